@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
@@ -13,7 +14,7 @@ from glassine.attacks import Measured, MembershipResult, NotApplicable, attack_m
 from glassine.attacks.membership.counts import LEAST, PublishedCounts, _folds
 from glassine.attacks.membership.outputs import Records
 from glassine.data import Sample
-from glassine.models import AdditiveModel, NumericBins, Term
+from glassine.models import AdditiveModel, CategoryBins, NumericBins, Term
 from glassine.models.scoring import bin_indices
 
 N = 60
@@ -136,3 +137,19 @@ def test_the_suite_attacks_an_additive_model_by_its_answers_and_its_counts() -> 
         assert isinstance(outcome, Measured)
     assert isinstance(found.lira_online, NotApplicable)
     assert isinstance(found.midpoint, NotApplicable)
+
+
+@pytest.mark.slow
+def test_the_suite_attacks_models_that_take_text() -> None:
+    rng = np.random.default_rng(0)
+    jobs = CategoryBins("job", (("clerk",), ("baker",)))
+    term = Term(bins=(jobs,), scores=np.array([1.0, -1.0, 0.0]), weights=np.array([30.0, 30.0, 0.0]))
+    model = AdditiveModel(attributes=("job",), terms=(term,), intercept=(0.0,), link="logit", classes=("no", "yes"))
+    sides = [
+        Sample(pl.DataFrame({"job": rng.choice(["clerk", "baker"], N), "y": rng.choice(["no", "yes"], N)}), "y")
+        for _ in range(2)
+    ]
+    found = attack_membership(model, *sides, random_state=0)
+    assert isinstance(found.counts, Measured)
+    assert isinstance(found.midpoint, NotApplicable)
+    assert "cut points need not be midpoints" in found.midpoint.reason

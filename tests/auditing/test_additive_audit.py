@@ -17,13 +17,14 @@ import pytest
 from glassine import infer_domain, parse_rules
 from glassine.attacks.outcome import Below
 from glassine.auditing.findings import Findings
-from glassine.auditing.inputs import AuditSettings
+from glassine.auditing.inputs import AuditSettings, MembershipSettings
 from glassine.auditing.schema import schema
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.errors import InvalidDataError, InvalidDomainError, InvalidModelError, InvalidPolicyError
 from glassine.formats.sklearn.interpret import EbmExtras
 from glassine.models import AdditiveModel, CategoryBins, Guarantee, NumericBins, Term
 from glassine.scrubbing.scrub import scrub
+from tests.attacks import test_counts as published
 from tests.policies import audit_by_bits as audit
 from tests.policies import bits_policy
 
@@ -241,12 +242,43 @@ def test_sizes_without_noise_contradict_a_guarantee() -> None:
     assert findings.guarantee.standing == "does not hold"
 
 
-def test_membership_is_not_attacked_and_says_so() -> None:
-    frame = pl.DataFrame({"age": [20, 40, 60] * 20, "job": ["clerk", "baker", "cook"] * 20, "t": [0, 1] * 30})
-    policy = bits_policy(largest_attack_advantage=0.1)
-    findings = audit(model_of(), domain=DOMAIN, data=frame, target="t", holdout=frame, policy=policy)
-    assert status(findings)["largest_attack_advantage"] == "unknown"
-    assert "none is made" in getattr(findings.measured["membership"], "reason", "")
+MEMBERS = pl.DataFrame({"age": [20, 40, 60] * 20, "job": ["clerk", "baker", "cook"] * 20, "t": ["no", "yes"] * 30})
+OTHERS = pl.DataFrame({"age": [25, 80] * 30, "job": ["cook", "baker", "clerk"] * 20, "t": ["no", "yes"] * 30})
+
+
+def test_membership_is_attacked_by_answers_and_by_counts() -> None:
+    policy = bits_policy(largest_attack_advantage=0.5)
+    findings = audit(model_of(), domain=DOMAIN, data=MEMBERS, target="t", holdout=OTHERS, policy=policy)
+    attacks = {attack.attack: attack.status for attack in findings.value("membership").attacks}
+    made = {"gap attack", "best-loss threshold", "black-box attack", "label-only attack", "published-counts attack"}
+    assert {name for name, found in attacks.items() if found == "measured"} == made
+    judged = next(check for check in findings.checks if check.rule == "largest_attack_advantage")
+    assert judged.measured is not None
+    assert attacks["midpoint attack"] == "not applicable"
+
+
+def test_shadow_models_of_an_additive_model_are_additive() -> None:
+    settings = AuditSettings(only=["membership"], membership=MembershipSettings(n_shadows=4))
+    findings = audit(model_of(), domain=DOMAIN, data=MEMBERS, target="t", holdout=OTHERS, settings=settings)
+    attacks = {attack.attack: attack for attack in findings.value("membership").attacks}
+    assert [attacks[f"{mode} RMIA"].status for mode in ("online", "offline")] == ["measured"] * 2
+
+
+def test_an_attack_that_beats_a_guarantee_voids_it() -> None:
+    # Exact counts of forty attributes, said to be noisy at a small epsilon.
+    inside, outside = published.people(published.N, 0), published.people(published.N, 1)
+    model = replace(published.model_of(inside), guarantee=Guarantee(epsilon=0.1, count_scale=0.1))
+    members, others = (pl.DataFrame(side).with_columns(t=pl.Series([0, 1] * 30)) for side in (inside, outside))
+    findings = audit(model, data=members, target="t", holdout=others, policy=bits_policy())
+    assert findings.guarantee is not None
+    assert findings.guarantee.standing == "does not hold"
+    assert any("contradicted by the data" in caveat for caveat in findings.guarantee.caveats)
+
+
+def test_membership_is_not_attacked_without_a_holdout_or_a_target() -> None:
+    for more, reason in (({"target": "t"}, "holdout"), ({"holdout": OTHERS}, "name of the target")):
+        findings = audit(model_of(), domain=DOMAIN, data=MEMBERS, **more)
+        assert reason in getattr(findings.measured["membership"], "reason", "")
 
 
 def test_small_counts_are_hidden_and_their_categories_too() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,9 +15,9 @@ from glassine.attacks.values import ValueLeakage
 from glassine.auditing.additive_regions import bits_of_bins as bits_of_regions
 from glassine.auditing.additive_regions import show_shape
 from glassine.auditing.describe import describe_domain, describe_guarantee, relied_on
+from glassine.auditing.describe_membership import describe_membership
 from glassine.auditing.evidence import Evidence
 from glassine.auditing.findings import (
-    NO_HOLDOUT,
     OF_THE_MODEL,
     AdditiveFinding,
     DomainSummary,
@@ -38,14 +38,18 @@ from glassine.auditing.model_facts import (
 from glassine.auditing.policy import Policy
 from glassine.auditing.subject import Raw, Subject
 from glassine.auditing.suppression import Suppression
-from glassine.auditing.trees import TREE_MEASUREMENTS
+from glassine.auditing.trees import TREE_MEASUREMENTS, attacked, doubted
 from glassine.data.inference import eager, violations
+from glassine.data.table import Table
 from glassine.errors import InvalidDataError, UnsupportedModelError
 from glassine.formats.loading import as_model
 from glassine.formats.sklearn.interpret import EbmExtras, extras_of_interpret, is_interpret_ebm
 from glassine.models import AdditiveModel
 from glassine.models.additive import score_meaning, summarize_model
 from glassine.models.shapes import COVERAGE
+
+if TYPE_CHECKING:
+    from glassine.attacks.membership.suite import MembershipAttacks
 
 DRAWN_TERMS = 16
 NO_CELLS = NotApplicable(
@@ -57,7 +61,6 @@ NO_COUNTS = NotApplicable("an additive model publishes no counts of outcomes; it
 NO_TREE = NotApplicable(
     "disclosure of the sensitive attribute is measured for decision trees; this is an additive model."
 )
-NO_ATTACK = NotApplicable("membership attacks are made on trees and rule lists; none is made on an additive model.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,19 +124,22 @@ class AdditiveSubject(Subject):
         bars = [size for _, sizes in self.extras.histograms for size in sizes]
         n_targets = 0 if self.extras.target_range is None else 2
         mismatch = MISMATCH.format(parts="bins") if self.outside or self.leakage.differing else ""
-        domain = self.inputs.domain
+        domain, membership = self.inputs.domain, raw.get("membership")
+        if isinstance(membership, Measured):
+            membership = Measured(describe_membership(membership.value, suppression))
+        guarantee = doubted(self.guarantee, membership, people=self.inputs.counts_people)
         evidence = Evidence(
             kind="additive model",
-            guarantee=self.guarantee,
-            sizes=sizes_of_bins(self.leakage, bars, doubt_of(self.guarantee, self.inputs, mismatch))
+            guarantee=guarantee,
+            sizes=sizes_of_bins(self.leakage, bars, doubt_of(guarantee, self.inputs, mismatch))
             if "terms" in raw
             else None,
-            thresholds=thresholds_of_bins(self.leakage, self.inferred, n_targets, self.guarantee)
+            thresholds=thresholds_of_bins(self.leakage, self.inferred, n_targets, guarantee)
             if "values" in raw
             else None,
-            named=named_of_bins(self.leakage, self.inferred, n_targets, self.guarantee) if "values" in raw else None,
+            named=named_of_bins(self.leakage, self.inferred, n_targets, guarantee) if "values" in raw else None,
             has_data=self.frame is not None,
-            membership=NO_ATTACK if "membership" in raw else None,
+            membership=membership,
             certain=NO_TREE if "disclosure" in raw else None,
             mismatch=mismatch,
             has_domain=domain is not None,
@@ -204,10 +210,19 @@ def additive_subject(artefact: object, inputs: AuditInputs, policy: Policy) -> A
     return AdditiveSubject(inputs=inputs, policy=policy, model=model, extras=extras)
 
 
-def _membership(subject: AdditiveSubject) -> Outcome[Any]:
+def _membership(subject: AdditiveSubject) -> Outcome[MembershipAttacks]:
+    """Attack membership, with the attributes that the model knows; shadow models are additive, of the same domain."""
     if subject.public:
         return NotApplicable(OF_THE_MODEL)
-    return NO_HOLDOUT if subject.inputs.holdout is None else NO_ATTACK
+    model, domain = subject.model, subject.inputs.domain
+
+    def learner(_members: Table) -> Any:
+        # Its learners take a second to import.
+        from glassine.learners import EBMClassifier
+
+        return EBMClassifier(None if domain is None else domain.restrict(model.attributes), classes=model.classes)
+
+    return attacked(model, subject.inputs, model.classes, model.attributes, learner)
 
 
 def _values(subject: AdditiveSubject) -> Outcome[ValueLeakage]:

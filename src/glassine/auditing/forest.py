@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from glassine.attacks.outcome import Measured, NotApplicable, Outcome
+from glassine.attacks.outcome import Measured, Outcome
 from glassine.auditing.describe_membership import describe_membership
 from glassine.auditing.evidence import Evidence
-from glassine.auditing.findings import NO_HOLDOUT, GuaranteeFinding, ModelSummary
-from glassine.auditing.inputs import AuditInputs, on_shared, people_hint
+from glassine.auditing.findings import GuaranteeFinding, ModelSummary
+from glassine.auditing.inputs import AuditInputs, people_hint
 from glassine.auditing.policy import Policy
 from glassine.auditing.subject import Raw, Subject
 from glassine.auditing.suppression import Suppression
 from glassine.auditing.trees import MEMBERSHIP, attacked
-from glassine.errors import InvalidDataError, parameter
+from glassine.errors import InvalidDataError
 
 if TYPE_CHECKING:
     from glassine.attacks.membership.suite import MembershipAttacks
@@ -76,23 +76,12 @@ def forest_subject(forest: Any, inputs: AuditInputs, policy: Policy) -> ForestSu
 
 
 def _membership(subject: ForestSubject) -> Outcome[MembershipAttacks]:
-    inputs = subject.inputs
-    if inputs.holdout is None:
-        return NotApplicable(getattr(NO_HOLDOUT, "reason", ""))
-    if inputs.data is None or inputs.target is None:
-        return NotApplicable(
-            f"membership attacks need the data, the holdout and the name of the target (`{parameter('target=')}`)."
-        )
-    if getattr(subject.forest, "classes_", None) is None:
-        return NotApplicable("membership attacks are made on classifiers; this model predicts a number.")
     from sklearn.base import clone
 
-    from glassine.data.table import as_table
-
-    names = subject.attributes or tuple(name for name in as_table(inputs.data).names if name != inputs.target)
-    members, others = on_shared(inputs.data, inputs.holdout, (*names, inputs.target))
-    learner = clone(subject.forest) if inputs.settings.membership.n_shadows else None
-    return attacked(subject.forest, members, others, inputs, learner)
+    inputs, forest = subject.inputs, subject.forest
+    known = () if inputs.table is None else inputs.table.names
+    names = subject.attributes or tuple(name for name in known if name != inputs.target)
+    return attacked(forest, inputs, getattr(forest, "classes_", None), names, lambda _members: clone(forest))
 
 
 ForestSubject.measurements = (MEMBERSHIP.made_by(_membership),)

@@ -252,7 +252,7 @@ SMALLER_MODEL = for_kinds(
         python="`PrivateTreeClassifier` or `PrivateRuleListClassifier`",
     ),
 ) | {"release": PRIVATE_RELEASE}
-ATTACKED = for_kinds(("tree", "rule list", "release"), HELD_OUT)
+ATTACKED = for_kinds(("tree", "rule list", "additive model", "release"), HELD_OUT)
 
 
 def _attacks(evidence: Evidence) -> Fact[MembershipFinding]:

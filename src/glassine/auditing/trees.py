@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -71,6 +71,7 @@ from glassine.auditing.suppression import Suppression
 from glassine.auditing.tree_figures import COUNTED, NO_DOMAIN, TreeFigures
 from glassine.data.labels import Sample
 from glassine.data.lazy import is_lazy
+from glassine.data.table import Table
 from glassine.domain.literals import attributes_of
 from glassine.errors import CountingLimitError, InvalidDataError, parameter
 from glassine.formats import as_model
@@ -254,29 +255,37 @@ def tree_subject(
 
 def _membership(subject: TreeSubject) -> Outcome[MembershipAttacks]:
     """Attack membership, with the attributes that the model knows; shadow models are of its size."""
-    inputs = subject.inputs
     if subject.public:
         return NotApplicable(OF_THE_MODEL)
+    if subject.inputs.holdout is not None and subject.counted is not None:
+        return NotApplicable(f"membership attacks read records, but {COUNTED}")
+
+    def learner(members: Table) -> Any:
+        # Its learners take a second to import.
+        from glassine.attacks.membership.shadows import shadow_learner
+
+        return shadow_learner(subject.model, members)
+
+    return attacked(subject.model, subject.inputs, subject.model.classes, subject.model.attributes, learner)
+
+
+def attacked(
+    model: Any, inputs: AuditInputs, classes: Any, names: Sequence[str], learner: Callable[[Table], Any]
+) -> Outcome[MembershipAttacks]:
+    """Attack membership with a fixed seed: an audit can be repeated.
+
+    ``names`` are the columns that the model knows, ``learner`` makes an estimator like it from the members.
+    """
     if inputs.holdout is None:
         return NotApplicable(getattr(NO_HOLDOUT, "reason", ""))
-    if subject.counted is not None:
-        return NotApplicable(f"membership attacks read records, but {COUNTED}")
-    if subject.table is None or inputs.target is None:
+    if inputs.data is None or inputs.target is None:
         return NotApplicable(
             f"membership attacks need the data, the holdout and the name of the target (`{parameter('target=')}`)."
         )
-    if subject.model.classes is None:
+    if classes is None:
         return NotApplicable("membership attacks are made on classifiers; this model predicts a number.")
-    members, others = on_shared(subject.table, inputs.holdout, (*subject.model.attributes, inputs.target))
-    # Its learners take a second to import.
-    from glassine.attacks.membership.shadows import shadow_learner
-
-    learner = shadow_learner(subject.model, members) if inputs.settings.membership.n_shadows else None
-    return attacked(subject.model, members, others, inputs, learner)
-
-
-def attacked(model: Any, members: Any, others: Any, inputs: AuditInputs, learner: Any) -> Outcome[MembershipAttacks]:
-    """Attack membership with a fixed seed: an audit can be repeated."""
+    members, others = on_shared(inputs.table, inputs.holdout, (*names, inputs.target))
+    made = learner(members) if inputs.settings.membership.n_shadows else None
     # Its classifiers take a second to import.
     from glassine.attacks.membership.shadows import Shadows
     from glassine.attacks.membership.suite import attack_membership
@@ -286,7 +295,7 @@ def attacked(model: Any, members: Any, others: Any, inputs: AuditInputs, learner
             model,
             Sample(members, inputs.target),
             Sample(others, inputs.target),
-            shadows=None if learner is None else Shadows(learner, inputs.settings.membership.n_shadows),
+            shadows=None if made is None else Shadows(made, inputs.settings.membership.n_shadows),
             confidence=inputs.settings.membership.confidence,
             random_state=inputs.settings.random_state,
         )

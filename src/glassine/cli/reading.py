@@ -197,7 +197,7 @@ def load_published(
     from glassine.formats.sklearn.forest import is_sklearn_forest
 
     try:
-        return load(path, domain, trust_pickle, tree)
+        return load_kind(path, domain, trust_pickle, tree)
     except UnsupportedModelError:
         try:
             estimator = load_estimator(path, trust_pickle=trust_pickle)
@@ -209,11 +209,14 @@ def load_published(
 
 
 def load_trees(path: str | os.PathLike[str], domain: Domain | None, trust_pickle: bool) -> Any:
-    """Return a model as :func:`load_published` does, and the trees of a file that holds several as a forest."""
+    """Return a tree, a rule list or a fitted forest, and the trees of a file that holds several as a forest."""
     from glassine.formats import load_forest
+    from glassine.models import AdditiveModel
 
     try:
-        return load_published(path, domain, trust_pickle)
+        read = load_published(path, domain, trust_pickle)
+        # It has no leaves: refused by its name.
+        return load(path, domain, trust_pickle) if isinstance(read, AdditiveModel) else read
     except SeveralTreesError:
         return load_forest(path, domain, trust_pickle=trust_pickle)
 

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 CONFIDENCE = 0.99
 """Confidence of every statement on a model: the two rates of each attack share what may go wrong (Bonferroni)."""
 ATTACKS = 6
-"""Attacks of the suite that call records members."""
+"""Most attacks that call records of one model members; the suite makes fewer without shadow models."""
 
 Standing: TypeAlias = Literal["contradicted", "not contradicted", "does not hold", "no guarantee", "unknown"]
 

@@ -13,7 +13,7 @@ from glassine.attacks.membership.outputs import Records, as_fitted, asking, clas
 from glassine.domain import Between
 from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError, InvalidModelError, UnsupportedModelError
-from glassine.models import DecisionTree, RuleList
+from glassine.models import AdditiveModel, DecisionTree, RuleList
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -76,6 +76,8 @@ def _trees(model: Any, candidates: Records) -> Iterator[tuple[Any, Any]]:
         return
     if isinstance(own, RuleList):
         raise UnsupportedModelError("a rule list's thresholds need not be midpoints of training values.")
+    if isinstance(model, AdditiveModel) or isinstance(own, AdditiveModel):
+        raise UnsupportedModelError("an additive model's cut points need not be midpoints of training values.")
     model = getattr(model, "best_estimator_", model)
     native = as_fitted(model, candidates.native)
     if hasattr(model, "steps"):
@@ -83,21 +85,16 @@ def _trees(model: Any, candidates: Records) -> Iterator[tuple[Any, Any]]:
             with asking(type(model).__name__):
                 native = model[:-1].transform(native)
         model = model.steps[-1][1]
+    # Before the matrix: other models may take text.
+    _check_thresholds(model)
     yield from _members(model, _matrix(native, model))
 
 
-def _members(model: Any, matrix: npt.NDArray[np.float32]) -> Iterator[tuple[Any, npt.NDArray[np.float32]]]:
+def _check_thresholds(model: Any) -> None:
+    """Raise where a fitted model has no trees whose thresholds are midpoints."""
     if getattr(model, "splitter", "best") == "random" or _is_named(model, "ExtraTree"):
         raise UnsupportedModelError("extremely randomized trees draw their thresholds at random: no midpoints.")
-    if hasattr(model, "tree_"):
-        if int(model.tree_.n_features) != matrix.shape[1]:
-            raise InvalidDataError(
-                f"the tree was fitted on {model.tree_.n_features} columns, but the candidates have {matrix.shape[1]}."
-            )
-        yield model, matrix
-        return
-    members = getattr(model, "estimators_", None)
-    if members is None:
+    if not hasattr(model, "tree_") and getattr(model, "estimators_", None) is None:
         known = any(_is_named(model, name) for name in ("DecisionTree", "Forest", "GradientBoosting"))
         if known and not _is_named(model, "HistGradientBoosting"):
             raise InvalidModelError(f"{type(model).__name__} is not fitted.", remedy="Call fit first.")
@@ -105,8 +102,19 @@ def _members(model: Any, matrix: npt.NDArray[np.float32]) -> Iterator[tuple[Any,
             f"{type(model).__name__} has no trees whose thresholds are midpoints.",
             remedy="Give a scikit-learn tree, a forest, boosted trees, or a decision tree.",
         )
+
+
+def _members(model: Any, matrix: npt.NDArray[np.float32]) -> Iterator[tuple[Any, npt.NDArray[np.float32]]]:
+    _check_thresholds(model)
+    if hasattr(model, "tree_"):
+        if int(model.tree_.n_features) != matrix.shape[1]:
+            raise InvalidDataError(
+                f"the tree was fitted on {model.tree_.n_features} columns, but the candidates have {matrix.shape[1]}."
+            )
+        yield model, matrix
+        return
     chosen = getattr(model, "estimators_features_", None)
-    for i, member in enumerate(np.ravel(np.asarray(members, dtype=object)).tolist()):
+    for i, member in enumerate(np.ravel(np.asarray(model.estimators_, dtype=object)).tolist()):
         yield from _members(member, matrix if chosen is None else matrix[:, chosen[i]])
 
 

@@ -200,7 +200,7 @@ def _sizes(finding: MembershipFinding) -> str:
 
 def _midpoints(finding: MembershipFinding) -> Fact:
     value = "not known" if finding.accused is None else f"{wording.people(finding.accused)} flagged{_wrongly(finding)}"
-    return Fact("Named by a threshold's midpoint", value, wording.clean(finding.midpoints))
+    return Fact("Named by a threshold's midpoint", value, sentence(finding.midpoints))
 
 
 def _wrongly(finding: MembershipFinding) -> str:
