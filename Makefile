@@ -15,8 +15,9 @@ BIN := .venv/bin
 RUN := .venv/.installed-run
 DEV := .venv/.installed-dev
 SPARK := .spark/.installed
+# With extras: pip before 24 takes a package that only others ask extras of for one without a pin, once a newer release exists.
 RESOLVE := uv pip compile --quiet --universal --python-version 3.11 \
-	--fork-strategy fewest --generate-hashes --no-emit-index-url --no-emit-find-links \
+	--fork-strategy fewest --no-strip-extras --generate-hashes --no-emit-index-url --no-emit-find-links \
 	--custom-compile-command 'make lock'
 LOCK := $(RESOLVE) pyproject.toml --group build
 PARALLEL := -n auto --dist worksteal
