@@ -12,10 +12,13 @@ import tarfile
 import tomllib
 import zipfile
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from tests.repo.code_blocks import ROOT
 
@@ -134,6 +137,21 @@ def test_extras_that_are_named_anywhere_exist() -> None:
             named |= {extra.strip(): page.name for extra in group.split(",")}
     assert {"formats", "solver", "server"} <= set(named)
     assert set(named) <= set(EXTRAS), named
+
+
+@pytest.mark.parametrize("lock", ["run.txt", "dev.txt"])
+def test_the_locks_pin_packages_with_the_extras_that_others_ask_for(lock: str) -> None:
+    # Without them, pip before 24 refuses the installation as soon as one of these packages has a newer release.
+    lines = re.findall(r"^([\w.-]+(?:\[[^]]*\])?==[^\s;]+)", (ROOT / "requirements" / lock).read_text(), re.MULTILINE)
+    pinned = {canonicalize_name(one.name): one.extras for one in map(Requirement, lines)}
+    for name in pinned:
+        try:
+            wanted = map(Requirement, metadata.requires(name) or ())
+        except metadata.PackageNotFoundError:
+            continue
+        for one in wanted:
+            asked = one.extras if one.marker is None or one.marker.evaluate({"extra": ""}) else set()
+            assert asked <= pinned.get(canonicalize_name(one.name), asked), f"{name} asks for {one}"
 
 
 # Environments that hold nothing but the wheel and what it asks for.
