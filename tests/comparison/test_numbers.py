@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +31,11 @@ def costs(n: int = 600) -> pl.DataFrame:
     return pl.DataFrame({"age": age, "smoker": smoker, "cost": cost.clip(0, 200)})
 
 
-def found(frame: pl.DataFrame | None = None, **options: Any) -> Comparison:
-    return compare(costs() if frame is None else frame, "cost", **{"domain": PUBLIC, "task": TASK, **options})
+def found(
+    frame: pl.DataFrame | None = None, *, target_range: Any = None, task: Task = TASK, **options: Any
+) -> Comparison:
+    task = replace(task, target_range=target_range)
+    return compare(costs() if frame is None else frame, "cost", **{"domain": PUBLIC, "task": task, **options})
 
 
 @pytest.mark.slow

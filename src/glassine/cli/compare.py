@@ -295,9 +295,8 @@ def compare_command(
             target,
             domain=known,
             classes=training.classes,
-            target_range=limits,
             persons=comparison.person,
-            task=task,
+            task=replace(task, target_range=limits),
             folder=comparison.resume,
             progress=display,
         )

@@ -166,6 +166,9 @@ class Task:
         Most records of a person that a private model uses, where persons are stated: its epsilon then covers people.
     exclude : tuple of str
         Columns that no learner gets, such as an identifier.
+    target_range : (float, float) or None
+        The public range of a target of numbers, where the domain does not declare it. Of more than 20 different numbers
+        that nothing declares, it is taken from the data, with a caveat.
 
     Raises
     ------
@@ -184,6 +187,7 @@ class Task:
     time_limit: float = 60.0
     records_per_person: int | None = None
     exclude: tuple[str, ...] = ()
+    target_range: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         wrong = next((value for value in self.epsilons if not 0 < value < math.inf), None)
@@ -243,7 +247,6 @@ def compare(
     *,
     domain: Domain | None = None,
     classes: Sequence[Scalar] | None = None,
-    target_range: tuple[float, float] | None = None,
     persons: Any = None,
     task: Task | None = None,
     folder: str | Path | None = None,
@@ -266,9 +269,6 @@ def compare(
     classes : sequence of scalars, optional
         The public classes, where the domain does not declare them; otherwise they are taken from the data, with a
         caveat.
-    target_range : (float, float), optional
-        The public range of a target of numbers, where the domain does not declare it. Of more than 20 different numbers
-        that nothing declares, it is taken from the data, with a caveat.
     persons : str, or array-like of shape (n,), optional
         Whose record each is: the column that holds identifiers, or one identifier for each record. Records are then
         split by person, and the gap attack and the vulnerability are those of people.
@@ -304,7 +304,7 @@ def compare(
     [('tree', 1.0, 1.0), ('constant', None, 0.75)]
     """
     task = task or Task()
-    records = read_labelled(frame, target, domain, classes, persons, target_range, exclude=task.exclude)
+    records = read_labelled(frame, target, domain, classes, persons, task.target_range, exclude=task.exclude)
     task = task.of_kind(records.target.kind)
     if records.persons is None and task.records_per_person is not None:
         raise InvalidParameterError(
@@ -435,8 +435,8 @@ def _identity(records: Labelled, target: str, task: Task) -> dict[str, Any]:
     import scipy
     import sklearn
 
-    # What is excluded is not in the domain.
-    left_out = ("epsilons", "models", "n_splits", "exclude")
+    # What is excluded is not in the domain, and the range stands by itself.
+    left_out = ("epsilons", "models", "n_splits", "exclude", "target_range")
     options = {name: value for name, value in asdict(task).items() if name not in left_out}
     return {
         "records": len(records.labels),
