@@ -88,7 +88,7 @@ def audited_additive(folder: Path) -> dict[str, str]:
 
 
 def audited_release(folder: Path) -> dict[str, str]:
-    release = g.SurrogateRelease.from_json(folder / "release_safe.json")
+    release = g.surrogates.SurrogateRelease.from_json(folder / "release_safe.json")
     return as_json(release=release.to_dict(), trees=[g.formats.to_text(tree) for tree in release.trees])
 
 
@@ -128,9 +128,9 @@ def inferred(folder: Path) -> dict[str, str]:
     frame = people()
     tree = g.load_model(folder / "multiway.json")
     readers = {
-        "counts": g.Adversary(),
-        "labels": g.Adversary("labels_only", internal_nodes=False),
-        "noise": g.Adversary(internal_nodes=False, noise=inner(COUNT_NOISE)("geometric", 2.0)),
+        "counts": g.attacks.Adversary(),
+        "labels": g.attacks.Adversary("labels_only", internal_nodes=False),
+        "noise": g.attacks.Adversary(internal_nodes=False, noise=inner(COUNT_NOISE)("geometric", 2.0)),
     }
     drawn = {}
     for name, reader in readers.items():
@@ -177,7 +177,7 @@ def scrubbed(folder: Path) -> dict[str, str]:
 
 def edited(folder: Path) -> dict[str, str]:
     model = g.load_model(folder / "plain_pairs.json")
-    editor = g.Editor(model).zero("smoker", reason="lore").monotone("age", "increasing").smooth("hours")
+    editor = g.models.Editor(model).zero("smoker", reason="lore").monotone("age", "increasing").smooth("hours")
     done = getattr(editor, "model", editor)
     summarize = inner(SUMMARIZE_MODEL)
     drawn = as_json(edits=done.edits, shapes=summarize(done), coverage=summarize(model, 0.5))
@@ -204,7 +204,7 @@ def domains(folder: Path) -> dict[str, str]:
     infer = getattr(g, "infer_domain", None) or g.Domain.infer
     infer(people()).to_json(folder / "drafted.json")
     drawn = {name: (folder / f"{name}.json").read_text(encoding="utf-8") for name in ("again", "drafted")}
-    table = g.CountTable.from_frame(people().select(NAMES), domain())
+    table = g.data.CountTable.from_frame(people().select(NAMES), domain())
     values = as_json(
         size=domain().size,
         names=sorted(g.__all__),

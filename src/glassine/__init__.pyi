@@ -14,7 +14,6 @@ from glassine import scrubbing as scrubbing
 from glassine import server as server
 from glassine import surrogates as surrogates
 from glassine import verification as verification
-from glassine.attacks import Adversary as Adversary
 from glassine.attacks import attack_membership as attack_membership
 from glassine.attacks import infer_sensitive as infer_sensitive
 from glassine.attacks import reconstruct as reconstruct
@@ -24,8 +23,6 @@ from glassine.auditing import Findings as Findings
 from glassine.auditing import Policy as Policy
 from glassine.auditing import audit as audit
 from glassine.comparison import compare as compare
-from glassine.data import CountTable as CountTable
-from glassine.data import infer_domain as infer_domain
 from glassine.domain import Binary as Binary
 from glassine.domain import Category as Category
 from glassine.domain import Domain as Domain
@@ -34,7 +31,6 @@ from glassine.domain import Real as Real
 from glassine.errors import GlassineError as GlassineError
 from glassine.errors import PrivacyLeakWarning as PrivacyLeakWarning
 from glassine.formats import as_model as as_model
-from glassine.formats import load_file as load_file
 from glassine.formats import load_model as load_model
 from glassine.formats import parse_rules as parse_rules
 from glassine.formats import write_model as write_model
@@ -56,7 +52,6 @@ from glassine.learners.summaries.estimator import PrivateSummary as PrivateSumma
 from glassine.microaggregation import microaggregate as microaggregate
 from glassine.models import AdditiveModel as AdditiveModel
 from glassine.models import DecisionTree as DecisionTree
-from glassine.models import Editor as Editor
 from glassine.models import RuleList as RuleList
 from glassine.models import summarize_model as summarize_model
 from glassine.privacy import Certificate as Certificate
@@ -65,8 +60,6 @@ from glassine.report import render_html as render_html
 from glassine.report import render_text as render_text
 from glassine.scrubbing.scrub import scrub as scrub
 from glassine.surrogates import SurrogateExplainer as SurrogateExplainer
-from glassine.surrogates import SurrogateRelease as SurrogateRelease
-from glassine.surrogates import load_black_box as load_black_box
 
 __version__: str
 __all__: list[str]

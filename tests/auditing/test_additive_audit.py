@@ -14,11 +14,12 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from glassine import infer_domain, parse_rules
+from glassine import parse_rules
 from glassine.attacks.outcome import Below
 from glassine.auditing.findings import Findings
 from glassine.auditing.inputs import AuditSettings, MembershipSettings
 from glassine.auditing.schema import schema
+from glassine.data import infer_domain
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.errors import InvalidDataError, InvalidDomainError, InvalidModelError, InvalidPolicyError
 from glassine.formats.sklearn.interpret import EbmExtras

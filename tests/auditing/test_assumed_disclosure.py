@@ -8,7 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from glassine import Adversary, AuditSettings, MultiwayTreeClassifier, Policy, audit, infer_sensitive
+from glassine import AuditSettings, MultiwayTreeClassifier, Policy, audit, infer_sensitive
+from glassine.attacks import Adversary
 from glassine.auditing.findings.disclosure import DisclosureFinding
 from glassine.auditing.inputs import DisclosureSettings
 from glassine.errors import InvalidDataError, InvalidParameterError

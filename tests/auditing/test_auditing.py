@@ -28,7 +28,6 @@ from glassine import (
     Real,
     RuleList,
     as_model,
-    infer_domain,
     parse_rules,
     scrub,
 )
@@ -38,6 +37,7 @@ from glassine.auditing.findings import Findings
 from glassine.auditing.schema import schema
 from glassine.auditing.suppression import Suppression
 from glassine.auditing.trees import TREE_MEASUREMENTS
+from glassine.data import infer_domain
 from glassine.domain import Between, ExactlyOne, OneOf
 from glassine.errors import (
     InvalidDataError,

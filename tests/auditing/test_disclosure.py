@@ -18,7 +18,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import glassine.auditing.disclosure as room
-from glassine import infer_domain, parse_rules
+from glassine import parse_rules
 from glassine.attacks.disclosure import Adversary, infer_sensitive
 from glassine.attacks.outcome import About, Failed, NotApplicable
 from glassine.auditing.api import audit
@@ -26,6 +26,7 @@ from glassine.auditing.findings import Check, DisclosureFinding, Findings
 from glassine.auditing.inputs import AuditSettings
 from glassine.auditing.policy import Policy
 from glassine.auditing.schema import schema
+from glassine.data import infer_domain
 from glassine.domain import Category, Domain, Integer, OneOf
 from glassine.errors import InvalidDataError, InvalidParameterError, InvalidPolicyError
 from glassine.learners.multiway_tree import MultiwayTreeClassifier

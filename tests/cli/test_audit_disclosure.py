@@ -15,16 +15,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
-from glassine import (
-    Adversary,
-    Category,
-    Domain,
-    Integer,
-    MultiwayTreeClassifier,
-    __version__,
-    infer_sensitive,
-    write_model,
-)
+from glassine import Category, Domain, Integer, MultiwayTreeClassifier, __version__, infer_sensitive, write_model
+from glassine.attacks import Adversary
 from glassine.report.wording import CHECKER_ONLY
 from tests.cli.running import Done, Run
 

@@ -17,7 +17,6 @@ import pytest
 from glassine import (
     AuditSettings,
     Category,
-    CountTable,
     DecisionTree,
     Domain,
     Integer,
@@ -25,6 +24,7 @@ from glassine import (
     SurrogateExplainer,
     audit,
 )
+from glassine.data import CountTable
 from glassine.data.conform import Outside, conform
 from glassine.data.inference import infer_domain, violations
 from glassine.data.lazy import is_lazy

@@ -16,7 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glassine import Binary, Category, Domain, Integer, Real, infer_domain
+from glassine import Binary, Category, Domain, Integer, Real
+from glassine.data import infer_domain
 from glassine.data.inference import columns, violations
 from glassine.domain import ExactlyOne, Implies, Intervals
 from glassine.domain.domain import from_dict, schema, to_dict

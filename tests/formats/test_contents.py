@@ -15,10 +15,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, MinMaxScaler, OneHotEncoder, RobustScaler, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from glassine import AuditSettings, Policy, audit, load_file
+from glassine import AuditSettings, Policy, audit
 from glassine.domain import Category, Domain, Real
 from glassine.errors import GlassineError, InvalidModelError, UnreadableFileError, UnsupportedModelError
-from glassine.formats import ModelFile, OtherContent, formats, load_model, write_clean, write_model
+from glassine.formats import ModelFile, OtherContent, formats, load_file, load_model, write_clean, write_model
 from glassine.formats.contents import beside_json, merged, shown_name, size_of
 from glassine.formats.registry import Format
 from glassine.models import AdditiveModel

@@ -11,8 +11,9 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 
-from glassine import Domain, Ledger, OptimalTreeClassifier, Policy, PrivateTreeClassifier, as_model, audit, load_file
+from glassine import Domain, Ledger, OptimalTreeClassifier, Policy, PrivateTreeClassifier, as_model, audit
 from glassine.errors import PrivacyLeakWarning, UnsupportedModelError
+from glassine.formats import load_file
 from glassine.formats.sklearn.searches import CHOSEN_BY_SCORES
 
 RNG = np.random.default_rng(0)

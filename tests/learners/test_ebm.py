@@ -15,7 +15,8 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from glassine import Binary, Category, CountTable, Domain, GlassineError, Integer, Ledger, PrivacyLeakWarning, Real
+from glassine import Binary, Category, Domain, GlassineError, Integer, Ledger, PrivacyLeakWarning, Real
+from glassine.data import CountTable
 from glassine.errors import BudgetExceededError, InvalidDataError, InvalidParameterError
 from glassine.formats import fingerprint
 from glassine.learners.additive.estimators import PrivateEBMClassifier, PrivateEBMRegressor

@@ -25,7 +25,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from glassine import (
     Binary,
     Category,
-    CountTable,
     Domain,
     GlassineError,
     Integer,
@@ -36,8 +35,8 @@ from glassine import (
     PrivateRuleListClassifier,
     PrivateTreeClassifier,
     audit,
-    infer_domain,
 )
+from glassine.data import CountTable, infer_domain
 from glassine.domain import Between, Literal, OneOf
 from glassine.errors import BudgetExceededError, ClassTooLargeError, InvalidDataError, InvalidParameterError
 from glassine.formats import fingerprint

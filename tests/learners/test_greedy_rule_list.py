@@ -17,7 +17,8 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from glassine import Binary, Category, CountTable, Domain, GlassineError, Integer, Ledger, PrivacyLeakWarning, audit
+from glassine import Binary, Category, Domain, GlassineError, Integer, Ledger, PrivacyLeakWarning, audit
+from glassine.data import CountTable
 from glassine.domain import Between, ExactlyOne, OneOf
 from glassine.errors import BudgetExceededError, InvalidDataError, InvalidParameterError
 from glassine.formats import fingerprint

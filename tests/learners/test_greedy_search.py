@@ -10,7 +10,8 @@ import numpy.typing as npt
 import polars as pl
 import pytest
 
-from glassine import Category, CountTable, Domain, Integer
+from glassine import Category, Domain, Integer
+from glassine.data import CountTable
 from glassine.domain import ExactlyOne, OneOf
 from glassine.learners.antecedents import Antecedent, both_signs, declared, pairs
 from glassine.learners.greedy import impurity as split_gini

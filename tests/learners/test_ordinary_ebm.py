@@ -12,7 +12,8 @@ import polars as pl
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from glassine import CountTable, PrivateEBMClassifier, PrivateEBMRegressor, audit
+from glassine import PrivateEBMClassifier, PrivateEBMRegressor, audit
+from glassine.data import CountTable
 from glassine.domain import Category, Domain, Integer
 from glassine.errors import InvalidCertificateError
 from glassine.learners import EBMClassifier, EBMRegressor

@@ -16,7 +16,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from glassine import (
     Category,
-    CountTable,
     Domain,
     GlassineError,
     Integer,
@@ -31,6 +30,7 @@ from glassine import (
     as_model,
     audit,
 )
+from glassine.data import CountTable
 from glassine.data.conform import conform
 from glassine.data.persons import identifier
 from glassine.errors import InvalidDataError

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from glassine import infer_domain
 from glassine.auditing.api import audit
+from glassine.data import infer_domain
 from glassine.domain import Binary, Domain, ExactlyOne, Integer, Real
 from glassine.errors import GlassineError, InvalidDomainError, InvalidParameterError
 from glassine.surrogates import BlackBox, SurrogateExplainer, SurrogateRelease

@@ -50,9 +50,9 @@ def audit(
     ----------
     model : model, model file, fitted estimator, release, explainer, or sequence of models
         A tree, a rule list or an additive model, or anything that :func:`glassine.as_model` reads, explainable boosting
-        machines of interpret included; a file read by :func:`glassine.load_file`, which is judged for everything in it;
-        a release of explanations, or the fitted explainer that made it; a fitted private summary; or several models of
-        the same records, or files of them, which are judged together.
+        machines of interpret included; a file read by :func:`glassine.formats.load_file`, which is judged for
+        everything in it; a release of explanations, or the fitted explainer that made it; a fitted private summary; or
+        several models of the same records, or files of them, which are judged together.
     data : data frame, or ndarray of shape (n, d), optional
         The training records, n of them, with at least the tested attributes; an array has all attributes of the model
         in order. Of a release in the order in which the explainer had them; of an explainer they are known.

@@ -60,7 +60,7 @@ class DisclosureSettings:
     Attributes
     ----------
     leaves, internal_nodes, candidates, min_samples_leaf, training, sampling_fraction, noise
-        As for :class:`~glassine.Adversary`. Its criterion and splits are those of the audit.
+        As for :class:`~glassine.attacks.Adversary`. Its criterion and splits are those of the audit.
     truth : bool or None
         Whether the estimate is compared with the sensitive column of the data; None if there is one.
     remedies : bool
@@ -153,7 +153,8 @@ class AuditSettings:
         By which measure splits were selected, for this attacker; ``none`` if they were not always the best. A fitted
         estimator states its own. Without either, the attacker of the leaves alone is measured.
     splits : {"auto", "multiway", "binary"}, default="auto"
-        How that learning algorithm split categories, as for :class:`~glassine.Adversary`. A fitted estimator states it.
+        How that learning algorithm split categories, as for :class:`~glassine.attacks.Adversary`. A fitted estimator
+        states it.
     extras : EbmExtras, optional
         What the file of an additive model publishes beside it. Read from the model if it is interpret's object.
     membership : MembershipSettings

@@ -42,8 +42,8 @@ ALONE = "The checks judge what the models reveal together. Also audit each model
 class SeveralModels:
     """Several models of the same records, and how to put them together."""
 
-    # Trees, rule lists, forests or fitted estimators, or files read by :func:`glassine.load_file`, which are judged for
-    # everything in them; tuple.
+    # Trees, rule lists, forests or fitted estimators, or files read by :func:`glassine.formats.load_file`, which are
+    # judged for everything in them; tuple.
     models: tuple[Any, ...]
     names: tuple[str, ...] | None = None  # Their names; "model 1" and so on by default
     # counts, same_labels, smallest_group, time_limit: as for :func:`glassine.attacks.reconstruct_jointly`. Groups of
