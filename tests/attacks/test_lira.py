@@ -19,7 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from glassine import PrivateTreeClassifier
 from glassine.attacks import Failed, Measured, NotApplicable, Shadows, lira
-from glassine.attacks.membership.lira import MIN_SD, _fit
+from glassine.attacks.membership.likelihood_ratios import MIN_SD, _fit
 from glassine.attacks.membership.shadows import _draw
 from glassine.data import Sample
 from glassine.errors import InvalidParameterError, PrivacyLeakWarning, worded

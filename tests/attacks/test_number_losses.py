@@ -11,8 +11,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeRegressor
 
 from glassine import attack_membership
-from glassine.attacks.membership.attack_model import compare_losses, loss_attack
-from glassine.attacks.membership.numbers import errors_of, predicts_number
+from glassine.attacks.membership.attack_model import compare_losses, errors_of, loss_attack, predicts_number
 from glassine.attacks.membership.outputs import Records
 from glassine.attacks.outcome import Failed, Measured, NotApplicable
 from glassine.data.labels import Sample

@@ -10,7 +10,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from glassine.attacks import Measured, NotApplicable, Shadows, attack_membership, lira, rmia
-from glassine.attacks.membership.rmia import OFFLINE, rank, usual
+from glassine.attacks.membership.likelihood_ratios import OFFLINE, rank, usual
 from glassine.data import Sample
 
 Floats = npt.NDArray[np.float64]

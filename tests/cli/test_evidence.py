@@ -16,7 +16,7 @@ import pytest
 import glassine.report.evidence
 from glassine import AuditSettings, Category, Domain, Integer, Policy, PrivateTreeClassifier, audit, parse_rules
 from glassine.auditing.findings.root import SCHEMA as FINDINGS
-from glassine.auditing.findings.sign_off import SignOff
+from glassine.auditing.findings.root import SignOff
 from glassine.errors import InvalidParameterError
 from glassine.privacy.certificate import LOSS_BOUND, Certificate
 from glassine.report.evidence import LISTS, evidence

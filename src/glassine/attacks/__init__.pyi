@@ -14,12 +14,12 @@ from glassine.attacks.membership.gap import gap_attack as gap_attack
 from glassine.attacks.membership.gap import holdout_shift as holdout_shift
 from glassine.attacks.membership.label_only import Perturbation as Perturbation
 from glassine.attacks.membership.label_only import label_only_attack as label_only_attack
-from glassine.attacks.membership.lira import lira as lira
+from glassine.attacks.membership.likelihood_ratios import lira as lira
+from glassine.attacks.membership.likelihood_ratios import rmia as rmia
 from glassine.attacks.membership.midpoint import MidpointResult as MidpointResult
 from glassine.attacks.membership.midpoint import midpoint_attack as midpoint_attack
 from glassine.attacks.membership.result import MembershipResult as MembershipResult
 from glassine.attacks.membership.result import Shift as Shift
-from glassine.attacks.membership.rmia import rmia as rmia
 from glassine.attacks.membership.shadows import Shadows as Shadows
 from glassine.attacks.membership.suite import MembershipAttacks as MembershipAttacks
 from glassine.attacks.membership.suite import Overlap as Overlap

@@ -134,7 +134,9 @@ def numbers_of(model: DecisionTree | RuleList) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name, _ in thresholds_of(model)))
 
 
-def flag_by_midpoints(model: DecisionTree | RuleList, table: Table, random_state: Any) -> Outcome[MidpointResult]:
+def flag_by_midpoints(
+    model: DecisionTree | RuleList, table: Table, random_state: int | np.random.Generator | None
+) -> Outcome[MidpointResult]:
     """Let the midpoint attack search among the training records for those that thresholds name."""
     # Its readers of forests take a second to import.
     from glassine.attacks.membership.midpoint import midpoint_attack

@@ -38,7 +38,6 @@ from glassine.auditing.criterion import (
     whole_limit,
 )
 from glassine.auditing.evidence import Bits, Evidence, Shares, Sizes
-from glassine.auditing.file_criteria import FITTED_VALUES, OTHER_CONTENT
 from glassine.auditing.inference_criteria import (
     DOMINANCE,
     MIDPOINTS,
@@ -54,7 +53,13 @@ from glassine.auditing.membership_criteria import (
     LARGEST_ATTACK_ADVANTAGE,
     LARGEST_MEASURED_ADVANTAGE,
 )
-from glassine.auditing.output_criteria import DEGREES_OF_FREEDOM, SMALLEST_CLASS_COUNT, ZERO_CLASSES
+from glassine.auditing.output_criteria import (
+    DEGREES_OF_FREEDOM,
+    FITTED_VALUES,
+    OTHER_CONTENT,
+    SMALLEST_CLASS_COUNT,
+    ZERO_CLASSES,
+)
 from glassine.errors import Text, first_of, marked
 
 if TYPE_CHECKING:

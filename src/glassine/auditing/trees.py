@@ -14,7 +14,6 @@ from glassine.attacks.outcome import UNCOVERED, Failed, Measured, Measurement, N
 from glassine.attacks.reconstruction.leakage import SubgroupLeakage
 from glassine.attacks.reconstruction.systems import Search
 from glassine.attacks.values import VALUES, ValueLeakage, leak_values
-from glassine.auditing.assumed_disclosure import assume
 from glassine.auditing.cell_facts import rounded
 from glassine.auditing.describe import (
     describe_domain,
@@ -22,6 +21,7 @@ from glassine.auditing.describe import (
     describe_parts,
     tree_shape,
 )
+from glassine.auditing.describe_disclosure import assume
 from glassine.auditing.describe_membership import describe_membership
 from glassine.auditing.disclosure import Inferred, Question, expose
 from glassine.auditing.evidence import Certain, Dominance, Evidence, Fact

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from glassine.attacks.membership.attack_model import errors_of, predicts_number
 from glassine.attacks.membership.intervals import (
     Estimate,
     clopper_pearson,
@@ -24,7 +25,6 @@ from glassine.attacks.membership.intervals import (
     root_mean_square,
     root_mean_square_added,
 )
-from glassine.attacks.membership.numbers import errors_of, predicts_number
 from glassine.attacks.membership.outputs import Records
 from glassine.attacks.membership.result import MembershipResult
 from glassine.attacks.membership.suite import MembershipAttacks, attack_membership

@@ -8,13 +8,65 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.membership.gap import answered, gap_figure, read_sides, setting_of
-from glassine.attacks.membership.numbers import errors_of, predicts_number
-from glassine.attacks.membership.outputs import Answers, Records, attempt
+from glassine.attacks.membership.outputs import Answers, Records, UnansweredError, as_fitted, asking, attempt, published
 from glassine.attacks.membership.result import LossComparison, MembershipResult, Shift
 from glassine.attacks.membership.scoring import judge_calls, judge_scores
 from glassine.attacks.outcome import NotApplicable, Outcome
 from glassine.data.labels import Sample
-from glassine.errors import InvalidParameterError, UnsupportedModelError, parameter
+from glassine.errors import InvalidDataError, InvalidParameterError, UnsupportedModelError, parameter
+from glassine.models import AdditiveModel
+
+
+def predicts_number(model: Any) -> bool:
+    """Return whether a published model, or a fitted estimator, predicts numbers.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+    >>> predicts_number(DecisionTreeRegressor()), predicts_number(DecisionTreeClassifier())
+    (True, False)
+    """
+    if isinstance(model, AdditiveModel):
+        return model.classes is None
+    if (kind := _kind(model)) is not None:
+        return kind == "regressor"
+    try:
+        plain = published(model)
+    except UnsupportedModelError:
+        return False
+    return plain is not None and plain.classes is None
+
+
+def _kind(model: Any) -> str | None:
+    from sklearn.base import is_classifier, is_regressor
+
+    try:
+        return "regressor" if is_regressor(model) else "classifier" if is_classifier(model) else None
+    except (AttributeError, TypeError):  # scikit-learn asks for tags that other objects lack
+        return None
+
+
+def errors_of(model: Any, records: Records) -> npt.NDArray[np.float64]:
+    """Return a model's absolute error on each record, the mean over those of a person, shape (number,)."""
+    try:
+        truth = records.target.astype(float)
+    except (TypeError, ValueError):
+        raise InvalidDataError(
+            "the model predicts a number, and the target of the records holds none.", remedy="Give their numbers."
+        ) from None
+    answered = _answers(model, records)
+    if answered.size != len(truth) or not np.isfinite(answered).all():
+        raise UnansweredError(f"{type(model).__name__} does not answer with one finite number for each record.")
+    return records.mean(np.abs(answered.reshape(-1) - truth))
+
+
+def _answers(model: Any, records: Records) -> npt.NDArray[np.float64]:
+    """Return the numbers that a model predicts."""
+    plain = model if isinstance(model, AdditiveModel) else None if _kind(model) == "regressor" else published(model)
+    given = as_fitted(model, records.native) if plain is None else records.columns(tuple(plain.attributes))
+    with asking(type(model).__name__):
+        return np.asarray((model if plain is None else plain).predict(given), dtype=float)
+
 
 # The loss attack: whoever has a small loss is called a member.
 
@@ -25,7 +77,7 @@ def loss_attack(
     nonmembers: Sample | Records,
     *,
     confidence: float = 0.95,
-    random_state: Any = None,
+    random_state: int | np.random.Generator | None = None,
     shift: Shift | None = None,
 ) -> Outcome[MembershipResult]:
     """Call a record a member if the model's loss on it lies below a threshold.
@@ -127,7 +179,7 @@ def black_box_attack(
     train_share: float = 0.5,
     n_estimators: int = 100,
     confidence: float = 0.95,
-    random_state: Any = None,
+    random_state: int | np.random.Generator | None = None,
     shift: Shift | None = None,
 ) -> Outcome[MembershipResult]:
     """Train a random forest to tell members from non-members by the model's answers.

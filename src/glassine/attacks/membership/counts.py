@@ -61,7 +61,7 @@ def count_attack(
     *,
     population: Sample | Records | None = None,
     confidence: float = 0.95,
-    random_state: Any = None,
+    random_state: int | np.random.Generator | None = None,
     shift: Shift | None = None,
 ) -> Outcome[MembershipResult]:
     """Compare how likely an additive model's published counts are with a record among the training data and without.

@@ -26,7 +26,7 @@ def gap_attack(
     nonmembers: Sample | Records,
     *,
     confidence: float = 0.95,
-    random_state: Any = None,
+    random_state: int | np.random.Generator | None = None,
     shift: Shift | None = None,
 ) -> Outcome[MembershipResult]:
     """Call a record a member if the model classifies it correctly; a person, if it does so for all their records.
@@ -124,7 +124,7 @@ def read_sides(members: Sample | Records, nonmembers: Sample | Records) -> tuple
     return inside, outside.like(inside)
 
 
-def setting_of(confidence: float, random_state: Any, shift: Shift | None) -> Setting:
+def setting_of(confidence: float, random_state: int | np.random.Generator | None, shift: Shift | None) -> Setting:
     """Return what an attack shares with others, checked."""
     return Setting(confidence=check_confidence(confidence), rng=generator(random_state), shift=shift)
 
@@ -139,7 +139,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def holdout_shift(
-    members: Sample | Records, nonmembers: Sample | Records, *, random_state: Any = None
+    members: Sample | Records, nonmembers: Sample | Records, *, random_state: int | np.random.Generator | None = None
 ) -> Outcome[Shift]:
     """Test whether members and non-members differ without the model.
 

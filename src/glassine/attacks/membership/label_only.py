@@ -72,7 +72,7 @@ def label_only_attack(
     perturbation: Perturbation | None = None,
     *,
     confidence: float = 0.95,
-    random_state: Any = None,
+    random_state: int | np.random.Generator | None = None,
     shift: Shift | None = None,
 ) -> Outcome[MembershipResult]:
     """Call a record a member if the model keeps its class while its attributes change.

@@ -181,7 +181,7 @@ def midpoint_attack(
     reach: Sequence[npt.ArrayLike] | None = None,
     max_chance: float = 0.05,
     confidence: float = 0.95,
-    random_state: Any = None,
+    random_state: int | np.random.Generator | None = None,
 ) -> Outcome[MidpointResult]:
     """Find training records by the thresholds of a tree or of an ensemble of trees.
 

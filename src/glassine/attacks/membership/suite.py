@@ -15,12 +15,11 @@ from glassine.attacks.membership.counts import count_attack
 from glassine.attacks.membership.gap import gap_attack, holdout_shift, read_sides, setting_of
 from glassine.attacks.membership.intervals import check_confidence
 from glassine.attacks.membership.label_only import label_only_attack
-from glassine.attacks.membership.lira import judge_likelihood
+from glassine.attacks.membership.likelihood_ratios import judge_likelihood, judge_ratios
 from glassine.attacks.membership.matching import codes_of_rows
 from glassine.attacks.membership.midpoint import MidpointResult, midpoint_attack
 from glassine.attacks.membership.outputs import Records, generator
 from glassine.attacks.membership.result import LossComparison, MembershipResult, Shift, plain
-from glassine.attacks.membership.rmia import judge_ratios
 from glassine.attacks.membership.shadows import Mode, Shadows, shadow_answers
 from glassine.attacks.outcome import Measured, Outcome
 from glassine.attacks.overfitting import Vulnerability, vulnerability
@@ -238,7 +237,7 @@ def attack_membership(
     shadows: Shadows | None = None,
     candidates: Any = None,
     confidence: float = 0.95,
-    random_state: Any = None,
+    random_state: int | np.random.Generator | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> MembershipAttacks:
     """Run every membership attack that applies to a model.

@@ -14,9 +14,9 @@ from glassine.auditing.findings.root import (
     Findings,
     InputFile,
     Outcomes,
+    SignOff,
     SubjectSummary,
 )
-from glassine.auditing.findings.sign_off import SignOff
 from glassine.auditing.findings.summaries import NoisyNumbers, SummaryFinding
 from glassine.auditing.findings.surrogates import (
     DiversityFinding,

@@ -1,4 +1,4 @@
-"""The likelihood ratio attack: a record's confidence beside that of models that saw it, and that did not."""
+"""Likelihood ratios from shadow models: LiRA, and RMIA, which compares a record's ratio with those of others."""
 
 from __future__ import annotations
 
@@ -21,6 +21,12 @@ from glassine.data.labels import Sample
 MIN_SD = 0.1
 """Smallest standard deviation of a confidence on the logit scale: models that agree still leave some doubt."""
 
+OFFLINE = 0.3
+"""The paper's a, as ML Privacy Meter sets it: how far a probability without the record lies below one with it."""
+
+LEAST = 1e-12
+"""Smallest usual probability: a class that no shadow model expects does not divide by zero."""
+
 Floats = npt.NDArray[np.float64]
 
 
@@ -31,7 +37,7 @@ def lira(
     shadows: Shadows | None,
     *,
     confidence: float = 0.95,
-    random_state: Any = None,
+    random_state: int | np.random.Generator | None = None,
     shift: Shift | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Outcome[MembershipResult]:
@@ -141,3 +147,91 @@ def _fit(shadows: Floats, seen: npt.NDArray[np.bool_], *, pooled: bool) -> _Fits
             spread = np.full(len(spread), squares.sum() / (count - 1).sum())
         laws += [mean, np.maximum(np.sqrt(spread), MIN_SD)]
     return _Fits(*laws)
+
+
+def rmia(
+    model: Any,
+    members: Sample | Records,
+    nonmembers: Sample | Records,
+    shadows: Shadows | None,
+    *,
+    confidence: float = 0.95,
+    random_state: int | np.random.Generator | None = None,
+    shift: Shift | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Outcome[MembershipResult]:
+    """Compare how much likelier the model makes each record's class than is usual, with other records.
+
+    The usual probability of a record's class is, online, the mean of those of shadow models with the record and without
+    it; offline it is estimated from those without it. The score is the share of all records, members and non-members,
+    whose ratio to the usual probability is smaller: the test of the paper at gamma = 1. Another population would order
+    records in the same way, but for ties.
+
+    Parameters
+    ----------
+    model : fitted classifier with ``predict_proba``, DecisionTree or RuleList
+        The model under attack.
+    members, nonmembers : Sample
+        All training records, and records that were not used for training, with their classes.
+    shadows : Shadows or None
+        How shadow models are trained, as for :func:`lira`. Without it the attack does not apply.
+    confidence : float, default=0.95
+        Confidence of the intervals, in (0, 1).
+    random_state : int, numpy.random.Generator or None, default=None
+        Makes the shadow models and folds repeatable.
+    shift : Shift, optional
+        Of :func:`~glassine.attacks.holdout_shift`, for the verdict.
+    progress : callable, optional
+        Called with the number of shadow models done and of all.
+
+    Returns
+    -------
+    Measured of MembershipResult, NotApplicable or Failed
+        Not applicable without shadow models or without probabilities; failed where the learner raises an error.
+
+    Raises
+    ------
+    InvalidDataError, InvalidParameterError
+        If data or a parameter cannot be used.
+
+    References
+    ----------
+    Zarifzadeh, Liu, Shokri: Low-cost high-power membership inference attacks, 2024.
+    """
+    setting = setting_of(confidence, random_state, shift)
+    answered = shadow_answers(model, *read_sides(members, nonmembers), shadows, setting.rng, progress)
+    return judge_ratios(answered, "online" if shadows is None else shadows.mode, setting)
+
+
+def judge_ratios(answered: Outcome[ShadowAnswers], mode: Mode, setting: Setting) -> Outcome[MembershipResult]:
+    """Return what the attack finds by shadow models that were trained already."""
+    if not isinstance(answered, Measured):
+        return answered
+    trained = answered.value
+
+    def work() -> MembershipResult:
+        observed = np.concatenate([side.probability for side in trained.sides])
+        ratios = observed / usual(trained.probabilities, trained.seen, mode)
+        return trained.judged(f"{mode} RMIA", rank(ratios, ratios), setting)
+
+    return attempt(work)
+
+
+def usual(probabilities: Floats, seen: npt.NDArray[np.bool_], mode: Mode) -> Floats:
+    """Return the usual probability of each record's class, shape (n,), from shadow models, shape (n, n_shadows)."""
+    without = np.where(seen, 0.0, probabilities).sum(axis=1) / (~seen).sum(axis=1)
+    if mode == "offline":
+        return np.asarray((1 + OFFLINE) / 2 * without + (1 - OFFLINE) / 2)
+    with_it = np.where(seen, probabilities, 0.0).sum(axis=1) / seen.sum(axis=1)
+    return np.asarray(np.maximum((with_it + without) / 2, LEAST), dtype=np.float64)
+
+
+def rank(ratios: Floats, population: Floats) -> Floats:
+    """Return the share of a population's ratios that each ratio exceeds, shape (n,).
+
+    Examples
+    --------
+    >>> rank(np.array([0.5, 2.0, 3.0]), np.array([0.5, 1.0, 2.0, 3.0])).tolist()
+    [0.0, 0.5, 0.75]
+    """
+    return np.asarray(np.searchsorted(np.sort(population), ratios, side="left") / len(population))
