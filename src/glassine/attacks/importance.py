@@ -87,7 +87,7 @@ class ImportancePreservation:
 
 
 def permutation_importance(
-    model: Any, X: Any, y: Any, *, n_repeats: int = 10, random_state: Any = None
+    model: Any, X: Any, y: Any, *, n_repeats: int = 10, random_state: int | np.random.Generator | None = None
 ) -> Outcome[Importances]:
     r"""Return how much accuracy a model loses when an attribute's values are shuffled among the records.
 
@@ -137,7 +137,14 @@ def permutation_importance(
 
 
 def importance_preservation(
-    reference: Any, other: Any, X: Any, y: Any, *, k: int, n_repeats: int = 10, random_state: Any = None
+    reference: Any,
+    other: Any,
+    X: Any,
+    y: Any,
+    *,
+    k: int,
+    n_repeats: int = 10,
+    random_state: int | np.random.Generator | None = None,
 ) -> Outcome[ImportancePreservation]:
     """Return I_k: the share of a reference model's k most important attributes that another model has among its own.
 

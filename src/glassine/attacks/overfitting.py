@@ -122,7 +122,7 @@ def vulnerability(
     by: Any = (),
     n_permutations: int = 999,
     confidence: float = 0.95,
-    random_state: Any = None,
+    random_state: int | np.random.Generator | None = None,
 ) -> Outcome[Vulnerability]:
     r"""Return the vulnerability of a model: how far members and non-members of a class fall into different parts of it.
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import compiled
+from glassine.compiling import AnyArray, compiled
 from glassine.data.bits import BitSets
 from glassine.data.slices import Progress, cuts, run
 
@@ -156,7 +156,9 @@ def count_conjunctions(bitsets: BitSets, d: int, progress: Progress | None = Non
         tops = _spread(p - k + 1) + k - 1
         binom = binomials(p, k)
 
-        def work(start: int, stop: int, tops: Any = tops, k: int = k, binom: Any = binom, own: Any = own) -> None:
+        def work(
+            start: int, stop: int, tops: AnyArray = tops, k: int = k, binom: AnyArray = binom, own: AnyArray = own
+        ) -> None:
             _count(*segments, k, tops[start:stop], binom, own)
 
         run(cuts(len(tops), SLICES), work, progress if k == d else None)
@@ -170,7 +172,14 @@ def _spread(n: int) -> npt.NDArray[np.int64]:
 
 @compiled
 def _count(
-    words: Any, starts: Any, labels: Any, weights: Any, k: int, tops: Any, binom: Any, table: Any
+    words: AnyArray,
+    starts: AnyArray,
+    labels: AnyArray,
+    weights: AnyArray,
+    k: int,
+    tops: AnyArray,
+    binom: AnyArray,
+    table: AnyArray,
 ) -> None:  # pragma: no cover - compiled
     masks = np.empty((k + 2, CHUNK), dtype=np.uint64)
     chosen = np.empty(k + 2, dtype=np.int64)
@@ -186,18 +195,18 @@ def _count(
 
 @compiled
 def _count_below(
-    words: Any,
+    words: AnyArray,
     start: int,
     stop: int,
     label: int,
     weight: int,
     k: int,
     top: int,
-    binom: Any,
-    table: Any,
-    masks: Any,
-    chosen: Any,
-    base: Any,
+    binom: AnyArray,
+    table: AnyArray,
+    masks: AnyArray,
+    chosen: AnyArray,
+    base: AnyArray,
 ) -> None:  # pragma: no cover - compiled
     """Add the counts of one chunk of words to all conjunctions whose largest literal is ``top``."""
     size = stop - start

@@ -31,7 +31,7 @@ from glassine.models.guarantee import LONGEST_SETTING
 from glassine.privacy.accounting import Parallel, RepeatedSelection, Selection
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal
-from glassine.privacy.randomness import Randomness
+from glassine.privacy.randomness import Randomness, RandomState
 from glassine.privacy.release import EXACT_DRAWS, Paid, Planned, Price
 from glassine.privacy.selection import RunCount, best_of_runs
 
@@ -235,7 +235,7 @@ class PrivateSearchCV(Parameters, PrivateLearner, ClassifierMixin, BaseEstimator
         shape: float = 0.5,
         ledger: Any = None,
         dataset: str | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self._store(locals())
 

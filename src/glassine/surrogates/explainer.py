@@ -25,6 +25,7 @@ from glassine.learners.antecedents import check_whole
 from glassine.microaggregation import SemanticDistance
 from glassine.models.evidence import class_array
 from glassine.privacy.certificate import Certificate
+from glassine.privacy.randomness import RandomState
 from glassine.surrogates import settings
 from glassine.surrogates.answers import Answers, Names, NumericAnswer, index_of
 from glassine.surrogates.black_boxes import BlackBox, is_regression
@@ -215,7 +216,7 @@ class SurrogateExplainer(MeasuredExplainer):
         n_closest: int = 3,
         ledger: Any = None,
         dataset: str | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.predict = predict
         self.k = k
@@ -254,7 +255,7 @@ class SurrogateExplainer(MeasuredExplainer):
         n_queries: int = 10_000,
         queries: Any = None,
         takes: str = "array",
-        random_state: Any = None,
+        random_state: RandomState = None,
         **parameters: Any,
     ) -> Self:
         """Return an explainer for a third party, who has query access and a public domain but no training records.

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from glassine.attacks.disclosure.adversary import Adversary
 from glassine.attacks.disclosure.people import CLOSEST, People
 from glassine.attacks.disclosure.people import Column as Values
-from glassine.compiling import compiled
+from glassine.compiling import AnyArray, compiled
 from glassine.domain.literals import number
 from glassine.formats.sklearn.encodings import Column, Number
 from glassine.learners.greedy.impurity import Criterion
@@ -56,7 +56,7 @@ class _Layout(Protocol):
 
 
 @compiled
-def _impurity(m: Any, n: float, criterion: int) -> float:
+def _impurity(m: AnyArray, n: float, criterion: int) -> float:
     # In people: n times the impurity, so that the parts of a split simply add up. m has the shape (c,).
     if n <= 0:
         return 0.0
@@ -83,7 +83,7 @@ def _log_term(part: float, whole: float) -> float:
 
 
 @compiled
-def _scan(x: Any, flat: Any, terms: Any, criterion: int, divides: bool, slack: Any, at: Any) -> None:
+def _scan(x: AnyArray, flat: Any, terms: Any, criterion: int, divides: bool, slack: AnyArray, at: AnyArray) -> None:
     # x has the shape (q, c). Of each family the class counts of its groups are summed first, shape (groups, c); then
     # its candidates are gone through in order, so that those of thresholds need one running sum.
     order, groups, families, sizes, kinds, splits, allowed = flat

@@ -7,9 +7,14 @@ more than what the calls do, and tuples of those that each uses made chains a fi
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from glassine.compiling import compiled
+from glassine.compiling import AnyArray, compiled
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from glassine.attacks.disclosure.board import Board, State
 
 # Kinds of families, as in slacks and board: compiled functions see constants of their own module alone.
 MULTIWAY, THRESHOLD, ONE_VALUE, OWN = 0, 1, 2, 3
@@ -20,11 +25,11 @@ MOST_PARTS = 4
 
 @compiled
 def _shift(
-    counts: Any,
-    squares: Any,
-    purity: Any,
-    steps: Any,
-    table: Any,
+    counts: AnyArray,
+    squares: AnyArray,
+    purity: AnyArray,
+    steps: AnyArray,
+    table: AnyArray,
     criterion: int,
     scale: int,
     cell: int,
@@ -54,9 +59,9 @@ def _shift(
 
 @compiled
 def _swap(
-    path: Any, start: int, n: int, groups: Any, at_q: int, at_r: int, kinds: Any, first_cells: Any, allowed: Any,
-    counts: Any, squares: Any, purity: Any, values: Any, steps: Any, table: Any, criterion: int, scale: int, a: int,
-    b: int,
+    path: AnyArray, start: int, n: int, groups: AnyArray, at_q: int, at_r: int, kinds: AnyArray,
+    first_cells: AnyArray, allowed: AnyArray, counts: AnyArray, squares: AnyArray, purity: AnyArray, values: AnyArray,
+    steps: AnyArray, table: AnyArray, criterion: int, scale: int, a: int, b: int,
 ) -> None:  # fmt: skip
     """Swap classes a and b between people of two quasi-identifiers in one leaf."""
     for k in range(n):
@@ -89,9 +94,9 @@ def _swap(
 
 @compiled
 def _change(
-    path: Any, start: int, n: int, groups: Any, at_q: int, kinds: Any, first_cells: Any, n_groups: Any, allowed: Any,
-    counts: Any, squares: Any, purity: Any, values: Any, steps: Any, table: Any, criterion: int, scale: int, a: int,
-    b: int,
+    path: AnyArray, start: int, n: int, groups: AnyArray, at_q: int, kinds: AnyArray, first_cells: AnyArray,
+    n_groups: AnyArray, allowed: AnyArray, counts: AnyArray, squares: AnyArray, purity: AnyArray, values: AnyArray,
+    steps: AnyArray, table: AnyArray, criterion: int, scale: int, a: int, b: int,
 ) -> None:  # fmt: skip
     """Move a person of a quasi-identifier from class a to b."""
     for k in range(n):
@@ -118,8 +123,9 @@ def _excess(purity: int, target: int, whole: int, ratio: float, allowance: float
 
 @compiled
 def _span_excess(
-    f: int, low: int, high: int, stride: int, kinds: Any, nodes: Any, own: Any, whole: Any, first_cells: Any,
-    allowed: Any, ratios: Any, allowances: Any, purity: Any, values: Any, scale: int, divides: bool,
+    f: int, low: int, high: int, stride: int, kinds: AnyArray, nodes: AnyArray, own: AnyArray, whole: AnyArray,
+    first_cells: AnyArray, allowed: AnyArray, ratios: AnyArray, allowances: AnyArray, purity: AnyArray,
+    values: AnyArray, scale: int, divides: bool,
 ) -> float:  # fmt: skip
     """Return the excess of some candidates of a family, added up."""
     first, kind, v = first_cells[f], kinds[f], nodes[f]
@@ -138,7 +144,7 @@ def _span_excess(
 
 
 @compiled
-def penalty(board: Any, state: Any) -> float:
+def penalty(board: Board, state: State) -> float:
     """Return the excess of all candidates, in people: 0 in a world."""
     total = 0.0
     for f in range(len(board.kinds)):
@@ -152,9 +158,9 @@ def penalty(board: Any, state: Any) -> float:
 
 @compiled
 def _touched(
-    path: Any, start: int, n: int, groups: Any, at_q: int, at_r: int, kinds: Any, nodes: Any, own: Any, whole: Any,
-    first_cells: Any, n_groups: Any, allowed: Any, ratios: Any, allowances: Any, purity: Any, values: Any, scale: int,
-    divides: bool,
+    path: AnyArray, start: int, n: int, groups: AnyArray, at_q: int, at_r: int, kinds: AnyArray, nodes: AnyArray,
+    own: AnyArray, whole: AnyArray, first_cells: AnyArray, n_groups: AnyArray, allowed: AnyArray, ratios: AnyArray,
+    allowances: AnyArray, purity: AnyArray, values: AnyArray, scale: int, divides: bool,
 ) -> float:  # fmt: skip
     """Return the excess of the candidates that a swap can change or, where ``at_r`` is negative, a change of class."""
     total = 0.0
@@ -176,7 +182,9 @@ def _touched(
 
 
 @compiled
-def _leaf_agrees(labels: Any, correct: Any, low: Any, high: Any, leaf_counts: Any, leaf: int) -> bool:
+def _leaf_agrees(
+    labels: AnyArray, correct: AnyArray, low: AnyArray, high: AnyArray, leaf_counts: AnyArray, leaf: int
+) -> bool:
     for c in range(leaf_counts.shape[1]):
         if leaf_counts[leaf, c] < low[leaf, c] or leaf_counts[leaf, c] > high[leaf, c]:
             return False
@@ -190,7 +198,7 @@ def _leaf_agrees(labels: Any, correct: Any, low: Any, high: Any, leaf_counts: An
 
 
 @compiled
-def _idle(person: Any, classes: Any, i: int, j: int, b: int) -> bool:
+def _idle(person: AnyArray, classes: AnyArray, i: int, j: int, b: int) -> bool:
     """Return whether a move changes nothing."""
     if j < 0:
         return bool(classes[i] == b)
@@ -198,7 +206,7 @@ def _idle(person: Any, classes: Any, i: int, j: int, b: int) -> bool:
 
 
 @compiled
-def _apply(board: Any, state: Any, i: int, j: int, b: int) -> None:
+def _apply(board: Board, state: State, i: int, j: int, b: int) -> None:
     """Swap the classes of persons i and j of a leaf or, where j is negative, give i the class b."""
     if _idle(board.person, state.classes, i, j, b):
         return
@@ -230,7 +238,7 @@ def _apply(board: Any, state: Any, i: int, j: int, b: int) -> None:
 
 
 @compiled
-def _parts_excess(board: Any, state: Any, parts: Any, size: int) -> float:
+def _parts_excess(board: Board, state: State, parts: AnyArray, size: int) -> float:
     """Return the excess of the candidates that the parts of a move can change."""
     total = 0.0
     for p in range(size):
@@ -247,7 +255,7 @@ def _parts_excess(board: Any, state: Any, parts: Any, size: int) -> float:
 
 
 @compiled
-def _draw(board: Any, n_classes: int, low: int, high: int, rng: Any, part: Any) -> None:
+def _draw(board: Board, n_classes: int, low: int, high: int, rng: np.random.Generator, part: AnyArray) -> None:
     """Draw one part of a move: a person of a range, and a partner of its leaf or a new class."""
     i = low + int(rng.random() * (high - low))
     part[0], part[1], part[2], part[3] = i, -1, -1, -1
@@ -260,7 +268,7 @@ def _draw(board: Any, n_classes: int, low: int, high: int, rng: Any, part: Any) 
 
 
 @compiled
-def _draw_swaps(classes: Any, low: int, high: int, rng: Any, parts: Any, size: int) -> bool:
+def _draw_swaps(classes: AnyArray, low: int, high: int, rng: np.random.Generator, parts: AnyArray, size: int) -> bool:
     """Draw pairs of people who give each other their classes; return whether all are different people."""
     for p in range(0, size, 2):
         i, j = low + int(rng.random() * (high - low)), low + int(rng.random() * (high - low))
@@ -275,7 +283,14 @@ def _draw_swaps(classes: Any, low: int, high: int, rng: Any, parts: Any, size: i
 
 @compiled
 def run(
-    board: Any, state: Any, moves: int, larger: float, temperature: float, rng: Any, parts: Any, tally: Any
+    board: Board,
+    state: State,
+    moves: int,
+    larger: float,
+    temperature: float,
+    rng: np.random.Generator,
+    parts: AnyArray,
+    tally: AnyArray,
 ) -> None:
     """Make moves, and reject those that contradict what a leaf states.
 
@@ -327,7 +342,7 @@ def run(
 
 
 @compiled
-def _record(x: Any, offsets: Any, histogram: Any, batch: Any) -> None:
+def _record(x: AnyArray, offsets: AnyArray, histogram: AnyArray, batch: AnyArray) -> None:
     """Add a draw to the histogram of each cell's values, shape (rows, c), and to the sums of a batch."""
     for q in range(x.shape[0]):
         for c in range(x.shape[1]):
@@ -342,14 +357,23 @@ class Kept(NamedTuple):
     one for each half of the chain; ``batches``, shape (b, q, c), are sums.
     """
 
-    offsets: Any
-    histograms: Any
-    batches: Any
+    offsets: AnyArray
+    histograms: AnyArray
+    batches: AnyArray
     draws: int
 
 
 @compiled
-def sample(board: Any, state: Any, moves: int, larger: float, rng: Any, parts: Any, tally: Any, kept: Any) -> None:
+def sample(
+    board: Board,
+    state: State,
+    moves: int,
+    larger: float,
+    rng: np.random.Generator,
+    parts: AnyArray,
+    tally: AnyArray,
+    kept: Kept,
+) -> None:
     """Draw worlds, some moves apart, into two histograms, one for each half of the chain, and sums of batches."""
     draws = kept.draws
     for draw in range(draws):

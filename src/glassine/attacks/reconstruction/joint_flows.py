@@ -15,7 +15,7 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components, maximum_flow
 
 from glassine.attacks.reconstruction.joint_published import Whole
-from glassine.compiling import compiled
+from glassine.compiling import AnyArray, compiled
 
 Indices = npt.NDArray[np.intp]
 
@@ -87,7 +87,7 @@ def improve_ranges(
     return low, high, exact
 
 
-def _bridges_kernel(starts: Any, edges: Any, tails: Any, heads: Any) -> Any:
+def _bridges_kernel(starts: AnyArray, edges: AnyArray, tails: AnyArray, heads: AnyArray) -> Any:
     """Depth-first search with low links, without recursion."""
     n = len(starts) - 1
     out = np.zeros(len(tails), dtype=np.bool_)
@@ -135,18 +135,18 @@ _bridges = compiled(_bridges_kernel)
 
 
 def _push_kernel(
-    starts: Any,
-    edges: Any,
-    tails: Any,
-    heads: Any,
-    table: Any,
+    starts: AnyArray,
+    edges: AnyArray,
+    tails: AnyArray,
+    heads: AnyArray,
+    table: AnyArray,
     start: int,
     goal: int,
     skip: int,
     most: int,
-    via: Any,
-    seen: Any,
-    queue: Any,
+    via: AnyArray,
+    seen: AnyArray,
+    queue: AnyArray,
     stamp: int,
 ) -> int:
     """Move up to ``most`` records along a shortest residual path that avoids one edge; return how many.
@@ -199,7 +199,14 @@ _push = compiled(_push_kernel)
 
 
 def _ranges_kernel(
-    starts: Any, edges: Any, tails: Any, heads: Any, table: Any, targets: Any, limit: int, small_only: bool
+    starts: AnyArray,
+    edges: AnyArray,
+    tails: AnyArray,
+    heads: AnyArray,
+    table: AnyArray,
+    targets: AnyArray,
+    limit: int,
+    small_only: bool,
 ) -> Any:
     """Push records around each target edge until no residual path is left; what the tables on the way show is kept."""
     n = len(starts) - 1

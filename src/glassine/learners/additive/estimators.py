@@ -35,6 +35,7 @@ from glassine.models.evidence import class_array
 from glassine.models.scoring import Contributions
 from glassine.models.shapes import ShapeFunction
 from glassine.privacy.certificate import Certificate
+from glassine.privacy.randomness import RandomState
 from glassine.privacy.release import Paid, Planned, Price
 
 LEAST_FOR_PAIRS = 0.5
@@ -400,7 +401,7 @@ class PrivateEBMClassifier(AdditiveClassifier, _PrivateEBM):
         person_weights: str = "equal",
         memory_limit: float = 4e9,
         progress: Progress | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self._store(locals())
 
@@ -471,7 +472,7 @@ class PrivateEBMRegressor(AdditiveRegressor, _PrivateEBM):
         person_weights: str = "equal",
         memory_limit: float = 4e9,
         progress: Progress | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self._store(locals())
 

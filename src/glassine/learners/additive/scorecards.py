@@ -25,6 +25,7 @@ from glassine.models import AdditiveModel, Term
 from glassine.models.bins import CategoryBins, NumericBins
 from glassine.models.scorecard import card_of
 from glassine.privacy.certificate import Certificate
+from glassine.privacy.randomness import RandomState
 
 RIDGE = 1.0
 """Records that each bin counts as having beside its own, of even odds: scores of rare bins are drawn to zero."""
@@ -128,7 +129,7 @@ class PrivateScorecardClassifier(PrivateEBMClassifier):
         person_weights: str = "equal",
         memory_limit: float = 4e9,
         progress: Progress | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self._store(locals())
 

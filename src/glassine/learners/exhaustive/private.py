@@ -28,6 +28,7 @@ from glassine.learners.persons import Persons
 from glassine.learners.publishing import noisy_histogram
 from glassine.privacy.accounting import DiscreteLaplaceNoise
 from glassine.privacy.certificate import LOSS_BOUND, Certificate
+from glassine.privacy.randomness import RandomState
 from glassine.privacy.release import Paid, Planned, Price
 
 PROOF = "learners/exhaustive/private.md"
@@ -287,7 +288,7 @@ class PrivateRuleListClassifier(Lists, Classes, _Exponential):
         memory_limit: float = 4e9,
         time_limit: float = 600.0,
         progress: Progress | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self._store(locals())
 
@@ -451,6 +452,6 @@ class PrivateTreeClassifier(Classes, PrivateTree):
         memory_limit: float = 4e9,
         time_limit: float = 600.0,
         progress: Progress | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self._store(locals())

@@ -11,6 +11,7 @@ from glassine.learners.exhaustive.families import Numbers, Trees
 from glassine.learners.exhaustive.losses import Loss
 from glassine.learners.exhaustive.optimal import Optimal
 from glassine.learners.exhaustive.private import PrivateTree
+from glassine.privacy.randomness import RandomState
 
 FINE_STEPS = 64
 """Steps of the values between which optimal trees choose: a tree costs at most (range / 128)^2 more than the best."""
@@ -95,7 +96,7 @@ class PrivateTreeRegressor(Numbers, PrivateTree):
         memory_limit: float = 4e9,
         time_limit: float = 600.0,
         progress: Progress | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self._store(locals())
 

@@ -30,6 +30,7 @@ from glassine.learners.greedy.strict import LOOKAHEAD, grow_strictly, rehearse
 from glassine.learners.intake import Intake, read_training
 from glassine.learners.persons import Persons
 from glassine.privacy.certificate import Certificate
+from glassine.privacy.randomness import RandomState
 from glassine.privacy.release import Paid, Planned, Price
 from glassine.privacy.unit import RECORD, PrivacyUnit, of_groups
 
@@ -150,7 +151,7 @@ class PrivateGreedyRuleListClassifier(PrivateLearner, Classes, Lists):
         records_per_person: int | None = None,
         person_weights: str = "equal",
         progress: Progress | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self._store(locals())
 
