@@ -181,34 +181,35 @@ def _count(
     binom: AnyArray,
     table: AnyArray,
 ) -> None:  # pragma: no cover - compiled
-    masks = np.empty((k + 2, CHUNK), dtype=np.uint64)
-    chosen = np.empty(k + 2, dtype=np.int64)
-    base = np.zeros(k + 2, dtype=np.int64)
+    # masks, chosen, base: what _count_below writes on the way, here once for all calls; shape (k + 2, ...).
+    scratch = (
+        np.empty((k + 2, CHUNK), dtype=np.uint64),
+        np.empty(k + 2, dtype=np.int64),
+        np.zeros(k + 2, dtype=np.int64),
+    )
     for segment in range(len(labels)):
+        weighed = (labels[segment], weights[segment])
         for start in range(starts[segment], starts[segment + 1], CHUNK):
-            stop = min(start + CHUNK, starts[segment + 1])
+            span = (start, min(start + CHUNK, starts[segment + 1]))
             for top in tops:
-                _count_below(
-                    words, start, stop, labels[segment], weights[segment], k, top, binom, table, masks, chosen, base
-                )
+                _count_below(words, span, weighed, k, top, binom, table, scratch)
 
 
 @compiled
 def _count_below(
     words: AnyArray,
-    start: int,
-    stop: int,
-    label: int,
-    weight: int,
+    span: tuple[int, int],
+    weighed: tuple[int, int],
     k: int,
     top: int,
     binom: AnyArray,
     table: AnyArray,
-    masks: AnyArray,
-    chosen: AnyArray,
-    base: AnyArray,
+    scratch: tuple[AnyArray, AnyArray, AnyArray],
 ) -> None:  # pragma: no cover - compiled
     """Add the counts of one chunk of words to all conjunctions whose largest literal is ``top``."""
+    start, stop = span
+    label, weight = weighed
+    masks, chosen, base = scratch
     size = stop - start
     if k == 1:
         ones = np.uint64(0)
