@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from glassine.attacks.disclosure.estimate import Disclosure
 from glassine.attacks.disclosure.people import true_table
-from glassine.attacks.disclosure.worlds import Table, agrees_with_leaves, known_totals
+from glassine.attacks.disclosure.worlds import agrees_with_leaves, known_totals
 
 
 def is_world(disclosure: Disclosure, table: npt.ArrayLike) -> bool:
@@ -28,6 +28,6 @@ def is_world(disclosure: Disclosure, table: npt.ArrayLike) -> bool:
     return told and disclosure.constraints.satisfied(x)
 
 
-def true_world(disclosure: Disclosure, truth: npt.ArrayLike) -> Table:
+def true_world(disclosure: Disclosure, truth: npt.ArrayLike) -> npt.NDArray[np.int64]:
     """Return the table of the true classes, shape (q, c)."""
     return true_table(disclosure.people, disclosure.classes, truth)

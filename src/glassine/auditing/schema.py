@@ -12,11 +12,9 @@ from glassine.auditing.findings import FormsFinding
 from glassine.auditing.findings.root import SCHEMA, Findings
 from glassine.auditing.release import ReleaseSubject
 from glassine.auditing.several import SeveralSubject
-from glassine.auditing.subject import Subject
 from glassine.auditing.summaries import SummarySubject
 from glassine.auditing.trees import TreeSubject
 
-KINDS: tuple[type[Subject], ...] = (TreeSubject, AdditiveSubject, SummarySubject, ReleaseSubject, SeveralSubject)
 MEASURED: dict[str, Any] = {
     **{
         m.name: m.finding
@@ -53,7 +51,7 @@ def schema() -> dict[str, Any]:
     }
 
 
-def _outcome_schema(finding: Any) -> dict[str, Any]:
+def _outcome_schema(finding: object) -> dict[str, Any]:
     """Return the schema of an outcome: the finding's own fields where it is a record, else its value."""
     fields = {"value": _type_schema(finding)}
     if dataclasses.is_dataclass(finding):
@@ -77,7 +75,7 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _type_schema(hint: Any) -> dict[str, Any]:
+def _type_schema(hint: object) -> dict[str, Any]:
     if hint is Hidden:
         return {"type": "null"}
     if hint is object:

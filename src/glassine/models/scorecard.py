@@ -25,7 +25,6 @@ GRAIN = 2.0**-16
 CLOSE = 1e-9
 """Difference up to which a stated risk counts as that of the score: other software may add in another order."""
 
-Array = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 

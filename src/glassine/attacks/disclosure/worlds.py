@@ -31,7 +31,6 @@ Floats = npt.NDArray[np.float64]
 
 Sums = dict[tuple[int, ...], tuple[float, int]]
 
-Table = npt.NDArray[np.int64]
 
 ROUNDING = 1e-6
 """By how much a published rate may differ from that of whole numbers."""

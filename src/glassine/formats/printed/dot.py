@@ -24,7 +24,6 @@ NODE = re.compile(
 )
 EDGE = re.compile(r"^[ \t]*([0-9]{1,9}) -> ([0-9]{1,9})\b", re.MULTILINE)
 TEST = re.compile(rf"(.*) (?:<=|≤) ({NUMBER})", re.DOTALL)
-FIGURE = re.compile(r"(node #[0-9]+|[a-z_A-Z]+ = .*)", re.DOTALL)
 ERRORS = ("squared_error", "friedman_mse", "absolute_error", "poisson")
 
 

@@ -126,9 +126,6 @@ def gathered(sums: Ints, packed: Packed, bins: int) -> Ints:
     return out
 
 
-CHUNK = 2048
-"""Records that are worked on at once, so that what is read stays in the cache."""
-
 STEPS = 4096
 """Steps of the table of the logistic function for each unit of the score: a probability is off by at most 1 / 32768."""
 
