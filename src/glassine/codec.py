@@ -178,7 +178,7 @@ def named(inner: Codec[T], key: str = "name") -> Codec[dict[str, T]]:
     return Codec(lambda values: [{key: name, **inner.encode(value)} for name, value in values.items()], decode)
 
 
-def _within(place: str, inner: Codec[T], plain: Any) -> T:
+def _within(place: str, inner: Codec[T], plain: object) -> T:
     try:
         return inner.decode(plain)
     except Refused as refused:
@@ -188,7 +188,7 @@ def _within(place: str, inner: Codec[T], plain: Any) -> T:
 def checked(encode: Callable[[T], Any], decode: Callable[[Any], T]) -> Codec[T]:
     """Return the codec of two functions that raise errors of this package."""
 
-    def read(plain: Any) -> T:
+    def read(plain: object) -> T:
         try:
             return decode(plain)
         except GlassineError as error:
@@ -339,7 +339,7 @@ def _of_annotation(hint: object) -> Codec[Any]:
 def tagged(key: str, kinds: Mapping[str, tuple[type[Any], Codec[Any]]]) -> Codec[Any]:
     """Return the codec of several types, whose name has a key, the first."""
 
-    def encode(value: Any) -> dict[str, Any]:
+    def encode(value: object) -> dict[str, Any]:
         tag = next(name for name, (kind, _) in kinds.items() if type(value) is kind)
         return {key: tag, **kinds[tag][1].encode(value)}
 

@@ -105,7 +105,7 @@ def _listen() -> None:
             while HEARERS:
                 HEARERS.pop()(started.data["dispatcher"].stats.cache_path)
 
-        def on_end(self, ended: Any) -> None:
+        def on_end(self, ended: object) -> None:
             """Ignore the end."""
 
     register: Any = event.register

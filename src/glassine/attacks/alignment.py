@@ -48,7 +48,7 @@ class ErrorEstimate:
 
 
 def original_records(
-    original: Any, domain: Domain, n_records: int, *, n_draws: int = 1, max_records: int = 1
+    original: object, domain: Domain, n_records: int, *, n_draws: int = 1, max_records: int = 1
 ) -> Records:
     """Return the columns of the records that reconstructed ones are compared with."""
     data = columns(original)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -175,7 +175,7 @@ class BinLeakage:
 
 
 def leak_bins(
-    model: AdditiveModel, domain: Domain | None = None, data: Any = None, persons: Persons | None = None
+    model: AdditiveModel, domain: Domain | None = None, data: object = None, persons: Persons | None = None
 ) -> BinLeakage:
     """Return what the bins of an additive model tell of the training records.
 

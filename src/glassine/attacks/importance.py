@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -87,7 +86,7 @@ class ImportancePreservation:
 
 
 def permutation_importance(
-    model: Any, X: Any, y: Any, *, n_repeats: int = 10, random_state: int | np.random.Generator | None = None
+    model: object, X: object, y: object, *, n_repeats: int = 10, random_state: int | np.random.Generator | None = None
 ) -> Outcome[Importances]:
     r"""Return how much accuracy a model loses when an attribute's values are shuffled among the records.
 
@@ -137,10 +136,10 @@ def permutation_importance(
 
 
 def importance_preservation(
-    reference: Any,
-    other: Any,
-    X: Any,
-    y: Any,
+    reference: object,
+    other: object,
+    X: object,
+    y: object,
     *,
     k: int,
     n_repeats: int = 10,
@@ -201,7 +200,7 @@ def importance_preservation(
     return attempt(work)
 
 
-def _importances(model: Any, records: Records, n_repeats: int, rng: np.random.Generator) -> Importances:
+def _importances(model: object, records: Records, n_repeats: int, rng: np.random.Generator) -> Importances:
     n = len(records.target)
     whole = _accuracy(answers(model, records))
     names = records.names or tuple(f"x{i}" for i in range(records.width))

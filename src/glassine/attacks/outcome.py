@@ -148,7 +148,7 @@ def for_checker(*, public: object = None) -> dict[str, object]:
     return {PUBLIC: public}
 
 
-def for_public(value: Any) -> Any:
+def for_public(value: object) -> Any:
     """Return a finding without the fields that are for the checker only; None where nothing is left."""
     if isinstance(value, Measured):
         inner = for_public(value.value)
@@ -227,7 +227,7 @@ class Question:
     short: str = ""
 
 
-def _as_measured(value: Any, hiding: Any) -> Any:
+def _as_measured(value: object, hiding: object) -> Any:
     return value
 
 

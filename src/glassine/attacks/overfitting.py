@@ -114,12 +114,12 @@ class Vulnerability:
 
 
 def vulnerability(
-    model: Any,
+    model: object,
     members: Sample | Records,
     nonmembers: Sample | Records,
     *,
     over: Over = "auto",
-    by: Any = (),
+    by: object = (),
     n_permutations: int = 999,
     confidence: float = 0.95,
     random_state: int | np.random.Generator | None = None,
@@ -236,7 +236,7 @@ def _subgroup(
     )
 
 
-def _parts(model: Any, inside: Records, outside: Records, over: Over) -> tuple[npt.NDArray[np.intp], str]:
+def _parts(model: object, inside: Records, outside: Records, over: Over) -> tuple[npt.NDArray[np.intp], str]:
     """Return the part of the model, or the prediction, of each record, members first."""
     if over != "predictions":
         shown = [_cells(model, side) for side in (inside, outside)]

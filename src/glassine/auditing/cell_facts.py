@@ -69,7 +69,7 @@ def count_classes(
     return counts
 
 
-def _known(counts: Any, n_outcomes: int) -> OutcomeCounts:
+def _known(counts: object, n_outcomes: int) -> OutcomeCounts:
     """Return counts that are known, shape (parts, outcomes), or (parts, 1) where only sizes are."""
     known = np.array(counts, dtype=np.float64)
     return OutcomeCounts(lower=known, upper=known, n_outcomes=n_outcomes)

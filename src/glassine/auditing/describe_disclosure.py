@@ -307,7 +307,9 @@ def assume(question: Question, inputs: AuditInputs, settings: DisclosureSettings
     )
 
 
-def _people(data: Any, tree: DecisionTree, sensitive: str, *, needed: bool, noun: str = "the data") -> tuple[Any, Any]:
+def _people(
+    data: object, tree: DecisionTree, sensitive: str, *, needed: bool, noun: str = "the data"
+) -> tuple[Any, Any]:
     """Return the people without the sensitive column, and that column in the type of the tree's classes."""
     table = as_table(data)
     if not len(table):

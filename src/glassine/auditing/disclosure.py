@@ -237,7 +237,7 @@ def _is_category(domain: Domain | None, name: str) -> bool:
 
 
 def _estimate(
-    question: Question, tree: DecisionTree, frame: Any, truth: npt.NDArray[Any]
+    question: Question, tree: DecisionTree, frame: object, truth: npt.NDArray[Any]
 ) -> tuple[Outcome[Disclosure], str, str]:
     """Return the estimate, why the internal nodes were not used, and why a reader may learn more."""
     from glassine.attacks.disclosure import ContradictionError, SearchError, infer_sensitive, measure_disclosure
@@ -272,7 +272,7 @@ def _estimate(
         return Failed(str(error)[:LONGEST]), "", ""
 
 
-def _too_many(tree: DecisionTree, frame: Any, reader: Adversary) -> str:
+def _too_many(tree: DecisionTree, frame: object, reader: Adversary) -> str:
     """Return why the internal nodes would take too long; empty if they do not."""
     from glassine.attacks.disclosure.people import read_people
 

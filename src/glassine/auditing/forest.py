@@ -70,7 +70,7 @@ class ForestSubject(Subject):
         )
 
 
-def forest_subject(forest: Any, inputs: AuditInputs, policy: Policy) -> ForestSubject:
+def forest_subject(forest: object, inputs: AuditInputs, policy: Policy) -> ForestSubject:
     """Return a fitted forest with what is given beside it."""
     return ForestSubject(forest=forest, inputs=inputs, policy=policy)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -29,10 +28,10 @@ SMALL = 10
 
 def compare_forms(
     explainer: SurrogateExplainer,
-    data: Any,
-    target: Any = None,
+    data: object,
+    target: object = None,
     *,
-    holdout: Any = None,
+    holdout: object = None,
     policy: Policy | None = None,
     settings: AuditSettings | None = None,
 ) -> Findings:
@@ -91,7 +90,7 @@ def compare_forms(
     return replace(findings, measured=findings.measured.beside({"forms": forms}))
 
 
-def _fitted(explainer: SurrogateExplainer, form: str, X: Any, y: Any) -> SurrogateExplainer:
+def _fitted(explainer: SurrogateExplainer, form: str, X: object, y: object) -> SurrogateExplainer:
     """Return the explainer in another form, on the same groups, with that form's own settings."""
     other: SurrogateExplainer = clone(explainer)
     labels = "black-box" if y is None else None

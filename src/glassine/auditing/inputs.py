@@ -405,7 +405,7 @@ class Comparison:
         return [RecordNote(note) for note in notes]
 
 
-def outside_domain(domain: Domain | None, frame: Any, columns: Mapping[str, npt.NDArray[Any]]) -> dict[str, int]:
+def outside_domain(domain: Domain | None, frame: object, columns: Mapping[str, npt.NDArray[Any]]) -> dict[str, int]:
     """Return how many records lie outside the domain, by attribute or constraint."""
     present = [name for name in domain or () if name in columns]
     return violations(domain.restrict(present), frame) if domain is not None and present else {}
@@ -426,7 +426,7 @@ def compare(
     )
 
 
-def on_shared(data: Any, holdout: Any, names: Sequence[str]) -> tuple[Table, Table]:
+def on_shared(data: object, holdout: object, names: Sequence[str]) -> tuple[Table, Table]:
     """Return both tables with those of the named columns that both have: identifiers say nothing of membership."""
     tables = [as_table(frame) for frame in (data, holdout)]
     if not all(map(len, tables)):

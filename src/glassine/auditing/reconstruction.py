@@ -162,7 +162,7 @@ def exposed_rows(
     return Measured(tuple(sorted(int(row) for row in order[:MOST_EXPOSED])))
 
 
-def align(dataset: ProbabilisticDataset | None, frame: Any, noise: str | None) -> Outcome[ErrorEstimate]:
+def align(dataset: ProbabilisticDataset | None, frame: object, noise: str | None) -> Outcome[ErrorEstimate]:
     """Return how close rebuilt records come to those of the data."""
     if frame is None:
         return NotApplicable("no data was given to compare the reconstruction with.")
@@ -183,7 +183,7 @@ Rows = tuple[RowReconstruction, ErrorEstimate | None]
 
 
 def compared(
-    outcome: Outcome[RowReconstruction], frame: Any, random_state: int | np.random.Generator | None
+    outcome: Outcome[RowReconstruction], frame: object, random_state: int | np.random.Generator | None
 ) -> Outcome[Rows]:
     """Return rows with their distance from the training records, where these are given."""
     if not isinstance(outcome, Measured):

@@ -51,7 +51,7 @@ class PublishedAnswers:
         self.release = release
         self.classes_ = class_array(release.classes)
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:
+    def predict(self, X: object) -> npt.NDArray[Any]:
         """Return the decisions on records, shape (n,)."""
         columns, closest = _asked(self.release, X)
         return np.asarray(self.classes_[self.release.decisions(columns, closest)[:, 0]])
@@ -60,7 +60,7 @@ class PublishedAnswers:
 class PublishedShares(PublishedAnswers):
     """The same, where trees publish class counts: shares of the classes in a leaf are probabilities."""
 
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+    def predict_proba(self, X: object) -> npt.NDArray[np.float64]:
         """Return the shares of the classes, shape (n, n_classes)."""
         columns, closest = _asked(self.release, X)
         out = np.zeros((columns.n_records, len(self.classes_)))
@@ -78,12 +78,12 @@ class PublishedMeans(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # sc
     def __init__(self, release: SurrogateRelease) -> None:
         self.release = release
 
-    def predict(self, X: Any) -> npt.NDArray[np.float64]:
+    def predict(self, X: object) -> npt.NDArray[np.float64]:
         """Return the means for records, shape (n,)."""
         return _numbers(self.release, self.release.decisions(*_asked(self.release, X))[:, 0])
 
 
-def _asked(release: SurrogateRelease, X: Any) -> tuple[Columns, npt.NDArray[np.intp]]:
+def _asked(release: SurrogateRelease, X: object) -> tuple[Columns, npt.NDArray[np.intp]]:
     """Return records as the release reads them, and the closest group of each, shape (n, 1)."""
     columns = read(open_records(X, release.domain)[2], release.domain, refuse_outside=False)
     return columns, release.closest(columns, 1)

@@ -66,7 +66,7 @@ class Side:
         values = np.asarray(values, dtype=float)
         return float((values if self.persons is None else self.persons.mean(values)).mean())
 
-    def records(self, native: Any, labels: npt.NDArray[Any]) -> Records:
+    def records(self, native: object, labels: npt.NDArray[Any]) -> Records:
         """Return the records as attacks read them."""
         return replace(Records.read(Sample(native, labels), "records"), persons=self.persons)
 
@@ -172,7 +172,7 @@ class ReleaseInputs:
         return None if any(count is None for count in counts) else np.array(counts, dtype=np.int64)
 
 
-def inputs_of_fit(explainer: MeasuredExplainer, y: Any = None, holdout: Sample = NOBODY_ELSE) -> ReleaseInputs:
+def inputs_of_fit(explainer: MeasuredExplainer, y: object = None, holdout: Sample = NOBODY_ELSE) -> ReleaseInputs:
     """Return what a fitted explainer knows of its release.
 
     Shapes: ``y`` (n,), optional.
@@ -215,11 +215,11 @@ def _others(release: SurrogateRelease, holdout: Sample, explainer: MeasuredExpla
     return Side(columns=columns, truth=truth, decisions=answered, persons=_persons_of(holdout.data))
 
 
-def _persons_of(records: Any) -> Persons | None:
+def _persons_of(records: object) -> Persons | None:
     return records.persons if isinstance(records, Table) else None
 
 
-def _true_labels(release: SurrogateRelease, y: Any, n_records: int) -> Labels:
+def _true_labels(release: SurrogateRelease, y: object, n_records: int) -> Labels:
     if y is None:
         return None
     labels = label_array(y, n_records, "target")
@@ -255,7 +255,7 @@ def inputs_of_data(release: SurrogateRelease, people: Sample, holdout: Sample) -
 
 
 def _groups(
-    release: SurrogateRelease, opened: Any, columns: Columns, persons: Persons | None
+    release: SurrogateRelease, opened: object, columns: Columns, persons: Persons | None
 ) -> npt.NDArray[np.int64] | None:
     """Return the groups of records that give just these representatives.
 

@@ -65,7 +65,7 @@ class CountedData:
     outside: dict[str, int]  # Number of records outside the domain, by attribute; only those above zero
 
 
-def count_data(model: DecisionTree | RuleList, frame: Any, domain: Domain) -> CountedData:
+def count_data(model: DecisionTree | RuleList, frame: object, domain: Domain) -> CountedData:
     """Count the records of a lazy frame in each part of a model, and those outside the domain.
 
     An engine groups the records by the values that the model's literals distinguish, and reads every other attribute

@@ -270,7 +270,7 @@ def _membership(subject: TreeSubject) -> Outcome[MembershipAttacks]:
 
 
 def attacked(
-    model: Any, inputs: AuditInputs, classes: Any, names: Sequence[str], learner: Callable[[Table], Any]
+    model: object, inputs: AuditInputs, classes: object, names: Sequence[str], learner: Callable[[Table], Any]
 ) -> Outcome[MembershipAttacks]:
     """Attack membership with a fixed seed: an audit can be repeated.
 

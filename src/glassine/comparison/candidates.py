@@ -52,7 +52,7 @@ class Shape:
         """Domain and classes or range, as parameters of a learner of the package."""
         return {"domain": self.domain, **self.target.parameters}
 
-    def either(self, classifier: Any, regressor: Any) -> Any:
+    def either(self, classifier: object, regressor: object) -> Any:
         """Return which of two estimators predicts the target."""
         return regressor if self.target.kind == "number" else classifier
 
@@ -203,7 +203,7 @@ def _boosting(shape: Shape, epsilon: float, seed: int) -> Any:
     return encoded(shape.domain, learner(random_state=seed))
 
 
-def encoded(domain: Domain, learner: Any, *, scaled: bool = False, by_place: bool = False) -> Any:
+def encoded(domain: Domain, learner: object, *, scaled: bool = False, by_place: bool = False) -> Any:
     """Return a pipeline: gaps in numbers filled by the median, one column for each value of a category.
 
     Its columns are named, or are the places of the domain's attributes in a matrix.

@@ -122,11 +122,11 @@ class Labelled:
 
 
 def read_labelled(
-    frame: Any,
+    frame: object,
     target: str,
     domain: Domain | None,
     classes: Sequence[Scalar] | None,
-    persons: Any,
+    persons: object,
     target_range: tuple[float, float] | None = None,
     *,
     exclude: Sequence[str] = (),

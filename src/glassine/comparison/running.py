@@ -74,7 +74,7 @@ def measure(name: str, epsilon: float | None, sides: Sides, shape: Shape, seed: 
     return Result(status="measured", figures=figures, **key)
 
 
-def _figures(name: str, model: Any, sides: Sides, shape: Shape, seed: int) -> Figures:
+def _figures(name: str, model: object, sides: Sides, shape: Shape, seed: int) -> Figures:
     members = replace(Records.read(Sample(sides.train, sides.train_labels), "members"), persons=sides.train_persons)
     others = replace(Records.read(Sample(sides.test, sides.test_labels), "non-members"), persons=sides.test_persons)
     separation = vulnerability(model, members, others, n_permutations=PERMUTATIONS, random_state=seed)
@@ -94,7 +94,7 @@ def _figures(name: str, model: Any, sides: Sides, shape: Shape, seed: int) -> Fi
     )
 
 
-def _bits(name: str, model: object, domain: Domain, train: Any) -> tuple[float | None, str, int | None]:
+def _bits(name: str, model: object, domain: Domain, train: object) -> tuple[float | None, str, int | None]:
     """Return the bits learned about a training record, else why there are none, and the number of leaves or rules.
 
     Where a model's counts are not exact, regions weigh by the training records that lie in them.
@@ -242,12 +242,12 @@ class Task:
 
 
 def compare(
-    frame: Any,
+    frame: object,
     target: str,
     *,
     domain: Domain | None = None,
     classes: Sequence[Scalar] | None = None,
-    persons: Any = None,
+    persons: object = None,
     task: Task | None = None,
     folder: str | Path | None = None,
     progress: Progress | None = None,

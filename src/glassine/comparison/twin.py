@@ -111,10 +111,10 @@ class _Scored:
     def classes_(self) -> npt.NDArray[Any]:
         return np.array(self.model.classes)
 
-    def predict(self, data: Any) -> npt.NDArray[Any]:
+    def predict(self, data: object) -> npt.NDArray[Any]:
         return self.model.predict(data)
 
-    def predict_proba(self, data: Any) -> npt.NDArray[np.float64]:
+    def predict_proba(self, data: object) -> npt.NDArray[np.float64]:
         return np.asarray(self.model.predict_proba(data), dtype=float)
 
 
@@ -129,10 +129,10 @@ class _OfMatrix:
     def classes_(self) -> npt.NDArray[Any]:
         return np.asarray(self.fitted.classes_)
 
-    def predict(self, data: Any) -> npt.NDArray[Any]:
+    def predict(self, data: object) -> npt.NDArray[Any]:
         return np.asarray(self.fitted.predict(_matrix(data, self.names)))
 
-    def predict_proba(self, data: Any) -> npt.NDArray[np.float64]:
+    def predict_proba(self, data: object) -> npt.NDArray[np.float64]:
         return np.asarray(self.fitted.predict_proba(_matrix(data, self.names)), dtype=float)
 
     def __sklearn_tags__(self) -> Any:
@@ -140,7 +140,7 @@ class _OfMatrix:
         return self.fitted.__sklearn_tags__()
 
 
-def _matrix(data: Any, names: Sequence[str]) -> npt.NDArray[np.object_]:
+def _matrix(data: object, names: Sequence[str]) -> npt.NDArray[np.object_]:
     """Return columns side by side, shape (n, names)."""
     columns = read_columns(data)
     return np.column_stack([columns[name].astype(object) for name in names])
@@ -173,12 +173,12 @@ def claimed_by_estimator(model: object) -> Guarantee | None:
 
 
 def compare_twin(
-    model: Any,
-    members: Any,
-    others: Any,
+    model: object,
+    members: object,
+    others: object,
     target: str,
     *,
-    twin: Any = None,
+    twin: object = None,
     domain: Domain | None = None,
     persons: str | None = None,
     random_state: int = 0,
@@ -234,7 +234,7 @@ def compare_twin(
     )
 
 
-def _read(model: Any, frame: pl.DataFrame, target: str, domain: Domain | None, persons: str | None) -> Labelled:
+def _read(model: object, frame: pl.DataFrame, target: str, domain: Domain | None, persons: str | None) -> Labelled:
     """Return the records with classes or numbers, as the model predicts; the records' range if none is declared."""
     number = predicts_number(model)
     limits = None
@@ -258,12 +258,12 @@ def _read(model: Any, frame: pl.DataFrame, target: str, domain: Domain | None, p
     return whole
 
 
-def _title(model: Any) -> str:
+def _title(model: object) -> str:
     kinds = {DecisionTree: "the private tree", RuleList: "the private rule list", AdditiveModel: "the additive model"}
     return kinds.get(type(model), f"the private {type(model).__name__}")
 
 
-def _trained(model: Any, whole: Labelled, n: int) -> tuple[str, Any]:
+def _trained(model: object, whole: Labelled, n: int) -> tuple[str, Any]:
     """Return the twin of a model, trained on the members; classes are codes."""
     if not isinstance(model, DecisionTree | RuleList | AdditiveModel):
         return _of_another_library(model, whole, n)
@@ -303,7 +303,7 @@ def _of_another_library(model: Any, whole: Labelled, n: int) -> tuple[str, Any]:
     return title, _OfMatrix(learner.fit(_matrix(frame, names), labels), names)
 
 
-def _base_class(model: Any) -> Any:
+def _base_class(model: object) -> Any:
     """Return the class of scikit-learn that a private estimator of another library extends."""
     for kind in type(model).__mro__:
         of_sklearn = kind.__module__.startswith("sklearn.") and not kind.__module__.startswith("sklearn.base")
@@ -315,7 +315,7 @@ def _base_class(model: Any) -> Any:
     )
 
 
-def _bounded_by(model: Any, frame: pl.DataFrame) -> bool:
+def _bounded_by(model: object, frame: pl.DataFrame) -> bool:
     """Return whether the bounds that an estimator states are the least and the greatest value of every column."""
     bounds = getattr(model, "bounds", getattr(model, "bounds_X", None))
     if not isinstance(bounds, tuple) or len(bounds) != 2:
@@ -337,7 +337,7 @@ def _samples(whole: Labelled, n: int, coded: bool) -> tuple[Sample, Sample]:
     )
 
 
-def _asked(model: Any) -> Any:
+def _asked(model: object) -> Any:
     return _Scored(model) if isinstance(model, AdditiveModel) and model.classes is not None else model
 
 
@@ -349,7 +349,7 @@ def _unnamed() -> Iterator[None]:
         yield
 
 
-def _attacked(model: Any, whole: Labelled, n: int, coded: bool, seed: int) -> MembershipAttacks:
+def _attacked(model: object, whole: Labelled, n: int, coded: bool, seed: int) -> MembershipAttacks:
     with _unnamed():
         return attack_membership(
             _asked(model),
@@ -359,7 +359,7 @@ def _attacked(model: Any, whole: Labelled, n: int, coded: bool, seed: int) -> Me
         )
 
 
-def _right(model: Any, whole: Labelled, n: int, coded: bool) -> npt.NDArray[np.bool_]:
+def _right(model: object, whole: Labelled, n: int, coded: bool) -> npt.NDArray[np.bool_]:
     """Return which held-out records a model classifies correctly; classes are compared as text."""
     truth = whole.labels[n:] if coded else np.array(whole.classes, dtype=object)[whole.labels[n:]]
     with _unnamed():
@@ -367,13 +367,13 @@ def _right(model: Any, whole: Labelled, n: int, coded: bool) -> npt.NDArray[np.b
     return np.asarray(predicted == np.asarray(truth).astype(str))
 
 
-def _off(model: Any, whole: Labelled, n: int) -> npt.NDArray[np.float64]:
+def _off(model: object, whole: Labelled, n: int) -> npt.NDArray[np.float64]:
     """Return the absolute error of a model of numbers on each held-out record, shape (others,)."""
     with _unnamed():
         return errors_of(model, Records.read(Sample(whole.frame[n:], whole.labels[n:]), "non-members"))
 
 
-def _side(title: str, model: Any, whole: Labelled, n: int, coded: bool, found: MembershipAttacks) -> TwinSide:
+def _side(title: str, model: object, whole: Labelled, n: int, coded: bool, found: MembershipAttacks) -> TwinSide:
     accuracy, rmse = None, None
     if isinstance(whole.target, Classes):
         right = _right(model, whole, n, coded)

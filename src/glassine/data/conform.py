@@ -41,7 +41,7 @@ whole column into memory."""
 
 
 def conform(
-    data: Any, domain: Domain, names: Iterable[str] | None = None, *, outside: Outside = Outside.REFUSE
+    data: object, domain: Domain, names: Iterable[str] | None = None, *, outside: Outside = Outside.REFUSE
 ) -> Columns:
     """Return the attributes of a domain as columns, values outside the domain brought into it record by record.
 
@@ -118,7 +118,7 @@ def conform(
     return columns_of(attributes, {name: kept[name, attribute, outside] for name, attribute in attributes.items()})
 
 
-def _arrays_of(data: Any, attributes: Mapping[str, Attribute], outside: Outside) -> dict[str, npt.NDArray[Any]]:
+def _arrays_of(data: object, attributes: Mapping[str, Attribute], outside: Outside) -> dict[str, npt.NDArray[Any]]:
     """Return the columns of some attributes, converted; forbidden gaps are still in them."""
     frame, loose = open_frame(data, attributes)
     arrays = {name: from_objects(name, attributes[name], *column, outside=outside) for name, column in loose.items()}
@@ -166,7 +166,7 @@ def check_width(records: npt.NDArray[Any], width: int) -> None:
         )
 
 
-def as_columns(X: Any, names: Iterable[str] | None) -> Any:
+def as_columns(X: object, names: Iterable[str] | None) -> Any:
     """Return a list of mappings or a structured array as a frame of these columns.
 
     Anything else is returned unchanged.
@@ -205,12 +205,12 @@ def _series(name: str, column: npt.NDArray[Any]) -> Any:
     return pl.Series(name, column)
 
 
-def are_rows(X: Any) -> bool:
+def are_rows(X: object) -> bool:
     """Return whether records are a list of rows of any type."""
     return isinstance(X, list | tuple) and any(_is_row(row) for row in X)
 
 
-def _is_row(row: Any) -> bool:
+def _is_row(row: object) -> bool:
     return isinstance(row, Iterable) and not isinstance(row, str | bytes | Mapping)
 
 

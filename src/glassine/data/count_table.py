@@ -50,7 +50,7 @@ class CountTable:
     @classmethod
     def from_frame(
         cls,
-        frame: Any,
+        frame: object,
         domain: Domain,
         *,
         weights: str | npt.ArrayLike | None = None,
@@ -188,7 +188,7 @@ class CountTable:
         return self.columns.restrict(name for name in self.domain if name != target), self.columns.codes[target]
 
 
-def _counts(frame: Any, weights: str | npt.ArrayLike | None, n_records: int) -> npt.NDArray[np.int64]:
+def _counts(frame: object, weights: str | npt.ArrayLike | None, n_records: int) -> npt.NDArray[np.int64]:
     """Return how many records each row of a frame in memory stands for."""
     if weights is None:
         return np.ones(n_records, dtype=np.int64)

@@ -36,7 +36,7 @@ Array = npt.NDArray[np.float64]
 
 
 def fine_counts(
-    frame: Any, name: str, attribute: Integer | Real, cuts: Array, *, outside: Outside = Outside.REFUSE
+    frame: object, name: str, attribute: Integer | Real, cuts: Array, *, outside: Outside = Outside.REFUSE
 ) -> Ints:
     """Return how many records of a lazy frame lie in each bin of a number, and how many have none.
 
@@ -122,7 +122,7 @@ FEW = 32
 """Most cut points for which an engine compares each number with each of them."""
 
 
-def bin_histograms(frame: Any, domain: Domain, cuts: Cuts | None = None) -> dict[str, npt.NDArray[np.int64]]:
+def bin_histograms(frame: object, domain: Domain, cuts: Cuts | None = None) -> dict[str, npt.NDArray[np.int64]]:
     """Return how many records lie in each bin of each attribute.
 
     An engine is asked one attribute at a time, so that of a columnar file each column is read once.
@@ -165,7 +165,7 @@ def bin_histograms(frame: Any, domain: Domain, cuts: Cuts | None = None) -> dict
     return out
 
 
-def _counts_of_values(frame: Any, name: str, attribute: Attribute) -> npt.NDArray[np.int64]:
+def _counts_of_values(frame: object, name: str, attribute: Attribute) -> npt.NDArray[np.int64]:
     columns, counts = _counted(frame, {name: attribute}, {})
     size = len(attribute.values) if isinstance(attribute, Category) else 2
     out = np.zeros(size + 1, dtype=np.int64)
@@ -174,7 +174,7 @@ def _counts_of_values(frame: Any, name: str, attribute: Attribute) -> npt.NDArra
 
 
 def _counts_of_bins(
-    frame: Any, name: str, attribute: Integer | Real, cuts: npt.NDArray[np.float64]
+    frame: object, name: str, attribute: Integer | Real, cuts: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.int64]:
     if not (np.diff(cuts) > 0).all():
         raise InvalidDataError(f"the cuts of {name!r} must increase strictly.", remedy="Sort them and drop repeats.")
@@ -188,7 +188,7 @@ def _counts_of_bins(
 
 
 def conjunction_counts(
-    frame: Any, domain: Domain, literals: Sequence[Literal], d: int, *, target: str | None = None
+    frame: object, domain: Domain, literals: Sequence[Literal], d: int, *, target: str | None = None
 ) -> ConjunctionCounts:
     """Count the records in every conjunction of up to d public literals.
 
@@ -249,7 +249,7 @@ def truths(columns: Columns, antecedents: Sequence[Sequence[Literal]]) -> Iterat
         yield truth
 
 
-def _counted(frame: Any, attributes: dict[str, Attribute], cuts: Cuts) -> tuple[Columns, npt.NDArray[np.int64]]:
+def _counted(frame: object, attributes: dict[str, Attribute], cuts: Cuts) -> tuple[Columns, npt.NDArray[np.int64]]:
     """Return conformed records of some attributes, distinct if the frame is lazy, and how often each occurs."""
     if is_lazy(frame):
         groups = LazyTable(frame=frame).group(attributes, cuts=cuts)

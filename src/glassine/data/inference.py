@@ -78,7 +78,7 @@ LONG = re.compile(r"\s*[+-]?\d+\s*", flags=re.ASCII)
 DATE_NUMBER = re.compile(r"(19|20)\d{2}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])", flags=re.ASCII)
 
 
-def eager(frame: Any) -> nw.DataFrame[Any]:
+def eager(frame: object) -> nw.DataFrame[Any]:
     """Return any frame as an eager narwhals frame with at least one row."""
     data = as_table(frame).frame
     if len(data) == 0:
@@ -86,7 +86,7 @@ def eager(frame: Any) -> nw.DataFrame[Any]:
     return data
 
 
-def columns(frame: Any) -> dict[str, npt.NDArray[Any]]:
+def columns(frame: object) -> dict[str, npt.NDArray[Any]]:
     """Return the columns of any frame as NumPy arrays; gaps are NaN in numbers and None elsewhere."""
     return as_table(frame).arrays
 
@@ -135,7 +135,7 @@ def _infer_column(name: str, column: npt.NDArray[Any]) -> Attribute:
     )
 
 
-def infer_domain(frame: Any) -> Domain:
+def infer_domain(frame: object) -> Domain:
     """Return a domain read off a data frame, every attribute marked ``inferred``.
 
     Numbers become ``Binary`` (only 0 and 1), ``Integer`` (whole) or ``Real`` with the decimal step in which the data
@@ -151,7 +151,7 @@ def infer_domain(frame: Any) -> Domain:
     return Domain({name: _infer_column(name, column) for name, column in columns(frame).items()})
 
 
-def draft(frame: Any) -> tuple[Domain, dict[str, str]]:
+def draft(frame: object) -> tuple[Domain, dict[str, str]]:
     """Return the inferred domain of the columns that can be declared, and why the others cannot."""
     attributes: dict[str, Attribute] = {}
     undeclared: dict[str, str] = {}
@@ -165,7 +165,7 @@ def draft(frame: Any) -> tuple[Domain, dict[str, str]]:
     return Domain(attributes), undeclared
 
 
-def remarks(frame: Any) -> dict[str, str]:
+def remarks(frame: object) -> dict[str, str]:
     """Return what looks wrong about inferring a domain from a frame: a remark for each column that has one.
 
     Remarks are made on identifiers, dates, free text, columns of one value, numbers read as text, and values that
@@ -243,7 +243,7 @@ def _remark(name: str, column: npt.NDArray[Any]) -> str:
     return ""
 
 
-def header_values(frame: Any) -> int:
+def header_values(frame: object) -> int:
     """Return how many columns hold their own name as a value, as those of a file without a header do."""
     return sum(name in column for name, column in columns(frame).items() if column.dtype.kind == "O")
 
@@ -290,7 +290,7 @@ def _is_number(text: str) -> bool:
         return False
 
 
-def _read(value: Any) -> Any:
+def _read(value: object) -> Any:
     number = number_of(value) if isinstance(value, str) else None
     return value if number is None else number
 
@@ -333,7 +333,7 @@ def _outside(attribute: Attribute, column: npt.NDArray[Any]) -> dict[str, npt.ND
     return out
 
 
-def violations(domain: Domain, frame: Any) -> dict[str, int]:
+def violations(domain: Domain, frame: object) -> dict[str, int]:
     """Return how many records break the domain, by attribute or block of tied attributes; only those above zero.
 
     Parameters
@@ -346,7 +346,7 @@ def violations(domain: Domain, frame: Any) -> dict[str, int]:
     return {name: len(set().union(*reasons.values())) for name, reasons in broken_rules(domain, frame).items()}
 
 
-def broken_rules(domain: Domain, frame: Any) -> dict[str, dict[str, list[int]]]:
+def broken_rules(domain: Domain, frame: object) -> dict[str, dict[str, list[int]]]:
     """Return which records break the domain and why: rows by reason, by attribute or block of tied attributes.
 
     It is for the holder of the records: rows tell which they are. Parameters and errors as for :func:`violations`.
@@ -447,7 +447,7 @@ def _are_numbers_of_people(column: npt.NDArray[Any]) -> bool:
     return len(least) == len(most) and not (DATE_NUMBER.fullmatch(least) and DATE_NUMBER.fullmatch(most))
 
 
-def repeats(frame: Any) -> Iterator[Repeats]:
+def repeats(frame: object) -> Iterator[Repeats]:
     """Yield the columns with repeated values that look like identifiers: by name, or by many texts or long numbers.
 
     Guarantee

@@ -22,7 +22,7 @@ UNDECLARED = -2
 _TARGET = "target"
 
 
-def class_codes(y: Any, classes: tuple[Scalar, ...]) -> npt.NDArray[np.int64]:
+def class_codes(y: object, classes: tuple[Scalar, ...]) -> npt.NDArray[np.int64]:
     """Return the place of each label among declared classes, shape (n,).
 
     Each label is read independently, as :func:`glassine.data.conform.conform` reads a category. A missing one has the
@@ -44,7 +44,7 @@ def class_codes(y: Any, classes: tuple[Scalar, ...]) -> npt.NDArray[np.int64]:
     return conform(data, domain, outside=Outside.KEEP_UNDECLARED).codes[_TARGET].astype(np.int64)
 
 
-def column_of(y: Any) -> npt.NDArray[Any]:
+def column_of(y: object) -> npt.NDArray[Any]:
     """Return a target as an array of shape (n,), in which the values of a list stay what they are.
 
     A label in its own sequence, as in ``[[0], [1]]``, is taken out of it.
@@ -113,7 +113,7 @@ def declared_classes(
     return (False, True) if booleans else None
 
 
-def holds_booleans(y: Any) -> bool:
+def holds_booleans(y: object) -> bool:
     """Return whether the type of a target is public and allows truth values alone.
 
     An array, Polars and Arrow have a type before they have records. A list has none, and pandas derives it from them.
@@ -145,7 +145,7 @@ def classes_of(labels: npt.NDArray[Any]) -> tuple[Scalar, ...]:
         raise InvalidDataError(f"{error} Give one class per record, all of one type, or declare the classes.") from None
 
 
-def index_of(y: Any, classes: tuple[Scalar, ...]) -> npt.NDArray[np.int64]:
+def index_of(y: object, classes: tuple[Scalar, ...]) -> npt.NDArray[np.int64]:
     """Return the place of each label among the classes, shape (n,)."""
     codes = class_codes(y, classes)
     refuse_undeclared(codes, classes)

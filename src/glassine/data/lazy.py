@@ -124,12 +124,12 @@ class Groups:
     kept: npt.NDArray[Any]  # The column that was kept unchanged, if one was; shape (m,) or (0,)
 
 
-def is_lazy(data: Any) -> bool:
+def is_lazy(data: object) -> bool:
     """Return whether data are a frame whose engine computes only when asked: Polars, DuckDB, Dask, Spark and so on."""
     return isinstance(_opened(data), nw.LazyFrame)
 
 
-def _opened(data: Any) -> Any:
+def _opened(data: object) -> Any:
     if isinstance(data, Table):
         return data.frame
     try:
@@ -138,7 +138,7 @@ def _opened(data: Any) -> Any:
         return None
 
 
-def is_distributed(data: Any) -> bool:
+def is_distributed(data: object) -> bool:
     """Return whether data are a lazy frame that may lie on several machines: one of Dask or Spark."""
     frame = _opened(data)
     if not isinstance(frame, nw.LazyFrame):

@@ -49,7 +49,7 @@ class Persons:
     column: str | None = None
 
     @classmethod
-    def of(cls, values: Any, column: str | None = None) -> Persons:
+    def of(cls, values: object, column: str | None = None) -> Persons:
         """Return the persons of a column of identifiers: a list, an array or a series."""
         return cls(keys=tuple(identifier(value) for value in listed(values)), column=column)
 
@@ -120,7 +120,7 @@ class Persons:
         return replace(self, keys=(*self.keys, *other.keys))
 
 
-def stated_persons(values: Any, n_records: int, what: str, column: str | None = None) -> Persons:
+def stated_persons(values: object, n_records: int, what: str, column: str | None = None) -> Persons:
     """Return the persons of records, where each has one."""
     whose = Persons.of(values, column)
     if len(whose) != n_records:

@@ -313,7 +313,7 @@ def _value_to_plain(value: Scalar, *, exceptions: bool) -> Any:
     return {"prefix": value.start, **({"except": but} if but else {})}
 
 
-def _value_of_plain(plain: Any, *, exceptions: bool) -> Scalar:
+def _value_of_plain(plain: object, *, exceptions: bool) -> Scalar:
     if not isinstance(plain, dict):
         value: Scalar = SCALAR.decode(plain)
         return value
@@ -369,7 +369,7 @@ def to_dict(domain: Domain) -> dict[str, Any]:
     return out
 
 
-def from_dict(data: Any) -> Domain:
+def from_dict(data: object) -> Domain:
     """Return the domain that plain JSON values describe."""
     if not isinstance(data, dict) or "schema" not in data:
         raise InvalidDomainError(f'a domain must be a JSON object with "schema": "{SCHEMA}".')

@@ -215,7 +215,7 @@ class Tracked(dict[str, Any]):
         self.asked.add(key)
         return super().__getitem__(key)
 
-    def get(self, key: str, default: Any = None) -> Any:
+    def get(self, key: str, default: object = None) -> Any:
         """Return the value of a key, and note the key."""
         self.asked.add(key)
         return super().get(key, default)

@@ -64,7 +64,7 @@ def _numbers(plain: object, depth: int = 3) -> Any:
     return plain
 
 
-def _array(array: Any) -> Any:
+def _array(array: object) -> Any:
     return np.asarray(array).tolist()
 
 
@@ -178,7 +178,7 @@ def to_dict(model: PublishedModel) -> dict[str, Any]:
     return out
 
 
-def from_dict(data: Any) -> PublishedModel:
+def from_dict(data: object) -> PublishedModel:
     """Return the model that plain JSON values describe."""
     if not isinstance(data, dict) or "schema" not in data:
         raise InvalidModelError(

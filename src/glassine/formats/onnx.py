@@ -214,7 +214,7 @@ def onnx_module() -> ModuleType:
     return onnx
 
 
-def state_guarantee(onnx: ModuleType, model: Any, guarantee: Guarantee | None) -> None:
+def state_guarantee(onnx: ModuleType, model: object, guarantee: Guarantee | None) -> None:
     """Write a guarantee into the metadata of an ONNX model."""
     if guarantee is not None:
         onnx.helper.set_model_props(model, {KEY: claim_of(guarantee)})

@@ -159,7 +159,7 @@ SLACK = 64
 VERSIONS = ("_sklearn_version", "_skops_version", "protocol")
 
 
-def beside_archive(data: bytes, stored: Any) -> Iterator[OtherContent]:
+def beside_archive(data: bytes, stored: object) -> Iterator[OtherContent]:
     """Yield what a skops file holds beside the object that it stores.
 
     The object is written again. Members, descriptions and arrays that the second file lacks, or holds with fewer bytes,
@@ -318,7 +318,7 @@ def _gzip_head(data: bytes) -> int:
     return at - 10
 
 
-def beside_pickle(data: bytes, stored: Any) -> Iterator[OtherContent]:
+def beside_pickle(data: bytes, stored: object) -> Iterator[OtherContent]:
     """Yield what a pickle holds beside the object that it makes.
 
     The object is written again. Any text, bytes or number that the second pickle lacks is not needed.
@@ -339,7 +339,7 @@ def beside_pickle(data: bytes, stored: Any) -> Iterator[OtherContent]:
     yield OtherContent(where="values that the pickle drops", kind="bytes", n_bytes=max(spare, excess))
 
 
-def _written(plain: bytes, stored: Any) -> bytes:
+def _written(plain: bytes, stored: object) -> bytes:
     """Return an object as the program would have written it that wrote a pickle."""
     protocol = plain[1] if plain[:1] == b"\x80" else 0
     if b"NumpyArrayWrapper" not in plain:

@@ -66,11 +66,11 @@ class TransparentModel(Parameters, BaseEstimator, ABC):  # type: ignore[misc]  #
     model_: DecisionTree | RuleList  # The published model
     domain_: Domain  # The domain of the attributes, in which records are read
 
-    def _records(self, X: Any) -> Columns:
+    def _records(self, X: object) -> Columns:
         check_is_fitted(self, "model_")
         return read_records(self, X, self.domain_)
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:
+    def predict(self, X: object) -> npt.NDArray[Any]:
         """Return the predicted class, or number, of each record, shape (n,).
 
         Parameters
@@ -81,12 +81,12 @@ class TransparentModel(Parameters, BaseEstimator, ABC):  # type: ignore[misc]  #
         records = self._records(X)
         return self.model_.predict(records)
 
-    def apply(self, X: Any) -> npt.NDArray[np.intp]:
+    def apply(self, X: object) -> npt.NDArray[np.intp]:
         """Return for each record the index of its leaf or rule among ``model_.cells``, shape (n,)."""
         records = self._records(X)
         return self.model_.apply(records)
 
-    def decision_path(self, X: Any) -> sparse.csr_matrix:
+    def decision_path(self, X: object) -> sparse.csr_matrix:
         """Return which nodes, or rules, each record is tested by, as a sparse matrix of zeros and ones.
 
         Returns
@@ -169,7 +169,7 @@ class TransparentClassifier(ClassifierMixin, TransparentModel):  # type: ignore[
 
     classes_: npt.NDArray[Any]
 
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+    def predict_proba(self, X: object) -> npt.NDArray[np.float64]:
         """Return the class probabilities of each record, shape (n, c), from the published counts."""
         records = self._records(X)
         return np.asarray(probabilities(self.model_)[self.model_.apply(records)])
@@ -211,7 +211,7 @@ class OrdinaryLearner(ABC):
     released: ClassVar[frozenset[str]]
     """The fitted attributes; nothing else is kept or pickled."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Learn a model.
 
         Parameters
@@ -234,7 +234,7 @@ class OrdinaryLearner(ABC):
         return self
 
     @abstractmethod
-    def _learn(self, X: Any, y: Any, times: Any) -> dict[str, Any]:
+    def _learn(self, X: object, y: object, times: object) -> dict[str, Any]:
         """Read the records and return the fitted attributes by name; ``times`` are the weights of ``fit``."""
 
 
@@ -262,7 +262,7 @@ class PrivateLearner(ABC):
     records_per_person: Any
     person_weights: Any
 
-    def fit(self, X: Any, y: Any, *, persons: Any = None, **unsupported: Any) -> Self:
+    def fit(self, X: object, y: object, *, persons: object = None, **unsupported: Any) -> Self:
         """Learn a model; each fit spends again.
 
         Parameters
@@ -309,7 +309,7 @@ class PrivateLearner(ABC):
         return self
 
     @abstractmethod
-    def _plan(self, X: Any, y: Any, persons: Persons | None = None) -> Planned[dict[str, Any]]:
+    def _plan(self, X: object, y: object, persons: Persons | None = None) -> Planned[dict[str, Any]]:
         """Read the records and plan the fit, or refuse it; the plan draws the fitted attributes by name."""
 
 

@@ -166,8 +166,8 @@ class HeldIntake:
 
 def read_training(
     estimator: BaseEstimator,
-    X: Any,
-    y: Any,
+    X: object,
+    y: object,
     *,
     domain: Domain | None,
     classes: Sequence[Scalar] | None,
@@ -254,7 +254,7 @@ def _of_persons(intake: HeldIntake, persons: Persons) -> HeldIntake:
 
 
 def _left_in_place(
-    estimator: Any,
+    estimator: object,
     X: Any,
     target: str,
     *,
@@ -304,7 +304,7 @@ def _with_declared_target(X: Any, target: str, classes: tuple[Scalar, ...]) -> A
 
 
 def _read_target(
-    y: Any,
+    y: object,
     *,
     domain: Domain | None,
     target: object,
@@ -328,7 +328,7 @@ def pack(intake: Intake, antecedents: Sequence[tuple[Literal, ...]]) -> BitSets:
     return intake.pack(antecedents)
 
 
-def read_records(estimator: Any, X: Any, domain: Domain, *, keep_undeclared: bool = False) -> Columns:
+def read_records(estimator: Any, X: object, domain: Domain, *, keep_undeclared: bool = False) -> Columns:
     """Read the argument of ``predict``, value by value, with ``keep_undeclared``, as in the fit."""
     if isinstance(X, CountTable | Columns):
         return X.columns if isinstance(X, CountTable) else X

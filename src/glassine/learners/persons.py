@@ -128,7 +128,7 @@ def unit_of(records_per_person: object, persons: object) -> PrivacyUnit:
 
 
 def take_persons(
-    X: Any, persons: Any, unit: PrivacyUnit, person_weights: object, *, y: Any, domain: object
+    X: object, persons: object, unit: PrivacyUnit, person_weights: object, *, y: object, domain: object
 ) -> tuple[Any, Persons]:
     """Return the records without the column of identifiers, and the identifiers.
 
@@ -167,7 +167,7 @@ def take_persons(
     return X, Persons(identifiers=keys, unit=unit, equal=person_weights == "equal", column=column)
 
 
-def _names(persons: str, y: Any, domain: object) -> list[str] | None:
+def _names(persons: str, y: object, domain: object) -> list[str] | None:
     """Return the columns of records that are mappings, from what is public; None where nothing is."""
     if not isinstance(domain, Domain):
         return None
@@ -176,7 +176,7 @@ def _names(persons: str, y: Any, domain: object) -> list[str] | None:
     return [*declared, persons, *([y] if isinstance(y, str) else [])]
 
 
-def _frame(X: Any) -> nw.DataFrame[Any] | None:
+def _frame(X: object) -> nw.DataFrame[Any] | None:
     """Return a frame in memory; None for anything but a frame."""
     frame = frame_of(X)
     return None if frame is None else held(frame)

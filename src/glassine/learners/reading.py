@@ -41,7 +41,7 @@ def check_target(estimator: object, y: object) -> None:
         )
 
 
-def open_table(table: CountTable, y: Any) -> tuple[Columns, npt.NDArray[Any], npt.NDArray[np.int64], Domain]:
+def open_table(table: CountTable, y: object) -> tuple[Columns, npt.NDArray[Any], npt.NDArray[np.int64], Domain]:
     """Return the distinct records of a table, their targets, how many records each stands for, and the domain."""
     if not isinstance(y, str):
         raise InvalidDataError(
@@ -53,7 +53,7 @@ def open_table(table: CountTable, y: Any) -> tuple[Columns, npt.NDArray[Any], np
     return table.columns.restrict(others), table.columns.values(y), table.multiplicities, table.domain
 
 
-def pop_target(X: Any, target: str, domain: Domain | None) -> tuple[Any, Any]:
+def pop_target(X: object, target: str, domain: Domain | None) -> tuple[Any, Any]:
     """Separate the column of the target, as a Series, from records with named columns."""
     X = as_columns(X, None if domain is None else dict.fromkeys([*domain, target]))
     try:
@@ -112,7 +112,7 @@ def named(
     return names, table
 
 
-def _array(estimator: Any, X: Any, *, reset: bool, declared: bool, texts: bool) -> npt.NDArray[Any]:
+def _array(estimator: object, X: Any, *, reset: bool, declared: bool, texts: bool) -> npt.NDArray[Any]:
     """Return an array of numbers, or of Python objects where a domain says what they are."""
     sequence = isinstance(X, list | tuple)
     if declared and are_rows(X):
@@ -171,7 +171,7 @@ def name_features(estimator: Any, names: Sequence[str]) -> None:
     estimator.feature_names_in_ = np.array(names, dtype=object)
 
 
-def name_columns(estimator: Any, X: Any, target: str, domain: Domain) -> Domain:
+def name_columns(estimator: object, X: Any, target: str, domain: Domain) -> Domain:
     """Name the columns of a lazy frame to an estimator, and return the domain of its attributes."""
     columns = nw.from_native(X).collect_schema().names()
     if target not in columns:
@@ -185,7 +185,7 @@ def name_columns(estimator: Any, X: Any, target: str, domain: Domain) -> Domain:
     return without_target(domain, names, target)
 
 
-def _array_names(estimator: Any, width: int) -> tuple[str, ...]:
+def _array_names(estimator: object, width: int) -> tuple[str, ...]:
     domain = getattr(estimator, "domain", None)
     if isinstance(domain, Domain):
         if len(domain) != width:
@@ -197,7 +197,7 @@ def _array_names(estimator: Any, width: int) -> tuple[str, ...]:
     return tuple(f"x{i}" for i in range(width))
 
 
-def first_column(records: Any) -> Any:
+def first_column(records: object) -> Any:
     """Return something as long as the records."""
     if isinstance(records, Columns):
         return records.array(records.names[0])
@@ -206,7 +206,7 @@ def first_column(records: Any) -> Any:
     return records
 
 
-def as_frame(names: Sequence[str], records: Any) -> Any:
+def as_frame(names: Sequence[str], records: object) -> Any:
     """Return records without gaps as a frame, from which a domain may be inferred."""
     if isinstance(records, dict):
         import polars as pl
@@ -243,7 +243,7 @@ def records_at(places: npt.NDArray[Any], counts: npt.NDArray[np.int64], size: in
     return out
 
 
-def multiplicities_of(sample_weight: Any, n: int) -> npt.NDArray[np.int64]:
+def multiplicities_of(sample_weight: object, n: int) -> npt.NDArray[np.int64]:
     """Return how many records each row stands for; what is not that is refused."""
     weights = np.full(n, sample_weight) if isinstance(sample_weight, int | float) else np.asarray(sample_weight)
     if weights.shape != (n,):
@@ -272,7 +272,7 @@ def multiplicities_of(sample_weight: Any, n: int) -> npt.NDArray[np.int64]:
     return whole.astype(np.int64)
 
 
-def take_rows(records: Any, rows: npt.NDArray[np.bool_]) -> Any:
+def take_rows(records: object, rows: npt.NDArray[np.bool_]) -> Any:
     """Return some of the rows of records that :func:`named` returned."""
     if rows.all():
         return records

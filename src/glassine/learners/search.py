@@ -225,15 +225,15 @@ class PrivateSearchCV(Parameters, PrivateLearner, ClassifierMixin, BaseEstimator
 
     def __init__(
         self,
-        estimator: Any,
-        grid: Any,
+        estimator: object,
+        grid: object,
         epsilon: float = 1.0,
         delta: float = 1e-6,
         *,
         validation_fraction: float = 0.2,
         expected_fits: float | None = None,
         shape: float = 0.5,
-        ledger: Any = None,
+        ledger: object = None,
         dataset: str | None = None,
         random_state: RandomState = None,
     ) -> None:
@@ -259,7 +259,7 @@ class PrivateSearchCV(Parameters, PrivateLearner, ClassifierMixin, BaseEstimator
         """How records of persons count, as the estimator has it."""
         return str(getattr(self.estimator, "person_weights", "equal"))
 
-    def _plan(self, X: Any, y: Any, persons: Persons | None = None) -> Planned[dict[str, Any]]:
+    def _plan(self, X: object, y: object, persons: Persons | None = None) -> Planned[dict[str, Any]]:
         settings = self._settings()
         plan, names, caveats = self._read(X, y, persons, settings)
         return Planned(
@@ -297,7 +297,7 @@ class PrivateSearchCV(Parameters, PrivateLearner, ClassifierMixin, BaseEstimator
         return settings
 
     def _read(
-        self, X: Any, y: Any, persons: Persons | None, settings: tuple[dict[str, Any], ...]
+        self, X: object, y: object, persons: Persons | None, settings: tuple[dict[str, Any], ...]
     ) -> tuple[_Plan, dict[str, Any], tuple[str, ...]]:
         """Return the plan, the attributes that name the columns, and the caveats; nothing is drawn."""
         epsilon = decimal(
@@ -352,7 +352,7 @@ class PrivateSearchCV(Parameters, PrivateLearner, ClassifierMixin, BaseEstimator
         wanted = RUNS_PER_SETTING * n_settings if self.expected_fits is None else self.expected_fits
         return RunCount.of_mean(check_number(wanted, "expected_fits", low=1.0, high=1e6, low_open=True), shape)
 
-    def _candidate(self, setting: Mapping[str, Any], run: tuple[float, float], domain: Any, classes: Any) -> Any:
+    def _candidate(self, setting: Mapping[str, Any], run: tuple[float, float], domain: object, classes: object) -> Any:
         """Return an estimator of a setting that spends what a run may."""
         candidate = clone(self.estimator).set_params(**setting, domain=domain, classes=classes, epsilon=run[0])
         if getattr(candidate, "delta", None) is not None:
@@ -410,18 +410,18 @@ class PrivateSearchCV(Parameters, PrivateLearner, ClassifierMixin, BaseEstimator
             "classes_": estimator.classes_,
         }
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:
+    def predict(self, X: object) -> npt.NDArray[Any]:
         """Return the class of each record that the chosen fit predicts, shape (n,)."""
         check_is_fitted(self, "best_estimator_")
         return np.asarray(self.best_estimator_.predict(X))
 
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+    def predict_proba(self, X: object) -> npt.NDArray[np.float64]:
         """Return the class probabilities of each record by the chosen fit, shape (n, c)."""
         check_is_fitted(self, "best_estimator_")
         return np.asarray(self.best_estimator_.predict_proba(X))
 
     @available_if(_has_scores)  # type: ignore[untyped-decorator]  # scikit-learn ships no types
-    def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
+    def decision_function(self, X: object) -> npt.NDArray[np.float64]:
         """Return what the chosen fit's ``decision_function`` does; only where the estimator has one."""
         check_is_fitted(self, "best_estimator_")
         return np.asarray(self.best_estimator_.decision_function(X))
@@ -460,7 +460,7 @@ def n_correct(estimator: Any, held_out: HeldIntake) -> int:
     return int(right.sum() if held_out.multiplicities is None else held_out.multiplicities[right].sum())
 
 
-def _in_memory(X: Any) -> Any:
+def _in_memory(X: object) -> Any:
     """Return records that can be split: a lazy frame is collected, a table of counts refused."""
     if isinstance(X, CountTable):
         raise InvalidDataError("a CountTable cannot be split into parts record by record. Pass the records.")

@@ -70,7 +70,7 @@ class Taxonomy:
         return out
 
 
-def _children(tree: Any, name: str, *, empty: bool = False) -> list[tuple[Scalar, Any]]:
+def _children(tree: object, name: str, *, empty: bool = False) -> list[tuple[Scalar, Any]]:
     if tree is None and empty:
         return []
     if isinstance(tree, Mapping):
@@ -206,7 +206,7 @@ class Metric:
         """Return numbers as they count in the distance, shape (n, p)."""
         return (numbers - self.shifts) / self.scales
 
-    def read(self, X: Any) -> Unscaled:
+    def read(self, X: object) -> Unscaled:
         """Read records that have the attributes of this metric, in any order of a frame's columns."""
         categories = dict(zip(self._categories, self.values, strict=True))
         table = read_unscaled(
@@ -249,7 +249,7 @@ def checked_distance(distance: object) -> str | SemanticDistance:
     )
 
 
-def read_records(X: Any, distance: str | SemanticDistance, domain: Domain | None) -> Unscaled:
+def read_records(X: object, distance: str | SemanticDistance, domain: Domain | None) -> Unscaled:
     """Read records as a distance needs them."""
     categories: dict[str, tuple[Scalar | None, ...]] = {}
     if isinstance(distance, SemanticDistance):

@@ -88,7 +88,7 @@ class Microaggregation:
             f"{self.sizes.max()} records, information loss {self.information_loss:.4f}>"
         )
 
-    def nearest(self, X: Any, n_closest: int = 1) -> tuple[IntArray, FloatArray]:
+    def nearest(self, X: object, n_closest: int = 1) -> tuple[IntArray, FloatArray]:
         """Return the groups whose representatives are closest to each record, and their distances.
 
         Parameters
@@ -124,7 +124,7 @@ class Microaggregation:
 
 
 def microaggregate(
-    X: Any,
+    X: object,
     k: int,
     *,
     method: str = "mdav",

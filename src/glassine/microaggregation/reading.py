@@ -54,7 +54,7 @@ class Unscaled:
 
 
 def read_unscaled(
-    X: Any,
+    X: object,
     *,
     domain: Domain | None,
     categorical: bool,
@@ -95,7 +95,7 @@ def read_unscaled(
     return _of_columns(arrays, booleans, categorical=categorical, categories=categories)
 
 
-def _opened(X: Any) -> Table | None:
+def _opened(X: object) -> Table | None:
     """Return a frame with named columns as a table, or None for anything else."""
     if frame_of(X) is None:
         return None
@@ -103,7 +103,7 @@ def _opened(X: Any) -> Table | None:
     return table if not table.names or any(isinstance(name, str) for name in table.names) else None
 
 
-def _as_array(X: Any, *, objects: bool) -> npt.NDArray[Any]:
+def _as_array(X: object, *, objects: bool) -> npt.NDArray[Any]:
     try:
         # Without a common type, numbers beside text stay numbers.
         array = np.asarray(X) if isinstance(X, np.ndarray) or not objects else np.array(X, dtype=object)
@@ -245,7 +245,7 @@ def _codes_of(
 
 
 def _conformed(
-    X: Any, domain: Domain, *, categorical: bool, categories: Mapping[str, Sequence[Scalar | None]]
+    X: object, domain: Domain, *, categorical: bool, categories: Mapping[str, Sequence[Scalar | None]]
 ) -> Unscaled:
     if not isinstance(domain, Domain):
         raise InvalidDataError(

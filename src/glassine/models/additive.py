@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-import numpy as np
-import numpy.typing as npt
-
 from glassine.domain.attributes import Scalar, is_name, is_scalar
 from glassine.errors import InvalidModelError, parameter
 from glassine.models.bins import checked_range
@@ -22,8 +19,6 @@ from glassine.models.terms import Edit, Term, finite_array
 
 LINKS = ("identity", "logit", "softmax")
 """How a score becomes a prediction: unchanged, as the log-odds of the second class, one score for each class."""
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

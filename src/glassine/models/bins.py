@@ -228,7 +228,7 @@ def _check_name(name: object) -> None:
         raise InvalidModelError(f"bins need the name of an attribute, a non-empty string, got {name!r}.")
 
 
-def _listed(values: Any, what: str) -> tuple[Any, ...]:
+def _listed(values: object, what: str) -> tuple[Any, ...]:
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise InvalidModelError(f"{what} must be a list, got {values!r}.")
     return tuple(values)

@@ -43,23 +43,23 @@ class Editor:
         self.model = model
         self.undone: tuple[Edit, ...] = ()
 
-    def set(self, term: str, bins: Any, value: float, **options: Any) -> Editor:
+    def set(self, term: str, bins: object, value: float, **options: Any) -> Editor:
         """Set scores; see :func:`glassine.models.editing.set_score`."""
         return self._do(applying.set_score, term, bins, value, **options)
 
-    def shift(self, term: str, bins: Any, by: float, **options: Any) -> Editor:
+    def shift(self, term: str, bins: object, by: float, **options: Any) -> Editor:
         """Add to scores; see :func:`glassine.models.editing.shift`."""
         return self._do(applying.shift, term, bins, by, **options)
 
-    def smooth(self, term: str, bins: Any = None, **options: Any) -> Editor:
+    def smooth(self, term: str, bins: object = None, **options: Any) -> Editor:
         """Smooth scores; see :func:`glassine.models.editing.smooth`."""
         return self._do(applying.smooth, term, bins, **options)
 
-    def flatten(self, term: str, bins: Any = None, **options: Any) -> Editor:
+    def flatten(self, term: str, bins: object = None, **options: Any) -> Editor:
         """Replace scores by their mean; see :func:`glassine.models.editing.flatten`."""
         return self._do(applying.flatten, term, bins, **options)
 
-    def monotone(self, term: str, direction: str = "increasing", bins: Any = None, **options: Any) -> Editor:
+    def monotone(self, term: str, direction: str = "increasing", bins: object = None, **options: Any) -> Editor:
         """Put scores in order; see :func:`glassine.models.editing.monotone`."""
         return self._do(applying.monotone, term, direction, bins, **options)
 

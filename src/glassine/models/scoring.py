@@ -73,7 +73,7 @@ class Additive(Protocol):
         ...
 
 
-def read_records(model: Additive, data: Any) -> Columns | None:
+def read_records(model: Additive, data: object) -> Columns | None:
     """Return the attributes that a model reads as columns; None where it reads none.
 
     Parameters
@@ -137,7 +137,7 @@ def _bins_of(bins: Bins, columns: Columns) -> Indices:
     return found
 
 
-def _indices(model: Additive, data: Any) -> tuple[int, Iterator[Indices]]:
+def _indices(model: Additive, data: object) -> tuple[int, Iterator[Indices]]:
     """Return the number of records and, term by term, the flat index of each record's bin or cell."""
     columns = read_records(model, data)
     if columns is None:
@@ -157,7 +157,7 @@ def _walk(model: Additive, columns: Columns) -> Iterator[Indices]:
         yield parts[0] if len(parts) == 1 else parts[0] * term.shape[1] + parts[1]
 
 
-def bin_indices(model: Additive, data: Any) -> tuple[Indices, ...]:
+def bin_indices(model: Additive, data: object) -> tuple[Indices, ...]:
     """Return for each term the bin of each record, shape (n,); of a pair, its cell in row-major order.
 
     Examples

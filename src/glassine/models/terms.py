@@ -318,7 +318,7 @@ def _same(left: Array | None, right: Array | None) -> bool:
     return left is right if left is None or right is None else np.array_equal(left, right)
 
 
-def finite_array(values: Any, what: str) -> Array:
+def finite_array(values: object, what: str) -> Array:
     """Return numbers as a new array of doubles without -0.0, or raise InvalidModelError."""
     try:
         array = np.array(values)

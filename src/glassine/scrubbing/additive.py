@@ -52,12 +52,12 @@ class AdditiveScrub:
 
 
 def scrub_additive(
-    model: Any,
+    model: object,
     domain: Domain,
     *,
     smallest_bin: int = 0,
     keep_sizes: bool = False,
-    data: Any = None,
+    data: object = None,
 ) -> AdditiveScrub:
     """Return a copy of an additive model on public cuts, without small bins, counts, deviations and exact ranges.
 
@@ -305,7 +305,7 @@ def _without_small(term: Term, least: int) -> Term | None:
         margin *= 2
 
 
-def _knows_persons(data: Any) -> bool:
+def _knows_persons(data: object) -> bool:
     return isinstance(data, Table) and data.persons is not None
 
 

@@ -53,15 +53,15 @@ class ScrubResult:
 
 
 def scrub(
-    model: Any,
+    model: object,
     domain: Domain,
     *,
     counts: Counts = "coarsen",
     base: int = 10,
     smallest_leaf: int = 0,
     largest_advantage: float | None = None,
-    data: Any = None,
-    persons: Any = None,
+    data: object = None,
+    persons: object = None,
 ) -> ScrubResult:
     """Return a copy of a model with thresholds on the public grid and counts coarsened or removed.
 
@@ -178,7 +178,7 @@ def scrub(
     )
 
 
-def _merged_to(tree: DecisionTree, data: Any, limit: float) -> DecisionTree:
+def _merged_to(tree: DecisionTree, data: object, limit: float) -> DecisionTree:
     """Return a tree with its smallest leaves merged until its counts imply at most an advantage."""
     while len(tree.cells) > 1:
         sizes = _published_sizes(tree) if data is None else _counted_sizes(tree, data)
@@ -205,13 +205,13 @@ def _published_sizes(tree: DecisionTree) -> dict[int, int]:
     return {cell.node: cell.evidence.size or 0 for cell in tree.cells}
 
 
-def _counted_sizes(tree: DecisionTree, data: Any) -> dict[int, int]:
+def _counted_sizes(tree: DecisionTree, data: object) -> dict[int, int]:
     table = as_table(data)
     counted = table.counts(tree.apply(table.arrays), len(tree.cells))
     return {cell.node: int(size) for cell, size in zip(tree.cells, counted, strict=True)}
 
 
-def accuracy(model: DecisionTree | RuleList | AdditiveModel, data: Any, target: str) -> float:
+def accuracy(model: DecisionTree | RuleList | AdditiveModel, data: object, target: str) -> float:
     """Return how well a model predicts a column: the share of right classes, or R^2 for a regression.
 
     Parameters

@@ -102,7 +102,7 @@ def _changed(asked: Asked, explanation: Explanation, index: int) -> dict[str, An
 def create_app(
     file: ReleaseFile,
     *,
-    black_box: Any = None,
+    black_box: object = None,
     takes: str | None = None,
     limits: Limits | None = None,
     access: Access | None = None,
@@ -171,7 +171,7 @@ async def _http_problem(request: Any, error: Any) -> Any:
     return _answer(error.status_code, str(error.detail), f"{request.method} is not answered here.", error.headers)
 
 
-def _answer(status: int, title: str, detail: str, headers: Any = None) -> Any:
+def _answer(status: int, title: str, detail: str, headers: object = None) -> Any:
     response = importlib.import_module("starlette.responses").Response
     return response(problem(status, title, detail), status, media_type=PROBLEM, headers=headers)
 

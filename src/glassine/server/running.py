@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import socket
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from glassine.errors import GlassineError, InvalidParameterError, not_installed, parameter
 
@@ -57,7 +57,7 @@ def listen(host: str, port: int) -> socket.socket:
     return listening
 
 
-def run(app: Any, listening: socket.socket, *, limits: Limits | None = None, access: Access | None = None) -> None:
+def run(app: object, listening: socket.socket, *, limits: Limits | None = None, access: Access | None = None) -> None:
     """Serve an application on a socket until a signal ends it; requests under way are answered first.
 
     Parameters

@@ -58,7 +58,7 @@ class BlackBox:
     ([False, True], 2)
     """
 
-    def __init__(self, predict: Any, *, max_queries: int | None = None) -> None:
+    def __init__(self, predict: object, *, max_queries: int | None = None) -> None:
         method = getattr(predict, "predict", None)
         call = method if callable(method) and not isinstance(predict, type) else predict
         if not callable(call) or isinstance(predict, type):
@@ -95,7 +95,7 @@ class BlackBox:
             ) from None
         return _labels(answer, n_records)
 
-    def ask_once(self, records: Any, n_records: int) -> npt.NDArray[Any]:
+    def ask_once(self, records: object, n_records: int) -> npt.NDArray[Any]:
         """Return the labels of records as a call does, asking only on records that this method never saw.
 
         Equal records get one label. Records and labels are kept in memory for that.
@@ -172,7 +172,7 @@ def _labels(answer: object, n_records: int) -> npt.NDArray[Any]:
     return out
 
 
-def is_regression(predict: Any) -> bool:
+def is_regression(predict: object) -> bool:
     """Return whether a black box is an estimator that predicts numbers, or its method."""
     asked = getattr(predict, "__self__", predict)
     asked = getattr(asked, "__wrapped__", asked)

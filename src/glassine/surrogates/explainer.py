@@ -195,7 +195,7 @@ class SurrogateExplainer(MeasuredExplainer):
 
     def __init__(
         self,
-        predict: Any,
+        predict: object,
         k: int = 100,
         *,
         domain: Domain | None = None,
@@ -214,7 +214,7 @@ class SurrogateExplainer(MeasuredExplainer):
         n_cells: int = 64,
         fixed_black_box: bool = False,
         n_closest: int = 3,
-        ledger: Any = None,
+        ledger: object = None,
         dataset: str | None = None,
         random_state: RandomState = None,
     ) -> None:
@@ -248,12 +248,12 @@ class SurrogateExplainer(MeasuredExplainer):
     @classmethod
     def from_queries(
         cls,
-        predict: Any,
+        predict: object,
         domain: Domain,
         k: int = 100,
         *,
         n_queries: int = 10_000,
-        queries: Any = None,
+        queries: object = None,
         takes: str = "array",
         random_state: RandomState = None,
         **parameters: Any,
@@ -302,7 +302,7 @@ class SurrogateExplainer(MeasuredExplainer):
         explainer._fit(queries, None, records=source)
         return explainer
 
-    def fit(self, X: Any, y: Any = None, *, persons: Any = None) -> Self:
+    def fit(self, X: object, y: object = None, *, persons: object = None) -> Self:
         """Group the records and grow a tree for each group.
 
         Parameters
@@ -337,7 +337,7 @@ class SurrogateExplainer(MeasuredExplainer):
         self._fit(X, y, records="training", persons=persons)
         return self
 
-    def _fit(self, X: Any, y: Any, *, records: str, persons: Any = None) -> None:
+    def _fit(self, X: object, y: object, *, records: str, persons: object = None) -> None:
         plan = settings.plan_of(self, records)
         declared, whose = self.domain, None
         if isinstance(declared, Domain):
@@ -465,7 +465,7 @@ class SurrogateExplainer(MeasuredExplainer):
 
     def explain_many(
         self,
-        X: Any,
+        X: object,
         guided: bool = True,
         n_closest: int | None = None,
         *,
@@ -490,7 +490,7 @@ class SurrogateExplainer(MeasuredExplainer):
         decisions = self._ask(records).tolist()
         return [self.release_.explain(*one, **how) for one in zip(records, decisions, strict=True)]
 
-    def _queries(self, X: Any) -> list[Record]:
+    def _queries(self, X: object) -> list[Record]:
         domain = self.release_.domain
         if isinstance(X, list | tuple) and X and all(isinstance(x, dict) for x in X):
             return [query_of(x, domain) for x in X]

@@ -345,7 +345,7 @@ def _occurring(answered: npt.NDArray[Any], truth: npt.NDArray[Any] | None, least
     return class_order(set(counts))
 
 
-def label_array(y: Any, n_records: int, name: str = "y") -> npt.NDArray[Any]:
+def label_array(y: object, n_records: int, name: str = "y") -> npt.NDArray[Any]:
     """Return true labels as an array of plain scalars, shape (n,)."""
     array = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
     if array.shape != (n_records,):
@@ -363,7 +363,7 @@ def label_array(y: Any, n_records: int, name: str = "y") -> npt.NDArray[Any]:
     return out
 
 
-def declared_places(y: Any, n_records: int, classes: tuple[Scalar, ...]) -> npt.NDArray[np.int64]:
+def declared_places(y: object, n_records: int, classes: tuple[Scalar, ...]) -> npt.NDArray[np.int64]:
     """Return the index of each true label among declared classes, shape (n,).
 
     Each is read independently; any other label has -1.

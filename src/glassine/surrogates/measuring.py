@@ -208,7 +208,7 @@ class MeasuredExplainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
         check_is_fitted(self, "release_")
         return self.release_
 
-    def _measured(self, X: Any) -> tuple[Columns, npt.NDArray[Any], npt.NDArray[np.int64]]:
+    def _measured(self, X: object) -> tuple[Columns, npt.NDArray[Any], npt.NDArray[np.int64]]:
         """Return records, what the black box says of them, and the place of that, -1 for no answer of the release."""
         release = self.release()
         _, native, data = open_records(X, release.domain)
@@ -216,7 +216,7 @@ class MeasuredExplainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
         answered = self.black_box_.ask_once(native, columns.n_records)
         return columns, answered, release.answers.places(answered)
 
-    def _truth(self, y: Any, answered: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def _truth(self, y: object, answered: npt.NDArray[Any]) -> npt.NDArray[Any]:
         truth = label_array(y, len(answered))
         if self.release_.answer is None:
             check_words(truth, [*self.release_.classes, *answered.tolist()])
@@ -226,7 +226,7 @@ class MeasuredExplainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
         """Return the share of records on which what is decided is the truth."""
         return float(self.release_.answers.agree(decided, self.release_.answers.places(truth)).mean())
 
-    def fidelity(self, X: Any, guided: bool = True, n_closest: int | None = None) -> float:
+    def fidelity(self, X: object, guided: bool = True, n_closest: int | None = None) -> float:
         """Return the share of records on which the returned tree decides as the black box.
 
         Shapes: ``X`` (n, d).
@@ -236,7 +236,7 @@ class MeasuredExplainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
 
     def fidelity_null(
         self,
-        X: Any,
+        X: object,
         n_closest: int | None = None,
         n_draws: int = 10,
         random_state: int | np.random.Generator | None = 0,
@@ -255,7 +255,7 @@ class MeasuredExplainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
             rng=settings.generator(random_state),
         )
 
-    def accuracy(self, X: Any, y: Any, guided: bool = True, n_closest: int | None = None) -> float:
+    def accuracy(self, X: object, y: object, guided: bool = True, n_closest: int | None = None) -> float:
         """Return the share of records on which the returned tree gives the true label.
 
         Shapes: ``X`` (n, d); ``y`` (n,).
@@ -275,8 +275,8 @@ class MeasuredExplainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
 
     def measures(
         self,
-        X: Any,
-        y: Any = None,
+        X: object,
+        y: object = None,
         n_closest: int | None = None,
         *,
         n_draws: int = 10,

@@ -143,7 +143,7 @@ def of_persons(X: Any, persons: Any, domain: Domain | None, k: int) -> tuple[Any
     return X, domain, whose
 
 
-def open_each(X: Any, domain: Domain) -> tuple[Layout, Columns, npt.NDArray[np.bool_]]:
+def open_each(X: object, domain: Domain) -> tuple[Layout, Columns, npt.NDArray[np.bool_]]:
     """Return the form of records, the records read one by one, and which of them the domain describes.
 
     A value that is not declared, no number, or missing where none may be, refuses nothing: it is read as
@@ -185,7 +185,7 @@ def _typed(cells: npt.NDArray[np.object_], domain: Domain) -> npt.NDArray[Any]:
     return np.column_stack([read.numbers[name] for name in domain.names])
 
 
-def _array(X: Any) -> npt.NDArray[Any]:
+def _array(X: object) -> npt.NDArray[Any]:
     try:
         array = np.asarray(X)
         if array.dtype.kind == "U" and not isinstance(X, np.ndarray):
@@ -203,7 +203,7 @@ def _array(X: Any) -> npt.NDArray[Any]:
     return array
 
 
-def coarse_domain(data: Any) -> Domain:
+def coarse_domain(data: object) -> Domain:
     """Return a domain inferred from records, its bounds moved outward to round numbers.
 
     The bounds are not public. They are multiples of 1, 2 or 5 times a power of ten, about a twentieth of the range
@@ -257,7 +257,7 @@ def _step(least: Fraction) -> Fraction:
         power += 1
 
 
-def read(data: Any, domain: Domain, *, refuse_outside: bool) -> Columns:
+def read(data: object, domain: Domain, *, refuse_outside: bool) -> Columns:
     """Return records as columns of a domain."""
     attributes = {name: domain[name] for name in domain}
     unbound = {

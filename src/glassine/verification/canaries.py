@@ -162,9 +162,9 @@ def one_run_bound(
 
 
 def audit_one_run(
-    learner: Any,
-    dataset: Any,
-    canaries: Any,
+    learner: object,
+    dataset: object,
+    canaries: object,
     score: Callable[[Any, Any], npt.ArrayLike],
     claim: Claim = NO_CLAIM,
     *,

@@ -113,7 +113,7 @@ def _reader(read: Callable[[Path, str], tuple[Any, Any]] | None) -> Callable[[Pa
     return read
 
 
-def source_of(learner: Any) -> Source:
+def source_of(learner: object) -> Source:
     """Return the source that an estimator, a function or a source stands for."""
     if isinstance(learner, type):
         raise InvalidParameterError(
@@ -132,7 +132,7 @@ def source_of(learner: Any) -> Source:
     )
 
 
-def pair_of(dataset: Any) -> tuple[Any, Any]:
+def pair_of(dataset: object) -> tuple[Any, Any]:
     """Return the attributes and the labels of a dataset for an estimator."""
     if not (isinstance(dataset, tuple) and len(dataset) == 2):
         raise InvalidDataError(
@@ -151,7 +151,7 @@ def check_seed(seed: Any) -> int | None:
     return int(seed)
 
 
-def check_neighbors(d0: Any, d1: Any, relation: Relation) -> str:
+def check_neighbors(d0: object, d1: object, relation: Relation) -> str:
     """Return how two datasets differ, or raise if they are not neighbors."""
     if relation not in RELATIONS:
         raise InvalidParameterError(f"{parameter('relation')} must be one of {', '.join(RELATIONS)}, got {relation!r}.")
@@ -169,7 +169,7 @@ def check_neighbors(d0: Any, d1: Any, relation: Relation) -> str:
     return f"{n_removed} records removed, {n_added} added"
 
 
-def records_of(dataset: Any) -> Counter[Hashable]:
+def records_of(dataset: object) -> Counter[Hashable]:
     """Return the records of a dataset with their multiplicities."""
     if isinstance(dataset, CsvRecords):
         return Counter(dataset.text.splitlines()[1:])
@@ -184,14 +184,14 @@ def records_of(dataset: Any) -> Counter[Hashable]:
     return Counter(_rows(dataset))
 
 
-def _is_table(value: Any) -> bool:
+def _is_table(value: object) -> bool:
     if isinstance(value, list | tuple):
         return all(isinstance(row, list | tuple | np.ndarray | Mapping) for row in value)
     shape = getattr(value, "shape", ())
     return isinstance(shape, tuple) and len(shape) == 2
 
 
-def _listed(labels: Any) -> list[Any]:
+def _listed(labels: object) -> list[Any]:
     """Return labels as Python objects, each unchanged.
 
     An array of all of them would make texts of some.

@@ -26,7 +26,7 @@ LONGEST = 2000
 """Parts of an output beyond it are seen through its hash alone."""
 
 
-def features_of(output: Any) -> Features:
+def features_of(output: object) -> Features:
     """Return features of an output: presence of every part, every number, and a hash of the whole.
 
     A fitted private learner is seen through all that it releases: its model, its certificate and its classes. Of a
@@ -49,7 +49,7 @@ def features_of(output: Any) -> Features:
     return out
 
 
-def features_at(output: Any, records: Any) -> Features:
+def features_at(output: object, records: object) -> Features:
     """Return what a fitted learner says of some records: label or score, and the counts of their leaf.
 
     Shapes: ``records`` (m, d).
@@ -79,7 +79,7 @@ def features_at(output: Any, records: Any) -> Features:
     return out
 
 
-def _parts(output: Any, place: str) -> Iterator[tuple[str, float]]:
+def _parts(output: object, place: str) -> Iterator[tuple[str, float]]:
     if isinstance(output, DecisionTree | RuleList):
         yield from _model_parts(output, place)
     elif isinstance(output, AdditiveModel):

@@ -111,8 +111,8 @@ class Search:
 
 
 def worst_pairs(
-    X: Any,
-    y: Any,
+    X: object,
+    y: object,
     *,
     domain: Domain | None = None,
     classes: Sequence[Any] | None = None,
@@ -158,7 +158,7 @@ def worst_pairs(
 
 
 def search(
-    learner: Any,
+    learner: object,
     pairs: Sequence[Pair],
     claim: Claim = NO_CLAIM,
     *,
@@ -337,7 +337,7 @@ def _roomy(values: Array) -> Array:
     return values.astype(np.int64) if values.dtype.kind in "iu" else values
 
 
-def _joined(values: Array, value: Any, *, first: bool) -> Array:
+def _joined(values: Array, value: object, *, first: bool) -> Array:
     """Return an array with one more entry, of its type if that holds it, else object."""
     entry = np.empty((1, *values.shape[1:]), dtype=object)
     entry[0] = value
@@ -351,12 +351,12 @@ def _joined(values: Array, value: Any, *, first: bool) -> Array:
     return np.concatenate(parts[::-1] if first else parts)
 
 
-def _added(X: Array, y: Array, record: Sequence[Any], label: Any, name: str, *, first: bool = False) -> Pair:
+def _added(X: Array, y: Array, record: Sequence[Any], label: object, name: str, *, first: bool = False) -> Pair:
     d1 = _joined(X, record, first=first), _joined(y, label, first=first)
     return Pair(name=name, d0=(X, y), d1=d1, records=d1[0][:1] if first else d1[0][-1:])
 
 
-def _empty_cell(X: Array, y: Array, domain: Domain | None, j: int, label: Any) -> Iterator[Pair]:
+def _empty_cell(X: Array, y: Array, domain: Domain | None, j: int, label: object) -> Iterator[Pair]:
     """Leave out all records that hold the rarest value of a column, and add one that does."""
     values = _extremes(X, domain, j)
     value = min(values, key=lambda candidate: int((X[:, j] == candidate).sum()))
@@ -390,11 +390,11 @@ def _outlier(X: Array, domain: Domain | None, j: int) -> list[Any]:
     return record
 
 
-def _other_label(label: Any, labels: list[Any], y: Array) -> Any:
+def _other_label(label: object, labels: list[Any], y: Array) -> Any:
     return next((other for other in [*labels, *y.tolist()] if other != label), label)
 
 
-def _tipped(X: Array, y: Array, labels: list[Any], label: Any) -> Iterator[Pair]:
+def _tipped(X: Array, y: Array, labels: list[Any], label: object) -> Iterator[Pair]:
     other = _other_label(label, labels, y)
     half = len(y) // 2
     balanced = np.array([label, other] * half).astype(y.dtype)
@@ -402,7 +402,7 @@ def _tipped(X: Array, y: Array, labels: list[Any], label: Any) -> Iterator[Pair]
     yield _added(same, balanced, X[0].tolist(), label, f"tipped majority, label {label!r}")
 
 
-def _in_turn(X: Array, y: Array, labels: list[Any], label: Any) -> Iterator[Pair]:
+def _in_turn(X: Array, y: Array, labels: list[Any], label: object) -> Iterator[Pair]:
     other = _other_label(label, labels, y)
     turns = np.array([label, other] * len(y))[: len(y)].astype(y.dtype)
     same = np.repeat(X[:1], len(y), axis=0)

@@ -40,7 +40,7 @@ Relation: TypeAlias = Literal["add-or-remove-one", "replace-one"]
 class Source(Protocol):
     """Draws one output: a learner or a mechanism, ready to run on any dataset."""
 
-    def draw(self, dataset: Any, seed: int | None) -> Any:
+    def draw(self, dataset: object, seed: int | None) -> Any:
         """Return one output for a dataset; ``seed`` makes it repeatable, None leaves it to the source."""
         ...
 
@@ -103,7 +103,7 @@ class Score(Protocol):
         """Share of the runs on which the events are chosen, in [0, 1); these runs are never counted."""
         ...
 
-    def keep(self, output: Any) -> Any:
+    def keep(self, output: object) -> Any:
         """Return what is kept of an output; called where the output was drawn."""
         ...
 

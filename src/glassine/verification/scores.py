@@ -44,7 +44,7 @@ class FixedEvent:
         """No runs are needed."""
         return 0.0
 
-    def keep(self, output: Any) -> bool:
+    def keep(self, output: object) -> bool:
         """Return whether it occurred."""
         return bool(self.holds(output))
 
@@ -77,7 +77,7 @@ class FixedThresholds:
         """No runs are needed."""
         return 0.0
 
-    def keep(self, output: Any) -> float:
+    def keep(self, output: object) -> float:
         """Return the statistic."""
         return float(self.statistic(output))
 
@@ -97,7 +97,7 @@ class Statistic:
     def __post_init__(self) -> None:
         check_probability(self.train_share, "train_share")
 
-    def keep(self, output: Any) -> float:
+    def keep(self, output: object) -> float:
         """Return the statistic."""
         return float(self.statistic(output))
 
@@ -131,7 +131,7 @@ class Distinguisher:
                 f"{parameter('models')} must be among {', '.join(_MODELS)}, got {sorted(unknown)}."
             )
 
-    def keep(self, output: Any) -> Features:
+    def keep(self, output: object) -> Features:
         """Return the features."""
         if isinstance(output, Refusal):
             return features_of(output)
@@ -172,7 +172,7 @@ class CanaryLabel:
         """No runs are needed."""
         return 0.0
 
-    def keep(self, output: Any) -> Features:
+    def keep(self, output: object) -> Features:
         """Return what the learner says of the canaries."""
         return features_of(output) if isinstance(output, Refusal) else features_at(output, self.records)
 
@@ -187,7 +187,7 @@ class CanaryLabel:
         )
 
 
-def score_of(score: Any) -> Score:
+def score_of(score: object) -> Score:
     """Return the score that a parameter stands for: None, a function of an output, or a score."""
     if score is None:
         return Distinguisher()

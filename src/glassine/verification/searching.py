@@ -298,7 +298,7 @@ class _Fixed:
     distance: int = 1
     records: Any = None
 
-    def dataset(self, coins: Any) -> Any:
+    def dataset(self, coins: object) -> Any:
         return self.data
 
     def differs(self, relation: Relation) -> str:
@@ -371,7 +371,7 @@ def _corners(X: Any, columns: Sequence[int]) -> Any:
     return out
 
 
-def _crowd(X: Any, columns: Sequence[int], labels: tuple[Any, Any], epsilon: float) -> Crowd:
+def _crowd(X: object, columns: Sequence[int], labels: tuple[Any, Any], epsilon: float) -> Crowd:
     """Return canaries in cells of their own, each against as many records of another label, 2 / epsilon.
 
     Among all models few have the rarer label in a cell. Where it is published, it most often comes from the canary, and

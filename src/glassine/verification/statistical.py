@@ -95,7 +95,7 @@ def _ran(
     return chunks
 
 
-def _run(source: Source, score: Score, dataset: Any, seeds: list[int | None]) -> list[Any]:
+def _run(source: Source, score: Score, dataset: object, seeds: list[int | None]) -> list[Any]:
     kept = []
     for seed in seeds:
         # Each output is that of one fit: neighbors are made up, and a caveat that counts runs would tell them apart.
@@ -104,7 +104,7 @@ def _run(source: Source, score: Score, dataset: Any, seeds: list[int | None]) ->
     return kept
 
 
-def kept_of(score: Score, output: Any) -> Any:
+def kept_of(score: Score, output: object) -> Any:
     """Return what a score keeps of an output; a refusal is an output only for a score that looks for it."""
     if isinstance(output, Refusal) and not getattr(score, "sees_refusals", False):
         raise output.error
@@ -236,9 +236,9 @@ class LowerBound:
 
 
 def lower_bound(
-    learner: Any,
-    d0: Any,
-    d1: Any,
+    learner: object,
+    d0: object,
+    d1: object,
     claim: Claim = NO_CLAIM,
     *,
     score: Score | Callable[[Any], float] | None = None,

@@ -301,7 +301,7 @@ class StatedNoise:
     scale: float  # Scale of the noise as stated
 
     @classmethod
-    def stated_by(cls, fitted: Any, dataset: Any) -> StatedNoise | None:
+    def stated_by(cls, fitted: object, dataset: Any) -> StatedNoise | None:
         """Return the noise that a fitted learner states of its counts; None where it states none of this kind."""
         model, certificate = getattr(fitted, "model_", None), getattr(fitted, "certificate_", None)
         if not isinstance(model, DecisionTree | RuleList) or certificate is None or not hasattr(fitted, "apply"):
@@ -328,7 +328,7 @@ class StatedNoise:
         """No runs are needed."""
         return 0.0
 
-    def events(self, kept0: Sequence[Any], kept1: Sequence[Any], rate: Any) -> tuple[Event, ...]:
+    def events(self, kept0: Sequence[Any], kept1: Sequence[Any], rate: object) -> tuple[Event, ...]:
         """Return none: the kept values are bounded directly, without events."""
         return ()
 

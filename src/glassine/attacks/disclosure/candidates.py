@@ -19,8 +19,6 @@ from glassine.formats.sklearn.encodings import Column, Number
 from glassine.learners.greedy.impurity import Criterion
 from glassine.models import DecisionTree
 
-Floats = npt.NDArray[np.float64]
-
 MULTIWAY, THRESHOLD, ONE_VALUE = 0, 1, 2
 """Kinds of families; whole numbers, as compiled functions read them."""
 

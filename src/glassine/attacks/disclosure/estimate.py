@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -294,7 +294,7 @@ class Disclosure:
         return [(int(row), float(largest[row])) for row in order]
 
     def by_subgroup(
-        self, frame: Any, attributes: str | Sequence[str], truth: npt.ArrayLike | None = None
+        self, frame: object, attributes: str | Sequence[str], truth: npt.ArrayLike | None = None
     ) -> list[SubgroupDisclosure]:
         """Return what the reader knows about subgroups, the most exposed first.
 

@@ -71,8 +71,8 @@ class SearchError(GlassineError):
 
 
 def infer_sensitive(
-    model: Any,
-    quasi_identifiers: Any,
+    model: object,
+    quasi_identifiers: object,
     sensitive: str | None = None,
     adversary: Adversary | None = None,
     *,
@@ -225,7 +225,7 @@ def infer_sensitive(
         return replace(_estimate(engine, constraints, start, tree, assumed, climbing), unused=unused)
 
 
-def measure_disclosure(model: Any, quasi_identifiers: Any, **options: Any) -> Outcome[Disclosure]:
+def measure_disclosure(model: object, quasi_identifiers: object, **options: Any) -> Outcome[Disclosure]:
     """Return the estimate of :func:`infer_sensitive` as an outcome.
 
     Parameters
@@ -249,7 +249,7 @@ def measure_disclosure(model: Any, quasi_identifiers: Any, **options: Any) -> Ou
         return Failed(error.text)
 
 
-def _tree(model: Any) -> DecisionTree:
+def _tree(model: object) -> DecisionTree:
     tree = tree_or_rules(as_model(model))
     if not isinstance(tree, DecisionTree):
         raise UnsupportedModelError(

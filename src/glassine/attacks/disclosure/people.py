@@ -143,7 +143,7 @@ def true_codes(people: People, classes: Sequence[Scalar], truth: npt.ArrayLike) 
     return codes
 
 
-def _lists(literal: Any) -> bool:
+def _lists(literal: object) -> bool:
     """Return whether a literal names a category's values; 0 and 1 can also be numbers."""
     return not set(getattr(literal, "values", ())) <= {0, 1}
 

@@ -192,8 +192,8 @@ class Remedies:
 
 
 def measure_remedies(
-    model: Any,
-    quasi_identifiers: Any,
+    model: object,
+    quasi_identifiers: object,
     truth: npt.ArrayLike,
     *,
     adversary: Adversary | None = None,
@@ -497,7 +497,7 @@ class _Bench:
         return float((tree_predictions(tree, read_columns(self.frame)) == self.codes).mean())
 
 
-def _plain(model: Any) -> DecisionTree:
+def _plain(model: object) -> DecisionTree:
     tree = as_model(model)
     if not isinstance(tree, DecisionTree):
         raise UnsupportedModelError(

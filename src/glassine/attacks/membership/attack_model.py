@@ -17,7 +17,7 @@ from glassine.errors import InvalidDataError, InvalidParameterError, Unsupported
 from glassine.models import AdditiveModel
 
 
-def predicts_number(model: Any) -> bool:
+def predicts_number(model: object) -> bool:
     """Return whether a published model, or a fitted estimator, predicts numbers.
 
     Examples
@@ -37,7 +37,7 @@ def predicts_number(model: Any) -> bool:
     return plain is not None and plain.classes is None
 
 
-def _kind(model: Any) -> str | None:
+def _kind(model: object) -> str | None:
     from sklearn.base import is_classifier, is_regressor
 
     try:
@@ -46,7 +46,7 @@ def _kind(model: Any) -> str | None:
         return None
 
 
-def errors_of(model: Any, records: Records) -> npt.NDArray[np.float64]:
+def errors_of(model: object, records: Records) -> npt.NDArray[np.float64]:
     """Return a model's absolute error on each record, the mean over those of a person, shape (number,)."""
     try:
         truth = records.target.astype(float)
@@ -72,7 +72,7 @@ def _answers(model: Any, records: Records) -> npt.NDArray[np.float64]:
 
 
 def loss_attack(
-    model: Any,
+    model: object,
     members: Sample | Records,
     nonmembers: Sample | Records,
     *,
@@ -127,7 +127,7 @@ def loss_attack(
 
 
 def _fits(
-    model: Any, inside: Records, outside: Records
+    model: object, inside: Records, outside: Records
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], tuple[Answers, Answers] | None]:
     """Return how well a model fits members and non-members, and what it answers where it predicts classes.
 
@@ -148,7 +148,7 @@ MOST_EXACT = 1000
 """Records of a side up to which the test's p-value is exact; beyond, its limit differs in the third digit at most."""
 
 
-def compare_losses(model: Any, members: Sample | Records, nonmembers: Sample | Records) -> Outcome[LossComparison]:
+def compare_losses(model: object, members: Sample | Records, nonmembers: Sample | Records) -> Outcome[LossComparison]:
     """Compare the losses of members and of non-members: the generalization gap as output checkers test it.
 
     Persons have the mean over their records. With many records the test finds gaps that no attack can use: the
@@ -172,7 +172,7 @@ def compare_losses(model: Any, members: Sample | Records, nonmembers: Sample | R
 
 
 def black_box_attack(
-    model: Any,
+    model: object,
     members: Sample | Records,
     nonmembers: Sample | Records,
     *,

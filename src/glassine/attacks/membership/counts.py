@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -55,7 +54,7 @@ class PublishedCounts:
 
 
 def count_attack(
-    model: Any,
+    model: object,
     members: Sample | Records,
     nonmembers: Sample | Records,
     *,
@@ -130,7 +129,7 @@ def count_attack(
     return attempt(work)
 
 
-def _additive(model: Any) -> AdditiveModel:
+def _additive(model: object) -> AdditiveModel:
     """Return a model as an additive one."""
     from glassine.formats import as_model
 

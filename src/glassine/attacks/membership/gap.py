@@ -21,7 +21,7 @@ from glassine.errors import InvalidParameterError, parameter
 
 
 def gap_attack(
-    model: Any,
+    model: object,
     members: Sample | Records,
     nonmembers: Sample | Records,
     *,
@@ -93,13 +93,13 @@ def gap_attack(
     return attempt(work)
 
 
-def answered(model: Any, inside: Records, outside: Records) -> tuple[Answers, Answers]:
+def answered(model: object, inside: Records, outside: Records) -> tuple[Answers, Answers]:
     """Return what a model answers on members and on non-members, whose classes it must know."""
     sides = known_sides(model, inside, outside)
     return answers(model, sides[0]), answers(model, sides[1])
 
 
-def known_sides(model: Any, inside: Records, outside: Records) -> tuple[Records, Records]:
+def known_sides(model: object, inside: Records, outside: Records) -> tuple[Records, Records]:
     """Return members and non-members with columns and classes as the model has them."""
     return in_classes_of(model, inside, "members"), in_classes_of(model, outside, "non-members")
 

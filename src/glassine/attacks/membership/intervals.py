@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -47,7 +46,7 @@ class Estimate:
         return f"{self.value:.3f} ({self.confidence:.0%} interval {self.low:.3f} to {self.high:.3f}, {self.method})"
 
 
-def check_confidence(confidence: Any) -> float:
+def check_confidence(confidence: object) -> float:
     """Return the confidence as a float after checking that it lies in (0, 1)."""
     if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 < confidence < 1:
         raise InvalidParameterError(

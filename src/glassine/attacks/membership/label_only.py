@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import narwhals as nw
 import numpy as np
@@ -66,7 +65,7 @@ class Perturbation:
 
 
 def label_only_attack(
-    model: Any,
+    model: object,
     members: Sample | Records,
     nonmembers: Sample | Records,
     perturbation: Perturbation | None = None,
@@ -186,7 +185,7 @@ def _origins(n: int, groups: npt.NDArray[np.intp], share: float, rng: np.random.
 
 
 def _judge(
-    model: Any, pool: Records, truth: npt.NDArray[np.intp]
+    model: object, pool: Records, truth: npt.NDArray[np.intp]
 ) -> Callable[[npt.NDArray[np.intp]], npt.NDArray[np.bool_]]:
     """Return what says of changed copies of the records, by their origins, which have the class of their record.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +30,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def lira(
-    model: Any,
+    model: object,
     members: Sample | Records,
     nonmembers: Sample | Records,
     shadows: Shadows | None,
@@ -150,7 +149,7 @@ def _fit(shadows: Floats, seen: npt.NDArray[np.bool_], *, pooled: bool) -> _Fits
 
 
 def rmia(
-    model: Any,
+    model: object,
     members: Sample | Records,
     nonmembers: Sample | Records,
     shadows: Shadows | None,

@@ -28,7 +28,9 @@ class Split:
     values: npt.NDArray[np.float64]  # Their values, rounded to single precision; shape (k,)
 
 
-def splits_of(model: Any, candidates: Records, reach: Sequence[npt.NDArray[np.intp]] | None = None) -> Iterator[Split]:
+def splits_of(
+    model: object, candidates: Records, reach: Sequence[npt.NDArray[np.intp]] | None = None
+) -> Iterator[Split]:
     """Yield the splits of a tree, an ensemble, a pipeline that ends with one, or several models.
 
     ``reach`` holds for each of several models the candidates among which its records are sought; all by default.
@@ -51,7 +53,7 @@ def splits_of(model: Any, candidates: Records, reach: Sequence[npt.NDArray[np.in
         sample += 1
 
 
-def _resamples(model: Any) -> bool:
+def _resamples(model: object) -> bool:
     """Return whether each tree of an ensemble may have been trained on other records."""
     model = getattr(model, "best_estimator_", model)
     model = model.steps[-1][1] if hasattr(model, "steps") else model
@@ -90,7 +92,7 @@ def _trees(model: Any, candidates: Records) -> Iterator[tuple[Any, Any]]:
     yield from _members(model, _matrix(native, model))
 
 
-def _check_thresholds(model: Any) -> None:
+def _check_thresholds(model: object) -> None:
     """Raise where a fitted model has no trees whose thresholds are midpoints."""
     if getattr(model, "splitter", "best") == "random" or _is_named(model, "ExtraTree"):
         raise UnsupportedModelError("extremely randomized trees draw their thresholds at random: no midpoints.")
@@ -118,11 +120,11 @@ def _members(model: Any, matrix: npt.NDArray[np.float32]) -> Iterator[tuple[Any,
         yield from _members(member, matrix if chosen is None else matrix[:, chosen[i]])
 
 
-def _is_named(model: Any, name: str) -> bool:
+def _is_named(model: object, name: str) -> bool:
     return any(name in kind.__name__ for kind in type(model).__mro__)
 
 
-def _matrix(native: Any, model: Any) -> npt.NDArray[np.float32]:
+def _matrix(native: Any, model: object) -> npt.NDArray[np.float32]:
     """Return the records as scikit-learn's trees see them: in single precision."""
     names = getattr(model, "feature_names_in_", None)
     if names is not None and hasattr(native, "columns"):
@@ -273,7 +275,7 @@ class People:
     whose: npt.NDArray[np.int64] | None = None
 
     @classmethod
-    def of(cls, model: Any, given: Records, truth: npt.NDArray[np.bool_] | None) -> People:
+    def of(cls, model: object, given: Records, truth: npt.NDArray[np.bool_] | None) -> People:
         """Return the different ones among given candidates."""
         codes = codes_of_rows(known_columns(model, given))
         # In the order in which they are given.
@@ -312,7 +314,7 @@ class People:
         return tuple(np.flatnonzero(np.isin(self.codes, list(chosen))).tolist())
 
 
-def known_columns(model: Any, given: Records) -> Records:
+def known_columns(model: object, given: Records) -> Records:
     """Return the columns of the candidates that a model knows, where it names them."""
     if isinstance(given.native, np.ndarray) or isinstance(model, list | tuple) or hasattr(model, "trees"):
         return given

@@ -277,7 +277,7 @@ def midpoint_attack(
     return attempt(work)
 
 
-def _reach(reach: Sequence[npt.ArrayLike], model: Any, n: int) -> list[npt.NDArray[np.intp]]:
+def _reach(reach: Sequence[npt.ArrayLike], model: object, n: int) -> list[npt.NDArray[np.intp]]:
     """Return the rows among which the records of each of several models are sought."""
     rows = [np.asarray(own) for own in reach]
     rows = [own.astype(np.intp) if not own.size else own for own in rows]
@@ -292,7 +292,7 @@ def _reach(reach: Sequence[npt.ArrayLike], model: Any, n: int) -> list[npt.NDArr
     return rows
 
 
-def _truth(truth: Any, n: int) -> npt.NDArray[np.bool_]:
+def _truth(truth: object, n: int) -> npt.NDArray[np.bool_]:
     values = np.asarray(truth)
     if values.shape != (n,) or not np.isin(values, (0, 1)).all():
         raise InvalidDataError(

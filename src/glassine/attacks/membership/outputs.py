@@ -243,7 +243,7 @@ class Answers:
         )
 
 
-def answers(model: Any, records: Records) -> Answers:
+def answers(model: object, records: Records) -> Answers:
     """Return what a model answers on records."""
     classes = classes_of(model)
     plain = published(model)
@@ -303,7 +303,7 @@ def asking(name: str) -> Iterator[None]:
         raise UnansweredError(f"{name} did not answer: {first_line(error)}") from error
 
 
-def as_fitted(model: Any, native: Any) -> Any:
+def as_fitted(model: object, native: Any) -> Any:
     """Return records with the columns that a model was fitted on, if it names them and the records have them."""
     names = getattr(model, "feature_names_in_", None)
     if names is None or isinstance(native, np.ndarray) or not hasattr(native, "columns"):
@@ -312,7 +312,7 @@ def as_fitted(model: Any, native: Any) -> Any:
     return native if wanted == given or not set(wanted) <= set(given) else native[wanted]
 
 
-def in_classes_of(model: Any, records: Records, what: str) -> Records:
+def in_classes_of(model: object, records: Records, what: str) -> Records:
     """Return records with the columns that a model was fitted on, and with the classes as the model names them.
 
     Classes match if they are equal. Where none does, they match by their text if that is unambiguous: a model of "0"
@@ -336,7 +336,7 @@ def in_classes_of(model: Any, records: Records, what: str) -> Records:
     return Records(as_fitted(model, records.native), named, records.persons)
 
 
-def class_text(value: Any) -> str:
+def class_text(value: object) -> str:
     """Return a class as text; a whole number is the same with and without a point."""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
@@ -391,7 +391,7 @@ def first_line(error: Exception) -> str:
     return f"{type(error).__name__}: {QUOTED.sub('...', next(iter(str(error).splitlines()), ''))[:200]}"
 
 
-def published(model: Any) -> DecisionTree | RuleList | None:
+def published(model: object) -> DecisionTree | RuleList | None:
     """Return the model itself if it is a published tree or list, or one that can only be asked as such."""
     if isinstance(model, DecisionTree | RuleList):
         return model
@@ -422,7 +422,7 @@ def places(values: npt.NDArray[Any], classes: list[Any]) -> npt.NDArray[np.intp]
     return np.fromiter(map(where.get, values.tolist(), repeat(-1)), dtype=np.intp, count=len(values))
 
 
-def read_matrix(X: Any, what: str) -> Any:
+def read_matrix(X: object, what: str) -> Any:
     """Return records as a two-dimensional array, or as an eager frame of pandas or polars."""
     if isinstance(X, np.ndarray | list | tuple):
         matrix = np.asarray(X)
@@ -445,7 +445,7 @@ def read_matrix(X: Any, what: str) -> Any:
     return frame.to_native() if known else frame.to_polars()
 
 
-def _target(y: Any, what: str) -> npt.NDArray[Any]:
+def _target(y: object, what: str) -> npt.NDArray[Any]:
     if y is None:
         raise InvalidDataError(f"{parameter('y')} of the {what} is None.", remedy="Pass their classes.")
     given = y.to_numpy() if hasattr(y, "to_numpy") else y

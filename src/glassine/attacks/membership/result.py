@@ -378,7 +378,7 @@ def chance(p_value: float) -> str:
     return f"p = {p_value:.2g}" if p_value >= 1e-12 else "p < 1e-12"
 
 
-def plain(value: Any, skip: tuple[str, ...] = ()) -> Any:
+def plain(value: object, skip: tuple[str, ...] = ()) -> Any:
     """Return a value as what JSON knows: outcomes with their status, records as dictionaries, no infinite numbers."""
     if isinstance(value, Measured):
         return {"status": "measured", "value": plain(value.value)}

@@ -87,7 +87,7 @@ class Shadows:
         return self.variance == "pooled" or (self.variance == "auto" and self.n_shadows < POOLED_BELOW)
 
 
-def shadow_learner(model: DecisionTree | RuleList, records: Any) -> Any:
+def shadow_learner(model: DecisionTree | RuleList, records: object) -> Any:
     r"""Return an unfitted learner of models of the same size: CART for trees, greedy Gini lists for rule lists.
 
     Examples
@@ -150,7 +150,7 @@ class ShadowAnswers:
 
 
 def shadow_answers(
-    model: Any,
+    model: object,
     inside: Records,
     outside: Records,
     shadows: Shadows | None,
@@ -195,7 +195,7 @@ def _draw(n: int, share: float, n_shadows: int, rng: np.random.Generator) -> npt
     return np.asarray(rng.permuted(np.tile(row, (n, 1)), axis=1))
 
 
-def _trained(learner: Any, part: Records, rng: np.random.Generator) -> Any:
+def _trained(learner: object, part: Records, rng: np.random.Generator) -> Any:
     """Return a model of some of the records."""
     from sklearn.base import clone
 

@@ -230,12 +230,12 @@ def _strength(result: MembershipResult | MidpointResult) -> tuple[float, float]:
 
 
 def attack_membership(
-    model: Any,
+    model: object,
     members: Sample | Records,
     nonmembers: Sample | Records,
     *,
     shadows: Shadows | None = None,
-    candidates: Any = None,
+    candidates: object = None,
     confidence: float = 0.95,
     random_state: int | np.random.Generator | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -355,7 +355,7 @@ class _Steps:
         if self.report is not None:
             self.report(self.done, self.total)
 
-    def of(self, outcome: Any) -> Any:
+    def of(self, outcome: object) -> Any:
         """Count one step, and hand the outcome on."""
         self._advance()
         return outcome

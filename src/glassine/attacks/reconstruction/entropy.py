@@ -328,7 +328,7 @@ class ProbabilisticDataset(PossibleRecords):
         ]
 
     def by_subgroup(
-        self, frame: Any, attributes: str | Sequence[str], *, domain_aware: bool = False
+        self, frame: object, attributes: str | Sequence[str], *, domain_aware: bool = False
     ) -> list[SubgroupLeakage]:
         """Return what the model reveals about subgroups of records, most exposed first.
 
@@ -383,7 +383,7 @@ class ProbabilisticDataset(PossibleRecords):
                 )
         return sorted(out, key=lambda group: -group.bits_mean)
 
-    def record_bits(self, frame: Any, *, domain_aware: bool = False) -> npt.NDArray[np.float64]:
+    def record_bits(self, frame: object, *, domain_aware: bool = False) -> npt.NDArray[np.float64]:
         """Return the bits that an attacker learns about each given record, in row order.
 
         Parameters
@@ -424,7 +424,7 @@ class ProbabilisticDataset(PossibleRecords):
 
     def error_to(
         self,
-        original: Any,
+        original: object,
         *,
         n_draws: int = 5,
         max_records: int = 1000,
@@ -496,7 +496,7 @@ def _share(interval: Interval) -> Interval:
 
 
 def reconstruct(
-    model: Any, domain: Domain, *, noise: CountNoise | None = None, max_steps: int = MAX_STEPS
+    model: object, domain: Domain, *, noise: CountNoise | None = None, max_steps: int = MAX_STEPS
 ) -> ProbabilisticDataset:
     r"""Return what an attacker with a published model knows about its training records.
 

@@ -64,7 +64,7 @@ def reconstruct_jointly(
     models: Sequence[Any],
     domain: Domain,
     *,
-    data: Any = None,
+    data: object = None,
     counts: str = "published",
     names: Sequence[str] | None = None,
     same_labels: bool = True,
@@ -228,7 +228,7 @@ def _measure(
     known: _Known,
     cells: Cells,
     domain: Domain,
-    data: Any,
+    data: object,
     smallest_group: int,
     search: Search,
 ) -> JointReconstruction:

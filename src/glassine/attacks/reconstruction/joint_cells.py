@@ -155,7 +155,6 @@ def _box_measures(packing: Packing, rows: Words) -> list[Measure]:
 # and a class where that model tells classes. Each option lies in one part of each model.
 
 
-Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
 
 

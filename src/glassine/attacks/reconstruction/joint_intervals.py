@@ -7,7 +7,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -165,7 +164,7 @@ class Aligned:
     fewest: int  # Records of the smallest common part that holds one
 
 
-def aligned(published: Sequence[Published], cells: Cells, data: Any) -> Aligned:
+def aligned(published: Sequence[Published], cells: Cells, data: object) -> Aligned:
     """Return the bits, log2 of the domain's weight over that of the cell, of the training records."""
     columns = read_columns(data)
     leaves = np.stack([t.model.apply(columns) for t in published], axis=1)

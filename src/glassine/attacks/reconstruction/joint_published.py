@@ -146,7 +146,7 @@ class ReadModels:
         return Text(said)
 
 
-def columns_for(counts: Any, data: Any) -> dict[str, npt.NDArray[Any]] | None:
+def columns_for(counts: object, data: object) -> dict[str, npt.NDArray[Any]] | None:
     """Return the columns in which records are to be counted; None where published counts are to do."""
     if not isinstance(counts, str) or counts not in ("published", "data"):
         raise InvalidParameterError(f"{parameter('counts')} must be 'published' or 'data', got {counts!r}.")
@@ -203,7 +203,7 @@ def read_models(
     return ReadModels(exact=[_published(label, model) for label, model in exact], left=silent, filled=tuple(filled))
 
 
-def _members(given: Any, domain: Domain, name: str) -> list[tuple[str, DecisionTree | RuleList]]:
+def _members(given: object, domain: Domain, name: str) -> list[tuple[str, DecisionTree | RuleList]]:
     from glassine.formats import as_model, tree_or_rules
     from glassine.formats.conditions import check_domain
     from glassine.formats.sklearn.forest import forest_from_sklearn, is_sklearn_forest

@@ -12,7 +12,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -59,7 +59,7 @@ def reconstruct_records(
     models: object,
     domain: Domain,
     *,
-    data: Any = None,
+    data: object = None,
     counts: str = "published",
     same_labels: bool = True,
     use_seeds: bool = True,

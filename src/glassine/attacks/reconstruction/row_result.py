@@ -97,7 +97,7 @@ class RowReconstruction:
 
     def error_to(
         self,
-        original: Any,
+        original: object,
         *,
         n_draws: int = 5,
         max_records: int = 1000,
@@ -137,7 +137,7 @@ class RowReconstruction:
             draws.append((_pick(data, theirs), _pick(self.rows, ours), random))
         return align(self.domain, draws)
 
-    def error_in_order(self, original: Any) -> float:
+    def error_in_order(self, original: object) -> float:
         """Return the mean distance of the i-th row from the i-th original record."""
         if not self.ordered:
             raise UndefinedMeasureError(

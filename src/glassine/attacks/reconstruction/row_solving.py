@@ -193,7 +193,7 @@ class _Search:
         if time.monotonic() > self.deadline:
             raise TimeOutError
 
-    def run(self, model: Any, seconds: float) -> tuple[Numbers, bool] | None:
+    def run(self, model: object, seconds: float) -> tuple[Numbers, bool] | None:
         """Return a solution and whether it is proved the best; None if there is none."""
         if not seconds > 0:
             raise TimeOutError
@@ -242,7 +242,7 @@ class _Search:
                     weights.append(round(STEPS_PER_BIT * bits))
         self.model.maximize(self.cp.LinearExpr.weighted_sum(gains, weights))
 
-    def _add_steps(self, held: Any, low: int, steps: list[float], gains: list[Any], weights: list[int]) -> None:
+    def _add_steps(self, held: object, low: int, steps: list[float], gains: list[Any], weights: list[int]) -> None:
         """Add a concave gain: unit by unit at first, then in pieces that grow by an eighth."""
         units = []
         start = 0

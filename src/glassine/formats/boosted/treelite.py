@@ -39,7 +39,7 @@ MOST_CLASSES = 10_000
 REMEDY = "Import a model with one tree, such as one member of the forest."
 
 
-def is_treelite_json(data: Any) -> bool:
+def is_treelite_json(data: object) -> bool:
     """Return whether plain JSON values are a model of treelite."""
     return isinstance(data, dict) and "trees" in data and "num_feature" in data and "schema" not in data
 
@@ -249,7 +249,7 @@ def _branches(node: dict[str, Any], builder: TreeBuilder[int]) -> tuple[tuple[Li
     return pair, children
 
 
-def _bound(bound: Any) -> float:
+def _bound(bound: object) -> float:
     if isinstance(bound, bool) or not isinstance(bound, int | float) or bound != bound:
         raise InvalidModelError(f"a threshold must be a number, got {bound!r:.40}.")
     if abs(bound) > LARGEST:  # no bound
@@ -269,7 +269,7 @@ USUAL: Mapping[str, tuple[Any, ...]] = {
 """Fields that no tree needs, and what they can be."""
 
 
-def _is_bookkeeping(where: str, value: Any, owner: Mapping[str, Any]) -> bool:
+def _is_bookkeeping(where: str, value: object, owner: Mapping[str, Any]) -> bool:
     """Return whether a field that no tree needs is one of a few words, or small numbers."""
     key = where.rpartition(".")[2]
     if key in USUAL:

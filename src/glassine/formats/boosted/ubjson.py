@@ -25,7 +25,7 @@ def is_ubjson(data: bytes) -> bool:
     return len(data) > 2 and data[:1] == b"{" and data[1:2] in b"UiIlL" and data[2] < 9
 
 
-def parse_ubjson(data: bytes, *, path: Any = "the file") -> Any:
+def parse_ubjson(data: bytes, *, path: object = "the file") -> Any:
     """Return the value of a file in Universal Binary JSON.
 
     Numbers of single precision become the shortest decimals that mean them, as in the JSON of the same model.

@@ -159,12 +159,12 @@ WHOLE = 1e-4
 REMEDY = "Of a Booster, booster[:1].save_model('tree.json') writes the first round alone."
 
 
-def is_xgboost_json(data: Any) -> bool:
+def is_xgboost_json(data: object) -> bool:
     """Return whether plain JSON values are a model of XGBoost."""
     return isinstance(data, dict) and "learner" in data and "schema" not in data
 
 
-def tree_from_xgboost(data: Any, domain: Domain | None = None, tree: int | None = None) -> DecisionTree:
+def tree_from_xgboost(data: object, domain: Domain | None = None, tree: int | None = None) -> DecisionTree:
     """Read one tree of an XGBoost model from plain JSON values.
 
     Parameters
@@ -200,7 +200,7 @@ def tree_from_xgboost(data: Any, domain: Domain | None = None, tree: int | None 
     return _tree(shared, place, domain, as_model=place == 0 and shared.first == len(shared.base[:1]))
 
 
-def forest_from_xgboost(data: Any, domain: Domain | None = None) -> Forest:
+def forest_from_xgboost(data: object, domain: Domain | None = None) -> Forest:
     """Read all trees of an XGBoost model from plain JSON values; scores add up."""
     shared = shared_parts(data, domain)
     if len(shared.trees) <= 1:
@@ -400,7 +400,7 @@ DIGITS = re.compile(r"[0-9]{1,9}")
 NUMBERED = ("num_feature", "num_nodes", "num_deleted", "num_class", "num_trees", "boost_from_average", "num_target")
 
 
-def _is_bookkeeping(where: str, value: Any, owner: Mapping[str, Any]) -> bool:
+def _is_bookkeeping(where: str, value: object, owner: Mapping[str, Any]) -> bool:
     """Return whether a field that no tree needs follows from the others, or is one small number."""
     key, trees = where.rpartition(".")[2], owner.get("trees")
     if key in NUMBERED:

@@ -86,7 +86,7 @@ def part(entry: Any, key: str) -> dict[str, Any]:
     return value
 
 
-def shared_parts(data: Any, domain: Domain | None) -> Shared:
+def shared_parts(data: object, domain: Domain | None) -> Shared:
     """Return what all trees of a model share."""
     learner = part(data, "learner")
     booster = part(learner, "gradient_booster")
@@ -174,7 +174,7 @@ def _base(text: object, objective: str, n_classes: int) -> list[float]:
     return [math.log(scores[0])] if objective in POSITIVE else scores
 
 
-def _categories(cats: Any, names: tuple[str, ...]) -> list[tuple[Scalar, ...] | None]:
+def _categories(cats: object, names: tuple[str, ...]) -> list[tuple[Scalar, ...] | None]:
     """Return the names of each feature's categories, None where the file has none."""
     listed = cats.get("enc") if isinstance(cats, dict) else None
     if not isinstance(listed, list) or not listed:

@@ -121,7 +121,7 @@ def _impurity(values: npt.NDArray[np.float64], criterion: str) -> npt.NDArray[np
 # Parameters.
 
 
-def _options(estimator: Any, name: str) -> set[str]:
+def _options(estimator: object, name: str) -> set[str]:
     """Return the words that scikit-learn takes for a parameter."""
     out: set[str] = set()
     listed = getattr(type(estimator), "_parameter_constraints", {}).get(name, ())
@@ -131,7 +131,7 @@ def _options(estimator: Any, name: str) -> set[str]:
     return out
 
 
-def _is_parameter(estimator: Any, name: str, value: object, classes: Sequence[object]) -> bool:
+def _is_parameter(estimator: object, name: str, value: object, classes: Sequence[object]) -> bool:
     """Return whether a parameter can hold nothing but what it is for."""
     if _is_number(value) or isinstance(value, type):
         return True
@@ -191,7 +191,7 @@ INDEXES = (
 """Fitted attributes that count, or point to, columns, categories, steps and records."""
 
 
-def _no_zero(values: Any) -> Any:
+def _no_zero(values: object) -> Any:
     """Return scales as scikit-learn takes them: one in place of zero."""
     out = np.array(values, dtype=float)
     out[np.abs(out) < 10 * np.finfo(float).eps] = 1.0
@@ -283,11 +283,11 @@ class _Walk:
         return True
 
     @staticmethod
-    def _n_categories(estimator: Any) -> int:
+    def _n_categories(estimator: object) -> int:
         return sum(len(listed) for listed in getattr(estimator, "categories_", None) or ())
 
     @staticmethod
-    def _follows(estimator: Any, value: object, follows: Callable[[Any], Any]) -> bool:
+    def _follows(estimator: object, value: object, follows: Callable[[Any], Any]) -> bool:
         try:
             due = follows(estimator)
             if due is None or value is None:
@@ -449,7 +449,7 @@ def beside_estimator(
 # Objects of other packages.
 
 
-def beside_object(obj: Any, read: Callable[[Any], object]) -> Others:
+def beside_object(obj: object, read: Callable[[Any], object]) -> Others:
     """Yield attributes of an object that its reader does not ask for, nor are numbers or words of its parameters."""
     try:
         probe, asked = _probed(obj, read)
@@ -471,7 +471,7 @@ def beside_object(obj: Any, read: Callable[[Any], object]) -> Others:
             yield _other(where, value)
 
 
-def _probed(obj: Any, read: Callable[[Any], object]) -> tuple[dict[str, Any], set[str]]:
+def _probed(obj: object, read: Callable[[Any], object]) -> tuple[dict[str, Any], set[str]]:
     """Read a copy of an object that notes which attributes are asked for; return what they held, and their names."""
     asked: set[str] = set()
     held = {name: tracked(value) for name, value in vars(obj).items()}

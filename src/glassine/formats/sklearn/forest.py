@@ -136,7 +136,7 @@ def _log_chance(n: int, draws: int, different: int) -> float:
     return math.log(chance[different]) if chance[different] > 0 else -math.inf
 
 
-def _are_draws(forest: Any, tables: Sequence[Table]) -> bool:
+def _are_draws(forest: object, tables: Sequence[Table]) -> bool:
     """Return whether the trees' weights add up to the number of draws, so that they can be numbers of draws.
 
     With ``sample_weight`` they are sums of weights, which whole weights make whole.
@@ -148,7 +148,7 @@ def _are_draws(forest: Any, tables: Sequence[Table]) -> bool:
     return len(totals) == 1 and (asked is None or totals == {int(asked)})
 
 
-def _n_records(forest: Any, drawn: Sequence[Table]) -> int | None:
+def _n_records(forest: object, drawn: Sequence[Table]) -> int | None:
     """Return the number of records from which a forest drew."""
     n_samples = getattr(forest, "_n_samples", None)
     if isinstance(n_samples, int | np.integer):
@@ -218,7 +218,7 @@ def forest_from_sklearn(estimator: Any, domain: Domain | None = None, *, use_see
     return Forest(trees=trees, bootstrap=True, n_records=n, drawn=drawn, multiplicities=times, source=source)
 
 
-def _one_of(estimator: Any, domain: Domain | None, tree: int | None) -> DecisionTree:
+def _one_of(estimator: object, domain: Domain | None, tree: int | None) -> DecisionTree:
     """Return one tree of a forest; without a place the reader of single trees says what it takes."""
     if tree is None:
         return tree_from_sklearn(estimator, domain)

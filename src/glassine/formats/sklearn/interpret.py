@@ -89,7 +89,7 @@ def is_interpret_ebm(obj: object) -> bool:
     )
 
 
-def is_interpret_json(data: Any) -> bool:
+def is_interpret_json(data: object) -> bool:
     """Return whether JSON values look like those that an explainable boosting machine writes."""
     return isinstance(data, dict) and isinstance(data.get("ebm"), dict) and "schema" not in data
 

@@ -150,7 +150,7 @@ def _dummy(name: str, domain: Domain | None) -> tuple[Literal, Literal]:
     return binary(name, True), binary(name, False)
 
 
-def tree_from_dl85(estimator: Any, domain: Domain | None = None) -> DecisionTree:
+def tree_from_dl85(estimator: object, domain: Domain | None = None) -> DecisionTree:
     """Return a fitted tree of pydl8.5, whose features are all 0 or 1, as a plain value.
 
     Parameters

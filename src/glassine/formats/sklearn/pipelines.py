@@ -72,7 +72,7 @@ def _groups(categories: list[object], infrequent: Any) -> list[int]:
     return [int(number) if often else int(sum(frequent)) for number, often in zip(numbers, frequent, strict=True)]
 
 
-def _infrequent(step: Any, n: int) -> list[Any]:
+def _infrequent(step: object, n: int) -> list[Any]:
     return list(getattr(step, "infrequent_categories_", None) or [None] * n)
 
 
@@ -246,7 +246,7 @@ READERS: dict[str, Callable[[Any, Columns, str], Columns]] = {
 SUPPORTED: Sequence[str] = [name for name in READERS if name != "SelectorMixin"] + ["feature selection", "passthrough"]
 
 
-def through(step: Any, columns: Columns, where: str) -> Columns:
+def through(step: object, columns: Columns, where: str) -> Columns:
     """Return the columns that a fitted transformer makes of columns."""
     if step is None or (isinstance(step, str) and step == "passthrough"):
         return columns

@@ -134,7 +134,7 @@ def is_sklearn_tree(obj: object) -> bool:
     return not isinstance(obj, type) and not names.isdisjoint(sklearn_names(obj))
 
 
-def _fitted(estimator: Any, attribute: str) -> Any:
+def _fitted(estimator: object, attribute: str) -> Any:
     try:
         return getattr(estimator, attribute)
     except (AttributeError, ValueError):
@@ -143,7 +143,7 @@ def _fitted(estimator: Any, attribute: str) -> Any:
         ) from None
 
 
-def best_of(search: Any) -> Any:
+def best_of(search: object) -> Any:
     """Return the best estimator of a fitted search."""
     if hasattr(search, "best_estimator_"):
         return search.best_estimator_
@@ -157,7 +157,7 @@ def best_of(search: Any) -> Any:
     )
 
 
-def _names(estimator: Any, width: int, domain: Domain | None) -> tuple[str, ...]:
+def _names(estimator: object, width: int, domain: Domain | None) -> tuple[str, ...]:
     """Return the names of an estimator's inputs."""
     own = getattr(estimator, "feature_names_in_", None)
     if own is not None:
@@ -208,7 +208,7 @@ def final_tree(estimator: Any, domain: Domain | None) -> tuple[Any, tuple[str, .
 class _Arrays:
     """The arrays of a fitted tree, checked so that no index leaves them."""
 
-    def __init__(self, estimator: Any) -> None:
+    def __init__(self, estimator: object) -> None:
         tree = _fitted(estimator, "tree_")
         if int(getattr(estimator, "n_outputs_", 1)) != 1 or tree.n_outputs != 1:
             raise UnsupportedModelError(
@@ -316,7 +316,7 @@ def _branches(tree: _Arrays, columns: list[Column], domain: Domain | None) -> li
     return out
 
 
-def tree_from_sklearn(estimator: Any, domain: Domain | None = None) -> DecisionTree:
+def tree_from_sklearn(estimator: object, domain: Domain | None = None) -> DecisionTree:
     """Return a fitted scikit-learn tree as a plain value.
 
     Parameters

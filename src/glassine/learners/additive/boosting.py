@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -54,7 +54,7 @@ NO_INTERACTIONS: Interactions = Interactions()
 """No pairs."""
 
 
-def check_interactions(interactions: Any, domain: Domain, ordered: Collection[str] = ()) -> Interactions:
+def check_interactions(interactions: object, domain: Domain, ordered: Collection[str] = ()) -> Interactions:
     """Return the wish for pairs."""
     if isinstance(interactions, str):
         if interactions != "auto":

@@ -54,7 +54,7 @@ class Editable(Parameters, BaseEstimator):  # type: ignore[misc]  # scikit-learn
     certificate_: Certificate  # Guarantee, events and assumptions
     domain_: Domain  # Domain of the attributes
 
-    def _columns(self, X: Any) -> Columns:
+    def _columns(self, X: object) -> Columns:
         check_is_fitted(self, "model_")
         return read_records(self, X, self.domain_, keep_undeclared=True)
 
@@ -143,7 +143,7 @@ class AdditiveEstimator(Editable):
         """Return the certificate of a scorecard that follows from the model."""
         return self.certificate_
 
-    def contributions(self, X: Any) -> Contributions:
+    def contributions(self, X: object) -> Contributions:
         """Return what each term adds to the score of each record; the parts add up to the score exactly.
 
         Parameters
@@ -162,18 +162,18 @@ class AdditiveClassifier(ClassifierMixin, Editable):  # type: ignore[misc]  # sc
 
     classes_: npt.NDArray[Any]  # Classes; shape (c,)
 
-    def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
+    def decision_function(self, X: object) -> npt.NDArray[np.float64]:
         """Return the log-odds of the second of two classes, shape (n,); of more classes, their scores, shape (n, c)."""
         columns = self._columns(X)
         found = self.model_.scores(columns)
         return found[:, 0] if self.model_.link == "logit" else found
 
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+    def predict_proba(self, X: object) -> npt.NDArray[np.float64]:
         """Return the probability of each class for each record, shape (n, c)."""
         columns = self._columns(X)
         return self.model_.predict_proba(columns)
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:
+    def predict(self, X: object) -> npt.NDArray[Any]:
         """Return the most probable class of each record, shape (n,).
 
         Parameters
@@ -188,7 +188,7 @@ class AdditiveClassifier(ClassifierMixin, Editable):  # type: ignore[misc]  # sc
 class AdditiveRegressor(RegressorMixin, Editable):  # type: ignore[misc]  # scikit-learn ships no types
     """An additive estimator whose model predicts a number."""
 
-    def predict(self, X: Any) -> npt.NDArray[np.float64]:
+    def predict(self, X: object) -> npt.NDArray[np.float64]:
         """Return the predicted number of each record, shape (n,), within the public range.
 
         Parameters
@@ -240,7 +240,7 @@ class _PrivateEBM(PrivateLearner, AdditiveEstimator):
     random_state: Any
 
     @abstractmethod
-    def _read_training(self, X: Any, y: Any, persons: Persons | None) -> Training:
+    def _read_training(self, X: object, y: object, persons: Persons | None) -> Training:
         """Read the arguments of a fit."""
 
     def _bins(self, domain: Domain) -> Any:
@@ -251,7 +251,7 @@ class _PrivateEBM(PrivateLearner, AdditiveEstimator):
         """Return what the model is rounded to; None where it is published as fitted."""
         return None
 
-    def _plan(self, X: Any, y: Any, persons: Persons | None = None) -> Planned[dict[str, Any]]:
+    def _plan(self, X: object, y: object, persons: Persons | None = None) -> Planned[dict[str, Any]]:
         training = self._read_training(X, y, persons)
         budget = GaussianBudget.of(self.epsilon, self.delta, training.unit)
         plan = Plan.of(
@@ -393,9 +393,9 @@ class PrivateEBMClassifier(AdditiveClassifier, _PrivateEBM):
         accounting: str = "gdp",
         bins: Mapping[str, Any] | None = None,
         monotone: Mapping[str, str] | None = None,
-        interactions: Any = 0,
+        interactions: object = 0,
         classes: Sequence[Scalar] | None = None,
-        ledger: Any = None,
+        ledger: object = None,
         dataset: str | None = None,
         records_per_person: int | None = None,
         person_weights: str = "equal",
@@ -405,7 +405,7 @@ class PrivateEBMClassifier(AdditiveClassifier, _PrivateEBM):
     ) -> None:
         self._store(locals())
 
-    def _read_training(self, X: Any, y: Any, persons: Persons | None) -> Training:
+    def _read_training(self, X: object, y: object, persons: Persons | None) -> Training:
         return class_training(self, X, y, persons, private=True)
 
 
@@ -465,8 +465,8 @@ class PrivateEBMRegressor(AdditiveRegressor, _PrivateEBM):
         target_range: tuple[float, float] | None = None,
         bins: Mapping[str, Any] | None = None,
         monotone: Mapping[str, str] | None = None,
-        interactions: Any = 0,
-        ledger: Any = None,
+        interactions: object = 0,
+        ledger: object = None,
         dataset: str | None = None,
         records_per_person: int | None = None,
         person_weights: str = "equal",
@@ -476,5 +476,5 @@ class PrivateEBMRegressor(AdditiveRegressor, _PrivateEBM):
     ) -> None:
         self._store(locals())
 
-    def _read_training(self, X: Any, y: Any, persons: Persons | None) -> Training:
+    def _read_training(self, X: object, y: object, persons: Persons | None) -> Training:
         return read_numbers(self, X, y, domain=self.domain, bounds=self.target_range, times=persons)

@@ -85,7 +85,7 @@ def public_grids(domain: Domain, bins: Mapping[str, Any] | None, *, equal: int |
     return tuple(_grid(name, domain[name], bins.get(name), equal) for name in domain)
 
 
-def _grid(name: str, attribute: Attribute, bins: Any, equal: int | None) -> Grid:
+def _grid(name: str, attribute: Attribute, bins: object, equal: int | None) -> Grid:
     if isinstance(attribute, Integer | Real):
         bounds = (float(attribute.lo), float(attribute.hi))
         cuts = _finest(attribute, equal or FINEST) if bins is None else _given_cuts(name, attribute, bins)
@@ -133,7 +133,7 @@ def _sizes(n_cells: int) -> tuple[int, ...]:
     return tuple(sizes)
 
 
-def _given_cuts(name: str, attribute: Integer | Real, bins: Any) -> Array:
+def _given_cuts(name: str, attribute: Integer | Real, bins: object) -> Array:
     try:
         cuts = np.asarray(bins, dtype=np.float64)
     except (TypeError, ValueError):

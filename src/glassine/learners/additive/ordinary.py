@@ -35,10 +35,10 @@ class _OrdinaryEBM(OrdinaryLearner, AdditiveEstimator):
     progress: Progress | None
 
     @abstractmethod
-    def _read_training(self, X: Any, y: Any, times: Any) -> Training:
+    def _read_training(self, X: object, y: object, times: object) -> Training:
         """Read the arguments of a fit."""
 
-    def _learn(self, X: Any, y: Any, times: Any) -> dict[str, Any]:
+    def _learn(self, X: object, y: object, times: object) -> dict[str, Any]:
         training = self._read_training(X, y, times)
         plan = Plan.of(
             training,
@@ -118,14 +118,14 @@ class EBMClassifier(AdditiveClassifier, _OrdinaryEBM):
         *,
         bins: Mapping[str, Any] | None = None,
         monotone: Mapping[str, str] | None = None,
-        interactions: Any = 0,
+        interactions: object = 0,
         classes: Sequence[Scalar] | None = None,
         memory_limit: float = 4e9,
         progress: Progress | None = None,
     ) -> None:
         self._store(locals())
 
-    def _read_training(self, X: Any, y: Any, times: Any) -> Training:
+    def _read_training(self, X: object, y: object, times: object) -> Training:
         return class_training(self, X, y, times, private=False)
 
 
@@ -173,7 +173,7 @@ class EBMRegressor(AdditiveRegressor, _OrdinaryEBM):
         target_range: tuple[float, float] | None = None,
         bins: Mapping[str, Any] | None = None,
         monotone: Mapping[str, str] | None = None,
-        interactions: Any = 0,
+        interactions: object = 0,
         memory_limit: float = 4e9,
         progress: Progress | None = None,
     ) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -164,7 +163,7 @@ class Shapes:
     intercept: Array  # The intercept; shape (outputs,)
 
 
-def check_monotone(monotone: Any, domain: Domain, target: Target) -> dict[str, bool]:
+def check_monotone(monotone: object, domain: Domain, target: Target) -> dict[str, bool]:
     """Return for each constrained number whether its scores must increase."""
     if monotone is None:
         return {}

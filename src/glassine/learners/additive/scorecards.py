@@ -123,7 +123,7 @@ class PrivateScorecardClassifier(PrivateEBMClassifier):
         bins: Mapping[str, Any] | None = None,
         monotone: Mapping[str, str] | None = None,
         classes: Sequence[Scalar] | None = None,
-        ledger: Any = None,
+        ledger: object = None,
         dataset: str | None = None,
         records_per_person: int | None = None,
         person_weights: str = "equal",
@@ -213,7 +213,7 @@ class ScorecardClassifier(OrdinaryLearner, AdditiveClassifier):
     classes: Sequence[Scalar] | None
     progress: Progress | None
 
-    def _learn(self, X: Any, y: Any, times: Any) -> dict[str, Any]:
+    def _learn(self, X: object, y: object, times: Any) -> dict[str, Any]:
         intake = read_training(
             self,
             X,

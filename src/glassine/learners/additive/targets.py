@@ -114,8 +114,8 @@ class Base:
 
 def read_classes(
     estimator: Any,
-    X: Any,
-    y: Any,
+    X: object,
+    y: object,
     *,
     domain: Domain | None,
     classes: Sequence[Scalar] | None,
@@ -154,15 +154,15 @@ def read_classes(
     )
 
 
-def _name(y: Any) -> str:
+def _name(y: object) -> str:
     name = y if isinstance(y, str) else getattr(y, "name", None)
     return name if isinstance(name, str) else ""
 
 
 def read_numbers(
-    estimator: Any,
-    X: Any,
-    y: Any,
+    estimator: object,
+    X: object,
+    y: object,
     *,
     domain: Domain | None,
     bounds: tuple[float, float] | None,
@@ -241,7 +241,7 @@ def _of_range(domain: Domain | None, name: str, *, ranged: bool) -> list[str]:
 
 
 def _left_in_place(
-    estimator: Any, X: Any, target: str, *, domain: Domain, limits: tuple[float, float], ranged: bool
+    estimator: object, X: Any, target: str, *, domain: Domain, limits: tuple[float, float], ranged: bool
 ) -> Training:
     """Look through the records of a lazy frame, which stay where they are; those without a number are left out."""
     attributes = reading.name_columns(estimator, X, target, domain)
@@ -263,7 +263,7 @@ def _left_in_place(
     )
 
 
-def _readable_numbers(y: Any) -> Array:
+def _readable_numbers(y: object) -> Array:
     """Return each number, read independently of the others; NaN where there is none."""
     series = nw.from_native(y, series_only=True, pass_through=True)
     if isinstance(series, nw.Series):
@@ -273,7 +273,7 @@ def _readable_numbers(y: Any) -> Array:
     return conform(data, Domain({"target": ANYTHING}), outside=Outside.CLIP).numbers["target"]
 
 
-def _finite_numbers(y: Any) -> Array:
+def _finite_numbers(y: object) -> Array:
     values = column_or_1d(y, warn=True)
     if np.asarray(values).dtype.kind == "c":
         raise InvalidDataError("Complex data not supported.", remedy="Pass real numbers as the target.")

@@ -82,9 +82,9 @@ def _upper_parts(values: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
 
 
 def read_numeric(
-    estimator: Any,
-    X: Any,
-    y: Any,
+    estimator: object,
+    X: object,
+    y: object,
     *,
     domain: Domain | None,
     bounds: tuple[float, float] | None,
@@ -160,7 +160,7 @@ class ClassLearner(TransparentModel):
         """Return all models over some conditions."""
 
     @abstractmethod
-    def _read(self, X: Any, y: Any, times: Any, *, private: bool) -> Intake:
+    def _read(self, X: object, y: object, times: object, *, private: bool) -> Intake:
         """Read the arguments of a fit; ``times`` are persons or sample weights."""
 
     def _ranks(self, n_classes: int) -> bool:

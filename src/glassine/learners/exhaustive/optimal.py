@@ -34,7 +34,7 @@ class Optimal(ClassLearner):
     penalty: float
     min_samples_leaf: int | float
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Find a model of least cost.
 
         Parameters

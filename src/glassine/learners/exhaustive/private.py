@@ -62,7 +62,7 @@ class _Exponential(PrivateLearner, ClassLearner):
     def _public(self, intake: Intake, conditions: Any, n_distinct: int) -> dict[str, Any]:
         """Return what the certificate names as public, of so many different conditions."""
 
-    def _plan(self, X: Any, y: Any, persons: Persons | None = None) -> Planned[dict[str, Any]]:
+    def _plan(self, X: object, y: object, persons: Persons | None = None) -> Planned[dict[str, Any]]:
         self._check_parameters()
         # Beyond a millionfold either way the draw is from the smallest or from the largest models alone.
         prior = check_number(getattr(self, self.part), self.part, low=1e-6, high=1e6)
@@ -281,7 +281,7 @@ class PrivateRuleListClassifier(Lists, Classes, _Exponential):
         quantile_share: float = 0.2,
         n_quantiles: int = 7,
         rule_weight: float = 1.0,
-        ledger: Any = None,
+        ledger: object = None,
         dataset: str | None = None,
         records_per_person: int | None = None,
         person_weights: str = "equal",
@@ -445,7 +445,7 @@ class PrivateTreeClassifier(Classes, PrivateTree):
         quantile_share: float = 0.2,
         n_quantiles: int = 7,
         split_weight: float = 1.0,
-        ledger: Any = None,
+        ledger: object = None,
         dataset: str | None = None,
         records_per_person: int | None = None,
         person_weights: str = "equal",

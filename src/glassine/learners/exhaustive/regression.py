@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from glassine.data.slices import Progress
 from glassine.domain import Domain, Literal
@@ -89,7 +88,7 @@ class PrivateTreeRegressor(Numbers, PrivateTree):
         quantile_share: float = 0.2,
         n_quantiles: int = 7,
         split_weight: float = 1.0,
-        ledger: Any = None,
+        ledger: object = None,
         dataset: str | None = None,
         records_per_person: int | None = None,
         person_weights: str = "equal",

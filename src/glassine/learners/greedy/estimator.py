@@ -146,7 +146,7 @@ class PrivateGreedyRuleListClassifier(PrivateLearner, Classes, Lists):
         quantile_share: float = 0.2,
         n_quantiles: int = 7,
         confidence: float = 0.99,
-        ledger: Any = None,
+        ledger: object = None,
         dataset: str | None = None,
         records_per_person: int | None = None,
         person_weights: str = "equal",
@@ -155,7 +155,7 @@ class PrivateGreedyRuleListClassifier(PrivateLearner, Classes, Lists):
     ) -> None:
         self._store(locals())
 
-    def _plan(self, X: Any, y: Any, persons: Persons | None = None) -> Planned[dict[str, Any]]:
+    def _plan(self, X: object, y: object, persons: Persons | None = None) -> Planned[dict[str, Any]]:
         # Parameters that contradict each other are refused before the records are read.
         self._budget(with_literals=False, unit=RECORD if persons is None else persons.unit)
         intake = read_training(self, X, y, domain=self.domain, classes=self.classes, times=persons, private=True)
