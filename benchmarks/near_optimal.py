@@ -2,8 +2,8 @@
 
 All trees of depth 3, or 2 of a number, on the summary's literals, within one point of the lowest errors: once as the
 summary has them, once as the records have them that it was made from, where errors and intervals are exact. Those of a
-number are squared errors, as shares of its variance. A record's split holds four fifths of the records, the noise comes
-from a seed and the split's number.
+number are squared errors, as shares of its variance. A summary is of four fifths of the records; its noise comes from a seed
+and the split's number.
 
 Some of the true trees are then published with exact counts, as an ordinary release would have them: what they reveal
 together is bounded by ``reconstruct_jointly``.
@@ -45,6 +45,7 @@ from glassine.learners.summaries.sampling import sample_trees  # noqa: E402
 from glassine.learners.summaries.splitting import Node  # noqa: E402
 from glassine.learners.summaries.tree_sets import LeafLoss, TreeSet  # noqa: E402
 from glassine.models import Evidence  # noqa: E402
+from glassine.privacy.conversions import epsilon_from_mu, mu_from_epsilon  # noqa: E402
 from papers.common.results import Row, read, say, select, write  # noqa: E402
 from papers.common.tables import markdown, place  # noqa: E402
 
@@ -367,7 +368,8 @@ def price(rows: Sequence[Row]) -> str:
                     for end in ("upper", "if independent", "most exposed")
                 )
                 bounds = f"{fmean(lower):.2f} to {upper:.2f}"
-                lines.append([NAMES[name], str(n), bounds, f"{alone:.1f}", f"{most:.1f}", str(n), "1"])
+                apart = epsilon_from_mu(mu_from_epsilon(1.0, 1e-6) * n**0.5, 1e-6)
+                lines.append([NAMES[name], str(n), bounds, f"{alone:.1f}", f"{most:.1f}", f"{apart:.2f}", "1"])
     return markdown(
         [
             "data", "trees", "ordinary: bits per record", "if independent", "most exposed, at least",
