@@ -110,9 +110,10 @@ def near_optimal_trees(**given: Any) -> Multiplicity:
         ),
         "tested": ("age", "job"),
         "ambiguous": 0.12,
+        "ambiguous_between": (0.0512, 0.31),
         "leaves": (
-            LeafAmbiguity(literals=(Between("age", hi=30.0),), share=0.25, ambiguous=0.3),
-            LeafAmbiguity(literals=(Between("age", lo=30.0),), share=0.75, ambiguous=0.06),
+            LeafAmbiguity(literals=(Between("age", hi=30.0),), share=0.25, ambiguous=0.3, low=0.12, high=0.5),
+            LeafAmbiguity(literals=(Between("age", lo=30.0),), share=0.75, ambiguous=0.06, low=0.0, high=0.1234),
         ),
         "guarantee": Guarantee(epsilon=1.0, delta=1e-6),
         "disputed": {},

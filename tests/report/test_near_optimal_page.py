@@ -54,7 +54,9 @@ def test_attributes_stand_by_their_greatest_reliance_and_those_of_one_bin_are_na
     assert indispensable[1] == "age"
     assert indispensable[-1] == "job: in 75% of them"
     leaves = page.section("differently").text
-    assert leaves[1] == "age <= 30: 30.0% of its 25.0% of all records"
+    assert leaves[1] == "age <= 30: 30.0% of its 25.0% of all records; bounds 12.0% to 50.0%"
+    assert leaves[2].endswith("; bounds 0.0% to 12.4%")
+    assert "12.0% of the expected records differently (between 5.1% and 31.0%)." in page.sentence
 
 
 def test_the_guarantee_stands_in_one_sentence_and_says_who_may_see_the_page() -> None:
@@ -135,14 +137,19 @@ def test_what_nearly_all_decide_differently_reads_as_all() -> None:
 
 def test_trees_of_a_number_are_told_by_how_far_apart_they_predict() -> None:
     found = near_optimal_trees(
-        target="<b>fee</b>", lowest_errors=0.3521, ambiguous=3.217, n_asked=3, disputed={1: (10.5, 12.25)}
+        target="<b>fee</b>",
+        lowest_errors=0.3521,
+        ambiguous=3.217,
+        ambiguous_between=(2.5, 4.125),
+        n_asked=3,
+        disputed={1: (10.5, 12.25)},
     )
     text = " ".join(render_text(found).split())
     assert "squared errors exceed the lowest, 35.2% of the variance, by at most 1 point" in text
-    assert "Their predictions for a record are 3.217 apart on average." in text
+    assert "Their predictions for a record are 3.217 apart on average (between 2.5 and 4.125)." in text
     assert "rise in a tree's squared errors" in text
     assert "as a share of the variance" in text
-    assert "age <= 30: 0.3 apart; 25.0% of all records" in text
+    assert "age <= 30: 0.3 apart; 25.0% of all records; bounds 0.12 to 0.5" in text
     assert "row 3: 10.5 to 12.25" in text
     assert "least and greatest number" in text
     html = render_html(found)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -289,6 +290,37 @@ def test_an_interval_reaches_beyond_the_mirrored_replicates(monkeypatch: pytest.
     assert (one.low, one.high) == pytest.approx((0.15 - beyond[0], 0.6 + beyond[1]))
     assert min(beyond) > 0.01
     assert (one.loss_without, one.indispensable, one.agreement) == (0.0, False, 0.75)
+
+
+def test_bounds_of_what_is_decided_differently_reach_beyond_the_mirrored_replicates() -> None:
+    found = replace(near(), _offsets=np.array([[0.1], [-0.03], [0.0]]) * np.ones(1 + len(near().regions())))
+    stated = found.multiplicity()
+    area = near_optimal.Area.of(found._released, found._domain, ())
+    mean, error = area.ambiguity(found._trees, found._target)
+    assert mean == stated.ambiguous == near().ambiguity()
+    assert error == pytest.approx(math.sqrt(mean * (1 - mean) / len(area.weights)), rel=1e-6)
+    width = 0.1 + near_optimal.BEYOND * math.hypot(np.std([0.1, -0.03, 0.0], ddof=1), error)
+    assert stated.ambiguous_between == pytest.approx((max(mean - width, 0.0), mean + width))
+    for leaf in (*stated.leaves, *near().regions()):
+        assert 0.0 <= leaf.low <= leaf.ambiguous <= leaf.high <= 1.0
+    whole = stated.to_dict()
+    assert whole["decided_differently_between"] == list(stated.ambiguous_between)
+    assert whole["leaves"][0]["decided_differently_between"] == [stated.leaves[0].low, stated.leaves[0].high]
+
+
+def test_replicates_move_what_is_decided_differently() -> None:
+    trees, released = near()._trees, near()._released
+    area = near_optimal.Area.of(released, near()._domain, ())
+    own = area.ambiguity(trees, near()._target)[0]
+    assert near()._offsets.shape == (3, 1 + len(near().regions()))
+    again = near_optimal.replicates(released, np.random.default_rng(0), 3)
+    growth = summary()._growth("errors")
+    for one, offset in zip(again, near()._offsets[:, 0], strict=True):
+        distribution = near_optimal.junction_tree(one)
+        counts = RegionCounts.of(distribution, trees.splits, trees.regions)
+        anew = TreeSet(trees.splits, counts, depth=2, slack=0.05, least=growth.least)
+        assert area.ambiguity(anew, near()._target)[0] - own == pytest.approx(offset)
+    assert np.abs(near()._offsets).max() > 0
 
 
 def test_records_on_which_near_optimal_trees_disagree_are_those_near_a_border() -> None:

@@ -10,7 +10,7 @@ from glassine.domain import Literal
 from glassine.domain.attributes import Scalar
 from glassine.models import Guarantee
 
-SCHEMA = "glassine.near-optimal/1"
+SCHEMA = "glassine.near-optimal/2"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,11 +56,15 @@ class LeafAmbiguity:
     ambiguous : float
         Share of these for which near-optimal trees predict different classes; of a number how far their least and
         greatest predictions are apart on average.
+    low, high : float
+        Bounds of it, from replicates as those of a :class:`Reliance`.
     """
 
     literals: tuple[Literal, ...]
     share: float
     ambiguous: float
+    low: float
+    high: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +94,8 @@ class Multiplicity:
     ambiguous : float
         Share of the domain's expected records for which near-optimal trees predict different classes; of a number
         how far their least and greatest predictions are apart on average.
+    ambiguous_between : (float, float)
+        Bounds of it, from replicates as those of a :class:`Reliance`.
     leaves : tuple of LeafAmbiguity
         The same for each leaf of the best tree.
     guarantee : Guarantee
@@ -111,6 +117,7 @@ class Multiplicity:
     reliances: tuple[Reliance, ...]
     tested: tuple[str, ...]
     ambiguous: float
+    ambiguous_between: tuple[float, float]
     leaves: tuple[LeafAmbiguity, ...]
     guarantee: Guarantee
     target: str = ""
@@ -139,11 +146,13 @@ class Multiplicity:
             "replicates": self.n_replicates,
             "attributes": [{**asdict(one), "tested": one.attribute in self.tested} for one in self.reliances],
             differing: self.ambiguous,
+            f"{differing}_between": list(self.ambiguous_between),
             "leaves": [
                 {
                     "conditions": [str(literal) for literal in leaf.literals],
                     "share": leaf.share,
                     differing: leaf.ambiguous,
+                    f"{differing}_between": [leaf.low, leaf.high],
                 }
                 for leaf in self.leaves
             ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -31,11 +32,50 @@ from glassine.models import DecisionTree, Guarantee
 REPRESENTATIVES = 400
 """Representative records on which trees are compared in a region: a share is then known to about .025."""
 
+COMPARED = 100
+"""Of these, those on which replicates are compared with the summary in a leaf."""
+
 BEYOND = 0.5
 """Standard deviations of replicates by which intervals reach beyond them.
 
 On the two splits of Adult at epsilon 1 that chose it, 24 of 28 intervals contained both true ends, 21 without; on two
 others 25, with and without."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Area:
+    """Representative records of a region: their bins, shape (attributes, n), and how much of each is in it, (n,)."""
+
+    codes: npt.NDArray[np.int64]
+    weights: npt.NDArray[np.float64]
+
+    @classmethod
+    def of(cls, released: Released, domain: Domain, literals: Sequence[Literal], most: int = REPRESENTATIVES) -> Area:
+        """Return at most so many representative records that satisfy all literals."""
+        codes = representatives(junction_tree(released)).codes
+        weights = np.ones(codes.shape[1])
+        for place, shares in bin_shares(released, domain, literals).items():
+            weights *= shares[codes[place]]
+        inside = np.flatnonzero(weights > 0)
+        # Representatives stand in no order but by class.
+        chosen = np.random.default_rng(2).permutation(inside)[:most]
+        return cls(codes[:, chosen], weights[chosen])
+
+    def ambiguity(self, trees: TreeSet, target: Target) -> tuple[float, float]:
+        """Return how far the decisions of trees differ for these records, and the standard error of that mean."""
+        if not len(self.weights):
+            raise InvalidParameterError("the summary expects no records in the region.", remedy="Name a larger one.")
+        found = decided(trees, target, self.codes)
+        values = found.sum(axis=1) > 1 if target.classes is not None else found[:, 1] - found[:, 0]
+        shares = self.weights / self.weights.sum()
+        mean = float(shares @ values)
+        return mean, float(np.sqrt(shares**2 @ (values - mean) ** 2))
+
+
+def decided(trees: TreeSet, target: Target, codes: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+    """Return the classes that trees predict for records, shape (n, classes), or the least and greatest number."""
+    found, (half, middle) = trees.decisions(codes), target.scale
+    return found if target.classes is not None else half * found + middle
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
@@ -75,6 +115,7 @@ class NearOptimalTrees:
     _domain: Domain = field()
     _target: Target = field()
     _publish: Callable[[Node], DecisionTree] = field()
+    _offsets: npt.NDArray[np.float64] = field()
 
     def __repr__(self) -> str:
         return (
@@ -123,44 +164,34 @@ class NearOptimalTrees:
         columns = conform(records, self._domain, outside=Outside.CLIP | Outside.KEEP_UNDECLARED)
         coarse = self._released.coarse
         cells = read_cells(columns, [axis.grid for axis in coarse])
-        return self._decisions(np.stack([axis.bin_of[own] for axis, own in zip(coarse, cells, strict=True)]))
-
-    def _decisions(self, codes: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
-        found, (half, middle) = self._trees.decisions(codes), self._target.scale
-        return found if self._target.classes is not None else half * found + middle
+        codes = np.stack([axis.bin_of[own] for axis, own in zip(coarse, cells, strict=True)])
+        return decided(self._trees, self._target, codes)
 
     def ambiguity(self, literals: Sequence[Literal] = ()) -> float:
         """Return the share of a region's expected records for which near-optimal trees predict different classes.
 
         Of a number it is how far their least and greatest predictions are apart, in its units: the mean over records.
         """
-        codes = representatives(junction_tree(self._released)).codes
-        weights = np.ones(codes.shape[1])
-        for place, shares in bin_shares(self._released, self._domain, literals).items():
-            weights *= shares[codes[place]]
-        inside = np.flatnonzero(weights > 0)
-        # Representatives stand in no order but by class.
-        chosen = np.random.default_rng(2).permutation(inside)[:REPRESENTATIVES]
-        if not len(chosen):
-            raise InvalidParameterError("the summary expects no records in the region.", remedy="Name a larger one.")
-        found = self._decisions(codes[:, chosen])
-        different = found.sum(axis=1) > 1 if self._target.classes is not None else found[:, 1] - found[:, 0]
-        return float(weights[chosen] @ different / weights[chosen].sum())
+        return self._ambiguity(literals)[0]
+
+    def _ambiguity(self, literals: Sequence[Literal]) -> tuple[float, float]:
+        return Area.of(self._released, self._domain, literals).ambiguity(self._trees, self._target)
+
+    def _interval(self, found: tuple[float, float], place: int) -> tuple[float, float]:
+        """Return bounds of an ambiguity, as of a reliance; place 0 is the whole domain, the others are leaves."""
+        (mean, error), offsets = found, self._offsets[:, place]
+        width = float(np.abs(offsets).max()) + BEYOND * math.hypot(float(offsets.std(ddof=1)), error)
+        most = 1.0 if self._target.classes is not None else 2 * self._target.scale[0]
+        return max(mean - width, 0.0), min(mean + width, most)
 
     def regions(self) -> tuple[LeafAmbiguity, ...]:
         """Return the leaves of the best tree with the :meth:`ambiguity` of each."""
         total = float(self._trees.counts.whole[0].sum())
         out: list[LeafAmbiguity] = []
-
-        def walk(part: Node, path: tuple[Literal, ...], tree: DecisionTree, node: int) -> None:
-            if part.true is None or part.false is None:
-                share = float(part.counts.sum()) / total
-                out.append(LeafAmbiguity(literals=path, share=share, ambiguous=self.ambiguity(path)))
-                return
-            for side, branch in zip((part.true, part.false), tree.nodes[node].branches, strict=True):
-                walk(side, (*path, branch.literal), tree, branch.child)
-
-        walk(self._trees.best(), (), self.best, 0)
+        for place, (path, expected) in enumerate(_leaves(self._trees.best(), self.best), 1):
+            found = self._ambiguity(path)
+            low, high = self._interval(found, place)
+            out.append(LeafAmbiguity(literals=path, share=expected / total, ambiguous=found[0], low=low, high=high))
         return tuple(out)
 
     def multiplicity(self, records: Any = None) -> Multiplicity:
@@ -186,6 +217,7 @@ class NearOptimalTrees:
             elif near.sum() > 1:
                 disputed[row] = tuple(name for name, is_near in zip(classes, near, strict=True) if is_near)
         tested = np.unique(self._trees.splits.attributes)
+        ambiguous = self._ambiguity(())
         return Multiplicity(
             max_depth=self.max_depth,
             slack=self.slack,
@@ -194,7 +226,8 @@ class NearOptimalTrees:
             n_replicates=self.n_replicates,
             reliances=self.reliances,
             tested=tuple(self.reliances[k].attribute for k in tested),
-            ambiguous=self.ambiguity(),
+            ambiguous=ambiguous[0],
+            ambiguous_between=self._interval(ambiguous, 0),
             leaves=self.regions(),
             guarantee=self.guarantee,
             target="" if classes is not None else self._target.name or "target",
@@ -229,9 +262,19 @@ def near_optimal_trees(
         return TreeSet(splits, counts, depth=max_depth, slack=slack, least=growth.least, loss=loss)
 
     trees = trees_of(released)
-    rng = np.random.default_rng(0)
-    every = (trees, *(trees_of(own) for own in replicates(released, rng, bootstrap)))
-    figures = [_figures(own) for own in every]
+    root = trees.best()
+    best = publish(root)
+    leaves = [Area.of(released, growth.domain, path, COMPARED) for path, _ in _leaves(root, best)]
+    areas = [Area.of(released, growth.domain, ()), *leaves]
+
+    def ambiguities(own: TreeSet) -> list[float]:
+        return [area.ambiguity(own, target)[0] if len(area.weights) else 0.0 for area in areas]
+
+    figures, differing = [_figures(trees)], [ambiguities(trees)]
+    for again in replicates(released, np.random.default_rng(0), bootstrap):
+        own = trees_of(again)
+        figures.append(_figures(own))
+        differing.append(ambiguities(own))
     low, high, without = (np.array([one[i] for one in figures]) for i in range(3))
     reliances = tuple(
         Reliance(
@@ -250,7 +293,7 @@ def near_optimal_trees(
         slack=slack,
         lowest_errors=trees.lowest_share,
         reliances=reliances,
-        best=publish(trees.best()),
+        best=best,
         n_replicates=bootstrap,
         guarantee=guarantee,
         _trees=trees,
@@ -258,7 +301,23 @@ def near_optimal_trees(
         _domain=growth.domain,
         _target=target,
         _publish=publish,
+        _offsets=np.array(differing[1:]) - differing[0],
     )
+
+
+def _leaves(root: Node, tree: DecisionTree) -> list[tuple[tuple[Literal, ...], float]]:
+    """Return the conditions of each leaf of a grown tree, which was published, and its expected records."""
+    out: list[tuple[tuple[Literal, ...], float]] = []
+
+    def walk(part: Node, path: tuple[Literal, ...], node: int) -> None:
+        if part.true is None or part.false is None:
+            out.append((path, float(part.counts.sum())))
+            return
+        for side, branch in zip((part.true, part.false), tree.nodes[node].branches, strict=True):
+            walk(side, (*path, branch.literal), branch.child)
+
+    walk(root, (), 0)
+    return out
 
 
 def _figures(trees: TreeSet) -> tuple[list[float], list[float], list[float]]:

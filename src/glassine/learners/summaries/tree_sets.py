@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from glassine.compiling import AnyArray, compiled
 from glassine.learners.summaries.additive import variance_of
 from glassine.learners.summaries.junction_tree import JunctionTree
 from glassine.learners.summaries.regions import MOST_COUNTS, RegionCounts, Regions, Splits, n_counts
@@ -206,35 +207,18 @@ class TreeSet:
         """
         different, where = np.unique(self.splits.holds(codes), axis=0, return_inverse=True)
         if self.loss.levels is None:
-            out: npt.NDArray[Any] = np.zeros((len(different), self.counts.whole.shape[1]), dtype=np.bool_)
-            for row, holds in zip(out, different, strict=True):
-                row[self._predicted(holds)] = True
+            out = np.zeros((len(different), self.counts.whole.shape[1]))
         else:
-            ends = [(own.min(), own.max()) for own in map(self._predicted, different)]
-            out = np.array(ends, dtype=np.float64).reshape(-1, 2)
-        return np.asarray(out[where.ravel()])
-
-    def _predicted(self, holds: Bools) -> npt.NDArray[Any]:
-        """Return what the leaves predict in which a near-optimal tree may have a record."""
-        side, places = np.where(holds, 0, 1), np.arange(self.splits.number)
-        signed = 2 * places + side
-        regions = self.regions
-        own = {1: [0], 2: [0, *regions.at[signed, -1]]}.get(self.depth)
-        if own is None:
-            pairs = regions.at[np.ix_(signed, signed)][np.triu_indices(len(signed), 1)]
-            own = [0, *regions.at[signed, -1], *pairs]
-        chain = np.array(own, dtype=np.int64)
-        # The lowest errors of the rest of a tree that has the record in a region.
-        rest = np.full(len(self.lowest_below), np.inf)
-        rest[0] = 0.0
-        for region in chain[chain < self.last.start]:
-            both = np.stack(self.sides(int(region)))
-            costs = rest[region] + self.lowest_below[both[1 - side, places]]
-            np.minimum.at(rest, both[side, places], np.where(self.divides[region], costs, np.inf))
-        leaves = chain[rest[chain] + self.wrong[chain] <= self.bound]
-        final = chain[chain >= self.last.start]
-        near = rest[final, None] + self.stumps[final - self.last.start] <= self.bound
-        return np.concatenate([self.labels[leaves], self.side_labels[final[:, None], places, side][near]])
+            out = np.tile([np.inf, -np.inf], (len(different), 1))
+        _decide(
+            different,
+            out,
+            self.regions.at,
+            (self.labels.astype(np.float64), self.wrong, self.lowest_below),
+            (self.side_labels.astype(np.float64), self.stumps, self.divides),
+            (self.depth, self.last.start, self.bound, self.loss.levels is not None),
+        )
+        return np.asarray(out > 0 if self.loss.levels is None else out)[where.ravel()]
 
     # Single trees.
 
@@ -265,6 +249,63 @@ class TreeSet:
         """Return a region that a literal divides into two subtrees."""
         counts = self.counts.whole[region]
         return Node(counts=counts, literal=self.splits.literals[literal], true=true, false=false)
+
+
+@compiled
+def _decide(
+    records: AnyArray,
+    out: AnyArray,
+    at: AnyArray,
+    below: tuple[AnyArray, AnyArray, AnyArray],
+    splits: tuple[AnyArray, AnyArray, AnyArray],
+    limits: tuple[int, int, float, bool],
+) -> None:
+    """Write what the leaves predict in which a near-optimal tree may have each record, given by what holds for it.
+
+    That is a one beside each class, or the least and the greatest number.
+    """
+    (labels, wrong, lowest), (side_labels, stumps, divides), (depth, last, bound, number) = below, splits, limits
+    n_literals = records.shape[1]
+    chain = np.zeros(1 + n_literals + n_literals * (n_literals - 1) // 2, dtype=np.int64)
+    for row in range(len(records)):
+        side = np.where(records[row], 0, 1)
+        # The regions that have the record: of no literal, of one, of two.
+        length = 1
+        if depth > 1:
+            for i in range(n_literals):
+                chain[length] = at[2 * i + side[i], 2 * n_literals]
+                length += 1
+        if depth > 2:
+            for i in range(n_literals):
+                for j in range(i + 1, n_literals):
+                    chain[length] = at[2 * i + side[i], 2 * j + side[j]]
+                    length += 1
+        # The lowest errors of the rest of a tree that has the record in a region.
+        rest = np.full(len(lowest), np.inf)
+        rest[0] = 0.0
+        for place in range(length):
+            region = chain[place]
+            if rest[region] + wrong[region] <= bound:
+                _add(out[row], labels[region], number)
+            if region < last:
+                own = 2 * n_literals if region == 0 else 2 * (place - 1) + side[place - 1]
+                for i in range(n_literals):
+                    if divides[region, i]:
+                        inner, outer = at[own, 2 * i + side[i]], at[own, 2 * i + 1 - side[i]]
+                        rest[inner] = min(rest[inner], rest[region] + lowest[outer])
+            elif rest[region] + lowest[region] <= bound:
+                for i in range(n_literals):
+                    if rest[region] + stumps[region - last, i] <= bound:
+                        _add(out[row], side_labels[region, i, side[i]], number)
+
+
+@compiled
+def _add(found: AnyArray, label: float, number: bool) -> None:
+    """Mark a class, or widen the least and the greatest number."""
+    if number:
+        found[0], found[1] = min(found[0], label), max(found[1], label)
+    else:
+        found[int(label)] = 1.0
 
 
 def tree_of_lowest_errors(growth: Growth, depth: int) -> Node:

@@ -131,11 +131,13 @@ COVERAGE = (
 )
 DIFFERENTLY = (
     "The leaves of the best tree, with the share of their expected records for which another near-optimal tree "
-    "predicts another class. Shares are known to about 2.5 points, from 400 representative records of the summary."
+    "predicts another class. Shares are known to about 2.5 points, from 400 representative records of the summary. "
+    "Bounds also cover the summaries that are released again."
 )
 APART = (
     "The leaves of the best tree, with the mean difference of the greatest and the least prediction of near-optimal "
-    "trees. It is of up to 400 representative records of the summary."
+    "trees. It is of up to 400 representative records of the summary. Bounds also cover the summaries that are "
+    "released again."
 )
 
 
@@ -154,6 +156,7 @@ def near_optimal_page(found: Multiplicity, *, title: str | None = None, inputs: 
     notice = ASKED if found.n_asked is not None else VOID if caveats else PUBLIC
     errors, whole = _errors(found)
     lowest = f"{lowest} of {whole}" if found.target else lowest
+    between = _between(found.ambiguous_between, number=bool(found.target), joined=" and ")
     return Page(
         kind="near-optimal trees",
         title=wording.clean(title or "Near-optimal trees of a private summary"),
@@ -163,9 +166,9 @@ def near_optimal_page(found: Multiplicity, *, title: str | None = None, inputs: 
         headline=f"{trees} near-optimal",
         sentence=f"Their expected {errors} exceed the lowest, {lowest}, by at most {slack}. "
         + (
-            f"Their predictions for a record are {found.ambiguous:.4g} apart on average."
+            f"Their predictions for a record are {found.ambiguous:.4g} apart on average (between {between})."
             if found.target
-            else f"They decide {_decided(found.ambiguous)} of the expected records differently."
+            else f"They decide {_decided(found.ambiguous)} of the expected records differently (between {between})."
         ),
         caveat=OWN_ESTIMATE,
         notes=(covered, *caveats),
@@ -196,6 +199,11 @@ def _errors(found: Multiplicity) -> tuple[str, str]:
 def _decided(share: float) -> str:
     """Return a share of what is decided differently: an estimate that rounds to everything is everything."""
     return wording.percent(1.0 if share >= ALL else share, digits=1)
+
+
+def _between(ends: tuple[float, float], *, number: bool, joined: str = " to ") -> str:
+    """Return both bounds of what is decided differently, rounded outward."""
+    return joined.join(f"{end:.4g}" for end in ends) if number else joined.join(outward(*ends))
 
 
 def _number(n_trees: float) -> str:
@@ -305,8 +313,10 @@ def _leaves_section(found: Multiplicity) -> Section:
     leaves = sorted(found.leaves, key=lambda leaf: -leaf.share * leaf.ambiguous)
     rows = tuple(_leaf_row(leaf, number=bool(found.target)) for leaf in leaves)
     differ, caption = ("Apart", APART) if found.target else ("Decided differently", DIFFERENTLY)
-    columns = (Column("Leaf of the best tree"), Column("Records", numeric=True), Column(differ, numeric=True))
+    numeric = ("Records", differ, "Bounds")
+    columns = (Column("Leaf of the best tree"), *(Column(name, numeric=True) for name in numeric))
     said = "{0}: {2} apart; {1} of all records" if found.target else "{0}: {2} of its {1} of all records"
+    said += "; bounds {3}"
     title = "Where their predictions differ" if found.target else "Where they decide differently"
     return Section(
         id="differently",
@@ -320,7 +330,8 @@ def _leaves_section(found: Multiplicity) -> Section:
 def _leaf_row(leaf: LeafAmbiguity, *, number: bool) -> Row:
     name = " and ".join(wording.clean(str(literal)) for literal in leaf.literals) or "all records"
     differing = f"{leaf.ambiguous:.4g}" if number else _decided(leaf.ambiguous)
-    return Row(name=name, cells=(wording.percent(leaf.share, digits=1), differing))
+    between = _between((leaf.low, leaf.high), number=number)
+    return Row(name=name, cells=(wording.percent(leaf.share, digits=1), differing, between))
 
 
 def _predictions(found: Multiplicity, values: Sequence[Scalar]) -> str:
