@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import ROOT
+
 judging: Any = importlib.import_module("benchmarks.peers.judging")
 growth: Any = importlib.import_module("benchmarks.peers.growth")
 
@@ -65,12 +67,26 @@ def test_of_an_error_less_is_better(measure: str, gain: float) -> None:
 
 
 def test_nan_and_equal_times_do_not_pass() -> None:
-    good = row("diffprivlib")
+    assert verdicts(row("diffprivlib")) == [True]
+    assert verdicts(row("diffprivlib", gains=(math.nan,) * 5)) == [False]
+    good = row("recursion", agreement="equal")
     assert verdicts(good) == [True]
     assert verdicts(replace(good, speeds=(math.nan,) * 5)) == [False]
-    assert verdicts(replace(good, gains=(math.nan,) * 5)) == [False]
     assert verdicts(replace(good, speeds=(1.0,) * 5)) == [False]
-    assert verdicts(replace(good, speeds=(1.0,) * 5, gains=())) == [False], "what fails is not open"
+    assert verdicts(replace(good, speeds=(), agreement="different")) == [False], "what fails is not open"
+
+
+def test_the_page_names_the_versions_that_are_pinned() -> None:
+    environments: Any = importlib.import_module("benchmarks.peers.environments")
+    pins = {peer.name: peer.requirements[0].split("==") for peer in environments.EVERY_PEER if peer.requirements}
+    text = (ROOT / "docs" / "explanation" / "benchmarks.md").read_text()
+    for peer, name in {
+        "diffprivlib": "diffprivlib",
+        "pystreed": "pystreed",
+        "corels": "CORELS",
+        "sacroml": "SACRO-ML",
+    }.items():
+        assert f"{name} {pins[peer][1]}" in text
 
 
 def test_what_was_not_measured_leaves_a_sentence_open_unless_another_row_fails() -> None:
