@@ -4,7 +4,8 @@ Every peer has an environment of its own, made here where there is none yet; one
 reason, and the rest runs. Both sides of a task are processes that have loaded their libraries and done the work once.
 Then they work in turn; times are medians of the work alone, without start-up, reading and prediction. Private fits draw
 their noise from the operating system on both sides. At the end the sentences that the figures support or refute are
-printed; the exit status is 1 if one of them does not hold.
+printed; the exit status is 1 if one of them does not hold. "Faster" and "better" need a 95 % interval over at least
+five runs, each on a split of its own, and a margin.
 
 GLASSINE_DATA names the folder of the datasets. ``--synthetic`` puts records of the same shapes in their place, whose
 times are like those of the real ones and whose accuracies mean nothing.
@@ -42,6 +43,9 @@ PARTS = (*PEERS, "growth")
 
 BUDGET = 20.0
 """Seconds after which a task is not repeated any more."""
+
+TICK = 1e-6
+"""Least seconds of processors that a run is taken to last."""
 
 PATIENCE = 300.0
 """Seconds after which a process that does not answer is ended."""
@@ -103,6 +107,7 @@ def row_of(pair: Pair, ours: Sequence[Run], theirs: Sequence[Run]) -> Row:
     found = [word for word, _ in words]
     word = next((word for word in ("different", "open") if word in found), found[0])
     scored = pair.measure and "quality" in ours[0].figures
+    both = list(zip(ours, theirs, strict=True))
     return Row(
         peer=pair.peer,
         task=pair.task,
@@ -119,6 +124,11 @@ def row_of(pair: Pair, ours: Sequence[Run], theirs: Sequence[Run]) -> Row:
         judged=pair.judged,
         ours_processor=statistics.median(run.processor for run in ours),
         their_processor=statistics.median(run.processor for run in theirs),
+        speeds=tuple(other.seconds / one.seconds for one, other in both),
+        speeds_by_processor=tuple(other.processor / max(one.processor, TICK) for one, other in both),
+        gains=tuple(judging.gain(pair.measure, one.figures["quality"], other.figures["quality"]) for one, other in both)
+        if scored
+        else (),
     )
 
 

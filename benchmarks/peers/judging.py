@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from papers.common.judging import clustered
+
 HIGHER = ("accuracy", "AUROC")
 """Measures of which more is better; of the others less is."""
+
+SPLITS = 5
+"""Runs, each on a split of its own, that a sentence with "faster" or "better" needs at least."""
+
+FASTER, BETTER, LESS = 1.1, 0.005, 0.01
+"""Margins: how many times the speed, by how much more of a measure, by which share less of an error."""
 
 BOTH = "what both measure"
 """Ends the name of an audit that leaves out what a structural attack does not measure."""
@@ -44,6 +53,10 @@ class Row:
         Whether the sentences speak of the task.
     ours_processor, their_processor : float or None
         Median seconds that processors worked, on all cores together.
+    speeds, speeds_by_processor : tuple of float
+        The peer's time over ours, run by run.
+    gains : tuple of float
+        By how much our quality is the better one, split by split; of errors, the logarithm of the ratio.
     """
 
     peer: str
@@ -61,10 +74,18 @@ class Row:
     judged: bool = True
     ours_processor: float | None = None
     their_processor: float | None = None
+    speeds: tuple[float, ...] = ()
+    speeds_by_processor: tuple[float, ...] = ()
+    gains: tuple[float, ...] = ()
 
     def by_processor(self) -> Row:
         """Return the row with the seconds of processors in place of those on the clock."""
-        return replace(self, ours_seconds=self.ours_processor, their_seconds=self.their_processor)
+        return replace(
+            self,
+            ours_seconds=self.ours_processor,
+            their_seconds=self.their_processor,
+            speeds=self.speeds_by_processor,
+        )
 
     @property
     def ratio(self) -> float | None:
@@ -73,17 +94,39 @@ class Row:
             return None
         return self.their_seconds / self.ours_seconds
 
-    def faster_than(self, share: float) -> bool:
-        """Return whether the peer takes more than this share of our time."""
-        return self.ratio is not None and self.ratio > share
+    def within_times(self, most: float) -> bool:
+        """Return whether we take less than so many times the peer's time."""
+        return self.ratio is not None and self.ratio > 1 / most
 
-    def better(self) -> bool:
-        """Return whether our quality is the better one."""
-        if self.ours_quality is None or self.their_quality is None:
-            return False
-        if self.measure in HIGHER:
-            return self.ours_quality > self.their_quality
-        return self.ours_quality < self.their_quality
+    def faster(self) -> bool | None:
+        """Return whether we are faster beyond chance and the margin; None with too few runs."""
+        return exceeds([math.log(speed) for speed in self.speeds], math.log(FASTER))
+
+    def better(self) -> bool | None:
+        """Return whether our quality is the better one beyond chance and the margin; None with too few splits."""
+        return exceeds(self.gains, BETTER if self.measure in HIGHER else LESS)
+
+
+def exceeds(values: Sequence[float], margin: float) -> bool | None:
+    """Return whether the 95 % interval of a mean lies above zero, and the mean above the margin; None for too few."""
+    if len(values) < SPLITS:
+        return None
+    if not all(map(math.isfinite, values)):
+        return False
+    found = clustered("runs", {str(run): [value] for run, value in enumerate(values)})
+    return found.low > 0 and found.mean > margin
+
+
+def gain(measure: str, ours: float, theirs: float) -> float:
+    """Return by how much our quality is the better one; of an error, the logarithm of the ratio."""
+    if measure in HIGHER:
+        return ours - theirs
+    return math.log(theirs / ours) if ours > 0 and theirs > 0 else math.nan
+
+
+def all_of(*holds: bool | None) -> bool | None:
+    """Return whether everything holds; None where that is open."""
+    return False if False in holds else None if None in holds else True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,17 +143,18 @@ class Judgement:
 
 
 def judged(
-    sentence: str, rows: Sequence[Row], passes: Callable[[Row], bool], figures: Callable[[Sequence[Row]], str]
+    sentence: str, rows: Sequence[Row], passes: Callable[[Row], bool | None], figures: Callable[[Sequence[Row]], str]
 ) -> Judgement:
     """Judge that every row passes.
 
-    A row that was not measured, or that fails only because the peer was stopped, leaves the sentence open unless
-    another one fails.
+    A row that was not measured, that has too few splits, or that fails only because the peer was stopped, leaves the
+    sentence open unless another one fails.
     """
     done = [row for row in rows if row.ratio is not None]
-    open_rows = [row for row in rows if row.ratio is None or (row.at_least and not passes(row))]
-    reasons = list(dict.fromkeys(row.note or "not measured" for row in open_rows))
-    failing = [row for row in done if not passes(row) and not row.at_least]
+    open_rows = [row for row in rows if row.ratio is None or passes(row) is None or (row.at_least and not passes(row))]
+    few = f"fewer than {SPLITS} splits"
+    reasons = list(dict.fromkeys(row.note or (few if row.ratio else "not measured") for row in open_rows))
+    failing = [row for row in done if passes(row) is False and not row.at_least]
     parts = [figures(done)] if done else []
     if failing:
         parts.append("fails on " + "; ".join(f"{row.task}, {row.data}" for row in failing))
@@ -155,7 +199,7 @@ def judge(rows: Sequence[Row]) -> list[Judgement]:
             judged(
                 "private additive models are fitted faster than by interpret",
                 of("interpret"),
-                lambda row: row.faster_than(1.0),
+                Row.faster,
                 ratios,
             )
         )
@@ -175,16 +219,16 @@ def judge(rows: Sequence[Row]) -> list[Judgement]:
                 "possible records of 12 rules and more are counted faster than by the authors' recursion, "
                 "with equal counts",
                 of("recursion"),
-                lambda row: row.faster_than(1.0) and row.agreement == "equal",
+                lambda row: all_of(row.faster(), row.agreement == "equal"),
                 ratios,
             )
         )
     if of("diffprivlib"):
         found.append(
             judged(
-                "private trees are drawn faster than by diffprivlib, at higher accuracy",
+                "private trees are more accurate than those of diffprivlib",
                 of("diffprivlib"),
-                lambda row: row.faster_than(1.0) and row.better(),
+                Row.better,
                 gains,
             )
         )
@@ -195,7 +239,7 @@ def judge(rows: Sequence[Row]) -> list[Judgement]:
                 f"an audit of what both measure takes at most {MOST_AUDIT:g} times as long as SACRO-ML's attack, with "
                 "equal counts",
                 both,
-                lambda row: row.faster_than(1 / MOST_AUDIT) and row.agreement == "equal",
+                lambda row: row.within_times(MOST_AUDIT) and row.agreement == "equal",
                 ratios,
             )
         )
@@ -204,7 +248,7 @@ def judge(rows: Sequence[Row]) -> list[Judgement]:
             judged(
                 f"an optimal tree takes at most {MOST_TIMES:g} times as long as with pystreed",
                 of("pystreed"),
-                lambda row: row.faster_than(1 / MOST_TIMES),
+                lambda row: row.within_times(MOST_TIMES),
                 ratios,
             )
         )

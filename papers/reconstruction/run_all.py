@@ -8,11 +8,13 @@ from collections.abc import Sequence
 import additive_members
 import claims
 import comparing
+import criterion
 import figures
 import grid
 import peers
 import private_models
 import published_lists
+import rashomon
 import several_models
 import subgroups
 from study import FOLDER
@@ -24,7 +26,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run every script with the same arguments; claims and page only if everything is measured."""
     given = sys.argv[1:] if arguments is None else arguments
     one_model = (grid, comparing, published_lists, subgroups)
-    for script in (*one_model, several_models, private_models, additive_members, peers, figures):
+    notes = (several_models, rashomon, criterion, private_models, additive_members)
+    for script in (*one_model, *notes, peers, figures):
         script.main(given)
     if "--quick" not in given:
         claims.main(given)

@@ -11,14 +11,21 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import ROOT
+
 judging: Any = importlib.import_module("benchmarks.peers.judging")
 growth: Any = importlib.import_module("benchmarks.peers.growth")
 
 
+TWICE, GAINS = (2.0, 2.1, 1.9, 2.0, 2.2), (0.1, 0.12, 0.09, 0.1, 0.11)
+"""Speeds and gains of five runs."""
+
+
 def row(peer: str, **changes: Any) -> Any:
-    """Return a row in which Glassine is twice as fast, and better."""
+    """Return a row in which Glassine is twice as fast, and better, in five runs."""
     figures = {"ours_seconds": 1.0, "their_seconds": 2.0, "measure": "accuracy", "ours_quality": 0.8}
-    return judging.Row(**{"peer": peer, "task": "task", "data": "data", "their_quality": 0.7, **figures, **changes})
+    runs = {"speeds": TWICE, "gains": GAINS, "their_quality": 0.7}
+    return judging.Row(**{"peer": peer, "task": "task", "data": "data", **runs, **figures, **changes})
 
 
 def verdicts(*rows: Any) -> list[bool | None]:
@@ -29,19 +36,57 @@ def verdicts(*rows: Any) -> list[bool | None]:
 def test_a_sentence_holds_only_if_every_row_bears_it_out() -> None:
     good = row("interpret", measure="AUROC")
     assert verdicts(good) == [True, True]
-    assert verdicts(good, replace(good, their_seconds=0.99)) == [False, True]
-    assert verdicts(good, replace(good, their_quality=0.8)) == [True, False]
-    assert verdicts(replace(good, measure="RMSE")) == [True, False], "of an error, less is better"
-    assert verdicts(replace(good, measure="RMSE", ours_quality=0.6)) == [True, True]
+    assert verdicts(good, replace(good, speeds=(0.99,) * 5)) == [False, True]
+    assert verdicts(good, replace(good, gains=(0.0,) * 5)) == [True, False]
+    assert verdicts(replace(good, measure="RMSE")) == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("speeds", "gains", "holds"),
+    [
+        (TWICE, GAINS, [True, True]),
+        ((1.09,) * 5, (0.0049,) * 5, [False, False]),
+        ((1.11,) * 5, (0.0051,) * 5, [True, True]),
+        ((9.0, 9.0, 9.0, 0.1, 0.1), (0.5, 0.5, 0.5, -0.4, -0.4), [False, False]),
+        (TWICE[:4], GAINS[:4], [None, None]),
+        ((), (), [None, None]),
+    ],
+)
+def test_faster_and_better_need_a_margin_and_an_interval_over_five_splits(
+    speeds: tuple[float, ...], gains: tuple[float, ...], holds: list[bool | None]
+) -> None:
+    found = row("interpret", speeds=speeds, gains=gains)
+    assert verdicts(found) == holds
+    assert ("fewer than 5 splits" in str(judging.judge([found])[0])) == (holds[0] is None)
+
+
+@pytest.mark.parametrize(("measure", "gain"), [("accuracy", 0.1), ("RMSE", math.log(0.7 / 0.8)), ("AUROC", 0.1)])
+def test_of_an_error_less_is_better(measure: str, gain: float) -> None:
+    assert judging.gain(measure, 0.8, 0.7) == pytest.approx(gain)
+    assert math.isnan(judging.gain("RMSE", 0.0, 0.7))
 
 
 def test_nan_and_equal_times_do_not_pass() -> None:
-    good = row("diffprivlib")
+    assert verdicts(row("diffprivlib")) == [True]
+    assert verdicts(row("diffprivlib", gains=(math.nan,) * 5)) == [False]
+    good = row("recursion", agreement="equal")
     assert verdicts(good) == [True]
-    assert verdicts(replace(good, their_seconds=math.nan)) == [False]
-    assert verdicts(replace(good, ours_quality=math.nan)) == [False]
-    assert verdicts(replace(good, ours_quality=None)) == [False]
-    assert verdicts(replace(good, their_seconds=1.0)) == [False]
+    assert verdicts(replace(good, speeds=(math.nan,) * 5)) == [False]
+    assert verdicts(replace(good, speeds=(1.0,) * 5)) == [False]
+    assert verdicts(replace(good, speeds=(), agreement="different")) == [False], "what fails is not open"
+
+
+def test_the_page_names_the_versions_that_are_pinned() -> None:
+    environments: Any = importlib.import_module("benchmarks.peers.environments")
+    pins = {peer.name: peer.requirements[0].split("==") for peer in environments.EVERY_PEER if peer.requirements}
+    text = (ROOT / "docs" / "explanation" / "benchmarks.md").read_text()
+    for peer, name in {
+        "diffprivlib": "diffprivlib",
+        "pystreed": "pystreed",
+        "corels": "CORELS",
+        "sacroml": "SACRO-ML",
+    }.items():
+        assert f"{name} {pins[peer][1]}" in text
 
 
 def test_what_was_not_measured_leaves_a_sentence_open_unless_another_row_fails() -> None:
@@ -55,7 +100,7 @@ def test_what_was_not_measured_leaves_a_sentence_open_unless_another_row_fails()
 
 
 def test_tasks_that_are_shown_but_not_judged() -> None:
-    slow = row("recursion", agreement="equal", their_seconds=0.1)
+    slow = row("recursion", agreement="equal", their_seconds=0.1, speeds=(0.1,) * 5)
     assert verdicts(slow) == [False]
     assert verdicts(row("recursion", agreement="equal"), replace(slow, judged=False)) == [True]
 
@@ -93,7 +138,8 @@ def test_a_judgement_names_the_rows_on_which_it_fails() -> None:
 
 
 def test_seconds_of_processors_take_the_place_of_those_on_the_clock() -> None:
-    assert row("interpret", ours_processor=1.0, their_processor=0.5).by_processor().ratio == 0.5
+    slow = row("interpret", ours_processor=1.0, their_processor=0.5, speeds_by_processor=(0.5,) * 5).by_processor()
+    assert (slow.ratio, slow.faster()) == (0.5, False)
     assert row("interpret").by_processor().ratio is None
 
 

@@ -9,14 +9,17 @@ import itertools
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
-from glassine import Domain, OptimalTreeClassifier
+from glassine import Domain, OptimalTreeClassifier, as_model, reconstruct
+from glassine.models import DecisionTree
 from papers.common.judging import verdict
 from tests.conftest import ROOT
 
@@ -24,8 +27,8 @@ FOLDER = ROOT / "papers" / "reconstruction"
 RESULTS = FOLDER / "results"
 MODULES = (
     "settings", "study", "drawing", "searching", "tree_search", "fits", "grid", "comparing", "published_lists",
-    "subgroups", "several_models", "private_models", "additive_members", "peers", "figures", "claims", "run_all",
-    "public_data", "environments",
+    "subgroups", "several_models", "rashomon", "criterion", "private_models", "additive_members", "peers", "figures",
+    "claims", "run_all", "public_data", "environments",
 )  # fmt: skip
 
 KEYS = ("data", "seed", "support", "depth")
@@ -447,3 +450,94 @@ def test_the_page_holds_what_was_measured_of_additive_models(monkeypatch: pytest
         tuple(key.values()) for (key,) in additive.keys(False)
     )
     assert additive.table(rows) in additive.PAGE.read_text()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_tree_of_two_splits_on_a_path_is_weighed(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rashomon, searched = module("rashomon", monkeypatch), module("tree_search", monkeypatch)
+    X, y = records(seed, 60, 5)
+    found = list(rashomon.trees(X, y, 4))
+    assert min(errors for errors, _ in found) == searched.optimal_tree(X, y, least=4, depth=2)[1]
+
+    def labels(nested: Any, row: Any) -> int:
+        while not isinstance(nested, int):
+            nested = nested[1] if row[nested[0]] == 1 else nested[2]
+        return nested
+
+    for errors, nested in found:
+        assert errors == sum(labels(nested, row) != label for row, label in zip(X, y, strict=True))
+
+
+def test_more_trees_reveal_no_less_and_the_page_says_how_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    rashomon, rows = module("rashomon", monkeypatch), read("rashomon")
+    assert [tuple(row.values())[:3] for row in rows] == [tuple(key.values()) for (key,) in rashomon.keys(False)]
+    for fewer, more in itertools.pairwise(rows):
+        if fewer["seed"] == more["seed"] and fewer["data"] == more["data"]:
+            assert float(fewer["from"]) <= float(more["to"]) + 1e-6
+    for row in rows:
+        assert float(row["best alone"]) - 1e-6 <= float(row["to"]) <= float(row["which is which"]) + 1e-3
+    assert rashomon.table(rows) in rashomon.PAGE.read_text()
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_criterion_is_that_of_cart(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    criterion = module("criterion", monkeypatch)
+    X, y = records(seed, 80, 5)
+    stump = DecisionTreeClassifier(max_depth=1, min_samples_leaf=5, random_state=0).fit(X, y)
+    best = [attribute for attribute in range(X.shape[1]) if criterion.is_best(X, y, attribute, 5)]
+    assert stump.tree_.feature[0] in best
+    assert len(best) < X.shape[1]
+
+
+def shares_by_enumeration(tree: DecisionTree, names: list[str], agrees: Callable[[Any, Any], bool]) -> float:
+    """Return the share of all datasets with a tree's class counts for which something holds."""
+    rows = np.array(list(itertools.product((0, 1), repeat=len(names))))
+    inside = tree.apply(dict(zip(names, rows.T, strict=True)))
+    places = [np.flatnonzero(inside == i) for i, cell in enumerate(tree.cells) for _ in range(cell.evidence.size or 0)]
+    y = np.concatenate([np.repeat([0, 1], cell.evidence.counts or ()) for cell in tree.cells])
+    found = [agrees(rows[list(chosen)], y) for chosen in itertools.product(*places)]
+    return float(np.mean(found))
+
+
+def test_bits_of_the_algorithm_are_those_of_all_possible_datasets(monkeypatch: pytest.MonkeyPatch) -> None:
+    criterion, searched = module("criterion", monkeypatch), module("tree_search", monkeypatch)
+    names = ["a", "b", "c"]
+    domain = Domain.binary(names)
+    # Four records; of a = 1 the second split is on b.
+    X = np.array([[0, 0, 1], [0, 1, 0], [1, 0, 1], [1, 1, 0], [1, 1, 1]])
+    y = np.array([0, 0, 0, 1, 1])
+    tree = as_model(DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y), domain)
+    assert isinstance(tree, DecisionTree)
+    known = reconstruct(tree, domain)
+    splits = {node.branches[0].literal.attribute for node in tree.nodes if node.branches}
+    assert len(splits) == 2
+    root = names.index(tree.nodes[0].branches[0].literal.attribute)
+    (second,) = {names.index(attribute) for attribute in splits} - {root}
+    sizes = [cell.evidence.size or 0 for cell in tree.cells]
+    side = np.repeat([len(cell.inside) > 1 for cell in tree.cells], sizes)
+
+    def all_best(some: Any, labels: Any) -> bool:
+        below = criterion.is_best(some[side], labels[side], second, 1)
+        return bool(below and criterion.is_best(some, labels, root, 1))
+
+    share = shares_by_enumeration(tree, names, all_best)
+    assert 0 < share < 1
+    monkeypatch.setattr(criterion, "DRAWS", 300)
+    bits, low, high = criterion.of_criterion(known, tree, 1, 0)
+    assert low <= -np.log2(share) <= high
+    assert bits == pytest.approx(-np.log2(share), abs=0.4)
+
+    fewest = searched.optimal_tree(X, y, least=1, depth=2)[1]
+    proved = shares_by_enumeration(
+        tree, names, lambda some, labels: searched.optimal_tree(some, labels, least=1, depth=2)[1] == fewest
+    )
+    bits, low, high = criterion.of_proof(known, tree, 1, 2, 0)
+    assert low <= -np.log2(proved) <= high
+
+
+def test_the_page_holds_what_the_algorithm_reveals(monkeypatch: pytest.MonkeyPatch) -> None:
+    criterion, rows = module("criterion", monkeypatch), read("criterion")
+    assert [tuple(row.values())[:5] for row in rows] == [tuple(key.values()) for (key,) in criterion.keys(False)]
+    for row in rows:
+        assert float(row["from"]) <= float(row["bits"]) <= float(row["to"])
+    assert criterion.table(rows) in criterion.PAGE.read_text()
