@@ -255,7 +255,9 @@ def new_command(
         entries = [declared.get(entry["name"], entry) for entry in form]
         comments = {name: lines for name, lines in comments.items() if name not in declared}
     if not entries:
-        raise InvalidDataError(f"{model} tests no attribute, so that it needs no domain.")
+        raise InvalidDataError(
+            f"{model} tests no attribute, so that it needs no domain.", remedy="Audit it without one."
+        )
     open_ones = sum(FILL_IN in entry.values() for entry in entries)
     if not open_ones:
         _write(from_dict({"schema": SCHEMA, "attributes": entries}), output, comments)
