@@ -113,16 +113,16 @@ class Text(str):
 
     marked: str  # The text with its marks
 
-    def __new__(cls, marked: str) -> Text:
+    def __new__(cls, marked: str) -> Self:
         """Take a text with marks, or another text unchanged."""
         marked = marked.marked if isinstance(marked, Text) else marked
         text = super().__new__(cls, MARKED.sub(r"\1", marked))
         text.marked = marked
         return text
 
-    def __reduce__(self) -> tuple[type[Text], tuple[str]]:
+    def __reduce__(self) -> tuple[type[Self], tuple[str]]:
         """Copy with the marks."""
-        return Text, (self.marked,)
+        return type(self), (self.marked,)
 
 
 def marked(text: str) -> str:

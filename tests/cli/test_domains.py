@@ -207,7 +207,7 @@ def test_identifiers_and_phone_numbers_of_people_with_several_records_stay_out_o
     assert [entry["name"] for entry in json.loads(done.out)["attributes"]] == ["x"]
     assert "P1000" not in done.out + done.err
     assert "555001" not in done.out + done.err
-    assert "give it as --person, with --records-per-person," in done.err
+    assert "give it to audits as --person, and to fits with --records-per-person" in done.err
     kept = run("domain", "infer", "visits.csv", "--include", "key", cwd=tmp_path)
     assert [entry["name"] for entry in json.loads(kept.out)["attributes"]] == ["key", "x"]
 

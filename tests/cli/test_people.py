@@ -53,6 +53,17 @@ def test_audit_points_out_the_column_and_its_option(run: Run, clinic: Path) -> N
     pl.read_csv(clinic / "visits.csv", infer_schema=False).rename({"who": "patient_id"}).write_csv(clinic / "named.csv")
     done = run("audit", "tree.json", "--domain", "domain.json", "--data", "named.csv", cwd=clinic)
     assert "--person patient_id counts people" in done.err
+    assert "Pass `--person patient_id` to count people." in " ".join(done.out.split())
+    assert "persons=" not in done.out + done.err
+
+
+def test_columns_like_identifiers_are_pointed_out_in_one_note(run: Run, clinic: Path) -> None:
+    visits = pl.read_csv(clinic / "visits.csv", infer_schema=False).rename({"who": "patient_id"})
+    visits.with_columns(user_id=pl.col("patient_id") + "0").write_csv(clinic / "two.csv")
+    done = run("audit", "tree.json", "--domain", "domain.json", "--data", "two.csv", cwd=clinic)
+    assert done.out.count("one person may have") == 1
+    assert "patient_id, user_id look like identifiers, and their values recur" in " ".join(done.out.split())
+    assert done.err.count("does not cover all records of a person") == 1
 
 
 def test_a_person_column_that_is_not_there_is_refused(run: Run, clinic: Path) -> None:

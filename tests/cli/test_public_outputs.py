@@ -217,7 +217,7 @@ def test_what_the_data_add_stands_in_the_report_for_the_checker(house: Path, run
     assert all(NOTICES["checker"][:30] in pages[ending] for ending in ("html", "txt"))
     assert pages["txt"].startswith(NOTICES["checker"])
     assert "What the records add (checker only)" in pages["txt"]
-    assert "Who was in the data" in pages["html"]
+    assert "Membership inference" in pages["html"]
     plain = json.loads(pages["json"])
     assert next(iter(plain)) == "audience"
     assert plain["audience"] == plain["holder"]["audience"] == "checker"

@@ -155,7 +155,7 @@ def test_the_page_loads_nothing_and_escapes_names(estimate: Disclosure, remedies
 def test_without_remedies_there_is_no_plot(estimate: Disclosure) -> None:
     page = render_html(finding(estimate), title="t")
     assert 'class="chart' not in page
-    assert "Guesses right" not in page
+    assert "Guesses correctly" not in page
 
 
 def test_points_at_one_place_share_their_numbers() -> None:

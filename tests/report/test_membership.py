@@ -21,10 +21,9 @@ from tests.report.builders import GAP, HOSTILE, MEMBERSHIP, findings, membership
 def test_the_sentence_names_the_strongest_attack() -> None:
     page = attack_page(MEMBERSHIP)
     assert page.sentence == (
-        "The largest of 1 advantage measured is that of the gap attack: it flags 8.8 (3.1 to 15.2) percentage points "
-        "more of the members than of other records. That is beyond chance (p = 0.001 after correction for 1 attack). "
-        "No attack on leaf and class alone exceeds 6.0 points here (V = 0.530). Thresholds name 60 records of the "
-        "training data, none wrongly."
+        "The gap attack flags 8.8 (3.1 to 15.2) percentage points more of the members than of the non-members. That is "
+        "beyond chance (p = 0.001 after correction for 1 attack). No attack on leaf and class alone exceeds 6.0 points "
+        "here (V = 0.530). Thresholds identify 60 records of the training data, none wrongly."
     )
     section = page.section("members")
     assert list(states(section).values()) == ["found members", "not measured"]
@@ -44,8 +43,8 @@ def test_the_advantage_of_the_strongest_attack_is_one_figure_everywhere() -> Non
     assert view.figures[0].value == "0.010"
     assert view.figures[0].meaning == "midpoint attack; 0 is guessing"
     assert view.sentence == (
-        "The largest of 2 advantages measured is that of the midpoint attack: it flags 1.0 (0.0 to 2.0) percentage "
-        "points more of the members than of other records. That is beyond chance (p = 0.002 after correction for 2 "
+        "The strongest of 2 attacks is the midpoint attack. It flags 1.0 (0.0 to 2.0) percentage "
+        "points more of the members than of the non-members. That is beyond chance (p = 0.002 after correction for 2 "
         "attacks). What is beyond chance is what the gap attack finds. No attack on leaf and class alone exceeds 6.0 "
         "points here (V = 0.530)."
     )
@@ -54,17 +53,17 @@ def test_the_advantage_of_the_strongest_attack_is_one_figure_everywhere() -> Non
         assert not re.search(r"strongest attack\W+0\.004", text)
     # The curve is that of an attack that has one, under its own name.
     assert one_of(view.section("members"), Figure).title.startswith("The gap attack,")
-    assert "The gap attack, where false alarms" in render_html(attack_page(finding, title="Attacks"))
+    assert "The gap attack, at low false positive rates" in render_html(attack_page(finding, title="Attacks"))
 
 
 def test_a_shifted_holdout_takes_the_finding_back() -> None:
-    assert "the difference may be theirs" in membership_sentence(replace(MEMBERSHIP, shifted=True))
+    assert "which may explain the difference" in membership_sentence(replace(MEMBERSHIP, shifted=True))
 
 
 def test_an_attack_that_finds_nothing_is_not_called_safe() -> None:
     quiet = replace(GAP, detected=False, advantage=0.01, advantage_low=-0.02, advantage_high=0.04)
     view = attack_page(replace(MEMBERSHIP, attacks=(quiet,)))
-    assert "it flags 1.0 (-2.0 to 4.0) percentage points more" in view.sentence
+    assert "flags 1.0 (-2.0 to 4.0) percentage points more" in view.sentence
     assert "That is not beyond chance" in view.sentence
     assert list(states(view.section("members")).values()) == ["found none beyond chance"]
     assert "safe" not in view.sentence
@@ -89,7 +88,7 @@ def test_an_advantage_that_one_of_six_attacks_finds_by_chance_is_not_said_to_be_
 
 def test_without_any_attack_nothing_is_claimed() -> None:
     view = attack_page(replace(MEMBERSHIP, attacks=(), strongest=None, roc=()))
-    assert view.sentence == "No attack that calls each record a member or not could be made."
+    assert view.sentence == "No attack that flags records as members could run."
     assert draw_roc((), "") == ""
     assert all_of(view.section("members"), Figure) == []
 
@@ -118,7 +117,7 @@ def test_the_report_shows_the_attacks() -> None:
     page = render_html(made)
     assert 'id="members-h"' in page
     assert "0.088 (0.031 to 0.152)" in page
-    assert "Members found against others accused" in page
+    assert "True positive rate against false positive rate" in page
     assert "flags 8.8 (3.1 to 15.2) percentage points" in " ".join(render_text(made).split())
 
 

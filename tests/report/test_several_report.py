@@ -47,7 +47,7 @@ def test_a_group_that_only_both_models_single_out_is_reported_and_its_size_suppr
 def test_what_was_not_measured_is_named_with_what_it_needs(near: Findings) -> None:
     measured = states(several_page(near).section("measured"))
     assert measured == {}
-    assert several_page(near).section("measured").folded == "all 1 question"
+    assert several_page(near).section("measured").folded == "the only question"
     asked = several_findings(settings=AuditSettings(only={"joint", "rows"}))
     section = several_page(asked).section("rows")
     assert facts(section)["Rows rebuilt"].value == "100 records"

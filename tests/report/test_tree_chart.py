@@ -48,7 +48,7 @@ def test_a_leaf_is_colored_by_the_limits_that_it_breaks() -> None:
         ("wrong-1", "few records"),
         ("wrong-2", "one outcome"),
         ("wrong-several", "several of these"),
-        ("wrong-none", "no limit broken"),
+        ("wrong-none", "no check failed"),
     ]
 
 

@@ -82,7 +82,7 @@ def test_what_is_said_of_leaves_counts_and_labels(
     assert ("the true labels of" in told) == (labels == "true")
     assert ("shows where the values of single records lie" in told) == (form == "paper")
     assert ("of at least" in told) == (partition == "microaggregation")
-    assert ("its numbers rounded" in told) == (form == "restricted" and partition == "microaggregation")
+    assert ("a rounded average" in told) == (form == "restricted" and partition == "microaggregation")
     assert "No differential privacy is claimed." in told
 
 

@@ -125,7 +125,7 @@ PUBLIC = "public"
 """Key in the metadata of a field: what stands in its place in a public report."""
 
 
-class RecordNote(str):
+class RecordNote(Text):
     """A note on records: for the checker only."""
 
     __slots__ = ()

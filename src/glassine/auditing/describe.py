@@ -200,15 +200,14 @@ def bounds_of(claim: Guarantee) -> tuple[Bound, ...]:
         Bound(
             name="membership advantage",
             value=advantage,
-            statement=f"How much more often an attack on membership can accuse a {one} in the data than another. "
+            statement=f"How much more often an attack on membership flags a {one} in the data than another. "
             f"Asked about as many of both, it is right for at most {math.ceil(500 * (1 + advantage) - 1e-9) / 10:g}%.",
             method=kairouz,
         ),
         Bound(
             name="members found at 1% false alarms",
             value=claim.success(0.01),
-            statement=f"The share of the {one}s in the data that an attack can find if it wrongly accuses 1% of "
-            "others.",
+            statement=f"The share of the {one}s in the data that an attack can flag if it wrongly flags 1% of others.",
             method=kairouz,
         ),
     ]

@@ -21,7 +21,14 @@ from glassine.data.table import NO_RECORDS, Table, as_table
 from glassine.domain import Domain
 from glassine.domain.attributes import is_whole
 from glassine.domain.literals import attributes_of, is_missing
-from glassine.errors import InvalidDataError, InvalidParameterError, PrivacyLeakWarning, parameter, warn_caller
+from glassine.errors import (
+    InvalidDataError,
+    InvalidParameterError,
+    PrivacyLeakWarning,
+    first_of,
+    parameter,
+    warn_caller,
+)
 from glassine.formats.contents import FileContents, OtherContent
 from glassine.formats.sklearn.parameters import StatedParameters
 from glassine.models import DecisionTree, RuleList
@@ -349,12 +356,14 @@ def people_hint(inputs: AuditInputs) -> list[RecordNote]:
     public = {name for name in inputs.domain or () if not inputs.domain[name].inferred} if inputs.domain else set()
     names = [name for name in inputs.table.names if name not in public or is_identifier_name(name)]
     names = [found.column for found in repeats(inputs.table.restrict(names))] if names else []
+    if not names:
+        return []
+    looks = "looks like an identifier, and its" if len(names) == 1 else "look like identifiers, and their"
     return [
         RecordNote(
-            f"{name} looks like an identifier, and its values recur: one person may have several records. Records are "
-            f"counted here. Pass `persons={name!r}` to count people."
+            f"{first_of(names, MOST_HINTS)} {looks} values recur: one person may have several records. Records are "
+            f"counted here. Pass `{parameter('persons', names[0])}` to count people."
         )
-        for name in names[:MOST_HINTS]
     ]
 
 

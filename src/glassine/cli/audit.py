@@ -218,7 +218,10 @@ def _check_holdout(options: AuditOptions) -> None:
     if alone == "disclosure" and not options.disclosure.remedies:
         raise InvalidParameterError("--holdout is for --remedies.", remedy="Add it, or leave the held-out records out.")
     if alone != "disclosure" and (records.data is None or records.target is None):
-        raise GlassineError("--holdout needs --data and --target: membership attacks use the class of each record.")
+        raise GlassineError(
+            "--holdout needs --data and --target: membership attacks use the class of each record.",
+            remedy="Add them, or leave the holdout out.",
+        )
 
 
 def _of_model(file: FileContent, known: Domain | None, options: AuditOptions, limits: Policy) -> Findings:

@@ -176,7 +176,10 @@ def registry_command(
     try:
         stated = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InvalidParameterError(f"{statements} is not valid TOML: {str(error).splitlines()[0]}.") from None
+        raise InvalidParameterError(
+            f"{statements} is not valid TOML: {str(error).splitlines()[0]}.",
+            remedy='Write one NAME = "VALUE" per line.',
+        ) from None
     write_json(as_registry(read_certificate(certificate)[0], stated), output)
     print_value(f"Record: {output}", False)
 

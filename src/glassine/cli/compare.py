@@ -354,7 +354,8 @@ def _numbers(text: str) -> tuple[float, ...]:
         return tuple(float(part) for part in text.split(","))
     except ValueError:
         raise InvalidParameterError(
-            f"--epsilon must be numbers separated by commas, such as 0.1,1, got {text!r}."
+            f"--epsilon must be numbers separated by commas, such as 0.1,1, got {text!r}.",
+            remedy="Typical values are 0.1 to 1.",
         ) from None
 
 
@@ -362,7 +363,7 @@ def _names(text: str) -> tuple[str, ...]:
     names = tuple(name.strip() for name in text.split(","))
     for name in names:
         if name not in MODELS:
-            raise InvalidParameterError(f"--models names {name!r}, which is no learner.{listed(name, MODELS)}")
+            raise InvalidParameterError(f"--models names {name!r}, which is not a model type.{listed(name, MODELS)}")
     return names
 
 

@@ -162,7 +162,9 @@ def run_demo(folder: Path, *, progress: Callable[[str], None] | None = None) -> 
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UnreadableFileError(f"cannot make the folder {folder}: {error.strerror or error}.", path=folder) from None
+        raise UnreadableFileError(
+            f"cannot make the folder {folder}: {error.strerror or error}.", remedy="Name another folder.", path=folder
+        ) from None
     bunch = load_breast_cancer()
     records = pl.DataFrame(dict(zip(bunch.feature_names.tolist(), bunch.data.T, strict=True)))
     classes = tuple(str(name) for name in bunch.target_names)

@@ -122,8 +122,8 @@ def infer_command(
         found = remarks(table.restrict(domain.names))
     for name, reason in undeclared.items():
         tell(f"glassine: {name}: left out: {reason}")
-    repeated = {repeat.column: repeat for repeat in repeats(table)}
-    # Of a column whose values recur, the line below says so.
+    # Of free text, the remark says enough; of another column whose values recur, the line below says so.
+    repeated = {one.column: one for one in repeats(table) if "free text" not in found.get(one.column, "")}
     first = {name: text for name, text in found.items() if name not in repeated or "identifier?" not in text}
     for text, names in _alike(first).items():
         tell(f"glassine: {_shown(names)}: {text}")
@@ -133,8 +133,8 @@ def infer_command(
         tell(f"glassine: {repeat}")
     if repeated:
         tell(
-            "glassine: If such a column identifies people, give it as --person, with --records-per-person, to fits and "
-            "audits."
+            "glassine: If such a column identifies people, a guarantee for one record does not cover all records of a "
+            "person. Then give it to audits as --person, and to fits with --records-per-person as well."
         )
     kept = set(include or [])
     # What the model tests is needed, whatever it looks like.
@@ -255,7 +255,9 @@ def new_command(
         entries = [declared.get(entry["name"], entry) for entry in form]
         comments = {name: lines for name, lines in comments.items() if name not in declared}
     if not entries:
-        raise InvalidDataError(f"{model} tests no attribute, so that it needs no domain.")
+        raise InvalidDataError(
+            f"{model} tests no attribute, so that it needs no domain.", remedy="Audit it without one."
+        )
     open_ones = sum(FILL_IN in entry.values() for entry in entries)
     if not open_ones:
         _write(from_dict({"schema": SCHEMA, "attributes": entries}), output, comments)

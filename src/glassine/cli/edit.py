@@ -113,7 +113,9 @@ def edit_command(files: ModelOptions, back: UndoOptions, edits: EditOptions) -> 
     check_ending(page, (".html", ".htm"), "an editor page is HTML")
     read = load_model(files.model)
     if not isinstance(read, AdditiveModel):
-        raise UnsupportedModelError(f"{files.model} is a {read}, not an additive model, which alone is edited.")
+        raise UnsupportedModelError(
+            f"{files.model} is a {read}. Only additive models can be edited.", remedy="Train a new model instead."
+        )
     editing.verify(read)
     kept = editing.revert(read) if back.revert else editing.undo(read, back.undo)
     edited = _edited(kept, edits, {"reason": edits.reason, "output": _output(kept, edits.label)})
@@ -146,7 +148,9 @@ def _edited(model: AdditiveModel, asked: EditOptions, common: dict[str, Any]) ->
         where, found, value = text.rpartition("=")
         term, rest = _term(model, where if found else text, "--set")
         if not found or not rest:
-            raise InvalidParameterError(f"--set needs TERM:BIN=SCORE, got {text!r}.")
+            raise InvalidParameterError(
+                f"--set needs TERM:BIN=SCORE, got {text!r}.", remedy="For example: --set 'age:40 to 50=0.2'."
+            )
         model = editing.set_score(model, term.name, _bins(term, rest), _number(value, text), **common)
     for text in asked.flatten or ():
         term, rest = _term(model, text, "--flatten")
@@ -169,7 +173,9 @@ def _output(model: AdditiveModel, label: str | None) -> int | None:
     names = [str(name) for name in model.classes or ()]
     if model.n_outputs < 2 or label not in names:
         scored = ", ".join(names) if model.n_outputs > 1 else "one score for all"
-        raise InvalidParameterError(f"--class must name a class that has its own score, got {label!r}: {scored}.")
+        raise InvalidParameterError(
+            f"--class must name a class that has its own score, got {label!r}.", remedy=f"The model has {scored}."
+        )
     return names.index(label)
 
 
@@ -221,4 +227,6 @@ def _number(text: str, whole: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise InvalidParameterError(f"--set needs a number behind the last '=', got {whole!r}.") from None
+        raise InvalidParameterError(
+            f"--set needs a number behind the last '=', got {whole!r}.", remedy="For example: --set 'age:40 to 50=0.2'."
+        ) from None

@@ -183,7 +183,10 @@ def make_command(
     if box.black_box is None:
         raise GlassineError("nothing decides.", remedy="Give --black-box, a file or MODULE:FUNCTION.")
     if (data is None) == (records.queries is None):
-        raise GlassineError("give either a file of records, or --queries and --domain.")
+        raise GlassineError(
+            "give either a file of records, or --queries and --domain.",
+            remedy="With neither, there is nothing to explain.",
+        )
     charge = Charge(privacy.ledger, privacy.dataset)
     read = [data, records.domain, *ledger_files(privacy.ledger)]
     spent = output.with_name(f"{output.stem}.certificate.json")
@@ -312,7 +315,8 @@ def _from_queries(
         raise GlassineError("queries are drawn from a public domain.", remedy="Give --domain.")
     if settings["epsilon"] is not None or settings["partition"] != "microaggregation" or settings["dataset"]:
         raise InvalidParameterError(
-            "--epsilon, --partition, --ledger and --dataset protect training records, and queries are none."
+            "--epsilon, --partition, --ledger and --dataset protect training records, and queries are none.",
+            remedy="Leave these options out.",
         )
     left_out = ("random_state", "epsilon", "partition", "ledger", "dataset")
     given = {name: value for name, value in settings.items() if name not in left_out}
@@ -335,7 +339,7 @@ def _from_records(
 
     data, target, person = source.data, source.target, source.person
     if data is None:
-        raise GlassineError("give a file of records.")
+        raise GlassineError("no records given.", remedy="Name a CSV or Parquet file, or add --queries and --domain.")
     names = settings["classes"]
     words = names is not None and all(isinstance(name, str) for name in names)
     private = settings["epsilon"] is not None and domain is not None and names is not None

@@ -418,7 +418,10 @@ def _directions_of(texts: Sequence[str]) -> dict[str, str] | None:
     for text in texts:
         name, colon, direction = text.rpartition(":")
         if not colon or not name or direction not in ("increasing", "decreasing"):
-            raise InvalidParameterError(f"--monotone must be NAME:increasing or NAME:decreasing, got {text!r}.")
+            raise InvalidParameterError(
+                f"--monotone must be NAME:increasing or NAME:decreasing, got {text!r}.",
+                remedy="For example: --monotone age:increasing.",
+            )
         if name in out:
             raise InvalidParameterError(f"--monotone names {name!r} twice.", remedy="Give one direction.")
         out[name] = direction
@@ -436,7 +439,8 @@ def _interactions_of(texts: Sequence[str]) -> int | str | list[tuple[str, str]] 
         parts = text.split(" & ")
         if len(parts) != 2 or not all(parts):
             raise InvalidParameterError(
-                f"--interactions must be a number of pairs, auto, or 'NAME & NAME', repeated for more, got {text!r}."
+                f"--interactions must be a number of pairs, auto, or 'NAME & NAME', repeated for more, got {text!r}.",
+                remedy="For example: --interactions 'age & income'.",
             )
         pairs.append((parts[0], parts[1]))
     return pairs

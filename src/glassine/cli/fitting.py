@@ -358,10 +358,16 @@ def _check_persons(order: Order, domain: Domain | None) -> None:
     from glassine.data.inference import identifying
 
     budget = order.shared.budget
-    if (budget.person is None) != (budget.records_per_person is None):
-        raise InvalidParameterError("--person and --records-per-person go together.", remedy="Give both, or neither.")
     if budget.person is not None and not order.private:
-        raise InvalidParameterError(f"--person does not apply to {order.kind}.", remedy="Leave it out.")
+        raise InvalidParameterError(
+            f"--person does not apply to {order.kind}.",
+            remedy="Leave it out. To count people in the model, add it to `glassine audit`.",
+        )
+    if (budget.person is None) != (budget.records_per_person is None):
+        raise InvalidParameterError(
+            "--person and --records-per-person go together.",
+            remedy="Give both, such as --records-per-person 3, or neither.",
+        )
     named = () if domain is None or not order.private else identifying(domain)
     for name in named:
         if name != budget.person:
@@ -442,7 +448,9 @@ def _options(order: Order, learner: Any, number: bool) -> dict[str, Any]:
                 f"--{name.replace('_', '-')} must be a positive number, got {given[name]!r}.", remedy="Leave it out."
             )
     if order.private and "epsilon" not in given:
-        raise InvalidParameterError("--epsilon is needed: the privacy budget that the fit spends, such as 0.1.")
+        raise InvalidParameterError(
+            "--epsilon is needed: the privacy budget that the fit uses.", remedy="Typical values are 0.1 to 1."
+        )
     return given
 
 

@@ -110,6 +110,7 @@ OF_AUDITS = {
     "adversary": "glassine audit --only disclosure",
     "criterion": "--criterion",
     "data": "--data",
+    "persons": "--person",
     "holdout": "--holdout",
     "shadows": "--shadows",
     "sensitive": "--sensitive",
@@ -128,7 +129,7 @@ def in_commands(found: Findings, files: Mapping[str, str] | None = None) -> Find
 def _in_options(value: Any) -> Any:
     """Return a part of findings with options in place of the parameters that its texts mark."""
     if isinstance(value, Text):
-        return worded(value, OF_AUDITS)
+        return type(value)(worded(value, OF_AUDITS))
     if isinstance(value, tuple):
         parts = [_in_options(part) for part in value]
         return value if all(a is b for a, b in zip(value, parts, strict=True)) else tuple(parts)

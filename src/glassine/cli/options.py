@@ -457,7 +457,8 @@ def noise_of(text: str | None) -> CountNoise | None:
         number = float(scale)
     except ValueError:
         raise InvalidParameterError(
-            f"--noise must be a kind and a scale, as in geometric:20 or rounded:5, got {text!r}."
+            f"--noise must be a kind and a scale, as in geometric:20 or rounded:5, got {text!r}.",
+            remedy="Ask the publisher for both.",
         ) from None
     stated: Any = kind
     return CountNoise(stated, number)

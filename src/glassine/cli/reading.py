@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -344,8 +345,11 @@ def tell_repeats(table: Table | None) -> None:
     from glassine.data.inference import repeats
 
     if table is not None and len(table):
-        for repeat in repeats(table):
+        found = list(repeats(table))
+        for repeat in found:
+            tell(f"glassine: for the checker only: {repeat}")
+        if found:
             tell(
-                f"glassine: for the checker only: {repeat} Records are counted here; --person "
-                f"{repeat.column} counts people."
+                "glassine: If such a column identifies people, a guarantee for one record does not cover all records "
+                f"of a person. Records are counted here; --person {shlex.quote(found[0].column)} counts people."
             )

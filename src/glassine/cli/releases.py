@@ -147,7 +147,8 @@ def _constraints(options: ConstraintOptions) -> ContrastConstraints:
             cost = math.nan
         if not name or name in costs or not 0 < cost < math.inf:
             raise InvalidParameterError(
-                f"--costs must list each attribute once with a number above 0, such as income=2, got {entry!r}."
+                f"--costs must list each attribute once with a number above 0, such as income=2, got {entry!r}.",
+                remedy="Attributes without a cost count as 1.",
             )
         costs[name] = cost
     fixed, only_up, only_down = (
@@ -167,7 +168,10 @@ def _constraints(options: ConstraintOptions) -> ContrastConstraints:
 def _names(text: str | None, option: str) -> tuple[str, ...]:
     names = () if text is None else tuple(next(csv.reader([text], skipinitialspace=True), []))
     if text is not None and (not names or not all(names)):
-        raise InvalidParameterError(f"{option} must list attributes separated by commas, got {text!r}.")
+        raise InvalidParameterError(
+            f"{option} must list attributes separated by commas, got {text!r}.",
+            remedy="Put a name with a comma in double quotes.",
+        )
     return names
 
 
@@ -196,7 +200,10 @@ def answer_command(
     from glassine.surrogates.reading import Layout
 
     if (decision is None) == (box.black_box is None):
-        raise GlassineError("give either --decision or --black-box: a decision is to be explained.")
+        raise GlassineError(
+            "an explanation needs the decision, or the black box that makes it.",
+            remedy="Give either --decision or --black-box.",
+        )
     file = _read(release, None).release
     with in_options({name: f"--{name.replace('_', '-')}" for name in CONSTRAINED}):
         constraints = _constraints(changes)
@@ -228,7 +235,10 @@ def _number(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise InvalidParameterError(f"--decision must be a number of this release, got {text!r}.") from None
+        raise InvalidParameterError(
+            f"--decision must be a number of this release, got {text!r}.",
+            remedy="State the number that the black box gave, such as 2.5.",
+        ) from None
 
 
 def serve_command(
@@ -244,7 +254,10 @@ def serve_command(
     from glassine.server import Access, Limits, create_app, listen, read_tokens, run
 
     if not 0 <= service.port <= 65_535:
-        raise InvalidParameterError(f"--port must lie in [0, 65535], got {service.port}.")
+        raise InvalidParameterError(
+            f"--port must lie in [0, 65535], got {service.port}.",
+            remedy="Use a free port such as 8000; 0 takes any that is free.",
+        )
     file = _read(release, public_key)
     decides = None if box.black_box is None else black_box_of(box.black_box)
     limits = Limits(

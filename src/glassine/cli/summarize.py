@@ -221,7 +221,10 @@ def _reserve(share: float, released: ReleasedOptions) -> Reserve:
 
     name, comma, size = (released.reserve_for or "additive").partition(",")
     if comma and not size.strip().isdecimal():
-        raise InvalidParameterError(f"the size of --reserve-for must be a whole number, got {size!r}.")
+        raise InvalidParameterError(
+            f"the size of --reserve-for must be a whole number, got {size!r}.",
+            remedy="For example: --reserve-for tree,3.",
+        )
     figures: Any = _figures(released)
     model: Any = name.strip().replace("-", "_")
     return Reserve(share=share, model=model, size=int(size) if comma else None, figures=figures)
@@ -434,7 +437,8 @@ def near_optimal_from_summary(
         max_depth, share = int(depth), float(slack) if comma else SLACK
     except ValueError:
         raise InvalidParameterError(
-            f"--near-optimal must be a depth, or a depth and a slack such as 3,0.01, got {asked!r}."
+            f"--near-optimal must be a depth, or a depth and a slack such as 3,0.01, got {asked!r}.",
+            remedy="The slack is the share of errors that trees may be above the best.",
         ) from None
     file = read_once(path)
     summary = PrivateSummary.read(file)

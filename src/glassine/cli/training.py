@@ -149,10 +149,13 @@ def range_of(text: str | None) -> tuple[float, float] | None:
         lo, hi = (float(part) for part in text.split(","))
     except ValueError:
         raise InvalidParameterError(
-            f"--target-range must be two numbers with a comma between, such as 0,100, got {text!r}."
+            f"--target-range must be two numbers with a comma between, such as 0,100, got {text!r}.",
+            remedy="Use bounds that are public, not those of the records.",
         ) from None
     if not lo < hi:
-        raise InvalidParameterError(f"--target-range must be LO,HI with LO below HI, got {text!r}.")
+        raise InvalidParameterError(
+            f"--target-range must be LO,HI with LO below HI, got {text!r}.", remedy="Exchange the two."
+        )
     return lo, hi
 
 
@@ -191,7 +194,10 @@ def class_names(text: str) -> tuple[str, ...]:
     """Return the classes that ``--classes`` lists, separated by commas; one with a comma stands in double quotes."""
     names = tuple(next(csv.reader([text], skipinitialspace=True), []))
     if not names or not all(names) or any("\ud800" <= letter <= "\udfff" for letter in text):
-        raise InvalidParameterError(f"--classes must list names separated by commas, got {text!r}.")
+        raise InvalidParameterError(
+            f"--classes must list names separated by commas, got {text!r}.",
+            remedy="Put a name with a comma in double quotes.",
+        )
     if len(set(names)) < len(names):
         raise InvalidParameterError(f"--classes must list different names, got {text!r}.", remedy="Drop the repeat.")
     return names

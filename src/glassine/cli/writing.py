@@ -67,7 +67,9 @@ def _resolved(path: Path) -> Path:
         resolved.is_dir()
     except (OSError, RuntimeError) as error:
         reason = getattr(error, "strerror", None) or "it is a link to itself"
-        raise UnreadableFileError(f"cannot use the path {path}: {reason}.", path=path) from None
+        raise UnreadableFileError(
+            f"cannot use the path {path}: {reason}.", remedy="Name another path.", path=path
+        ) from None
     return resolved
 
 
@@ -92,7 +94,9 @@ def check_room(path: Path) -> None:
             stream.flush()
             os.fsync(stream.fileno())
     except OSError as error:
-        raise UnreadableFileError(f"cannot write {path}: {error.strerror or error}.", path=path) from None
+        raise UnreadableFileError(
+            f"cannot write {path}: {error.strerror or error}.", remedy="Name another path.", path=path
+        ) from None
 
 
 def write_report(findings: Findings, output: Path, *, title: str | None) -> None:

@@ -399,7 +399,7 @@ class Repeats:
     def __str__(self) -> str:
         return (
             f"{self.column}: {self.n_values:,} different values in {self.n_records:,} records; up to {self.most:,} "
-            "records share one. If they identify people, a guarantee for one record covers one of these, not all."
+            "records share one."
         )
 
 

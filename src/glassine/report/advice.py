@@ -100,7 +100,11 @@ def figure(value: float, measure: Measure) -> str:
 def mean_of(mean: Mean, measure: Measure) -> str:
     """Return the mean of a measure and its standard error, with as many places."""
     text = figure(mean.value, measure)
-    return text if mean.error is None else f"{text} ± {_written(mean.error, mean.value, measure)}"
+    if mean.error is None:
+        return text
+    error = _written(mean.error, mean.value, measure)
+    # An error of no digit says that all splits agree, as those of a baseline do.
+    return f"{text} ± {error}" if any(digit in error for digit in "123456789") else text
 
 
 def _written(value: float, beside: float, measure: Measure) -> str:

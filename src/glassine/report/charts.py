@@ -168,7 +168,7 @@ def draw_roc(points: Sequence[tuple[float, float]], name: str) -> Markup:
         *(element("line", class_="grid", x1=axes.x(p), x2=axes.x(p), y1=axes.top, y2=axes.bottom) for p in powers),
         element("line", class_="guess", x1=axes.left, y1=axes.bottom, x2=axes.right, y2=axes.top),
         element("path", class_="line", d=axes.path(drawn)),
-        axes.names(f"share of other {wording.units()} accused", "share of members found"),
+        axes.names("false positive rate", "true positive rate"),
     ]
     first = drawn[0]
     return Chart(
@@ -176,9 +176,9 @@ def draw_roc(points: Sequence[tuple[float, float]], name: str) -> Markup:
         ident="roc",
         width=386,
         height=368,
-        title="Members found against others accused",
-        description=f"ROC curve of the {name} on logarithmic axes, from {100 * first[1]:.3g}% of the members found at "
-        f"{100 * first[0]:.3g}% of others accused. The dashed line is guessing. The table above has the figures.",
+        title="True positive rate against false positive rate",
+        description=f"ROC curve of the {name} on logarithmic axes, from {100 * first[1]:.3g}% of members flagged at "
+        f"{100 * first[0]:.3g}% of non-members flagged. The dashed line is guessing. The table above has the figures.",
     ).draw(*pieces)
 
 

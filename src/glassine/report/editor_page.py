@@ -69,11 +69,11 @@ def _guarantee(model: AdditiveModel) -> str:
     delta = f", delta {claimed.delta:g}" if claimed.delta else ""
     most = claimed.records_per_person
     of_each = "" if most is None else f", at most {most} records of each person"
-    caveats = f" Caveats: {'; '.join(claimed.caveats)}." if claimed.caveats else ""
+    caveats = f" The guarantee is void because: {'; '.join(claimed.caveats)}." if claimed.caveats else ""
     return (
         f"The publisher claims differential privacy with epsilon {claimed.epsilon:g}{delta} ({claimed.neighboring}"
         f"{of_each}). "
-        f"Editing spends nothing of it, as long as you do not look at the training records again.{caveats}"
+        f"Editing uses no privacy budget, as long as you do not look at the training records again.{caveats}"
     )
 
 

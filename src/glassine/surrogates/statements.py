@@ -43,10 +43,10 @@ def reveals(release: SurrogateRelease) -> tuple[str, ...]:
     if made.partition == "public":
         out.append("The representatives are points that follow from the declared domain: they reveal no person's data.")
     else:
-        rounded = ", its numbers rounded" if made.form == "restricted" else ""
+        rounded = "a rounded average" if made.form == "restricted" else "the average"
         out.append(
-            f"The representative is the middle of {_behind(release)}{rounded}. That many share "
-            "it; this says nothing of the tree, nor of values that all of them share."
+            f"The representative record is {rounded} of {_behind(release)}. This does not protect the tree, or "
+            "values that all of these records share."
         )
         if any(release.domain[name].missing for name in release.domain):
             out.append(_of_gaps(release))
@@ -147,10 +147,7 @@ def _shared(made: Provenance) -> str:
 
 def _of_certificate(certificate: Certificate | None) -> str:
     if certificate is None or not certificate.holds:
-        return (
-            "No differential privacy is claimed. Everyone can ask for every group, so what the whole release reveals "
-            "is what counts: have it audited."
-        )
+        return "No differential privacy is claimed. Anyone can request every explanation, so audit the whole release."
     budget = f"epsilon {certificate.epsilon:g}" + (f" and delta {certificate.delta:g}" if certificate.delta else "")
     factor = f"a factor of at most e^{certificate.epsilon:g}"
     if certificate.epsilon <= SHOWN:

@@ -170,7 +170,7 @@ def _facts(comparison: Comparison, advice: Recommendation) -> tuple[Fact, ...]:
     for head, rows in (
         ("Best readable model without privacy", readable),
         ("Black box", [pair for pair in plain if not CANDIDATES[pair[0].model].readable]),
-        ("Constant prediction", [pair for pair in plain if pair[0].model == CONSTANT]),
+        ("Baseline", [pair for pair in plain if pair[0].model == CONSTANT]),
     ):
         if rows:
             row, mean = _best(rows, measure)
@@ -251,7 +251,7 @@ def _target(comparison: Comparison) -> str:
     """Return what is predicted, and what a constant prediction is."""
     name = wording.clean(comparison.target)
     if comparison.target_range is None:
-        return f"{len(comparison.classes)} classes of {name}; the constant prediction is the commonest."
+        return f"{len(comparison.classes)} classes of {name}; the constant prediction is the most frequent one."
     low, high = comparison.target_range
     return f"{name} from {low:,g} to {high:,g}; the constant prediction is the mean of the training records."
 
@@ -296,7 +296,7 @@ def _charts(comparison: Comparison, chosen: Row | None) -> Iterator[Section]:
             "bits learned per record",
             0.0,
         ),
-        ("membership", "Who was in the data", SEEN, "vulnerability", "vulnerability", 0.5),
+        ("membership", "Membership inference", SEEN, "vulnerability", "vulnerability", 0.5),
     ):
         charts = []
         for measure in drawn:

@@ -16,7 +16,7 @@ from glassine.report.sections.inferred import certain_blocks, certain_sections, 
 from glassine.report.wording import people
 
 MOST_NAMES = 8
-HEADS = ("Attacker with", "Entropy left", "Certain of", "D_overall", "Guesses right")
+HEADS = ("Attacker with", "Uncertainty left", "Certain of", "D_overall", "Guesses correctly")
 RECORDS = {False: "the training records", True: "the training records, in brackets on held-out ones"}
 
 
@@ -88,7 +88,7 @@ def disclosure_page(
 
 def _learned_section(finding: DisclosureFinding) -> Section:
     """Return what each reader concludes."""
-    readers = _readers(finding.readers, "What each reader concludes")
+    readers = _readers(finding.readers, "What each attacker concludes")
     names = [name if name == "D_overall" else name.lower() for name in HEADS[1:]]
     text = (", ".join(f"{name} {cell}" for name, cell in zip(names, row.cells, strict=False)) for row in readers.rows)
     return Section(
@@ -96,7 +96,7 @@ def _learned_section(finding: DisclosureFinding) -> Section:
         title="What an attacker learns",
         blocks=(readers,),
         text=tuple(f"{row.name}: {figures}" for row, figures in zip(readers.rows, text, strict=True)),
-        text_title="What each attacker concludes; entropy left and distance to the truth in bits",
+        text_title="What each attacker concludes; remaining uncertainty and divergence from the truth in bits",
     )
 
 
@@ -161,7 +161,7 @@ def _remedies_section(details: DisclosureDetails, base_rate: float | None) -> Se
             *((cheapest,) if cheapest else ()),
             *(f"{row.name}: {f'{_figures(row)} {row.remark}'.strip()}" for row in rows),
         ),
-        text_title=f"Remedies: D_overall, small means disclosed, and accuracy on {RECORDS[held_out]}",
+        text_title=f"Remedies: D_overall (lower means more disclosed) and accuracy on {RECORDS[held_out]}",
     )
 
 
@@ -171,7 +171,7 @@ def _disclosed_subgroups_section(details: DisclosureDetails) -> Section:
     columns = [
         Column("Subgroup"),
         Column(wording.units().capitalize(), numeric=True),
-        Column("Entropy left", numeric=True),
+        Column("Uncertainty left", numeric=True),
     ]
     rows = tuple(
         Row(
@@ -192,7 +192,7 @@ def _disclosed_subgroups_section(details: DisclosureDetails) -> Section:
                 text=f"The most exposed first, the least exposed last. Subgroups of few {wording.units()} are left out."
             ),
             Table(
-                caption=f"Means over the {wording.units()} of a subgroup, in bits. Small means disclosed",
+                caption=f"Means over the {wording.units()} of a subgroup, in bits. Lower means more disclosed",
                 columns=(*columns, *((Column("D_overall", numeric=True),) if known else ())),
                 rows=rows,
             ),
@@ -225,8 +225,8 @@ def _disclosed_rows_section(details: DisclosureDetails) -> Section:
 def _readers(readers: Sequence[ReaderFinding], title: str) -> Table:
     known = readers[0].d_overall is not None and readers[0].guess_rate is not None
     return Table(
-        caption=f"{title}. Entropy left and distance to the truth (D_overall) per {wording.unit()}; a small distance "
-        "means disclosed",
+        caption=f"{title}. Remaining uncertainty and divergence from the truth (D_overall) per {wording.unit()}; lower "
+        "means more disclosed",
         columns=tuple(Column(name, numeric=i > 0) for i, name in enumerate(HEADS if known else HEADS[:3])),
         rows=tuple(
             Row(
@@ -293,7 +293,7 @@ def _headline_figures(finding: DisclosureFinding) -> tuple[Fact, ...]:
     if best.guess_rate is not None and least.guess_rate is not None:
         text.append(
             Fact(
-                "Guesses right",
+                "Guesses correctly",
                 wording.percent(best.guess_rate),
                 f"{wording.percent(least.guess_rate)} from the class distribution alone",
             )
@@ -339,8 +339,8 @@ def _internal(
     return Fact(
         name,
         f"{more:.2g} bits",
-        "A learner takes the best split of each node; records under which another would have been better are "
-        f"excluded. Of {wording.plural(n_internal, 'such constraint')} {shaping} the estimate.{among}",
+        "The attack also uses the fact that each split was the best one available. "
+        f"Of {wording.plural(n_internal, 'such constraint')} {shaping} the estimate.{among}",
     )
 
 
@@ -348,11 +348,13 @@ def _estimate(optimum: str, gap: float, *, known: str = "") -> Fact:
     """Return whether the estimate is the best one, and from what it was made."""
     if optimum == "local":
         value = "a local optimum"
-        meaning = f"Without class counts a better estimate may leave {gap:.2g} bits more per {wording.unit()} open."
+        meaning = (
+            f"Without class counts a better estimate may leave {gap:.2g} bits more uncertainty per {wording.unit()}."
+        )
     else:
         value = "the global optimum"
         slack = f", up to a certified gap of {gap:.1g} bits per {wording.unit()}" if gap > 0 else ""
-        meaning = f"No estimate that agrees with the tree leaves more open{slack}."
+        meaning = f"No estimate that agrees with the tree leaves more uncertainty{slack}."
     meaning += f" It takes fractions of {wording.units()}: whole {wording.units()} can reveal more than fractions."
     meaning += f" Known: {wording.clean(known)}." if known else ""
     return Fact("The estimate of maximum entropy", value, meaning)

@@ -6,7 +6,7 @@ import math
 
 from glassine.auditing.findings import Bound, GuaranteeFinding
 from glassine.report import wording
-from glassine.report.blocks import Block, Column, Fact, Facts, Paragraph, Points, Row, Table
+from glassine.report.blocks import Block, Column, Fact, Facts, Fold, Paragraph, Points, Row, Table
 from glassine.report.section import Section, sentence
 
 STANDING = {
@@ -25,6 +25,8 @@ RELATIONS = {
     "by at most that factor.",
 }
 SEARCHED = "A search chose it from the training data. Epsilon and delta cover the choice."
+GUESSES = ("members found", "guess ")
+"""How the names of bounds begin that are folded: they say the same as the others, for one way to attack."""
 SHARES = ("members found", "guess of a ", "belief about")
 
 
@@ -37,17 +39,22 @@ def guarantee_section(finding: GuaranteeFinding) -> Section:
         Paragraph(text=STANDING[finding.standing]),
     ]
     if caveats:
-        blocks.append(Points(items=caveats, style="missing", title="Caveat" if len(caveats) == 1 else "Caveats"))
+        blocks.append(Points(items=caveats, style="missing", title="The guarantee is void because"))
     blocks.append(Facts(_facts(finding)))
     bounds = tuple(map(_bound, finding.bounds))
     if bounds:
+        first = tuple(row for row in bounds if not row.name.lower().startswith(GUESSES)) or bounds
+        rest = tuple(row for row in bounds if row not in first)
         caption = "What follows if the claim is true: no attacker can exceed these, with any other knowledge"
         columns = (Column("What an attacker might do"), Column("Bound"))
         limits = (
             f"The guarantee limits what the model reveals because one {finding.subject} was included. General "
             "patterns, such as that smokers fall ill more often, still apply to everyone."
         )
-        blocks += [Table(caption=caption, columns=columns, rows=bounds), Paragraph(text=limits, tone="note")]
+        blocks.append(Table(caption=caption, columns=columns, rows=first))
+        if rest:
+            blocks.append(Fold("Bounds on single guesses", (Table(caption=caption, columns=columns, rows=rest),)))
+        blocks.append(Paragraph(text=limits, tone="note"))
     return Section(
         id="guarantee",
         title="The guarantee that is claimed",
@@ -55,7 +62,7 @@ def guarantee_section(finding: GuaranteeFinding) -> Section:
         blocks=tuple(blocks),
         text=(
             f"[{finding.standing}] {claim}",
-            *(f"Caveat: {caveat}" for caveat in caveats),
+            *(f"The guarantee is void because: {caveat}" for caveat in caveats),
             *(() if finding.setting is None else (f"Chosen setting: {_setting(finding)}. {SEARCHED}",)),
             *(f"{bound.name}: {bound.cells[0]}" for bound in bounds),
         ),

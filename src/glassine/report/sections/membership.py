@@ -24,7 +24,7 @@ def membership_section(finding: MembershipFinding) -> Section:
     attacks, *figure = _attacks(finding)
     return Section(
         id="members",
-        title="Who was in the data",
+        title="Membership inference",
         link="Membership",
         blocks=(
             Paragraph(text=summary, tone="lead"),
@@ -71,7 +71,7 @@ def _attacks_section(finding: MembershipFinding) -> Section:
     attacks, *figure = _attacks(finding)
     return Section(
         id="members",
-        title="Who was in the data",
+        title="Membership inference",
         blocks=(attacks, *figure),
         text=tuple(map(_told, map(_row, finding.attacks))),
         text_title="Attacks: advantage with its interval; 0 is guessing",
@@ -91,7 +91,7 @@ def _holdout_section(finding: MembershipFinding) -> Section:
 
 def _attacks(finding: MembershipFinding) -> tuple[Block, ...]:
     attacks = Table(
-        caption="Each attack: the share of members that it flags less that of others, with its interval; 0 is guessing",
+        caption="Each attack: the share of members flagged minus that of non-members, with its interval; 0 is guessing",
         columns=tuple(map(Column, COLUMNS)),
         rows=tuple(map(_row, finding.attacks)),
         style="stack attacks",
@@ -99,8 +99,8 @@ def _attacks(finding: MembershipFinding) -> tuple[Block, ...]:
     chart = draw_roc(finding.roc, finding.roc_attack or "")
     figure = Figure(
         drawings=(chart,),
-        title=f"The {wording.clean(finding.roc_attack or '')}, where false alarms are rare.",
-        caption="Above the dashed line it finds more members than it wrongly flags others.",
+        title=f"The {wording.clean(finding.roc_attack or '')}, at low false positive rates.",
+        caption="Above the dashed line, it flags a larger share of members than of non-members.",
     )
     return (attacks, figure) if chart else (attacks,)
 
@@ -136,13 +136,11 @@ def membership_sentence(finding: MembershipFinding) -> str:
     made = [attack for attack in finding.attacks if attack.status == "measured"]
     best = finding.best
     if not made or best is None:
-        return "No attack that calls each record a member or not could be made."
+        return "No attack that flags records as members could run."
     reached = f"{_points(best.advantage)} ({_points(best.advantage_low)} to {_points(best.advantage_high)})"
-    text = (
-        f"The largest of {wording.plural(len(made), 'advantage')} measured is that of the "
-        f"{wording.clean(best.attack)}: it flags {reached} percentage points more of the members than of other "
-        f"{wording.units()}."
-    )
+    name = wording.clean(best.attack)
+    text = f"The {name}" if len(made) == 1 else f"The strongest of {len(made):,} attacks is the {name}. It"
+    text += f" flags {reached} percentage points more of the members than of the non-members."
     p_value, shown = finding.corrected_p_value, [attack for attack in made if attack.detected]
     tested = (
         "" if p_value is None else f" (p = {p_value:.2g} after correction for {wording.plural(len(made), 'attack')})"
@@ -152,18 +150,18 @@ def membership_sentence(finding: MembershipFinding) -> str:
         if best not in shown:
             text += f" What is beyond chance is what the {wording.clean(shown[0].attack)} finds."
     else:
-        text += f" That is not beyond chance{tested}. Another attack may find more."
+        text += f" That is not beyond chance{tested}. Other attacks may do better."
     if finding.vulnerability is not None:
         cap = max(0.0, 2 * finding.vulnerability - 1)
         text += (
             f" No attack on leaf and class alone exceeds {100 * cap:.1f} points here (V = {finding.vulnerability:.3f})."
         )
     if finding.accused:
-        text += f" Thresholds name {wording.people(finding.accused)} of the training data{_wrongly(finding)}."
+        text += f" Thresholds identify {wording.people(finding.accused)} of the training data{_wrongly(finding)}."
     if finding.overlap:
-        text += " But the holdout seems to hold members, which hides what can be inferred."
+        text += " The holdout seems to contain members, which hides part of what can be inferred."
     if finding.shifted:
-        text += " But members and holdout differ already without the model, so the difference may be theirs."
+        text += " Members and holdout differ even without the model, which may explain the difference."
     return text
 
 

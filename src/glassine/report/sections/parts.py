@@ -277,7 +277,7 @@ def _legend(findings: Findings, rows: Sequence[PartRow]) -> Legend:
     colors = flag_colors(rows)
     single = [(color, words) for words, color in colors.items() if color != SEVERAL]
     several = [(SEVERAL, "several of these")] if len(colors) > 1 else []
-    clear = ("wrong-none", "no limit broken" if colors else "no leaf breaks a limit")
+    clear = ("wrong-none", "no check failed")
     unknown = [("unknown", "not known")] if any(row.weight is None and row.level is None for row in rows) else []
     classes = findings.model.classes if any(row.mix for row in rows) else ()
     named = [

@@ -361,7 +361,9 @@ def measured_section(rows: Sequence[MeasureRow]) -> Section:
         link="Not measured" if missing else "Measured",
         folded=f"{len(missing)} of {len(rows)} questions: {folded}"
         if missing
-        else f"all {wording.plural(len(rows), 'question')}",
+        else "the only question"
+        if len(rows) == 1
+        else f"all {len(rows):,} questions",
         blocks=(table, warning, measured) if missing else (measured,),
         text=_by_reason(missing),
         text_title="What was not measured",

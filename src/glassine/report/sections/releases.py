@@ -49,7 +49,7 @@ def release_page(findings: Findings, *, title: str | None = None) -> Page:
         page,
         kind="privacy of explanations",
         described=_described(findings),
-        caveat=f"{CAVEAT} Everyone can ask for every group, so all of them are looked at together.",
+        caveat=f"{CAVEAT} Anyone can request every explanation, so all groups are audited together.",
         notes=(
             *page.notes,
             *(f"The release says: {wording.clean(note)}." for note in findings.release.notes),

@@ -28,6 +28,9 @@
     var size = Math.abs(value);
     return size >= 1e6 || size < 1e-4 ? value.toExponential(2) : String(Number(value.toPrecision(4)));
   }
+  function digits(value) {
+    return String(Number.isInteger(value) ? value : Number(value.toPrecision(Math.abs(value) < 1000 ? 4 : 9)));
+  }
   function column(values) {
     /* Figures that stand below one another: all with the digits of the largest. */
     var most = Math.max.apply(null, values.map(Math.abs).concat(0));
@@ -556,7 +559,9 @@
   pressed("decreasing", ordered("decreasing"));
   pressed("zero", function () { act("zero", term().outputs > 1 ? { output: state.output } : {}, "Zeroed " + term().name); });
   function set() {
-    var value = Number(at("value").value);
+    var t = term(), exact = t.scores[flatIndex(t, state.first, state.last, state.output)];
+    // What is shown has few digits: left as it is, it stands for the score itself.
+    var value = at("value").value === digits(exact) ? exact : Number(at("value").value);
     if (at("value").value === "" || !isFinite(value)) return say("Give a number as the score.");
     act("set", parameters({ value: value + 0 }), "Set " + selectionName() + " to " + shown(value));
   }
@@ -628,7 +633,7 @@
     at("last-name").textContent = pair ? "column" : "to";
     options(at("first"), t.bins[0].labels, state.first);
     options(at("last"), t.bins[pair ? 1 : 0].labels, state.last);
-    at("value").value = t.scores[flatIndex(t, state.first, state.last, state.output)];
+    at("value").value = digits(t.scores[flatIndex(t, state.first, state.last, state.output)]);
     ["smooth", "increasing", "decreasing"].forEach(function (id) { at(id).disabled = !isNumeric(t); });
     at("flatten").disabled = pair;
     at("undo").disabled = at("revert").disabled = !n;
