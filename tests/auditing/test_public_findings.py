@@ -76,6 +76,25 @@ def test_nothing_public_depends_on_the_data(model: DecisionTree, domain: Domain 
     assert [len(same) for same in public.values()] == [1, 1]
 
 
+@pytest.mark.parametrize("sensitive", [None, "ill", "sex"])
+def test_that_there_is_no_record_is_for_the_checker_only(sensitive: str | None) -> None:
+    model = AdditiveModel(
+        attributes=("age",),
+        terms=(Term(bins=(NumericBins("age", (40.0,)),), scores=np.array([1.0, -1.0, 0.0])),),
+        intercept=(0.0,),
+        link="logit",
+        classes=("no", "yes"),
+        guarantee=Guarantee(epsilon=1.0),
+    )
+    settings = AuditSettings(sensitive=sensitive)
+    for published in (tree(), model):
+        findings = [
+            audit(published, domain=DOMAIN, policy=ACCEPTING, settings=settings, target="ill", data=data)
+            for data in (FEW, FEW[:1], FEW[:0])
+        ]
+        assert len({shown(one) for one in findings}) == 1
+
+
 @pytest.mark.slow
 def test_the_checker_gets_what_the_data_add_and_it_is_marked() -> None:
     few, many = (audit(tree(), domain=DOMAIN, data=data, policy=ACCEPTING) for data in (FEW, MANY))

@@ -33,6 +33,7 @@ from glassine import (
 )
 from glassine.data.conform import Outside, conform
 from glassine.data.labels import class_codes
+from glassine.data.persons import identifier
 from glassine.data.sources import read_frame
 from glassine.domain import Attribute, Binary, Category, Integer, Real
 from glassine.errors import InvalidDataError
@@ -159,6 +160,27 @@ def test_no_record_changes_how_another_is_read(container: str) -> None:
         assert everything == [row for one in rows for row in records_read([list(one)])]
 
     check()
+
+
+@pytest.mark.parametrize("container", [name for name in ANYTHING if name != "pandas as it infers"])
+def test_half_a_surrogate_pair_is_a_text_like_any_other(container: str) -> None:
+    rows: Rows = [*COMMON, ("\ud800",) * len(ATTRIBUTES)]
+    make = ANYTHING[container]
+    assert records_read(make(rows)) == records_read(make([*COMMON, ("x?",) * len(ATTRIBUTES)]))
+
+
+def test_one_complex_number_in_a_column_of_pandas_changes_no_other_record() -> None:
+    names = ["numbers", "both", "gap", "integer", "real"]
+    odd: dict[str, list[Any]] = {name: [1, 0.5, None, 1j] for name in names}
+    frame = pd.DataFrame(odd)
+    assert {kind.kind for kind in frame.dtypes} == {"c"}, "all numbers of the column became complex"
+    domain = DOMAIN.restrict(names)
+    read = conform(frame, domain, outside=Outside.CLIP)
+    alone = conform(pd.DataFrame(odd, dtype=object), domain, outside=Outside.CLIP)
+    assert row_values(read) == row_values(alone)
+    assert row_values(read)[0] != row_values(read)[3]
+    assert class_codes(frame["numbers"], (1, 0.5)).tolist() == [0, 1, -1, -2]
+    assert [identifier(value) for value in frame["numbers"].tolist()] == [*map(identifier, [1, 0.5]), None, None]
 
 
 @pytest.mark.slow

@@ -109,7 +109,7 @@ class AdditiveSubject(Subject):
         """Raise InvalidDataError if the sensitive attribute is unknown to the model, the domain and the data."""
         name = inputs.settings.sensitive
         if name is not None and name not in self.model.attributes:
-            check_sensitive(name, inputs.domain, None if inputs.data is None else eager(inputs.data).columns)
+            check_sensitive(name, inputs.domain, None if inputs.table is None else inputs.table.names)
 
     def summary(self) -> ModelSummary:
         """Return the model in brief."""

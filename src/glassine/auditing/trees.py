@@ -88,7 +88,8 @@ class TreeSubject(TreeFigures):
     def check(self, inputs: AuditInputs) -> None:
         """Raise InvalidDataError if the sensitive attribute is neither in the domain nor a column of the data."""
         if inputs.settings.sensitive is not None and not inputs.lacks_labels:
-            check_sensitive(inputs.settings.sensitive, inputs.domain, None if is_lazy(inputs.data) else inputs.columns)
+            table = None if is_lazy(inputs.data) else inputs.table
+            check_sensitive(inputs.settings.sensitive, inputs.domain, None if table is None else table.names)
 
     def beside(self, inputs: AuditInputs) -> TreeSubject:
         """Return the model with what else is given; it is read again only in a domain that is yet to be inferred."""

@@ -53,7 +53,12 @@ def numbers_of_texts(texts: Any) -> npt.NDArray[np.float64]:
     """
     import polars as pl
 
-    words = pl.Series(texts, dtype=pl.String).str.strip_chars(BLANKS)
+    try:
+        words = pl.Series(texts, dtype=pl.String)
+    except UnicodeEncodeError:
+        # Half a surrogate pair, which a broken export leaves, has no bytes in UTF-8, and is in no numeral.
+        words = pl.Series([text.encode(errors="replace").decode() for text in texts], dtype=pl.String)
+    words = words.str.strip_chars(BLANKS)
     found: npt.NDArray[np.float64] = words.cast(pl.Float64, strict=False).to_numpy(writable=True)
     # The cast may read more than numerals, and leaves out the truth values.
     odd = (~words.str.contains(NUMERAL)).fill_null(True).to_numpy() | np.isnan(found)
@@ -129,7 +134,7 @@ def _codes(
             ) from None
         out = np.fromiter((_looked_up(codes, value) for value in values), kind, len(values))
     for i in np.flatnonzero(out == NOT_EQUAL).tolist():
-        value = values[i]
+        value = _real(values[i])
         if _is_gap(value):
             out[i] = gap
         elif isinstance(value, str):
@@ -156,6 +161,14 @@ def _codes(
             remedy="Convert the column, or declare its values as they are.",
         )
     return out
+
+
+def _real(value: Any) -> Any:
+    """Return a complex number without an imaginary part as a real one.
+
+    One complex number makes complex ones of all numbers of a column of pandas.
+    """
+    return value.real if isinstance(value, complex | np.complexfloating) and not value.imag else value
 
 
 def _is_gap(value: object) -> bool:
@@ -188,7 +201,7 @@ def _floats(name: str, values: Sequence[Any], *, refuse: bool) -> npt.NDArray[np
     out = np.full(len(values), math.nan)
     texts = [i for i, value in enumerate(values) if isinstance(value, str)]
     out[texts] = numbers_of_texts([str(values[i]) for i in texts])
-    for i, value in enumerate(values):
+    for i, value in enumerate(map(_real, values)):
         if isinstance(value, str):
             odd = math.isnan(out[i]) and value.strip(BLANKS) not in GAP_TEXTS
         elif _is_number_type(type(value)) or isinstance(value, Decimal | Fraction):

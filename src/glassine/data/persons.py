@@ -198,6 +198,8 @@ def identifier(value: object) -> bytes | None:
         return b"b" + value if value else None
     if isinstance(value, UUID):
         return b"u" + value.bytes
+    if isinstance(value, complex | np.complexfloating) and not value.imag:
+        value = value.real  # One complex number makes complex ones of all numbers of a column of pandas.
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real | Decimal):
         return None
     try:
