@@ -277,6 +277,32 @@ def lost(rows: Sequence[Row]) -> str:
     return markdown(["peer", "data", "measure", "epsilon", "worse by"], lines or [["none", "", "", "", ""]])
 
 
+def equal_depth(rows: Sequence[Row]) -> str:
+    """Return each case of our tree against trees of equal depth on AIM's records: difference of AUROC, and verdict.
+
+    With fewer than five common splits the mean difference stands alone.
+    """
+    ours, theirs, lines = OURS[0], "AIM, then tree", []
+    for data in CLASSES:
+        cells = []
+        for epsilon in EPSILONS:
+            mine, other = (
+                by_split(select(rows, data=data, model=name, epsilon=epsilon), "AUROC") for name in (ours, theirs)
+            )
+            common = mine.keys() & other.keys()
+            case = compared(rows, ours, theirs, data, epsilon, "AUROC")
+            if case is not None:
+                word = verdict(case, MEASURES["AUROC"])
+                cells.append(f"**{word}**, {case.mean:+.3f} ({case.low:+.3f} to {case.high:+.3f})")
+            elif common:
+                difference = fmean(mine[split] - other[split] for split in common)
+                cells.append(f"{difference:+.3f}, {len(common)} of {SPLITS} splits")
+            else:
+                cells.append("not measured")
+        lines.append([data, *cells])
+    return markdown(["data", *EPSILONS], lines)
+
+
 def filled(text: str, rows: Sequence[Row]) -> str:
     """Return the text of the page with its tables."""
     for data in DATA:
@@ -284,6 +310,7 @@ def filled(text: str, rows: Sequence[Row]) -> str:
     pins = [peer.requirements[0].split("==") for peer in EVERY_PEER if peer.name in PEERS and peer.requirements]
     text = place(text, "versions", markdown(["package", "version"], [*pins, ["PrivaTree", PRIVATREE]]))
     published = markdown(["epsilon", "accuracy", "AUROC"], [list(line) for line in PUBLISHED])
+    text = place(text, "equal depth", equal_depth(rows))
     return place(place(place(text, "judged", judged(rows)), "lost", lost(rows)), "published", published)
 
 

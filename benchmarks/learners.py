@@ -27,9 +27,8 @@ import numpy as np  # noqa: E402 - after the path is set
 import polars as pl  # noqa: E402
 import public_data  # noqa: E402
 from public_data import Benchmark  # noqa: E402
-from sklearn.dummy import DummyClassifier, DummyRegressor  # noqa: E402
 from sklearn.metrics import log_loss, roc_auc_score  # noqa: E402
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor  # noqa: E402
+from sklearn.tree import DecisionTreeClassifier  # noqa: E402
 
 import glassine  # noqa: E402
 from benchmarks.peers.environments import OTHER_PEERS, Missing, python_of  # noqa: E402
@@ -183,83 +182,6 @@ def chosen_depth(splits: int) -> dict[str, Any]:
         out[f"{epsilon:g}"] = {"depth": levels, "accuracy": value, "CART of that depth, raw numbers": ordinary}
         say(f"  {epsilon:g}: depth {levels}, {value:.4f}; CART of that depth on the raw numbers {ordinary:.4f}")
     return out
-
-
-def ranking(splits: int) -> dict[str, Any]:
-    """Print AUROC, accuracy and log loss of trees of depth 4: the default loss beside errors alone, and CART."""
-    coarse, literals = public_data.adult_coarse()
-    sets: list[tuple[Benchmark, list[Any] | None]] = [
-        (coarse, literals),
-        (public_data.telco(), None),
-        (public_data.compas(), None),
-        (public_data.german(), None),
-    ]
-    out: dict[str, Any] = {}
-    for data, own in sets:
-        chosen = declared(data.domain, data.domain.names) if own is None else own
-        say(f"\n{data.name}, {len(chosen)} public literals, depth 4, {splits} splits, {RANKING_DRAWS} draws")
-        rows: dict[str, Callable[[int], Any]] = {
-            f"{epsilon:g}, accuracy share {share:g}": lambda seed, e=epsilon, a=share: glassine.PrivateTreeClassifier(
-                4,
-                e,
-                data.domain,  # noqa: B023 - called within the loop
-                literals=chosen,  # noqa: B023 - called within the loop
-                classes=data.classes,  # noqa: B023 - called within the loop
-                accuracy_share=a,
-                random_state=seed,
-            )
-            for share in (1.0, 0.3)
-            for epsilon in RANKING_EPSILONS
-        }
-        figures = {name: quality(data, make, splits, RANKING_DRAWS) for name, make in rows.items()}
-        figures["CART"] = quality(data, lambda _: Cart(chosen), splits, 1)  # noqa: B023 - called within the loop
-        figures["constant"] = quality(data, lambda _: DummyClassifier(), splits, 1)
-        for name, figure in figures.items():
-            say("  " + name + ": " + ", ".join(f"{key} {value:.4f}" for key, value in figure.items()))
-        out[data.name] = figures
-    return out
-
-
-def regression(splits: int) -> dict[str, Any]:
-    """Print the root mean squared error of private regression trees beside CART on the same literals and a constant."""
-    data = public_data.california()
-    literals = declared(data.domain, data.domain.names)
-    ends = (float(data.classes[0]), float(data.classes[1]))
-    out: dict[str, Any] = {}
-    say(f"\n{data.name}, {len(literals)} public literals, RMSE, {splits} splits, {RANKING_DRAWS} draws")
-    for levels in (3, 4, 5):
-        makes: dict[str, Callable[[int], Any]] = {
-            f"{epsilon:g}": lambda seed, e=epsilon, d=levels: glassine.PrivateTreeRegressor(
-                d, e, data.domain, target_range=ends, random_state=seed
-            )
-            for epsilon in RANKING_EPSILONS
-        }
-        makes["CART"] = lambda _, d=levels: Cart(
-            literals, DecisionTreeRegressor(max_depth=d, min_samples_leaf=20, random_state=0)
-        )
-        makes["constant"] = lambda _: DummyRegressor()
-        for name, make in makes.items():
-            by_split = [
-                statistics.fmean(
-                    rmse(data, make, split, draw) for draw in range(1 if name[0] in "Cc" else RANKING_DRAWS)
-                )
-                for split in range(splits)
-            ]
-            error = statistics.stdev(by_split) / splits**0.5 if splits > 1 else float("nan")
-            out[f"depth {levels}, {name}"] = {"RMSE": statistics.fmean(by_split), "standard error": error}
-            say(f"  depth {levels}, {name}: {statistics.fmean(by_split):,.0f}, standard error {error:,.0f}")
-    return out
-
-
-def rmse(data: Benchmark, make: Callable[[int], Any], split: int, draw: int) -> float:
-    """Return the root mean squared error of one fit on the test records of a split."""
-    train, test = data.split(split, 0.8)
-    model = make(1000 * split + draw).fit(data.frame[train], data.labels[train])
-    return float(np.sqrt(np.mean((model.predict(data.frame[test]) - data.labels[test]) ** 2)))
-
-
-RANKING_EPSILONS = (0.1, 0.5, 1.0, 4.0)
-RANKING_DRAWS = 3
 
 
 class Cart:
@@ -459,9 +381,7 @@ def main(arguments: Iterable[str] | None = None) -> None:
         "accuracy": accuracy,
         "depth": depth,
         "chosen-depth": chosen_depth,
-        "ranking": ranking,
         "cards": cards,
-        "regression": regression,
         "speed": lambda _: speed(),
         "scale": lambda _: scale(),
         "size": lambda _: class_sizes(),

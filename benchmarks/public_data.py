@@ -188,6 +188,27 @@ def adult_coarse() -> tuple[Benchmark, list[Literal]]:
     return replace(full, name="adult, coarse", frame=frame, domain=domain), literals
 
 
+def adult_forty() -> tuple[Benchmark, list[Literal]]:
+    """Return the records of ``adult.data``, eight of their attributes, and 40 literals for trees of depth 5 and 6.
+
+    Eight ages, seven levels of education, six capital gains, six capital losses, six weekly hours, being married and
+    never married, four relationships, and sex.
+    """
+    cuts = {
+        "age": (20, 25, 30, 35, 40, 45, 50, 60),
+        "education-num": (7, 8, 9, 10, 12, 13, 14),
+        "capital-gain": (1_000, 3_000, 4_000, 5_000, 7_000, 10_000),
+        "capital-loss": (1_500, 1_600, 1_800, 1_900, 2_000, 2_200),
+        "hours-per-week": (20, 30, 35, 40, 45, 50),
+    }
+    literals: list[Literal] = [Between(name, hi=cut) for name, values in cuts.items() for cut in values]
+    literals.append(OneOf("marital-status", ("Married-civ-spouse", "Married-AF-spouse")))
+    literals.append(OneOf("marital-status", ("Never-married",)))
+    literals += [OneOf("relationship", (one,)) for one in ("Wife", "Own-child", "Husband", "Not-in-family")]
+    literals.append(OneOf("sex", ("Male",)))
+    return adult(), literals
+
+
 def adult_binarised() -> Benchmark:
     """Return the 48,842 records of 24 dummies; five pairs of them are two names of one fact."""
     frame = pl.read_csv(DATA / "adult" / "adult_binarised.csv")
@@ -301,4 +322,14 @@ def california() -> Benchmark:
     return Benchmark(name="california", frame=frame, labels=columns[:, 8], domain=domain, classes=(0, 500_001))
 
 
-__all__ = ["Benchmark", "adult", "adult_binarised", "adult_coarse", "california", "compas", "german", "telco"]
+__all__ = [
+    "Benchmark",
+    "adult",
+    "adult_binarised",
+    "adult_coarse",
+    "adult_forty",
+    "california",
+    "compas",
+    "german",
+    "telco",
+]

@@ -62,7 +62,7 @@ def test_an_ebm_is_scrubbed_and_then_within_policy(run: Run, files: dict[str, Pa
     assert done.status == 0, done.err
     found = json.loads(done.out)
     assert (found["before"]["verdict"], found["after"]["verdict"]) == ("outside policy", "within policy")
-    assert found["accuracy"]["after"] > found["accuracy"]["before"] - 0.05
+    assert found["quality"]["accuracy"]["after"] > found["quality"]["accuracy"]["before"] - 0.05
     assert found["changes"]["rounded"] > 100
     assert all(term.weights is None for term in read_additive(copy).terms)
     again = call(run, tmp_path, "audit", copy, *options)

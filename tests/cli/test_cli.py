@@ -188,8 +188,8 @@ def test_scrub_writes_a_copy_and_audits_it_again(folder: Path, run: Run) -> None
     plain = json.loads(done.out)
     assert plain["before"]["verdict"] == "outside policy"
     assert plain["after"]["verdict"] == "within policy"
-    assert plain["accuracy"]["before"] == 1
-    assert 0.8 < plain["accuracy"]["after"] <= 1
+    assert plain["quality"]["accuracy"]["before"] == 1
+    assert 0.8 < plain["quality"]["accuracy"]["after"] <= 1
     assert plain["changes"]["rounded"] > 0
     text = run("scrub", "tree.json", "--domain", "people.json", "-o", "c.json", "--report", "c.html", cwd=folder)
     assert "Thresholds rounded" in text.out
@@ -292,7 +292,7 @@ def test_demo_writes_its_folder(tmp_path: Path, run: Run) -> None:
 @pytest.mark.slow
 def test_demo_gives_its_figures_as_json(tmp_path: Path, run: Run) -> None:
     done = run("demo", "--json", "-o", "other", cwd=tmp_path)
-    assert json.loads(done.out)["accuracy"]["after"] > 0.9
+    assert json.loads(done.out)["quality"]["accuracy"]["after"] > 0.9
     assert (tmp_path / "other" / "tree-report.html").exists()
 
 

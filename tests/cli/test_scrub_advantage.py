@@ -23,4 +23,4 @@ def test_a_copy_to_a_limit_says_what_it_costs_in_accuracy(tmp_path: Path, run: R
     plain = json.loads(done.out)
     statuses = {check["rule"]: check["status"] for check in plain["after"]["checks"]}
     assert statuses["largest_advantage"] == "pass", done.err
-    assert 0.6 < plain["accuracy"]["after"] <= plain["accuracy"]["before"] < 1
+    assert 0.6 < plain["quality"]["accuracy"]["after"] <= plain["quality"]["accuracy"]["before"] < 1

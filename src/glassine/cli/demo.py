@@ -15,6 +15,7 @@ from glassine.auditing.findings import Findings
 from glassine.cli.naming import in_commands
 from glassine.cli.options import JsonOption, OverwriteOption
 from glassine.cli.progress import stages
+from glassine.cli.quality import Measured, changed, quality, sentences
 from glassine.cli.writing import check_outputs, print_value, refuse_dash
 from glassine.domain import Domain, Real
 from glassine.domain import Literal as Condition
@@ -23,7 +24,7 @@ from glassine.files import write_text
 from glassine.formats import as_model, format_rules, tree_or_rules, write_model
 from glassine.models import Evidence, Rule, RuleList
 from glassine.report import render_html
-from glassine.scrubbing.scrub import ScrubResult, accuracy, scrub
+from glassine.scrubbing.scrub import ScrubResult, scrub
 
 # Ten measurements of cell nuclei: the largest value that is possible at all, and the step in which it is recorded, of
 # their mean, standard error and worst value. Set by hand from what the measurements are, not from the records.
@@ -52,9 +53,7 @@ class DemoResult:
     rules: Findings
     scrubbed: Findings
     scrub: ScrubResult  # What scrubbing the tree did
-    # accuracy_before, accuracy_after: of the tree and of the scrubbed tree, on the records.
-    accuracy_before: float
-    accuracy_after: float
+    quality: Measured  # Of the tree and of the scrubbed tree, on the records
 
     def to_dict(self) -> dict[str, Any]:
         """Return the results as plain JSON values."""
@@ -63,7 +62,7 @@ class DemoResult:
             "tree": self.tree.to_dict(),
             "rules": self.rules.to_dict(),
             "scrubbed": self.scrubbed.to_dict(),
-            "accuracy": {"before": self.accuracy_before, "after": self.accuracy_after},
+            "quality": self.quality,
         }
 
     def to_text(self) -> str:
@@ -78,9 +77,9 @@ class DemoResult:
             lines += [f"  {_mark(check.status)} {check.meaning}" for check in findings.checks]
             lines.append("")
         lines.append(
-            f"Thresholds that scrubbing moved: {self.scrub.n_rounded}; leaves that it merged: {self.scrub.n_merged}. "
-            f"Accuracy on the records went from {self.accuracy_before:.3f} to {self.accuracy_after:.3f}."
+            f"Thresholds that scrubbing moved: {self.scrub.n_rounded}; leaves that it merged: {self.scrub.n_merged}."
         )
+        lines += sentences(self.quality)
         lines.append(f"Open {self.folder / 'tree-report.html'} in a browser.")
         return "\n".join(lines)
 
@@ -202,8 +201,7 @@ def run_demo(folder: Path, *, progress: Callable[[str], None] | None = None) -> 
         rules=of_rules,
         scrubbed=of_scrubbed,
         scrub=cleaned,
-        accuracy_before=accuracy(tree, labelled, TARGET),
-        accuracy_after=accuracy(cleaned.model, labelled, TARGET),
+        quality=changed(quality(tree, labelled, TARGET), quality(cleaned.model, labelled, TARGET)),
     )
 
 

@@ -37,6 +37,7 @@ from glassine.cli.options import (
     UnprotectedSeedOption,
 )
 from glassine.cli.progress import Display, uninterrupted
+from glassine.cli.quality import Measured, quality
 from glassine.cli.reading import input_files, opened, read_domain, read_policy
 from glassine.cli.searching import depth_of
 from glassine.cli.training import (
@@ -66,6 +67,9 @@ OF_THE_SEARCH = ("epsilon", "delta", "ledger", "dataset", "random_state")
 
 TREE, RULE_LIST, GREEDY, ADDITIVE, SCORECARD = "tree", "rule-list", "greedy-rule-list", "additive", "scorecard"
 """Names of the models, as ``glassine fit`` and ``glassine compare`` have them."""
+
+ADDED = (ADDITIVE, SCORECARD)
+"""Models without leaves or rules, so that no counts of them are shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,6 +233,8 @@ class Outcome:
     charge: dict[str, Any] | None
     verdict: str | None
     errors: tuple[float, float] | None = None
+    # Of an additive model or card of classes without privacy: its measures on the records, and those of the base rates.
+    quality: Measured | None = None
 
 
 def run(order: Order, display: Display) -> Outcome:
@@ -307,6 +313,9 @@ def run(order: Order, display: Display) -> Outcome:
         charge=charge.to_dict(),
         verdict=verdict,
         errors=None if order.private or not number else errors_of(estimator, training.frame, shared.target),
+        quality=None
+        if order.private or number or order.model not in ADDED
+        else quality(estimator.model_, training.frame, shared.target),
     )
 
 

@@ -24,6 +24,7 @@ from glassine.cli.options import (
     TargetOption,
 )
 from glassine.cli.progress import stages
+from glassine.cli.quality import changed, quality, sentences
 from glassine.cli.reading import (
     check_person,
     check_target,
@@ -101,8 +102,8 @@ def scrub_command(
 ) -> None:
     """Write a copy with thresholds on the domain's public grid and counts coarsened, and audit it again.
 
-    With --data and --target it shows what the copy costs in accuracy. A domain that declares the target is taken
-    without it, as by audit. If the policy accepts the guarantee of a private model, the copy does not depend on --data;
+    With --data and --target it shows what the copy costs in accuracy, AUROC and log loss. A domain that declares the
+    target is taken without it, as by audit. If the policy accepts the guarantee of a private model, the copy does not depend on --data;
     with --audience public neither does the output.
 
     Exit status: that of the audit of the copy: 0 within policy, 1 outside policy, 2 bad input, 3 inconclusive.
@@ -113,7 +114,7 @@ def scrub_command(
     from glassine.auditing.inputs import AuditSettings
     from glassine.formats import write_model
     from glassine.models import AdditiveModel, DecisionTree
-    from glassine.scrubbing.scrub import accuracy, scrub
+    from glassine.scrubbing.scrub import scrub
 
     data, target, output, smallest_leaf = audited.data, audited.target, copy.output, copy.smallest_leaf
     report = audited.report
@@ -157,7 +158,7 @@ def scrub_command(
         )
         cost = None
         if target is not None:
-            cost = {"before": accuracy(before, table, target), "after": accuracy(result.model, table, target)}
+            cost = changed(quality(before, table, target), quality(result.model, table, target))
         beside: dict[str, Any] = {"domain": known, "persons": person, "policy": limits}
         beside["settings"] = AuditSettings(progress=progress)
         # The files are judged, as by an audit of them: the copy is what is handed out.
@@ -165,8 +166,8 @@ def scrub_command(
         write_model(result.model, output)
         second = audit(load_whole(output, known, trust_pickle=False), table, target, **beside)
     if private and cost is not None and second.holder is not None:
-        accurate = RecordNote(f"Accuracy on the data before: {cost['before']:.4f}; after: {cost['after']:.4f}.")
-        second = replace(second, holder=replace(second.holder, notes=(*second.holder.notes, accurate)))
+        measured = map(RecordNote, sentences(cost))
+        second = replace(second, holder=replace(second.holder, notes=(*second.holder.notes, *measured)))
         cost = None
     files = {"domain": domain_file, "policy": policy_file}
     first = with_inputs(first, {"model": model_file, **files}, {"data": data})
@@ -177,7 +178,7 @@ def scrub_command(
         write_report(second, report, title=output.name)
     changes = {"rounded": result.n_rounded, "dropped": result.n_dropped, "merged": result.n_merged}
     if audited.as_json:
-        print_value({"changes": changes, "accuracy": cost, "before": first.to_dict(), "after": second.to_dict()}, True)
+        print_value({"changes": changes, "quality": cost, "before": first.to_dict(), "after": second.to_dict()}, True)
     else:
         parts = "bins" if isinstance(before, AdditiveModel) else "leaves"
         lines = [
@@ -185,6 +186,6 @@ def scrub_command(
             f"Verdict before: {first.verdict}; after: {second.verdict}.",
         ]
         if cost is not None:
-            lines.append(f"Accuracy on the data before: {cost['before']:.4f}; after: {cost['after']:.4f}.")
+            lines += sentences(cost)
         say("\n".join([*lines, f"Model: {output}", "", text_of(second, report).rstrip()]))
     raise typer.Exit(second.exit_status)

@@ -7,8 +7,9 @@ import textwrap
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from glassine.cli.fitting import ADDITIVE, GREEDY, RULE_LIST, SCORECARD, TREE, Order, Outcome
+from glassine.cli.fitting import ADDED, ADDITIVE, GREEDY, RULE_LIST, SCORECARD, TREE, Order, Outcome
 from glassine.cli.ledger import sentence
+from glassine.cli.quality import sentences
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
 
     from glassine.models.additive import AdditiveModel
 
-ADDED = (ADDITIVE, SCORECARD)
-"""Models without leaves or rules, so that no counts of them are shown."""
+RARE = "judge and compare models by AUROC and log loss, and rank by the probabilities."
+"""What a rare outcome needs."""
 
 WIDTH = 100
 MOST_LINES = 60
@@ -42,10 +43,8 @@ def to_dict(outcome: Outcome) -> dict[str, Any]:
         "left_out": list(outcome.left_out),
         "verdict": outcome.verdict,
         # Errors of a private model would be a release of their own.
-        "error_rate": None
-        if outcome.order.private or outcome.errors or outcome.order.model in ADDED
-        else _error_rate(outcome.estimator.model_),
-        "training": None if outcome.order.private or outcome.order.model in ADDED else _training_figures(outcome),
+        "error_rate": None if outcome.order.private or outcome.errors else _error_rate(outcome),
+        "training": None if outcome.order.private else _training_figures(outcome),
     }
 
 
@@ -233,15 +232,14 @@ def _accuracy(outcome: Outcome) -> list[str]:
         ]
         counts = [] if outcome.order.model in ADDED else [cell.evidence.counts for cell in model.cells]
         if not counts or None in counts:
-            return said
+            return [*said, f"If an outcome is rare, {RARE}"]
         return [*said, *_baseline(outcome, _table(model), "By the noisy counts")]
-    if outcome.order.model in ADDED:
-        name = "card" if outcome.order.model == SCORECARD else "model"
-        return [f"Measure the {name} on other records: glassine compare."]
+    if outcome.quality is not None:
+        return sentences(outcome.quality, "training records")
     figures = _training_figures(outcome)
     area = "" if figures["auroc"] is None else f" AUROC {figures['auroc']:.3f},"
     said = [
-        f"Errors on the training records: {100 * _error_rate(model):.3g}%.{area} log loss {figures['log_loss']:.3f}; "
+        f"Errors on the training records: {100 * _error_rate(outcome):.3g}%.{area} log loss {figures['log_loss']:.3f}; "
         f"the base rates alone: {figures['baseline_log_loss']:.3f}."
     ]
     return [*said, *_baseline(outcome, _table(model), "Of the records")]
@@ -260,7 +258,7 @@ def _baseline(outcome: Outcome, counts: npt.NDArray[np.int64], source: str) -> l
     said = [f"{source}, {100 * share:.3g}% are {name}: a model that always says {name} has that accuracy."]
     if share < LOPSIDED:
         return said
-    rare = "With an outcome so rare, judge and compare models by AUROC and log loss, and rank by the probabilities."
+    rare = f"With an outcome so rare, {RARE}"
     if getattr(outcome.estimator, "accuracy_share", 1.0) == 1:
         rare += " Errors alone were the loss."
         if outcome.order.model in (TREE, RULE_LIST):
@@ -275,6 +273,9 @@ def _training_figures(outcome: Outcome) -> dict[str, float | None]:
     """
     if outcome.errors is not None:
         return dict(zip(("rmse", "baseline_rmse"), outcome.errors, strict=True))
+    if (found := outcome.quality) is not None:
+        own = {name: found[name]["value"] for name in ("auroc", "log_loss")}
+        return {**own, "baseline_log_loss": found["log_loss"]["baseline"]}
     import numpy as np
 
     from glassine.comparison.targets import auroc, log_loss
@@ -299,9 +300,12 @@ def _table(model: Any) -> npt.NDArray[np.int64]:
     return np.array([cell.evidence.counts for cell in model.cells], dtype=np.int64)
 
 
-def _error_rate(model: Any) -> float:
+def _error_rate(outcome: Outcome) -> float | None:
     """Return the share of records that exact counts leave wrong."""
-    counts = [cell.evidence.counts for cell in model.cells]
+    if outcome.quality is not None:
+        right = outcome.quality["accuracy"]["value"]
+        return None if right is None else 1 - right
+    counts = [cell.evidence.counts for cell in outcome.estimator.model_.cells]
     wrong, total = sum(sum(row) - max(row) for row in counts), sum(map(sum, counts))
     return float(wrong / max(1, total))
 

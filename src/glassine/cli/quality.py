@@ -1,0 +1,85 @@
+"""How well a model predicts given records, beside what predicts without any attribute."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from glassine.models import AdditiveModel, DecisionTree, RuleList
+
+NAMES = {"accuracy": "Accuracy", "auroc": "AUROC", "log_loss": "Log loss", "r2": "R²", "rmse": "RMSE"}
+
+BASELINES = {
+    "accuracy": "the largest class alone",
+    "auroc": "chance",
+    "log_loss": "the base rates alone",
+    "r2": "the mean alone",
+    "rmse": "the mean alone",
+}
+"""What each measure is compared with."""
+
+Measured = dict[str, dict[str, float | None]]
+
+
+def quality(model: DecisionTree | RuleList | AdditiveModel, data: Any, target: str) -> Measured:
+    """Return each measure of a model on records, and its ``baseline``: that of a prediction without any attribute.
+
+    Of classes accuracy, AUROC and log loss; of numbers R² and the root mean squared error. AUROC and log loss are None
+    where the model publishes no probabilities, or where the data has an outcome that is no class of the model.
+    """
+    import numpy as np
+
+    from glassine.comparison.targets import auroc, log_loss
+    from glassine.data.inference import columns as read_columns
+    from glassine.data.labels import class_key
+    from glassine.scrubbing.scrub import accuracy
+
+    value = accuracy(model, data, target)  # Refuses what cannot be measured.
+    columns = read_columns(data)
+    truth = columns[target]
+    if model.classes is None:
+        spread = float(np.std(truth.astype(float)))
+        rmse = spread * float(max(0.0, 1 - value)) ** 0.5
+        return {"r2": {"value": value, "baseline": 0.0}, "rmse": {"value": rmse, "baseline": spread}}
+    places = {class_key(name): place for place, name in enumerate(model.classes)}
+    own = np.array([places.get(class_key(one), -1) for one in truth.tolist()])
+    shares = np.bincount(own[own >= 0], minlength=len(model.classes)) / len(own)
+    found: Measured = {"accuracy": {"value": value, "baseline": float(shares.max())}}
+    area: float | None = None
+    loss: float | None = None
+    base: float | None = None
+    if (own >= 0).all():
+        foretold = model.predict_proba(columns)
+        area, loss = auroc(own, foretold), log_loss(own, foretold)
+        base = log_loss(own, np.tile(shares, (len(own), 1)))
+    return {**found, "auroc": {"value": area, "baseline": 0.5}, "log_loss": {"value": loss, "baseline": base}}
+
+
+def changed(before: Measured, after: Measured) -> Measured:
+    """Return each measure ``before`` and ``after`` a change, and of the baseline."""
+    return {
+        name: {"before": own["value"], "after": after[name]["value"], "baseline": own["baseline"]}
+        for name, own in before.items()
+    }
+
+
+def sentences(found: Mapping[str, Mapping[str, float | None]], records: str = "data") -> list[str]:
+    """Return a line a measure that has a value.
+
+    >>> sentences({"auroc": {"before": 0.81, "after": None, "baseline": 0.5}})
+    ['AUROC on the data before: 0.8100; after: none; chance: 0.5000.']
+    """
+    out = []
+    for name, values in found.items():
+        known = [value for key, value in values.items() if key != "baseline" and value is not None]
+        if not known or values["baseline"] is None:
+            continue
+        each = ["none" if value is None else _text(name, value) for value in values.values()]
+        own = f" before: {each[0]}; after: {each[1]}" if "before" in values else f": {each[0]}"
+        out.append(f"{NAMES[name]} on the {records}{own}; {BASELINES[name]}: {each[-1]}.")
+    return out
+
+
+def _text(name: str, value: float) -> str:
+    return f"{value:.6g}" if name == "rmse" else f"{value:.4f}"
