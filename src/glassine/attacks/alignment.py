@@ -79,10 +79,10 @@ def distances(domain: Domain, left: Records, right: Records) -> npt.NDArray[np.f
             span = float(attribute.hi - attribute.lo) or 1.0
             x, y = (np.where(gap, 0.0, v).astype(float) for v, gap in zip((a, b), gaps, strict=True))
             # In place: a table has a value for each pair of records, and a new one costs as much as a step of its work.
-            apart = x[:, None] - y[None, :]
-            np.abs(apart, out=apart)
-            apart /= span
-            np.minimum(apart, 1.0, out=apart)
+            differences = x[:, None] - y[None, :]
+            np.abs(differences, out=differences)
+            differences /= span
+            np.minimum(differences, 1.0, out=differences)
         else:
             sides = [
                 [None if lacks else v for v, lacks in zip(side.tolist(), gap, strict=True)]
@@ -90,11 +90,11 @@ def distances(domain: Domain, left: Records, right: Records) -> npt.NDArray[np.f
             ]
             codes = {value: code for code, value in enumerate(dict.fromkeys([*sides[0], *sides[1]]))}
             x, y = (np.array([codes[v] for v in side]) for side in sides)
-            apart = (x[:, None] != y[None, :]).astype(float)
+            differences = (x[:, None] != y[None, :]).astype(float)
         if gaps[0].any() or gaps[1].any():
             one, other = gaps[0][:, None], gaps[1][None, :]
-            apart = np.where(one | other, (one != other).astype(float), apart)
-        total += apart
+            differences = np.where(one | other, (one != other).astype(float), differences)
+        total += differences
     return total / len(domain)
 
 
