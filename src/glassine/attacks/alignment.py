@@ -74,19 +74,27 @@ def distances(domain: Domain, left: Records, right: Records) -> npt.NDArray[np.f
     for name in domain:
         attribute = domain[name]
         a, b = left[name], right[name]
-        gap_a, gap_b = is_missing(a)[:, None], is_missing(b)[None, :]
+        gaps = is_missing(a), is_missing(b)
         if isinstance(attribute, Integer | Real):
             span = float(attribute.hi - attribute.lo) or 1.0
-            x, y = (np.where(is_missing(v), 0.0, v).astype(float) for v in (a, b))
-            apart = np.minimum(np.abs(x[:, None] - y[None, :]) / span, 1.0)
+            x, y = (np.where(gap, 0.0, v).astype(float) for v, gap in zip((a, b), gaps, strict=True))
+            # In place: a table has a value for each pair of records, and a new one costs as much as a step of its work.
+            differences = x[:, None] - y[None, :]
+            np.abs(differences, out=differences)
+            differences /= span
+            np.minimum(differences, 1.0, out=differences)
         else:
-            sides = [[None if gap else v for v, gap in zip(s.tolist(), is_missing(s), strict=True)] for s in (a, b)]
+            sides = [
+                [None if lacks else v for v, lacks in zip(side.tolist(), gap, strict=True)]
+                for side, gap in zip((a, b), gaps, strict=True)
+            ]
             codes = {value: code for code, value in enumerate(dict.fromkeys([*sides[0], *sides[1]]))}
             x, y = (np.array([codes[v] for v in side]) for side in sides)
-            apart = (x[:, None] != y[None, :]).astype(float)
-        if gap_a.any() or gap_b.any():
-            apart = np.where(gap_a | gap_b, (gap_a != gap_b).astype(float), apart)
-        total += apart
+            differences = (x[:, None] != y[None, :]).astype(float)
+        if gaps[0].any() or gaps[1].any():
+            one, other = gaps[0][:, None], gaps[1][None, :]
+            differences = np.where(one | other, (one != other).astype(float), differences)
+        total += differences
     return total / len(domain)
 
 

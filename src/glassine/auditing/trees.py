@@ -21,7 +21,6 @@ from glassine.auditing.describe import (
     describe_parts,
     tree_shape,
 )
-from glassine.auditing.describe_disclosure import assume
 from glassine.auditing.describe_membership import describe_membership
 from glassine.auditing.disclosure import Inferred, Question, expose
 from glassine.auditing.evidence import Certain, Dominance, Evidence, Fact
@@ -364,6 +363,9 @@ def _disclosure(subject: TreeSubject) -> Outcome[Inferred]:
         settings=inputs.settings,
     )
     if inputs.settings.disclosure is not None:
+        # As in _hide_disclosure: most audits need none of what these modules import.
+        from glassine.auditing.describe_disclosure import assume
+
         return assume(question, inputs, inputs.settings.disclosure)
     hindrance = MISMATCH.format(parts=subject.nouns[1]) if subject.comparison.mismatch else subject.noise or ""
     return expose(question, subject.table, subject.columns, hindrance=hindrance)
