@@ -18,6 +18,8 @@ def test_the_page_prints_the_stored_rows() -> None:
     text = ranking.PAGE.read_text()
     stored, deep = ranking.read(ranking.RESULTS), ranking.read(ranking.DEEP)
     assert ranking.filled(text, stored, deep) == text, "run benchmarks/ranking.py --page"
+    note = ranking.NOTE.read_text()
+    assert ranking.place(note, "losses", ranking.losses(stored)) == note, "run benchmarks/ranking.py --page"
     changed = [{**row, "AUROC": "0.1"} if row["model"] == ranking.TREE else row for row in stored]
     worse = ranking.filled(text, changed, deep)
     assert worse.count("0.100 (0.86)") == 1
