@@ -15,6 +15,7 @@ import resource
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from math import log
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -38,6 +39,7 @@ from papers.common.tables import markdown, place  # noqa: E402
 RESULTS = ROOT / "benchmarks" / "ranking.csv"
 DEEP = ROOT / "benchmarks" / "ranking_deep.csv"
 PAGE = ROOT / "docs" / "explanation" / "benchmarks.md"
+NOTE = ROOT / "docs" / "papers" / "private-peers.md"
 
 EPSILONS = ("0.1", "0.5", "1", "4")
 SPLITS = 3
@@ -212,7 +214,8 @@ def losses(rows: Sequence[Row]) -> str:
             cells = []
             for epsilon in EPSILONS:
                 which = {"data": data, "model": name, "epsilon": epsilon}
-                cells.append(" / ".join(f"{mean(rows, key, **which):.3f}" for key in MEASURES[:3]))
+                area, right, loss = (mean(rows, key, **which) for key in MEASURES[:3])
+                cells.append(f"{area:.3f} / {right:.3f} / {loss / log(2):.3f}")
             lines.append([data, "default" if name == TREE else "errors alone", *cells])
     return markdown(["data", "loss", *EPSILONS], lines)
 
@@ -226,10 +229,9 @@ def numbers(rows: Sequence[Row]) -> str:
 
 def filled(text: str, rows: Sequence[Row], deeper: Sequence[Row]) -> str:
     """Return the text of the page with its tables."""
-    text = place(place(text, "ranking", against_targets(rows)), "losses", losses(rows))
-    return place(
-        place(text, "numbers", numbers(rows)), "deep", markdown([*deeper[0]], [[*row.values()] for row in deeper])
-    )
+    seconds = markdown([f"depth {row['depth']}" for row in deeper], [[row["CPU seconds"] for row in deeper]])
+    text = place(place(text, "ranking", against_targets(rows)), "numbers", numbers(rows))
+    return place(text, "deep", seconds)
 
 
 def main(arguments: Iterable[str] | None = None) -> int:
@@ -248,7 +250,9 @@ def main(arguments: Iterable[str] | None = None) -> int:
                 say(", ".join(f"{key} {value}" for key, value in row.items() if value))
                 stored = [*read(RESULTS), row]
                 write(RESULTS, sorted(stored, key=lambda one: DATA.index(one["data"])))
-    PAGE.write_text(filled(PAGE.read_text(), read(RESULTS), read(DEEP)))
+    rows = read(RESULTS)
+    PAGE.write_text(filled(PAGE.read_text(), rows, read(DEEP)))
+    NOTE.write_text(place(NOTE.read_text(), "losses", losses(rows)))
     return 0
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from sklearn.metrics import log_loss, roc_auc_score
 
 from glassine import AdditiveModel, Certificate, Domain, Ledger, Real
 from tests.cli.running import Run, attributes, listing, people, process
@@ -55,6 +56,8 @@ def test_a_classifier_is_learnt_charged_and_written_with_its_report(folder: Path
     (entry,) = Ledger(folder / "budget.sqlite").entries("more")
     assert (float(entry.epsilon), float(entry.delta)) == (1.0, 1e-6)
     assert "Guarantee: epsilon 1, delta 1e-06" in done.out
+    assert "If an outcome is rare, judge and compare models by AUROC" in done.out
+    assert "AUROC on" not in done.out
     assert "Columns left out, because the domain does not declare them: id." in done.out
     page = (folder / "r.html").read_text()
     assert "<svg" in page
@@ -102,6 +105,13 @@ def test_the_same_fit_without_noise_has_a_certificate_of_no_guarantee(folder: Pa
     assert not Certificate.from_json((folder / "a.certificate.json").read_text()).holds
     assert done.out.startswith("Additive model of 3 terms on 2 attributes, fitted without noise: not private.")
     assert "No guarantee" in done.out
+    frame = pl.read_csv(folder / "people.csv")
+    ill = frame["ill"].to_numpy()
+    chances = model.predict_proba(frame)
+    assert f"AUROC on the training records: {roc_auc_score(ill, chances[:, 1]):.4f}; chance: 0.5000." in done.out
+    assert f"Log loss on the training records: {log_loss(ill, chances):.4f}; the base rates alone: " in done.out
+    common = max((ill == name).mean() for name in set(ill.tolist()))
+    assert f"{(model.predict(frame) == ill).mean():.4f}; the largest class alone: {common:.4f}." in done.out
     (shown,) = (line for line in done.out.splitlines() if line.startswith("smoker "))
     assert shown.split()[1] == str(len(model.term("smoker").labels))
     scores = model.term("smoker").scores

@@ -103,8 +103,8 @@ def scrub_command(
     """Write a copy with thresholds on the domain's public grid and counts coarsened, and audit it again.
 
     With --data and --target it shows what the copy costs in accuracy, AUROC and log loss. A domain that declares the
-    target is taken without it, as by audit. If the policy accepts the guarantee of a private model, the copy does not depend on --data;
-    with --audience public neither does the output.
+    target is taken without it, as by audit. If the policy accepts the guarantee of a private model, the copy does not
+    depend on --data; with --audience public neither does the output.
 
     Exit status: that of the audit of the copy: 0 within policy, 1 outside policy, 2 bad input, 3 inconclusive.
     """

@@ -300,11 +300,10 @@ def _table(model: Any) -> npt.NDArray[np.int64]:
     return np.array([cell.evidence.counts for cell in model.cells], dtype=np.int64)
 
 
-def _error_rate(outcome: Outcome) -> float | None:
-    """Return the share of records that exact counts leave wrong."""
+def _error_rate(outcome: Outcome) -> float:
+    """Return the share of records that exact counts, or the predictions, leave wrong."""
     if outcome.quality is not None:
-        right = outcome.quality["accuracy"]["value"]
-        return None if right is None else 1 - right
+        return 1 - (outcome.quality["accuracy"]["value"] or 0.0)
     counts = [cell.evidence.counts for cell in outcome.estimator.model_.cells]
     wrong, total = sum(sum(row) - max(row) for row in counts), sum(map(sum, counts))
     return float(wrong / max(1, total))

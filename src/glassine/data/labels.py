@@ -109,7 +109,10 @@ def declared_classes(
             return (0, 1)
         if isinstance(attribute, Integer) and attribute.hi - attribute.lo < 100:
             return tuple(range(attribute.lo, attribute.hi + 1))
-        raise InvalidDataError(f"the target {target!r} is a number in the domain.", remedy="Declare it as a Category.")
+        raise InvalidDataError(
+            f"the target {target!r} is a number in the domain.",
+            remedy="Declare it as a Category, or train a model of numbers.",
+        )
     return (False, True) if booleans else None
 
 

@@ -106,35 +106,41 @@ def advance(chosen: AnyArray) -> None:  # pragma: no cover - compiled
 @compiled
 def possible_signs(
     chosen: AnyArray, atoms: Atoms, regions: AnyArray, possible: AnyArray
-) -> None:  # pragma: no cover - compiled
-    """Mark the signs under which a set of literals leaves something of every block of dependent attributes."""
-    # regions: (2^k, w), room; possible: (2^k,). Literals are sorted by block: a block's signs are the next bits, so
-    # that the marks of the blocks before it are repeated for each of its patterns.
+) -> int:  # pragma: no cover - compiled
+    """Mark the signs under which a set of literals leaves something of every block of dependent attributes.
+
+    Returns the number of patterns of the first block; what each leaves of it stands in ``regions``.
+    """
+    # regions: (2^k, w), room; possible: (2^k,). Literals are sorted by block, and blocks are taken from the last to the
+    # first, so that the regions of the first one are those that stay.
     blocks, _, masks, full = atoms
-    width = masks.shape[1]
-    possible[0] = True
-    before, i = 1, 0
-    while i < len(chosen):
-        block = blocks[chosen[i]]
+    width, end, own = masks.shape[1], len(chosen), 1
+    possible[:] = True
+    while end > 0:
+        block, begin = blocks[chosen[end - 1]], end - 1
+        while begin > 0 and blocks[chosen[begin - 1]] == block:
+            begin -= 1
         # Word by word: Numba takes seconds to compile an assignment of one array to another, with all it may raise.
         for w in range(width):
             regions[0, w] = full[block, w]
         own = 1
-        while i < len(chosen) and blocks[chosen[i]] == block:
+        for i in range(begin, end):
             for q in range(own):
                 for w in range(width):
                     regions[q + own, w] = regions[q, w] & masks[chosen[i], w]
                     regions[q, w] &= ~masks[chosen[i], w]
             own *= 2
-            i += 1
-        # From the last pattern down: the marks that are repeated stand where those of the first go.
-        for q in range(own - 1, -1, -1):
+        for q in range(own):
             some = np.uint64(0)
             for w in range(width):
                 some |= regions[q, w]
-            for s in range(before):
-                possible[q * before + s] = possible[s] and some != 0
-        before *= own
+            if some == 0:
+                # All patterns with these bits of the block.
+                for high in range(q << begin, len(possible), own << begin):
+                    for s in range(high, high + (1 << begin)):
+                        possible[s] = False
+        end = begin
+    return own
 
 
 @compiled
@@ -146,69 +152,97 @@ def sum_leaves(
     Bit i of a sign pattern says that literal i of the set is true. ``into`` (sets, 2^k) gets the least cost of a value
     and, if asked, the sum over values of exp(-epsilon (cost - least cost)).
     """
-    # Numbers of records as doubles, in which costs are exact below 2^53, for the sake of vector instructions: the
-    # inner loops run over the 2^k patterns.
+    # Consecutive sets differ in their first literal alone until it meets the second: all but the first are the tail,
+    # whose patterns and counts are formed once. Rows of sets that differ in the first literal are consecutive too, so
+    # that the loops over literals take vector instructions.
     table, offsets, binom = counts
     values, powers, jumps, shift = costs.values, costs.powers, costs.jumps, costs.shift
-    k, n_classes, n_values = len(first), table.shape[1], len(values)
-    n = 1 << k
+    blocks, _, masks, full = atoms
+    k, n_classes, n_values, p = len(first), table.shape[1], len(values), len(blocks)
+    if k == 0:
+        into.costs[0, 0], into.weights[0, 0] = leaf(table[0], costs)
+        return
+    n, width = 1 << (k - 1), masks.shape[1]
     chosen = first.copy()
-    sizes = np.zeros(n, dtype=np.int64)
-    for q in range(1, n):
-        sizes[q] = sizes[q >> 1] + (q & 1)
-    ranks = np.zeros(n, dtype=np.int64)
-    inside = np.empty((n_classes, n), dtype=np.float64)
-    by_value = np.empty((n_values, n), dtype=np.float64)
+    tail = chosen[1:]
+    # Numbers of records as doubles, in which costs are exact below 2^53.
+    prices = np.empty((n_classes, n_values), dtype=np.float64)
+    for c in range(n_classes):
+        for v in range(n_values):
+            prices[c, v] = values[v, c]
+    own = np.empty(n_values, dtype=np.float64)
+    numbers = np.empty(n_classes, dtype=np.float64)
+    whole = np.empty((n, n_classes), dtype=table.dtype)
+    beside = np.empty((n, n_classes, p), dtype=table.dtype)
     possible = np.empty(n, dtype=np.bool_)
-    regions = np.empty((n, atoms.masks.shape[1]), dtype=np.uint64)
-    for row in range(len(into.costs)):
-        least, weights = into.costs[row], into.weights[row]
-        # The subsets that hold literal i are those before it with one more, its largest: ranks add up.
-        for i in range(k):
-            half = 1 << i
-            for q in range(half):
-                ranks[q + half] = ranks[q] + binom[chosen[i], sizes[q] + 1]
-        for q in range(n):
-            at = offsets[sizes[q]] + ranks[q]
+    regions = np.empty((n, width), dtype=np.uint64)
+    row = 0
+    while row < len(into.costs):
+        start = chosen[0]
+        stop = min(chosen[1] if k > 1 else p, start + len(into.costs) - row)
+        some_literals = stop - start
+        for subset in range(n):
+            alone, with_first, size = 0, 0, 0
+            for i in range(k - 1):
+                if subset >> i & 1:
+                    size += 1
+                    alone += binom[tail[i], size]
+                    with_first += binom[tail[i], size + 1]
+            at = offsets[size] + alone
             for c in range(n_classes):
-                inside[c, q] = table[at, c]
+                whole[subset, c] = table[at, c]
+            at = offsets[size + 1] + with_first + start
+            for c in range(n_classes):
+                for j in range(some_literals):
+                    beside[subset, c, j] = table[at + j, c]
         # Until here the literals outside a subset are free: what has one true is subtracted from what leaves it free.
-        for c in range(n_classes):
-            for i in range(k):
-                half = 1 << i
-                for high in range(0, n, 2 * half):
-                    for q in range(high, high + half):
-                        inside[c, q] -= inside[c, q + half]
-        possible_signs(chosen, atoms, regions, possible)
-        if costs.fewest > 0:
-            for q in range(n):
+        for i in range(k - 1):
+            for subset in range(n):
+                if not subset >> i & 1:
+                    for c in range(n_classes):
+                        whole[subset, c] -= whole[subset | 1 << i, c]
+                        fewer, more = beside[subset, c], beside[subset | 1 << i, c]
+                        for j in range(some_literals):
+                            fewer[j] -= more[j]
+        n_first = possible_signs(tail, atoms, regions, possible)
+        for j in range(some_literals):
+            literal = start + j
+            joined = k > 1 and blocks[literal] == blocks[tail[0]]
+            least, weights = into.costs[row], into.weights[row]
+            for q in range(2 * n):
+                subset = q >> 1
+                mark = np.uint64(0)
+                if possible[subset]:
+                    for w in range(width):
+                        region = regions[subset & (n_first - 1), w] if joined else full[blocks[literal], w]
+                        mark |= region & (masks[literal, w] if q & 1 else ~masks[literal, w])
                 some = 0.0
                 for c in range(n_classes):
-                    some += inside[c, q]
-                possible[q] = possible[q] and some >= costs.fewest
-        for v in range(n_values):
-            own = by_value[v]
-            for c in range(n_classes):
-                price = float(values[v, c])
-                for q in range(n):
-                    own[q] = price * inside[c, q] + (own[q] if c else 0.0)
-            for q in range(n):
-                least[q] = min(least[q], own[q]) if v else own[q]
-        if weigh:
-            for q in range(n):
-                weight, some = 0.0, 0.0
-                for c in range(n_classes):
-                    some += inside[c, q]
-                if possible[q] and some == 0.0:
-                    # No record, no cost: most leaves of deep trees.
-                    weight = float(n_values)
-                elif possible[q]:
+                    true = beside[subset, c, j]
+                    numbers[c] = true if q & 1 else whole[subset, c] - true
+                    some += numbers[c]
+                if mark == 0 or some < costs.fewest:
+                    least[q], weights[q] = np.inf, 0.0
+                elif some == 0.0:
+                    # No record, no cost: many leaves of deep trees.
+                    least[q], weights[q] = 0.0, float(n_values)
+                else:
                     for v in range(n_values):
-                        weight += power(int(by_value[v, q] - least[q]), powers, jumps, shift)
-                weights[q] = weight
-        for q in range(n):
-            if not possible[q]:
-                least[q] = np.inf
+                        own[v] = prices[0, v] * numbers[0]
+                    for c in range(1, n_classes):
+                        for v in range(n_values):
+                            own[v] += prices[c, v] * numbers[c]
+                    lowest = own[0]
+                    for v in range(1, n_values):
+                        lowest = min(lowest, own[v])
+                    least[q] = lowest
+                    if weigh:
+                        weight = 0.0
+                        for v in range(n_values):
+                            weight += power(int(own[v] - lowest), powers, jumps, shift)
+                        weights[q] = weight
+            row += 1
+        chosen[0] = stop - 1
         advance(chosen)
 
 
