@@ -34,6 +34,7 @@ def test_one_command_does_what_all_remedies_that_scrub_ask_for(run: Run, tmp_pat
 
 
 def test_a_request_for_a_domain_names_the_command_that_drafts_it(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "rules.txt").write_text("if [age < 40] then [true] ([152 ; 160] examples)\nelse [false] ([170 ; 180] examples)\n")
+    rules = "if [age < 40] then [true] ([152 ; 160] examples)\nelse [false] ([170 ; 180] examples)\n"
+    (tmp_path / "rules.txt").write_text(rules)
     done = run("audit", "rules.txt", cwd=tmp_path)
     assert "`glassine domain new --model rules.txt -o FILE`" in " ".join(done.out.split())

@@ -128,7 +128,8 @@ def in_commands(found: Findings, files: Mapping[str, str] | None = None) -> Find
     """Return findings whose advice, reasons and meanings name commands, options and the files of each role."""
     worded_: Findings = _in_options(found)
     holder = None if found.holder is None else in_commands(found.holder, files)
-    return replace(worded_, advice=_in_one_copy([as_command(one, files) for one in _merged(found.advice)]), holder=holder)
+    advice = _in_one_copy([as_command(one, files) for one in _merged(found.advice)])
+    return replace(worded_, advice=advice, holder=holder)
 
 
 def _merged(advice: Sequence[Remedy]) -> list[Remedy]:
