@@ -141,7 +141,7 @@ def test_without_a_domain_it_is_refused_with_the_remedy(run: Run, folder: Path) 
         (("--epsilon", "0.1;1"), "--epsilon must be numbers separated by commas"),
         (("--epsilon", "0"), "--epsilon must be positive numbers"),
         (("--epsilon", "nan"), "--epsilon must be positive numbers"),
-        (("--models", "tree,forest"), "which is no learner. There are "),
+        (("--models", "tree,forest"), "which is not a model type. There are "),
         (("--splits", "0"), "--splits must be a whole number"),
         (("--seed", "-1"), "--seed must be at least 0, got -1"),
         (("--test-share", "1"), "--test-share must be a number above 0"),

@@ -98,7 +98,7 @@ def test_one_class_of_several(run: Run, tmp_path: Path) -> None:
     assert read_additive(tmp_path / "o.json") == monotone(model, "x", output=1)
     done = run("edit", "m.json", "--zero", "x", "--class", "z", "--log", cwd=tmp_path)
     assert done.status == 2
-    assert "a class that has its own score, got 'z': a, 2, c" in done.err
+    assert "a class that has its own score, got 'z'. The model has a, 2, c." in done.err
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_a_log_that_lies_and_other_files_are_refused(run: Run, models: Path) -> 
     done = run("edit", "lie.json", "--log", cwd=models)
     assert (done.status, "in another way" in done.err) == (2, True)
     done = run("edit", "rules.txt", "--log", cwd=models)
-    assert (done.status, "not an additive model" in done.err) == (2, True)
+    assert (done.status, "Only additive models can be edited" in done.err) == (2, True)
 
 
 def test_additive_models_are_exported(run: Run, models: Path) -> None:

@@ -560,5 +560,5 @@ def test_a_full_disk_is_found_before_the_charge(folder: Path, run: Run, monkeypa
     monkeypatch.setattr("os.fsync", full)
     done = run(*CHARGED, cwd=folder)
     assert done.status == 2
-    assert done.err == "glassine: cannot write m.json: No space left on device.\n"
+    assert done.err == "glassine: cannot write m.json: No space left on device. Name another path.\n"
     assert listing(folder) == before

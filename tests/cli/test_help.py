@@ -232,7 +232,10 @@ def test_no_arguments_show_the_help(tmp_path: Path, run: Run) -> None:
         (("scrub", "m", "extra", "--domain", "d", "-o", "c"), "scrub takes no further argument, got 'extra'."),
         (("domain", "new", "m.json"), "got 'm.json'. A model goes to --model."),
         (("audit", "m", "--domain"), "--domain needs a value."),
-        (("compare", "p.csv", "--target", "t", "--models", "tre"), "'tre', which is no learner. Did you mean 'tree'?"),
+        (
+            ("compare", "p.csv", "--target", "t", "--models", "tre"),
+            "'tre', which is not a model type. Did you mean 'tree'?",
+        ),
     ],
 )
 def test_what_the_parser_refuses_is_one_line(words: tuple[str, ...], said: str, tmp_path: Path, run: Run) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import difflib
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -47,6 +47,9 @@ COMMANDS = {"disclose": "audit --only disclosure", "explain": "explain make"}
 SCRUBBED = "scrubbed.json"
 """Where the copy goes in a command that names the model."""
 
+SAME = "the same command"
+"""The step of a remedy that the command of an earlier one takes as well."""
+
 OWN_FORM = (".onnx", ".pmml", ".xml")
 """Ends of the names of models whose clean copy has the same form; that of any other is JSON."""
 
@@ -81,6 +84,8 @@ def as_command(remedy: Remedy, files: Mapping[str, str] | None = None) -> Remedy
     if remedy.action == "audit":
         step = ", ".join(f"`{option}`" for option in options)
         step += ", drafted with `glassine domain infer`" if "infer_domain" in remedy.step else ""
+        if "domain" in remedy.parameters and "`" not in (model := (files or {}).get("model", "`")):
+            step += f", drafted with `glassine domain new --model {shlex.quote(model)} -o FILE`"
     else:
         # A backtick would end the command.
         names = {role: shlex.quote(name) for role, name in (files or {}).items() if "`" not in name}
@@ -123,7 +128,27 @@ def in_commands(found: Findings, files: Mapping[str, str] | None = None) -> Find
     """Return findings whose advice, reasons and meanings name commands, options and the files of each role."""
     worded_: Findings = _in_options(found)
     holder = None if found.holder is None else in_commands(found.holder, files)
-    return replace(worded_, advice=tuple(as_command(remedy, files) for remedy in found.advice), holder=holder)
+    advice = _in_one_copy([as_command(one, files) for one in _merged(found.advice)])
+    return replace(worded_, advice=advice, holder=holder)
+
+
+def _merged(advice: Sequence[Remedy]) -> list[Remedy]:
+    """Return remedies of which the first that scrubs does what all of them do: one copy must meet every check."""
+    parameters: dict[str, bool | float | str | None] = {}
+    for one in advice:
+        if one.action == "scrub":
+            parameters.update(one.parameters)
+    first = next((i for i, one in enumerate(advice) if one.action == "scrub"), None)
+    return [replace(one, parameters=parameters) if i == first else one for i, one in enumerate(advice)]
+
+
+def _in_one_copy(advice: Sequence[Remedy]) -> tuple[Remedy, ...]:
+    """Return remedies in commands; those that scrub, behind the first, refer to its command."""
+    first = next((i for i, one in enumerate(advice) if one.action == "scrub"), len(advice))
+    return tuple(
+        replace(one, step=SAME, text=one.text.replace(one.step, SAME)) if i > first and one.action == "scrub" else one
+        for i, one in enumerate(advice)
+    )
 
 
 def _in_options(value: Any) -> Any:

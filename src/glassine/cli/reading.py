@@ -350,6 +350,7 @@ def tell_repeats(table: Table | None) -> None:
             tell(f"glassine: for the checker only: {repeat}")
         if found:
             tell(
-                "glassine: If such a column identifies people, a guarantee for one record does not cover all records "
-                f"of a person. Records are counted here; --person {shlex.quote(found[0].column)} counts people."
+                "glassine: for the checker only: If such a column identifies people, a guarantee for one record does "
+                "not cover all records of a person. Records are counted here; --person "
+                f"{shlex.quote(found[0].column)} counts people."
             )

@@ -8,7 +8,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from xml.parsers import expat
-from xml.sax.saxutils import quoteattr
 
 from glassine.domain import Between, Binary, Category, Domain, Literal, OneOf
 from glassine.domain.attributes import Scalar
@@ -60,6 +59,9 @@ def quoted(text: str) -> str:
         raise UnsupportedModelError(
             f"the text {text!r:.60} holds the character {odd!r}, which XML has not.", remedy="Rename it."
         )
+    # It imports the standard library's networking, which no reader of a model needs.
+    from xml.sax.saxutils import quoteattr
+
     return quoteattr(text, {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
 
 

@@ -371,7 +371,8 @@ def _field(release: SurrogateRelease, name: str) -> dict[str, Any]:
     if isinstance(attribute, Category | Binary):
         return {**common, "values": [_text(value) for value in _listed(attribute)]}
     step = 1 if isinstance(attribute, Integer) else "any"
-    return {**common, "lo": _short(attribute.lo), "hi": _short(attribute.hi), "step": step}
+    within = f"{attribute.lo:,.10g} to {attribute.hi:,.10g}"
+    return {**common, "lo": _short(attribute.lo), "hi": _short(attribute.hi), "within": within, "step": step}
 
 
 def _text(value: object) -> str:

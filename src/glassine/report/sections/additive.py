@@ -223,7 +223,7 @@ def _terms(finding: AdditiveFinding) -> Table:
             Column("Records in a bin"),
         ),
         rows=tuple(_row(term, most) for term in finding.terms[:MOST_ROWS]),
-        style="bars",
+        style="stack bars",
     )
 
 

@@ -1,0 +1,40 @@
+"""Remedies as commands: what an audit advises can be pasted, and one copy meets every check."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import numpy as np
+from sklearn.tree import DecisionTreeClassifier
+
+from glassine import Domain, Integer, as_model, write_model
+from tests.cli.running import Run
+
+
+def test_one_command_does_what_all_remedies_that_scrub_ask_for(run: Run, tmp_path: Path) -> None:
+    """The commands of three remedies named one output, so that the second was refused."""
+    rng = np.random.default_rng(0)
+    ages, heights = rng.integers(18, 90, 400), rng.integers(150, 200, 400)
+    ill = np.where(ages + rng.normal(0, 15, 400) > 60, "yes", "no")
+    tree = DecisionTreeClassifier(max_depth=6, random_state=0).fit(np.column_stack([ages, heights]), ill)
+    domain = Domain({"x0": Integer(0, 120, thresholds=(40, 50, 60, 70)), "x1": Integer(100, 230, thresholds=(170,))})
+    domain.to_json(tmp_path / "domain.json")
+    write_model(as_model(tree, domain), tmp_path / "tree.json")
+    done = run("audit", "tree.json", "--domain", "domain.json", cwd=tmp_path)
+    said = " ".join(done.out.split())
+    commands = [part for part in said.split("`") if part.startswith("glassine scrub")]
+    assert (done.status, len(commands), said.count("the same command")) == (1, 1, 3)
+    assert "--smallest-leaf 10" in commands[0]
+    assert "--largest-advantage 0.07" in commands[0]
+    # Thresholds move, so that without records the sizes of leaves are no longer known.
+    assert run(*shlex.split(commands[0])[1:], cwd=tmp_path).status == 3
+    again = run("audit", "scrubbed.json", "--domain", "domain.json", cwd=tmp_path)
+    assert "[fail]" not in again.out
+
+
+def test_a_request_for_a_domain_names_the_command_that_drafts_it(run: Run, tmp_path: Path) -> None:
+    rules = "if [age < 40] then [true] ([152 ; 160] examples)\nelse [false] ([170 ; 180] examples)\n"
+    (tmp_path / "rules.txt").write_text(rules)
+    done = run("audit", "rules.txt", cwd=tmp_path)
+    assert "`glassine domain new --model rules.txt -o FILE`" in " ".join(done.out.split())
