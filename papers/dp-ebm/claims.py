@@ -35,6 +35,7 @@ LINEAR = {"auroc": "DP logistic regression", "rmse": "DP linear regression"}
 MEASURES = {2: "auroc", 3: "rmse"}
 DIGITS = {"auroc": 0.0005, "rmse": 0.0005}
 NON_PRIVATE = "inf"
+EXACT = "ordinary boosting"
 PRINTED_SPLITS = 25
 BUDGETS = tuple(f"{epsilon:g}" for epsilon in EPSILONS)
 
@@ -44,10 +45,11 @@ Key = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """Means and their standard errors, by dataset, epsilon and method: printed, and measured here."""
+    """Means and their standard errors by dataset, epsilon and method, printed and measured here; shapes of Figure 5."""
 
     printed: Mapping[str, Mapping[Key, Figure]]
     here: Mapping[str, Mapping[Key, Figure]]
+    shapes: Sequence[Mapping[str, str]]
 
 
 def evidence(results: Path) -> Evidence:
@@ -70,7 +72,7 @@ def evidence(results: Path) -> Evidence:
             for row in read(results / f"table_{number}.csv")
             if row["measure"] == name
         }
-    return Evidence(printed=printed, here=here)
+    return Evidence(printed=printed, here=here, shapes=read(results / "shapes.csv"))
 
 
 def gain(name: str, one: Figure, other: Figure) -> Figure:
@@ -85,13 +87,17 @@ def _data(table: Mapping[Key, Figure]) -> list[str]:
 
 
 def _loss(found: Evidence, printed: str, ours: str) -> Judgement:
-    """Judge the loss of at most 0.05 at epsilon 0.5, against the printed model without privacy."""
+    """Judge the loss of at most 0.05 at epsilon 0.5, against the printed model without privacy, and ours."""
     table, here = found.printed["auroc"], found.here["auroc"]
     comparisons = []
-    for name, rows, method in (("printed", table, printed), ("here", here, ours)):
+    for name, rows, method, whole, without in (
+        ("printed", table, printed, table, printed),
+        ("here", here, ours, table, printed),
+        ("here, against the same boosting without noise", here, ours, here, EXACT),
+    ):
         cases = []
         for data in _data(rows):
-            less, error = gain("auroc", rows[data, "0.5", method], table[data, NON_PRIVATE, printed])
+            less, error = gain("auroc", rows[data, "0.5", method], whole[data, NON_PRIVATE, without])
             cases.append((0.05 + less, error))
         comparisons.append(estimated(f"{name}: 0.05 less the loss", cases, PRINTED_SPLITS))
     losses = {data: table[data, NON_PRIVATE, printed][0] - table[data, "0.5", printed][0] for data in _data(table)}
@@ -230,6 +236,47 @@ def reproduced_classic(found: Evidence) -> Judgement:
     return _reproduced(found, CLASSIC, "boosting classic")
 
 
+def non_private(found: Evidence) -> Judgement:
+    """Judge the printed figures without privacy: within 1.96 errors of both and the rounding of the last digit."""
+    bands = []
+    for name, table in found.here.items():
+        for data in _data(table):
+            here, paper = table[data, NON_PRIVATE, EXACT], found.printed[name][data, NON_PRIVATE, GDP]
+            room = 1.96 * math.hypot(here[1], paper[1]) + _rounding(name, data)
+            bands.append((here[0], paper[0] - room, paper[0] + room))
+    comparison = within("printed figures without privacy", bands)
+    seen = f"{comparison.worse} of {comparison.cases} differ beyond chance"
+    return Judgement(rule=FIGURE, seen=seen, comparisons=(comparison,))
+
+
+def _ratios(found: Evidence, method: str, other: str, relative: bool) -> dict[str, list[float]]:
+    """Return by split the logarithms of how much less the numbers' shapes jump: variation, or that over the range."""
+    by = {(row["seed"], row["method"]): row for row in found.shapes}
+    names = [name.removesuffix(" range") for name in next(iter(by.values())) if name.endswith(" range")]
+
+    def jumps(seed: str, which: str, name: str) -> float:
+        row = by[seed, which]
+        return math.log(float(row[f"{name} variation"]) / (float(row[f"{name} range"]) if relative else 1.0))
+
+    seeds = [seed for seed, which in by if which == method and (seed, other) in by]
+    return {seed: [jumps(seed, other, name) - jumps(seed, method, name) for name in names] for seed in seeds}
+
+
+def smoother(found: Evidence) -> Judgement:
+    """Judge whether shapes at epsilon 4 jump less than those without privacy."""
+    if not found.shapes:
+        return Judgement(rule=MEAN, seen="not measured")
+    comparisons = tuple(
+        clustered(f"{other}: {what}", _ratios(found, "DP-EBM, epsilon 4", other, relative))
+        for other in ("EBM, no bagging", "boosting without noise")
+        for what, relative in (("variation", False), ("variation over range", True))
+    )
+    seen = "logarithm of the ratio of jumps, numbers of Adult; " + ", ".join(
+        f"{each.name} {each.mean:+.2f}" for each in comparisons
+    )
+    return Judgement(rule=MEAN, seen=seen, comparisons=comparisons)
+
+
 def _over(found: Evidence, ours: str, other: str | None) -> Judgement:
     """Compare one of our algorithms with the published GDP form, or with another method in the same run."""
     comparisons = []
@@ -257,11 +304,6 @@ def by_construction(found: Evidence) -> Judgement:
     return Judgement(rule=NONE, seen="post-processing")
 
 
-def not_rerun(found: Evidence) -> Judgement:
-    """Name a statement that nothing stored decides."""
-    return Judgement(rule=NONE, seen="not rerun")
-
-
 JUDGES: tuple[Callable[[Evidence], Judgement], ...] = (
     loss_gdp,
     loss_classic,
@@ -273,8 +315,9 @@ JUDGES: tuple[Callable[[Evidence], Judgement], ...] = (
     tighter,
     reproduced_gdp,
     reproduced_classic,
+    non_private,
     by_construction,
-    not_rerun,
+    smoother,
     penalized,
     penalized_peer,
 )

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import claims
 import figures
 import pairs
+import shapes
 import table_2
 import table_3
 from study import HERE
@@ -20,6 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = sys.argv[1:] if arguments is None else list(arguments)
     for script in (table_2, table_3, pairs):
         script.main(given)
+    shapes.main([])
     figures.main([])
     claims.main([])
     write_page(HERE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import statistics
 import sys
 import time
@@ -21,9 +22,11 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.additive_data import LOADERS, Additive  # noqa: E402 - after the path is set
 from glassine.learners.additive.estimators import PrivateEBMClassifier, PrivateEBMRegressor  # noqa: E402
+from glassine.learners.additive.ordinary import EBMClassifier, EBMRegressor  # noqa: E402
 from papers.common.results import make_folders, read, say, write  # noqa: E402
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
+NON_PRIVATE = math.inf
 DELTA = 1e-6
 
 Model = Any
@@ -32,11 +35,12 @@ Make = Callable[[Additive, float, int], Model]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Method:
-    """A row of a table: its name, how it is made, and its name in the published table if it stands there."""
+    """A row of a table: its name, how it is made, its name in the published table, and whether it is private."""
 
     name: str
     make: Make
     published: str | None = None
+    private: bool = True
 
 
 def ours(algorithm: str, **more: Any) -> Make:
@@ -47,6 +51,17 @@ def ours(algorithm: str, **more: Any) -> Make:
         if data.classes is not None:
             return PrivateEBMClassifier(epsilon, DELTA, classes=data.classes, **common)
         return PrivateEBMRegressor(epsilon, DELTA, target_range=data.target_range, **common)
+
+    return make
+
+
+def ordinary(algorithm: str) -> Make:
+    """Return how one of this package's learners without privacy is made."""
+
+    def make(data: Additive, epsilon: float, seed: int) -> Model:
+        if data.classes is not None:
+            return EBMClassifier(data.domain, algorithm, classes=data.classes)
+        return EBMRegressor(data.domain, algorithm, target_range=data.target_range)
 
     return make
 
@@ -79,6 +94,8 @@ METHODS = (
     Method(name="boosting gdp", make=ours("boosting"), published="DP-EBM GDP"),
     Method(name="boosting classic", make=ours("boosting", accounting="classic"), published="DP-EBM classic"),
     Method(name="interpret", make=interpret, published="DP-EBM GDP"),
+    Method(name="ordinary penalized", make=ordinary("penalized"), private=False),
+    Method(name="ordinary boosting", make=ordinary("boosting"), published="DP-EBM GDP", private=False),
 )
 
 
@@ -146,7 +163,7 @@ def run(table: int, measure: str, names: Sequence[str], arguments: Sequence[str]
     parser.add_argument("--full", action="store_true", help="25 splits, as published, instead of 5")
     parser.add_argument("--datasets", nargs="*", default=list(names), help="some of the datasets")
     parser.add_argument("--methods", nargs="*", help="some of the methods")
-    parser.add_argument("--epsilons", nargs="*", type=float, default=list(EPSILONS))
+    parser.add_argument("--epsilons", nargs="*", type=float, default=[*EPSILONS, NON_PRIVATE])
     given = parser.parse_args(arguments)
     splits = 25 if given.full else 5
     path = HERE / "results" / f"table_{table}.csv"
@@ -157,7 +174,7 @@ def run(table: int, measure: str, names: Sequence[str], arguments: Sequence[str]
         data = LOADERS[name]()
         for epsilon in given.epsilons:
             for method in METHODS:
-                if given.methods and method.name not in given.methods:
+                if method.private == math.isinf(epsilon) or (given.methods and method.name not in given.methods):
                     continue
                 key = {"dataset": name, "epsilon": f"{epsilon:g}", "method": method.name}
                 old = [row for row in rows if all(row[field] == value for field, value in key.items())]

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
+import importlib
+import sys
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
+import numpy as np
+import polars as pl
 import pytest
+
+from papers.common.judging import CONFIRMED, REFUTED, UNSUPPORTED, verdict
 
 HERE = Path(__file__).resolve().parents[2] / "papers" / "dp-ebm"
 NAMED = {("pol", "1"), ("pol", "2"), ("pol", "4")}
@@ -36,3 +45,56 @@ def test_boosting_is_within_two_published_deviations(
         if sign * (float(row["mean"]) - float(paper[f"{measure}_mean"])) > room:
             worse.add((row["dataset"], row["epsilon"]))
     assert worse == (NAMED if table == 3 and method == "boosting classic" else set())
+
+
+def module(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """Import a module of the folder anew: other papers have modules of the same names."""
+    monkeypatch.syspath_prepend(str(HERE))
+    for known in ("study", "claims", "shapes"):
+        monkeypatch.delitem(sys.modules, known, raising=False)
+    return importlib.import_module(name)
+
+
+def test_our_models_without_privacy_stand_in_both_tables() -> None:
+    rows = read("results/table_2.csv") + read("results/table_3.csv")
+    without = {(row["dataset"], row["method"], row["splits"]) for row in rows if row["epsilon"] == "inf"}
+    datasets = ("adult", "telco", "california", "elevators", "pol", "wine")
+    assert without == {(data, f"ordinary {form}", "5") for data in datasets for form in ("penalized", "boosting")}
+
+
+def test_a_shape_is_the_log_odds_as_one_attribute_runs_through_its_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    shapes: Any = module("shapes", monkeypatch)
+    frame = pl.DataFrame({"a": [3.0, 0.0, 1.0], "b": [0.5, 9.0, 9.0]})
+
+    class Known:
+        def predict_proba(self, rows: pl.DataFrame) -> Any:
+            chance = 1 / (1 + np.exp(-(np.abs(rows["a"].to_numpy() - 1) + rows["b"].to_numpy())))
+            return np.stack([1 - chance, chance], axis=1)
+
+    shape = shapes.shape_of(Known(), frame, "a", pandas=False)
+    # From 0 down to 1 and up to 3, the other attribute as in the first record.
+    assert shape[0] == pytest.approx(1.5)
+    assert shape[-1] == pytest.approx(2.5)
+    assert np.abs(np.diff(shape)).sum() == pytest.approx(3.0, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("private", "held"), [((1.0, 1.1, 0.9, 1.0, 1.2), CONFIRMED), ((9.0, 9.9, 8.1, 9.0, 9.5), REFUTED)]
+)
+def test_that_noise_makes_shapes_smoother_can_be_refuted(
+    private: tuple[float, ...], held: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claims: Any = module("claims", monkeypatch)
+    found = claims.evidence(HERE / "results")
+    rows = [
+        {"seed": str(seed), "method": method, "age variation": f"{variation}", "age range": "1"}
+        for method, variations in {
+            "DP-EBM, epsilon 4": private,
+            "boosting without noise": (3.0, 3.1, 3.0, 2.9, 3.2),
+            "EBM, no bagging": (4.0, 4.2, 4.1, 3.9, 4.0),
+        }.items()
+        for seed, variation in enumerate(variations)
+    ]
+    judged = claims.smoother(dataclasses.replace(found, shapes=rows))
+    assert verdict(judged.rule, judged.comparisons) == held
+    assert verdict(judged.rule, claims.smoother(dataclasses.replace(found, shapes=[])).comparisons) == UNSUPPORTED
