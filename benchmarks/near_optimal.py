@@ -2,8 +2,8 @@
 
 All trees of depth 3, or 2 of a number, on the summary's literals, within one point of the lowest errors: once as the
 summary has them, once as the records have them that it was made from, where errors and intervals are exact. Those of a
-number are squared errors, as shares of its variance. A summary is of four fifths of the records; its noise comes from a seed
-and the split's number.
+number are squared errors, as shares of its variance. A summary is of four fifths of the records; its noise comes from
+a seed and the split's number.
 
 Some of the true trees are then published with exact counts, as an ordinary release would have them: what they reveal
 together is bounded by ``reconstruct_jointly``.

@@ -55,7 +55,7 @@ def test_attributes_stand_by_their_greatest_reliance_and_those_of_one_bin_are_na
     assert indispensable[-1] == "job: in 75% of them"
     leaves = page.section("differently").text
     assert leaves[1] == "age <= 30: 30.0% of its 25.0% of all records; bounds 12.0% to 50.0%"
-    assert leaves[2].endswith("; bounds 0.0% to 12.4%")
+    assert str(leaves[2]).endswith("; bounds 0.0% to 12.4%")
     assert "12.0% of the expected records differently (between 5.1% and 31.0%)." in page.sentence
 
 

@@ -22,6 +22,8 @@ from glassine.data.conform import Outside, conform
 from glassine.domain import Between, OneOf
 from glassine.errors import InvalidModelError, InvalidParameterError
 from glassine.learners.summaries import near_optimal
+from glassine.learners.summaries.denoising import junction_tree
+from glassine.learners.summaries.estimates import replicates
 from glassine.learners.summaries.junction_tree import JunctionTree
 from glassine.learners.summaries.near_optimal import NearOptimalTrees
 from glassine.learners.summaries.regions import RegionCounts, Regions, Splits
@@ -313,10 +315,10 @@ def test_replicates_move_what_is_decided_differently() -> None:
     area = near_optimal.Area.of(released, near()._domain, ())
     own = area.ambiguity(trees, near()._target)[0]
     assert near()._offsets.shape == (3, 1 + len(near().regions()))
-    again = near_optimal.replicates(released, np.random.default_rng(0), 3)
+    again = replicates(released, np.random.default_rng(0), 3)
     growth = summary()._growth("errors")
     for one, offset in zip(again, near()._offsets[:, 0], strict=True):
-        distribution = near_optimal.junction_tree(one)
+        distribution = junction_tree(one)
         counts = RegionCounts.of(distribution, trees.splits, trees.regions)
         anew = TreeSet(trees.splits, counts, depth=2, slack=0.05, least=growth.least)
         assert area.ambiguity(anew, near()._target)[0] - own == pytest.approx(offset)

@@ -296,7 +296,8 @@ class DecisionTree(CellModel):
 
     def __str__(self) -> str:
         kind = "regression tree" if self.classes is None else "decision tree"
-        return f"{kind} with {len(self.cells)} leaves, depth {self.depth}"
+        leaves = "1 leaf" if len(self.cells) == 1 else f"{len(self.cells)} leaves"
+        return f"{kind} with {leaves}, depth {self.depth}"
 
     def __repr__(self) -> str:
         return f"<{self}>"
