@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.additive_data import Additive
 from glassine import PrivateSummary
 from glassine.data.conform import Outside, conform
 from tests.summaries.people import DOMAIN, people
@@ -49,7 +48,7 @@ def test_true_trees_are_those_of_the_records_and_ordinary_ones_state_their_count
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     frame, y = people(3000)
-    data = Additive(name="people", frame=frame, target=y, domain=DOMAIN, classes=(0, 1))
+    data = near_optimal.Additive(name="people", frame=frame, target=y, domain=DOMAIN, classes=(0, 1))
     summary = PrivateSummary(4.0, domain=DOMAIN, classes=(0, 1), random_state=0).fit(frame, y)
     columns = conform(frame, DOMAIN, outside=Outside.CLIP | Outside.KEEP_UNDECLARED)
     figures, truth = near_optimal.compare(summary, columns, y)
