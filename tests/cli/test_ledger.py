@@ -277,6 +277,7 @@ def test_a_missing_ledger_names_the_command_that_makes_it(words: tuple[str, ...]
     done = run("ledger", words[0], "none.sqlite", *words[1:], cwd=tmp_path)
     assert done.status == 2
     made_by = (
-        "Make it: glassine ledger budget none.sqlite NAME EPSILON, and --records-per-person M if it counts persons\n"
+        "Make it: glassine ledger budget none.sqlite NAME EPSILON, with --delta D if releases have a delta, and "
+        "--records-per-person M if it counts persons\n"
     )
     assert done.err.endswith(made_by)

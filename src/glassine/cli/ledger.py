@@ -216,8 +216,8 @@ def suggesting(book: Ledger, dataset: str | None) -> Iterator[None]:
     except LedgerError as error:
         if error.remedy == NO_LEDGER:
             command = f"glassine ledger budget {shlex.quote(_shown(book))} NAME EPSILON"
-            persons = f", and {PERSONS} M if it counts persons"
-            error.advise(f"Make it: {command}{persons}")
+            extent = f", with --delta D if releases have a delta, and {PERSONS} M if it counts persons"
+            error.advise(f"Make it: {command}{extent}")
         elif dataset is not None:
             with contextlib.suppress(LedgerError):
                 names = book.datasets()
