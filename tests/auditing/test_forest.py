@@ -58,8 +58,8 @@ def test_shadow_forests_are_of_its_own_kind() -> None:
         ].count("measured")
         for asked in settings_of
     ]
-    # One attack with shadows of both sides, one with shadows of other records alone.
-    assert n_measured[1] == n_measured[0] + 2
+    # Likelihood ratios and RMIA, each with shadows of both sides and with those of other records alone.
+    assert n_measured[1] == n_measured[0] + 4
 
 
 def test_everything_else_is_not_audited_of_a_forest() -> None:

@@ -47,7 +47,7 @@ def test_attack_tells_what_each_attack_found(folder: Path, run: Run) -> None:
     assert "[found members] Gap attack" in done.out
     assert "Report: attack.html" in done.out
     page = (folder / "attack.html").read_text()
-    assert "Members found against others accused" in page
+    assert "True positive rate against false positive rate" in page
     assert "members.csv" in page
 
 

@@ -321,7 +321,9 @@ def test_a_model_of_numbers_has_a_twin_of_its_kind_and_errors_in_the_unit_of_the
     assert found.private.rmse.low < off(model, others) < found.private.rmse.high
     assert found.rmse_added.value == pytest.approx(found.private.rmse.value - found.twin.rmse.value)
     assert found.rmse_added.low < found.rmse_added.value < found.rmse_added.high
-    assert found.private.attack == found.twin.attack == "best-loss threshold"
+    # An additive model also publishes counts, which are attacked: its noise decides which of the two is stronger.
+    attacks = {"best-loss threshold"} if kind == "tree" else {"best-loss threshold", "published-counts attack"}
+    assert {found.private.attack, found.twin.attack} <= attacks
 
 
 @pytest.mark.slow
