@@ -146,12 +146,15 @@ def ask(page: Any) -> None:
 
 
 def test_an_example_is_typed_and_answered(serve: Any, show: Any) -> None:
-    page = show(serve())
+    release = small_release()
+    first = next(group for group, tree in enumerate(release.trees) if len(tree.nodes) > 1)
+    page = show(serve(release=release))
     with page.expect_response(lambda response: response.url.endswith("/explanation")) as asked:
         page.click("#example")
     page.wait_for_selector("#answer:not([hidden])")
     told = asked.value.json()
-    assert page.input_value("#f0") == str(round(told["representative"]["age"]))
+    # The first representative whose tree has a path; the answer may come from a close group that decides the same.
+    assert page.input_value("#f0") == str(round(float(str(release.representative(first)["age"]))))
     # The page names a group as the release, the interface and messages do.
     assert page.text_content("#representative-said").startswith(f"Group {told['group']}, ")
 
