@@ -29,7 +29,7 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-13s%s\n", $$1, $$2}' Makefile
 
 demo: $(RUN) ## Train and audit two models, write glassine-demo/
-	@$(BIN)/glassine demo
+	@$(BIN)/glassine demo --overwrite
 
 # Tests share the cores of the machine; ARGS="-n 0" runs them in one process, for a debugger.
 test: $(DEV) ## Run the tests and doctests
