@@ -1,4 +1,4 @@
-"""Leakage of bins: what the bins of an additive model tell of the training records.
+"""Leakage of bins: what the bins of an additive model reveal about the training records.
 
 A model that is not private publishes how many records each bin holds, the smallest and the largest value of each
 attribute, and cuts that are exactly the midpoints of two neighboring training values. Where every value has its own
@@ -48,7 +48,7 @@ class TermBins:
     sizes : tuple of int or None
         Records in each, row by row for a pair; None where neither the model nor the data tell exactly.
     origin : {"published", "counted"} or None
-        Whether the sizes stand in the model or were counted in the data.
+        Whether the sizes are in the model or were counted in the data.
     people : tuple of int or None
         People with a record in each, where persons are stated.
 
@@ -93,7 +93,7 @@ class BinsFinding:
     n_cuts : int
         Distinct cuts.
     n_off_grid : int or None
-        Those that are no public cut point; needs a domain.
+        Those that are not public cut points; needs a domain.
     n_midpoints : int or None
         Those, public cut points aside, that are bit for bit half way between two neighboring training values, or one
         of them, where the domain has values between the two; needs the data.
@@ -139,7 +139,7 @@ class AttributeBins(BinsFinding):
     Attributes
     ----------
     n_nameable : int or None
-        Sides of cuts that are no public cut points on which fewer than 10 of the training records are expected within
+        Sides of cuts that are not public cut points on which fewer than 10 of the training records are expected within
         one resolution; needs a domain.
     """
 
@@ -177,7 +177,7 @@ class BinLeakage:
 def leak_bins(
     model: AdditiveModel, domain: Domain | None = None, data: object = None, persons: Persons | None = None
 ) -> BinLeakage:
-    """Return what the bins of an additive model tell of the training records.
+    """Return what the bins of an additive model reveal about the training records.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Leakage of values: exact attribute values of training records that stand in a published model.
+"""Leakage of values: exact attribute values of training records in a published model.
 
 A threshold of scikit-learn is exactly the midpoint of two training values; bounds may be exact minima or
 maxima; a category may be the value of one person; a regression leaf with one record publishes that record's target.

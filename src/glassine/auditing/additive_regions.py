@@ -172,7 +172,7 @@ Measure: TypeAlias = int | Fraction
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegionBits:
-    """Most bits that bins tell of the attributes of a record.
+    """Most bits that bins reveal of the attributes of a record.
 
     Examples
     --------

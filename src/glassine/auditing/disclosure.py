@@ -244,7 +244,7 @@ def _estimate(
 
     if tree.guarantee is None and not tree.counts_are_exact:
         return (
-            NotApplicable("the published counts are rounded: what they tell of single people is not modelled."),
+            NotApplicable("the published counts are rounded: what they reveal about single people is not modelled."),
             "",
             "",
         )

@@ -92,7 +92,7 @@ class EditOptions(Group):
         typer.Option("--class", metavar="CLASS", help="Edit the scores of this class only.", show_default="all"),
     ] = None
     reason: Annotated[
-        str, typer.Option("--reason", metavar="TEXT", help="Why; it stands in the log of each edit made.")
+        str, typer.Option("--reason", metavar="TEXT", help="Reason for the edits, recorded in the log.")
     ] = ""
 
 

@@ -369,7 +369,7 @@ def _text(found: RowReconstruction, error: ErrorEstimate | None, output: Path | 
             f"every attribute; {100 * found.share_certain:.1f}% of all values."
         )
     if found.ordered:
-        said.append("The rows stand in the order of the training records.")
+        said.append("The rows are in the order of the training records.")
     if found.reproduced:
         said.append("The forest, trained again on these rows with its own seeds, comes out the same.")
     if error is not None:

@@ -135,7 +135,7 @@ CONSTRAINED = ("fixed", "only_up", "only_down", "costs", "at_least", "at_most")
 
 
 def _constraints(options: ConstraintOptions) -> ContrastConstraints:
-    """Return the constraints that options state; a name with a comma stands in double quotes."""
+    """Return the constraints that options state; put a name with a comma in double quotes."""
     from glassine.surrogates import ContrastConstraints
 
     costs: dict[str, float] = {}

@@ -191,7 +191,7 @@ def _check_domain(domain: Domain | None, *, private: bool, infer_domain: bool) -
 
 
 def class_names(text: str) -> tuple[str, ...]:
-    """Return the classes that ``--classes`` lists, separated by commas; one with a comma stands in double quotes."""
+    """Return the classes that ``--classes`` lists, separated by commas; put one with a comma in double quotes."""
     names = tuple(next(csv.reader([text], skipinitialspace=True), []))
     if not names or not all(names) or any("\ud800" <= letter <= "\udfff" for letter in text):
         raise InvalidParameterError(

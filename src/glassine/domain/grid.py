@@ -1,4 +1,4 @@
-"""The public grid of an attribute: cut points that tell nothing about the data."""
+"""The public grid of an attribute: cut points that reveal nothing about the data."""
 
 from __future__ import annotations
 

@@ -298,7 +298,7 @@ def to_pmml(model: PublishedModel, domain: Domain | None = None) -> str:
     Returns
     -------
     str
-        One ``TreeModel``. Counts stand in ``recordCount`` and ``ScoreDistribution`` as the model has them; rounded
+        One ``TreeModel``. Counts are in ``recordCount`` and ``ScoreDistribution`` as the model has them; rounded
         ones are not marked. An extension of the header states a guarantee. A record that satisfies no branch has no
         prediction. Of an additive model one ``RegressionModel`` on a derived field for each term, with every digit of
         its scores.

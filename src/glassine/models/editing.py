@@ -74,7 +74,7 @@ def set_score(
     output : int, optional
         The output, of several the index of the class; all by default.
     reason : str, default=""
-        Why; it stands in the log.
+        Reason, recorded in the log.
 
     Examples
     --------

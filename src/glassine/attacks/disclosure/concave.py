@@ -43,7 +43,7 @@ FIRST_PRICE, LAST_PRICE = 1.0, 1e4
 from a feasible table, the linearised problem has only absurd solutions."""
 
 SETTLED = 1e-6
-"""Change of the entropy, in nats a person, below which the procedure stops."""
+"""Change of the entropy, in nats per person, below which the procedure stops."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,7 @@ class ReaderComparison:
     reader : str
         What the reader uses.
     entropy : float
-        Entropy left, in nats a person.
+        Entropy left, in nats per person.
     certain : int
         People of whom one class has a probability of at least 0.99.
     d_overall : float or None
@@ -131,7 +131,7 @@ class Disclosure:
     status : {"optimal", "local"}
         Whether no estimate has more entropy, up to ``gap``; or the estimate is the best of several local optima.
     bound : float
-        Upper bound of the entropy that any estimate can leave, in nats a person. Of a local optimum it is the entropy
+        Upper bound of the entropy that any estimate can leave, in nats per person. Of a local optimum it is the entropy
         of the reader without internal nodes.
     rounds : int
         How often the dual problem was solved.
@@ -192,12 +192,12 @@ class Disclosure:
 
     @property
     def entropy(self) -> float:
-        """H(class | quasi-identifier), the entropy left, in nats a person."""
+        """H(class | quasi-identifier), the entropy left, in nats per person."""
         return self._mean_entropy(self.quasi_probabilities)
 
     @property
     def gap(self) -> float:
-        """Certified gap: no estimate that the knowledge allows leaves more than ``entropy + gap``, in nats a person.
+        """Certified gap: no estimate that the knowledge allows leaves more than ``entropy + gap``, in nats per person.
 
         Of a sample, what is maximised and bounded is the entropy of membership and class together.
         """

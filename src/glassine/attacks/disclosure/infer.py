@@ -37,7 +37,7 @@ from glassine.formats import as_model, tree_or_rules
 from glassine.models import DecisionTree
 
 PRECISION = 1e-10
-"""Gap of the dual that is aimed at, in nats a person."""
+"""Gap of the dual that is aimed at, in nats per person."""
 
 CONTRADICTED = "the true classes contradict that every split was the best of its node: see {}."
 

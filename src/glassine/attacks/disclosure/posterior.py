@@ -145,7 +145,7 @@ class Posterior:
 
     @property
     def entropy(self) -> float:
-        """Entropy of the probabilities, in nats a person: what is left open about one person picked at random."""
+        """Entropy of the probabilities, in nats per person: what is left open about one person picked at random."""
         return self._as_estimate(self.quasi_probabilities).entropy
 
     def total_variation(self) -> Floats:

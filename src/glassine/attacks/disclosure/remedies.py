@@ -79,7 +79,7 @@ class Remedy:
     n_leaves : float or None
         Leaves that hold people; the mean of several private trees.
     entropy : float or None
-        Entropy left, in nats a person.
+        Entropy left, in nats per person.
     d_overall : float or None
         Mean distance of the reader's estimate to the truth, in nats: small means disclosed.
     accuracy, holdout_accuracy : float or None

@@ -36,7 +36,7 @@ CHANCE = 6.0
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SampledLeaves(LeafKnowledge):
-    """What the leaves tell of a sample; the last class is outside it."""
+    """What the leaves reveal of a sample; the last class is outside it."""
 
     members: Floats | None  # Training records of each leaf, if they are known; shape (l,), or None
     # Share of each leaf's records that are of its label, where their number is not known; shape (l,), or None.
@@ -130,7 +130,7 @@ class SampleEstimate:
     given_member : ndarray, shape (q, c)
         P(class | quasi-identifier, in the sample); even where no one can be.
     entropy : float
-        Entropy of membership and class together, in nats a person.
+        Entropy of membership and class together, in nats per person.
     """
 
     membership: Floats

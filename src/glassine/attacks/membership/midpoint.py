@@ -78,7 +78,7 @@ class ChanceRate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MidpointResult:
-    """What the thresholds of a model tell about the candidates.
+    """What the thresholds of a model reveal about the candidates.
 
     Attributes
     ----------

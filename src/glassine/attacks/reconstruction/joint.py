@@ -97,7 +97,7 @@ def reconstruct_jointly(
     names : sequence of str, optional
         Names of the models; "model 1" and so on by default.
     same_labels : bool, default=True
-        Whether the class counts of all models are of the same labels. Otherwise they tell nothing about each other's
+        Whether the class counts of all models are of the same labels. Otherwise they reveal nothing about each other's
         attributes, and sizes count alone.
     smallest_group : int, default=5
         Largest number of records of a group that is listed as small.

@@ -100,7 +100,7 @@ def _measured(
         )
     except TooManyBoxesError:
         raise CountingLimitError(
-            f"the models together tell more than {max_parts:,} parts of the domain apart.",
+            f"the models together divide the domain into more than {max_parts:,} regions.",
             remedy=f"Take fewer or smaller models, declare the domain's groups, or raise {parameter('max_parts')}.",
             max_steps=max_parts,
         ) from None

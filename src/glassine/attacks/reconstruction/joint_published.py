@@ -73,7 +73,7 @@ class ClashError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOut:
-    """A model whose counts tell nothing exact.
+    """A model whose counts give nothing exact.
 
     Attributes
     ----------

@@ -249,7 +249,7 @@ class JointReconstruction:
     models : tuple of str
         The models whose counts are used.
     left_out : tuple of LeftOut
-        Models that tell nothing exact, with the reason.
+        Models that give nothing exact, with the reason.
     filled : tuple of str
         The models of ``models`` whose numbers of records were counted in the data: the figures are those of an attacker
         who also knows these numbers.
@@ -338,7 +338,7 @@ class JointReconstruction:
 
     @property
     def bits_per_record(self) -> Interval:
-        """Bits that all models together tell about a record, on average.
+        """Bits that all models together reveal about a record, on average.
 
         Of one model this is :meth:`glassine.attacks.ProbabilisticDataset.bits_per_record`. Of several, the rows stand
         in the order of that model's leaves which leaves the fewest datasets; so it is at least the bits of each model

@@ -159,7 +159,7 @@ class RowReconstruction:
         if self.reproduced:
             parts.append("trained again on them, the forest comes out the same")
         if self.ordered:
-            parts.append("they stand in the order of the training records")
+            parts.append("they are in the order of the training records")
         return "; ".join(parts)
 
     def __repr__(self) -> str:

@@ -161,7 +161,7 @@ def solved(
         return Failed(f"not solved within {search.time_limit:g} s. Raise time_limit, or take fewer {system.fewer}.")
     except TooManyBoxesError:
         return Failed(
-            f"the {system.fewer} together tell more than {search.max_parts:,} parts of the domain apart. "
+            f"the {system.fewer} together divide the domain into more than {search.max_parts:,} regions. "
             f"Declare the domain's groups, take fewer {system.fewer}, or raise max_parts."
         )
     except (ClashError, ContradictionError) as error:

@@ -52,7 +52,7 @@ class GuaranteeFinding:
         ``accepted`` by the policy and within its limits, ``too weak`` for them, ``not accepted``, or ``does not hold``
         where there is a caveat. Only an accepted guarantee answers other rules.
     bits_per_record : float or None
-        The bits that the model can tell about one record, or one person if that is the unit; None where there is a
+        The bits that the model can reveal about one record, or one person if that is the unit; None where there is a
         caveat.
     bounds : tuple of Bound
         What follows; nothing where there is a caveat.

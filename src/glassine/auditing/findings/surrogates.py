@@ -198,7 +198,7 @@ class ThresholdsFinding:
     n_thresholds : int
         Distinct thresholds of each tree, over all trees.
     n_off_grid : int
-        Those that are no public cut point.
+        Those that are not public cut points.
     n_midpoints : int or None
         Those that are half way between two values of the group, bit for bit; None without the training records.
     """
@@ -297,7 +297,7 @@ class FormFinding:
     share_constant : float
         Share of the trees that are one leaf.
     off_grid, n_thresholds : int
-        Thresholds that are no public cut points, and all of them.
+        Thresholds that are not public cut points, and all of them.
     bits_mean : float or None
         Bits learned about the attributes of a person.
     gap_true, gap_decisions : float or None

@@ -44,7 +44,7 @@ class SqlDialect:
         begin an escape with it, so that ``'a\'`` does not end there and what follows is read as SQL. It is refused
         where the engine is not known.
     backticks : bool
-        Whether names stand in backticks instead of double quotes.
+        Whether names are in backticks instead of double quotes.
 
     Examples
     --------
@@ -264,7 +264,7 @@ def to_sql(
     Returns
     -------
     str
-        Names stand in double quotes and texts in single quotes, quotes within them doubled. Spark gets names in
+        Names are in double quotes and texts in single quotes, quotes within them doubled. Spark gets names in
         backticks, and a backslash before each backslash and single quote. MySQL reads standard SQL in the mode
         ANSI_QUOTES only. Texts are compared by the column's collation,
         which must tell upper from lower case. A comment before it states a guarantee.

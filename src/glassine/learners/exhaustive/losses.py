@@ -28,7 +28,7 @@ MOST_VALUES = 64
 """Values of a grid for many classes; each class has one at least."""
 
 WIDTHS = ((300.0, 1.0), (1500.0, 1.5), (float("inf"), 2.0))
-"""How far values lie from the base rate, in log-odds, by the rarer records times epsilon: fewer records tell less."""
+"""How far values lie from the base rate, in log-odds, by the rarer records times epsilon: fewer records reveal less."""
 
 PRIOR_SPREAD = 0.6
 """Standard deviation of the probabilities of leaves about the base rate, in units of its variance p (1 - p)."""
