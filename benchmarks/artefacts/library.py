@@ -201,7 +201,7 @@ def grouped(folder: Path) -> dict[str, str]:
 
 def domains(folder: Path) -> dict[str, str]:
     domain().to_json(folder / "again.json")
-    infer = getattr(g, "infer_domain", None) or g.Domain.infer
+    infer = getattr(g, "infer_domain", None) or g.data.infer_domain
     infer(people()).to_json(folder / "drafted.json")
     drawn = {name: (folder / f"{name}.json").read_text(encoding="utf-8") for name in ("again", "drafted")}
     table = g.data.CountTable.from_frame(people().select(NAMES), domain())

@@ -48,7 +48,7 @@ SCRUBBED = "scrubbed.json"
 """Where the copy goes in a command that names the model."""
 
 SAME = "the same command"
-"""The step of a remedy that the command of an earlier one takes as well."""
+"""What a text says where the command of an earlier remedy takes this step as well."""
 
 OWN_FORM = (".onnx", ".pmml", ".xml")
 """Ends of the names of models whose clean copy has the same form; that of any other is JSON."""
@@ -146,7 +146,9 @@ def _in_one_copy(advice: Sequence[Remedy]) -> tuple[Remedy, ...]:
     """Return remedies in commands; those that scrub, behind the first, refer to its command."""
     first = next((i for i, one in enumerate(advice) if one.action == "scrub"), len(advice))
     return tuple(
-        replace(one, step=SAME, text=one.text.replace(one.step, SAME)) if i > first and one.action == "scrub" else one
+        replace(one, step=advice[first].step, text=one.text.replace(one.step, SAME))
+        if i > first and one.action == "scrub"
+        else one
         for i, one in enumerate(advice)
     )
 
