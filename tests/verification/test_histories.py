@@ -70,6 +70,10 @@ def neighbors(kind: str, more: dict[str, Any]) -> tuple[pl.DataFrame, pl.DataFra
     return rows, pl.concat([rows, pl.DataFrame([more], schema=rows.schema)])
 
 
+class DifferentRelease(AssertionError):
+    """The second fit asks for another noise or shape than the first: it follows from the records."""
+
+
 def replayed(make: Callable[[], Any], first: Any, second: Any, patch: pytest.MonkeyPatch) -> tuple[Any, Any, float]:
     """Fit both datasets; the second gets what the first released.
 
@@ -86,8 +90,8 @@ def replayed(make: Callable[[], Any], first: Any, second: Any, patch: pytest.Mon
 
     def played(noise: FineNoise, sums: Any, randomness: Any) -> Any:
         kept, exact, out = tape.pop(0)
-        assert kept == noise
-        assert np.shape(sums) == np.shape(out), "the shape of a release tells nothing"
+        if (kept, np.shape(out)) != (noise, np.shape(sums)):
+            raise DifferentRelease
         apart = float(((np.asarray(sums) - exact).astype(np.float64) ** 2).sum()) / noise.l2_sensitivity**2
         # The tables of one release, and the levels of a tree, share a noise and add up; rounds share it and do not,
         # so that those of a summary are counted below.
@@ -168,7 +172,10 @@ def test_a_release_without_noise_is_found(
     kind: str, room: Any, name: str, fault: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(room, name, fault)
-    one, other, _ = replayed(MAKES[kind], *neighbors(kind, MORE[2]), monkeypatch)
+    try:
+        one, other, _ = replayed(MAKES[kind], *neighbors(kind, MORE[2]), monkeypatch)
+    except DifferentRelease:
+        return
     assert one.certificate_.model != other.certificate_.model
 
 

@@ -63,7 +63,7 @@ def test_what_cannot_be_rebuilt_says_so() -> None:
     assert isinstance(rounded, NotApplicable)
     many = reconstruct_records([stump("age", 40, 5, 5), stump("height", 150, 6, 4)], DOMAIN, search=Search(max_parts=2))
     assert isinstance(many, Failed)
-    assert "parts of the domain" in many.reason
+    assert "more than 2 regions" in many.reason
     bad: list[dict[str, Any]] = [{"time_limit": float("nan")}, {"workers": 0}, {"max_parts": 2.5}]
     for wrong in bad:
         with pytest.raises(InvalidParameterError, match=next(iter(wrong))):

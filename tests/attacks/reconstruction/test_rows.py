@@ -421,7 +421,7 @@ def test_bad_input_is_refused() -> None:
 def test_too_many_boxes_are_refused() -> None:
     for options in ({"bootstrap": False}, {}):
         forest, _, _ = fitted(20, 10, **options)
-        assert "more than 2 parts" in failed(reconstruct_records(forest, BITS, search=Search(max_parts=2)))
+        assert "more than 2 regions" in failed(reconstruct_records(forest, BITS, search=Search(max_parts=2)))
 
 
 def test_numbers_are_known_up_to_intervals() -> None:
