@@ -217,7 +217,10 @@ def _remark(name: str, column: npt.NDArray[Any]) -> str:
             )
         return "whole numbers beyond 64 bits, read as texts: an identifier? Leave it out, or declare a number by hand."
     if values and len(odd) <= max(1, len(values) // SHARE_OF_WORDS) and len(odd) < len(values):
-        return f"numbers but for {_frequent(odd, present)}. Recode these as missing, or declare a number by hand."
+        return Text(
+            f"numbers but for {_frequent(odd, present)}. State what means a missing value in {parameter('missing')}, "
+            "or declare a number by hand."
+        )
     if values and all(DATE.fullmatch(value) for value in values):
         return "dates, which can name people. Leave it out, or keep a number instead, such as a year or an age."
     texts = [value for value in present if isinstance(value, str)]
