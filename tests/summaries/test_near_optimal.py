@@ -315,7 +315,7 @@ def test_replicates_move_what_is_decided_differently() -> None:
     area = near_optimal.Area.of(released, near()._domain, ())
     own = area.ambiguity(trees, near()._target)[0]
     assert near()._offsets.shape == (3, 1 + len(near().regions()))
-    again = replicates(released, np.random.default_rng(0), 3)
+    again = replicates(released, 3)
     growth = summary()._growth("errors")
     for one, offset in zip(again, near()._offsets[:, 0], strict=True):
         distribution = junction_tree(one)

@@ -154,7 +154,7 @@ def test_means_of_regions_and_errors_are_close_to_the_records() -> None:
 def test_replicates_have_the_noise_of_the_squares_and_a_wide_spread_is_refused() -> None:
     fitted = summary(classes=None)
     sum_of_squares, deviation = fitted.released_.squares
-    again = [one.squares[0] for one in replicates(fitted.released_, np.random.default_rng(0), 60) if one.squares]
+    again = [one.squares[0] for one in replicates(fitted.released_, 60) if one.squares]
     assert np.std(again) == pytest.approx(deviation, rel=0.35)
     assert np.mean(again) == pytest.approx(sum_of_squares, abs=deviation)
     assert fitted.reported(fitted.tree(0), bootstrap=5).error_spread > 0

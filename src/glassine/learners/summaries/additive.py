@@ -95,7 +95,8 @@ class Representatives:
         return out
 
 
-@lru_cache(maxsize=4)
+# Those of a summary and of the ten replicates that an estimate draws by default, for every model that is asked about.
+@lru_cache(maxsize=12)
 def representatives(tree: JunctionTree) -> Representatives:
     """Return the records that stand for a tree's; classes by their exact probabilities rather than drawn."""
     codes = tree.draws(DRAWS)

@@ -26,7 +26,7 @@ SWEEPS = 25
 Array = npt.NDArray[np.float64]
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=32)
 def junction_tree(released: Released) -> JunctionTree:
     """Return the distribution that trees, lists and additive models are fitted to."""
     totals, rows = margins(released.tables, released.groups, released.deviations[0])

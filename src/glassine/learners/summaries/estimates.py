@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -169,9 +170,8 @@ def estimate(
     tree = junction_tree(released)
     check_strength(tree, mu)
     own = _measured(tree, released, domain, model, scale)
-    rng = np.random.default_rng(0)
     again = np.array(
-        [_measured(junction_tree(new), new, domain, model, scale) for new in replicates(released, rng, n_replicates)]
+        [_measured(junction_tree(new), new, domain, model, scale) for new in replicates(released, n_replicates)]
     )
     # One NaN: two estimates are equal if their figures are.
     spread = [math.nan if value != value else float(value) for value in again.std(axis=0, ddof=1)]
@@ -204,9 +204,10 @@ def check_strength(tree: Distribution, mu: float) -> None:
         )
 
 
-def replicates(released: Released, rng: np.random.Generator, number: int) -> list[Released]:
-    """Return summaries released from a summary's distribution, along the same tree."""
-    tree = junction_tree(released)
+@lru_cache(maxsize=2)
+def replicates(released: Released, number: int) -> tuple[Released, ...]:
+    """Return summaries released from a summary's distribution, along the same tree: the same ones for every model."""
+    tree, rng = junction_tree(released), np.random.default_rng(0)
     totals = np.maximum(np.rint(tree.totals), 1.0)
     out = []
     for _ in range(number):
@@ -226,7 +227,7 @@ def replicates(released: Released, rng: np.random.Generator, number: int) -> lis
         if squares is not None:
             squares = squares[0] + rng.normal(0.0, squares[1]), squares[1]
         out.append(replace(released, tables=tuple(tables), edges=edges, squares=squares))
-    return out
+    return tuple(out)
 
 
 def _clique(tree: JunctionTree, a: int, b: int) -> Array:

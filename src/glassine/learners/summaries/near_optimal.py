@@ -271,7 +271,7 @@ def near_optimal_trees(
         return [area.ambiguity(own, target)[0] if len(area.weights) else 0.0 for area in areas]
 
     figures, differing = [_figures(trees)], [ambiguities(trees)]
-    for again in replicates(released, np.random.default_rng(0), bootstrap):
+    for again in replicates(released, bootstrap):
         own = trees_of(again)
         figures.append(_figures(own))
         differing.append(ambiguities(own))
