@@ -253,7 +253,7 @@ def _attribute_inference(basis: Basis) -> Iterator[Answer]:
             "published class counts, an attacker who knows the leaf",
         )
     if isinstance(sensitive, Missing):
-        raise NoFigureError(f"what can be inferred of a sensitive attribute was not asked for: {sensitive.reason}")
+        raise NoFigureError(f"inference of a sensitive attribute: {sensitive.reason}")
     for reader in sensitive["readers"]:
         rate = "" if reader["guess_rate"] is None else f", guessed right for {reader['guess_rate']:.1%}"
         yield Figure(
