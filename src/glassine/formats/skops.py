@@ -16,7 +16,7 @@ import warnings
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -117,11 +117,11 @@ def unpacked(data: bytes, path: str | os.PathLike[str], *, most: int = MAX_UNPAC
     return out.getvalue()
 
 
-def read_skops(data: bytes, path: str | os.PathLike[str]) -> Any:
+def read_skops(data: bytes, path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
     """Return the estimator that a skops file holds.
 
     No code of the file is run: skops builds only types that it trusts, which are those of scikit-learn and NumPy, and
-    the trees' sizes are compared with their arrays first.
+    the trees' sizes are compared with their arrays first. Names of further types can be given as ``trusted``.
     """
     try:
         import skops.io
@@ -134,7 +134,7 @@ def read_skops(data: bytes, path: str | os.PathLike[str]) -> Any:
             for node in schema.nodes:
                 if node.get("__loader__") == "TreeNode" or node.get("__class__") == "Tree":
                     schema.check_tree(node)
-        foreign = sorted(set(skops.io.get_untrusted_types(data=data)) - {TREE})
+        foreign = sorted(set(skops.io.get_untrusted_types(data=data)) - {TREE, *trusted})
         if foreign:
             raise UnsupportedModelError(
                 f"{os.fspath(path)} holds the type {foreign[0]}, which is not trusted.",
@@ -142,7 +142,7 @@ def read_skops(data: bytes, path: str | os.PathLike[str]) -> Any:
             )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return skops.io.loads(data, trusted=[TREE])
+            return skops.io.loads(data, trusted=[TREE, *trusted])
     except GlassineError:
         raise
     except Exception as error:

@@ -18,10 +18,11 @@ from glassine.data.persons import Persons
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.domain.attributes import Scalar, exact, is_scalar
 from glassine.errors import BlackBoxError, InvalidDataError, InvalidParameterError, parameter
-from glassine.microaggregation import SemanticDistance, microaggregate
+from glassine.microaggregation import SemanticDistance
 from glassine.surrogates.answers import distinct_records
 from glassine.surrogates.black_boxes import class_order
 from glassine.surrogates.distances import Metric, as_metric
+from glassine.surrogates.reading import round_numbers
 
 FINENESS = 20
 """Into how many parts of a scale representatives are rounded."""
@@ -48,21 +49,6 @@ class Training:
     targets: npt.NDArray[np.int64]
     groups: npt.NDArray[np.int64]  # Group of each record; shape (n,)
     persons: Persons | None = None  # Whose they are, where it was stated
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Grouping:
-    """A partition of records."""
-
-    labels: npt.NDArray[np.int64]  # Group of each record; shape (n,)
-    n_groups: int  # Number of groups
-    information_loss: float | None  # Share of the sum of squares that lies within groups
-
-
-def group_records(data: Any, k: int, *, domain: Domain | None, method: str, scaling: str, distance: Any) -> Grouping:
-    """Return the groups of a microaggregation; ``domain`` is None where it was inferred."""
-    done = microaggregate(data, k, method=method, scaling=scaling, distance=distance, domain=domain)
-    return Grouping(labels=done.labels, n_groups=len(done.sizes), information_loss=done.information_loss)
 
 
 def joined_groups(
@@ -244,7 +230,8 @@ def representatives_of(
         gaps = (2 * counts < sizes) | (behind < k)
         # Without scaling the distance's divisor is 1 whatever the attribute's unit.
         spread = _usable(_rounded(_spread(array), rounded)) if metric.distance == "euclidean" else scale
-        step = _step(spread) if rounded else None
+        most = Fraction(spread) / FINENESS
+        step = max(one for one in round_numbers(most) if one <= most) if rounded else None
         out.append([None if gap else _value(float(m), step, attribute) for m, gap in zip(means, gaps, strict=True)])
     return tuple(zip(*out, strict=True))
 
@@ -256,18 +243,6 @@ def _modes(
     np.add.at(table, (groups, codes), 1)
     listed: list[Scalar | None] = [*values, None]
     return [listed[i] for i in table.argmax(axis=1).tolist()]
-
-
-def _step(scale: float) -> Fraction:
-    """Return the largest of 1, 2 and 5 times a power of ten that is at most a twentieth of a scale."""
-    most = Fraction(scale) / FINENESS
-    power = math.floor(math.log10(most)) + 1
-    while True:
-        for lead in (5, 2, 1):
-            step = Fraction(10) ** power * lead
-            if step <= most:
-                return step
-        power -= 1
 
 
 def _value(mean: float, step: Fraction | None, attribute: object) -> Scalar:
