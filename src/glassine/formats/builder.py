@@ -17,7 +17,7 @@ from glassine.errors import (
     UnsupportedModelError,
     parameter,
 )
-from glassine.formats.conditions import all_but, at_least, at_most, binary, require, scalar, with_missing
+from glassine.formats.conditions import all_but, at_least, at_most, binary, damaged, require, scalar, with_missing
 from glassine.models.evidence import Evidence
 from glassine.models.tree import Branch, DecisionTree, Node
 
@@ -114,9 +114,7 @@ class TreeBuilder(Generic[Key]):
         while stack:
             key = stack.pop()
             if key not in self._parts:
-                raise InvalidModelError(
-                    f"the tree leads to node {key!r:.60}, which the file does not hold.", remedy="Export it again."
-                )
+                raise damaged(f"the tree leads to node {key!r:.60}, which the file does not hold.")
             if key in places:
                 raise InvalidModelError(
                     f"node {key!r:.60} is the child of two nodes, or of itself.", remedy="Export the tree again."

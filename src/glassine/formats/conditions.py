@@ -10,7 +10,7 @@ from typing import overload
 
 import numpy as np
 
-from glassine.domain import Between, Binary, Category, Domain, Integer, Literal, OneOf
+from glassine.domain import Attribute, Between, Binary, Category, Domain, Integer, Literal, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.domain.attributes import prefixes as prefixes_of
 from glassine.domain.literals import attributes_of
@@ -27,6 +27,21 @@ def near(name: str, names: Iterable[str]) -> str:
     if close:
         return f" Did you mean {' or '.join(repr(n) for n in close)}?"
     return f" Known: {first_of(map(repr, listed), 8)}."
+
+
+def damaged(reason: str) -> InvalidModelError:
+    """Return the error of a file that contradicts itself, or lacks a part."""
+    return InvalidModelError(reason, remedy="Export it again.")
+
+
+def not_fitted(obj: object, lacking: str) -> InvalidModelError:
+    """Return the error of an estimator without the attribute that fitting sets."""
+    return InvalidModelError(f"{type(obj).__name__} is not fitted: it has no {lacking}.", remedy="Call fit first.")
+
+
+def attribute_of(name: str, domain: Domain | None) -> Attribute | None:
+    """Return what a domain declares of a name; None where it declares nothing, or there is no domain."""
+    return domain[name] if domain is not None and name in domain else None
 
 
 def require(name: str, domain: Domain | None, what: str = "the model uses") -> None:

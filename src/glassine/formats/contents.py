@@ -12,7 +12,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from glassine.domain import Domain
+from glassine.domain import Category, Domain
+from glassine.formats.conditions import attribute_of
 from glassine.models.additive import AdditiveModel
 from glassine.models.bins import CategoryBins
 from glassine.models.rule_list import RuleList
@@ -147,6 +148,22 @@ def merged_values(fitted: Iterable[FittedValues]) -> tuple[FittedValues, ...]:
         )
         for (part, attribute, statistic), entries in groups.items()
     )
+
+
+def fitted_categories(
+    part: str, attribute: str, values: Sequence[str], domain: Domain | None
+) -> Iterator[FittedValues]:
+    """Yield the categories of an attribute that a part lists, if any, and how many no public domain declares."""
+    if values:
+        declared = attribute_of(attribute, domain)
+        public = set(map(str, declared.values)) if isinstance(declared, Category) and not declared.inferred else set()
+        yield FittedValues(
+            part=part,
+            attribute=attribute[:LONGEST_NAME],
+            statistic="categories",
+            n_values=len(values),
+            n_private=None if domain is None else sum(value not in public for value in values),
+        )
 
 
 def shown_name(name: object) -> str:

@@ -15,7 +15,7 @@ from glassine.domain.attributes import Scalar
 from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError, not_installed
 from glassine.formats.builder import TreeBuilder, can_be_missing, feature_names, from_shares, place_of, sides, source_of
 from glassine.formats.claims import KEY, claim_of, guarantee_of
-from glassine.formats.conditions import require, with_missing
+from glassine.formats.conditions import damaged, require, with_missing
 from glassine.formats.sklearn.encodings import Coded, Number
 from glassine.models.evidence import Evidence
 from glassine.models.guarantee import Guarantee
@@ -224,7 +224,7 @@ def stated_guarantee(model: Any) -> Guarantee | None:
     """Return the guarantee that the metadata of an ONNX model state."""
     claims = [str(entry.value) for entry in model.metadata_props if entry.key == KEY]
     if len(claims) > 1:
-        raise InvalidModelError("the ONNX file states two guarantees.", remedy="Export it again.")
+        raise damaged("the ONNX file states two guarantees.")
     return guarantee_of(claims[0]) if claims else None
 
 
@@ -304,9 +304,7 @@ def _read(
     except GlassineError:
         raise
     except Exception as error:  # protocol buffers check types, not what lists and tensors hold
-        raise InvalidModelError(
-            f"the ONNX graph is damaged: {type(error).__name__}.", remedy="Export it again."
-        ) from None
+        raise damaged(f"the ONNX graph is damaged: {type(error).__name__}.") from None
 
 
 def _ensemble(onnx: ModuleType, graph: Any) -> tuple[Any, dict[str, Any]]:
@@ -347,7 +345,7 @@ def _tree(
     builder: TreeBuilder[int] = TreeBuilder("the ONNX tree", domain, names)
     for i, key in enumerate(lists["nodeids"]):
         if key in builder:
-            raise InvalidModelError(f"the ONNX tree lists node {key} twice.", remedy="Export it again.")
+            raise damaged(f"the ONNX tree lists node {key} twice.")
         mode = lists["modes"][i]
         if mode == "LEAF":
             builder.leaf(key, evidence.get(key, Evidence()))

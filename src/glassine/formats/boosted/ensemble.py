@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from glassine.domain import Binary, Category, Domain, Literal, OneOf
 from glassine.domain.attributes import LARGEST, Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
-from glassine.formats.conditions import all_but, binary, with_missing
+from glassine.formats.conditions import all_but, binary, damaged, with_missing
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree, Forest
 
@@ -94,9 +94,7 @@ def consistent_totals(totals: Sequence[int | None], children: Sequence[tuple[int
 def exponential(score: float) -> float:
     """Return the value that a score on the scale of logarithms means."""
     if not score < 690:
-        raise InvalidModelError(
-            f"a leaf has the score {score!r}, whose exponential is no number.", remedy="Export it again."
-        )
+        raise damaged(f"a leaf has the score {score!r}, whose exponential is no number.")
     return math.exp(score)
 
 

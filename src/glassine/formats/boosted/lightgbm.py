@@ -23,7 +23,7 @@ from glassine.formats.boosted.ensemble import (
     whole_numbers,
 )
 from glassine.formats.builder import TreeBuilder, feature_names, place_of, sides, source_of
-from glassine.formats.conditions import scalar
+from glassine.formats.conditions import damaged, scalar
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree, Forest
 
@@ -72,9 +72,7 @@ def _listed(text: str) -> list[tuple[Scalar, ...]]:
     except (ValueError, RecursionError):
         data = None
     if not isinstance(data, list) or not all(isinstance(entry, list) for entry in data):
-        raise InvalidModelError(
-            "the line pandas_categorical of the LightGBM model is no list of lists.", remedy="Export it again."
-        )
+        raise damaged("the line pandas_categorical of the LightGBM model is no list of lists.")
     out = []
     for entry in data:
         numbers = [v for v in entry if isinstance(v, int | float) and not abs(v) <= LARGEST]
@@ -391,9 +389,7 @@ def _chosen(tree: dict[str, str]) -> list[list[int]]:
     ends = _wholes(tree, "cat_boundaries", n + 1)
     words = _wholes(tree, "cat_threshold", ends[-1])
     if ends[0] != 0 or sorted(ends) != ends or any(not 0 <= word < 2**32 for word in words):
-        raise InvalidModelError(
-            "the LightGBM tree's lists of categories contradict each other.", remedy="Export it again."
-        )
+        raise damaged("the LightGBM tree's lists of categories contradict each other.")
     return [
         [32 * i + bit for i, word in enumerate(words[a:b]) for bit in range(32) if word >> bit & 1]
         for a, b in itertools.pairwise(ends)
@@ -434,7 +430,7 @@ def sections(text: str) -> tuple[dict[str, str], list[dict[str, str]], dict[str,
             current = {}
             trees.append(current)
         if key in current:
-            raise InvalidModelError(f"the LightGBM model says {key!r:.40} twice.", remedy="Export it again.")
+            raise damaged(f"the LightGBM model says {key!r:.40} twice.")
         current[key] = value.strip()
     if not ended:
         raise InvalidModelError("the LightGBM model ends before its 'end of trees'.", remedy="Give all of it.")

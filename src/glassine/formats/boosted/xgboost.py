@@ -26,6 +26,7 @@ from glassine.formats.boosted.ensemble import (
 )
 from glassine.formats.boosted.xgboost_parts import COUNTING, SEVERAL, Shared, check_spelling, shared_parts
 from glassine.formats.builder import TreeBuilder, place_of, sides, source_of
+from glassine.formats.conditions import damaged
 from glassine.formats.registry import Format
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree, Forest
@@ -229,7 +230,7 @@ class _Lists:
 
 def _lists(tree: object) -> _Lists:
     if not isinstance(tree, dict):
-        raise InvalidModelError("a tree of the XGBoost model must be an object.", remedy="Export it again.")
+        raise damaged("a tree of the XGBoost model must be an object.")
     left = whole_numbers(tree.get("left_children"), None, "left_children")
     n = len(left)
     return _Lists(
@@ -253,12 +254,10 @@ def _chosen(tree: dict[str, Any]) -> dict[int, list[int]]:
     used = 0
     for node, start, size in zip(nodes, starts, sizes, strict=True):
         if node in out or not 0 <= start <= start + size <= len(codes):
-            raise InvalidModelError(
-                f"the categories of node {node} do not fit the list of them.", remedy="Export it again."
-            )
+            raise damaged(f"the categories of node {node} do not fit the list of them.")
         used += size
         if used > len(codes):
-            raise InvalidModelError("the XGBoost tree lists a category for two nodes.", remedy="Export it again.")
+            raise damaged("the XGBoost tree lists a category for two nodes.")
         out[node] = codes[start : start + size]
     if any(not 0 <= code < MOST_CODES for code in codes):
         raise InvalidModelError(
@@ -303,9 +302,7 @@ def _pair(shared: Shared, lists: _Lists, i: int, builder: TreeBuilder[int]) -> t
         right, left = picked(name, values, domain, (gaps[1], gaps[0]))
         return left, right
     if shared.categories[feature] is not None:
-        raise InvalidModelError(
-            f"node {i} puts a threshold on the categories of {name!r:.60}.", remedy="Export it again."
-        )
+        raise damaged(f"node {i} puts a threshold on the categories of {name!r:.60}.")
     whole = feature < len(shared.kinds) and shared.kinds[feature] in ("int", "i")
     test = ("<=", math.ceil(lists.bounds[i]) - 1.0) if whole else ("<", lists.bounds[i])
     return sides(name, *test, domain, gaps)

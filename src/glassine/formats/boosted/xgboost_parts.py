@@ -14,6 +14,7 @@ from glassine.domain.attributes import LARGEST, Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.boosted.ensemble import MOST_CODES, whole_numbers
 from glassine.formats.builder import feature_names
+from glassine.formats.conditions import damaged
 
 COUNTING = ("reg:squarederror", "reg:linear", "reg:absoluteerror", "reg:quantileerror")
 """Objectives under which every record has the second derivative 1."""
@@ -202,7 +203,7 @@ def _named(entry: dict[str, Any], name: str) -> tuple[Scalar, ...] | None:
         out = tuple(raw[a:b].decode("utf-8", "replace") for a, b in itertools.pairwise(stops))
     plain = [value for value in out if not isinstance(value, str) or value.isascii()]
     if len(out) > MOST_CODES or len(set(plain)) < len(plain):
-        raise InvalidModelError(f"the XGBoost model names a category of {name!r:.60} twice.", remedy="Export it again.")
+        raise damaged(f"the XGBoost model names a category of {name!r:.60} twice.")
     return out
 
 
