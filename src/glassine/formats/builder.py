@@ -174,7 +174,9 @@ def refuse_gaps(name: str, domain: Domain | None, what: str, remedy: str = BY_ES
     """
     if can_be_missing(name, domain, False):
         ways = f"{remedy}; or, {COMPLETE_RECORDS}" if remedy else f"{COMPLETE_RECORDS[0].upper()}{COMPLETE_RECORDS[1:]}"
-        raise InvalidModelError(f"{name!r} can be missing, but {what} does not say where missing values go. {ways}")
+        raise InvalidModelError(
+            f"{name!r} can be missing, but {what} does not say where missing values go.", remedy=ways
+        )
 
 
 def sides(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import overload
 
 import numpy as np
@@ -37,6 +37,13 @@ def damaged(reason: str) -> InvalidModelError:
 def not_fitted(obj: object, lacking: str) -> InvalidModelError:
     """Return the error of an estimator without the attribute that fitting sets."""
     return InvalidModelError(f"{type(obj).__name__} is not fitted: it has no {lacking}.", remedy="Call fit first.")
+
+
+def fresh_name(wanted: str, taken: Collection[str]) -> str:
+    """Return a name that is not taken, the wanted one if it is free."""
+    while wanted in taken:
+        wanted += "_"
+    return wanted
 
 
 def attribute_of(name: str, domain: Domain | None) -> Attribute | None:

@@ -26,6 +26,7 @@ from glassine.codec import (
 from glassine.domain import Between, Domain, OneOf
 from glassine.domain.domain import COMPARED
 from glassine.errors import InvalidModelError
+from glassine.formats.conditions import not_fitted
 from glassine.formats.registry import BY_START, LAST, Format, PublishedModel
 from glassine.models.additive import AdditiveModel
 from glassine.models.bins import CategoryBins, NumericBins
@@ -237,7 +238,7 @@ def _of_estimator(obj: object, domain: Domain | None = None) -> PublishedModel:
     """Return the model that a fitted estimator has released."""
     released = getattr(obj, "model_", None)
     if not isinstance(released, PublishedModel):
-        raise InvalidModelError(f"{type(obj).__name__} is not fitted: it has no 'model_'.", remedy="Call fit first.")
+        raise not_fitted(obj, "'model_'")
     return released
 
 

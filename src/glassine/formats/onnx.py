@@ -14,7 +14,7 @@ from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError, not_installed
 from glassine.formats.builder import TreeBuilder, can_be_missing, feature_names, from_shares, place_of, sides, source_of
-from glassine.formats.claims import KEY, claim_of, guarantee_of
+from glassine.formats.claims import KEY, guarantee_of
 from glassine.formats.conditions import damaged, require, with_missing
 from glassine.formats.sklearn.encodings import Coded, Number
 from glassine.models.evidence import Evidence
@@ -38,10 +38,9 @@ def _masked(attributes: Attributes, prefix: str, tree: int) -> dict[str, Any]:
     for name, value in attributes.items():
         if not name.startswith(f"{prefix}_"):
             continue
-        entries = np.asarray(value).ravel().tolist() if isinstance(value, np.ndarray) else value
+        entries = np.ravel(value).tolist() if isinstance(value, np.ndarray) else value
         if isinstance(entries, list) and len(entries) == len(owners):
             out[name] = [entries[i] for i in kept]
-            out[name] = np.asarray(out[name]) if isinstance(value, np.ndarray) else out[name]
         elif isinstance(entries, list) and entries:
             raise InvalidModelError(f"{name} has {len(entries)} entries where {len(owners)} are expected.")
     return out
@@ -69,28 +68,22 @@ def _cut_out(attributes: Attributes, tree: int, n_trees: int, kind: str) -> tupl
     regression of the scores that it adds.
     """
     prefix = "class" if kind == "TreeEnsembleClassifier" else "target"
-    out = {name: value for name, value in attributes.items() if not name.startswith((f"{prefix}_", "nodes_"))}
+    cut = (f"{prefix}_", "nodes_", "base_values")
+    out = {name: value for name, value in attributes.items() if not name.startswith(cut)}
     out |= _masked(attributes, "nodes", tree)
     own = _masked(attributes, prefix, tree)
-    out |= {name: value for name, value in attributes.items() if name.startswith("classlabels")}
     if prefix == "target":
-        out.pop("base_values", None)
-        out.pop("base_values_as_tensor", None)
         return out | own, kind
     if _share_like(attributes, n_trees):
-        for name in ("class_weights", "class_weights_as_tensor"):
-            if name in own:
-                own[name] = (np.asarray(own[name], dtype=float) * n_trees).tolist()
-        if "class_weights_as_tensor" in own:
-            own["class_weights_as_tensor"] = np.asarray(own["class_weights_as_tensor"])
+        for name in {"class_weights", "class_weights_as_tensor"} & set(own):
+            own[name] = (np.asarray(own[name], dtype=float) * n_trees).tolist()
         return out | own, kind
     if len(set(own.get("class_ids", []))) > 1:
         raise UnsupportedModelError("the trees of the ONNX graph add scores of several classes in one leaf.")
-    renamed = {name.replace("class_", "target_", 1): value for name, value in own.items()}
-    renamed["target_ids"] = [0] * len(renamed.get("target_ids", []))
-    plain = {name: value for name, value in out.items() if name not in ("post_transform", "base_values")}
-    plain.pop("base_values_as_tensor", None)
-    return plain | renamed, "TreeEnsembleRegressor"
+    own = {name.replace("class_", "target_", 1): value for name, value in own.items()}
+    own["target_ids"] = [0] * len(own.get("target_ids", []))
+    out.pop("post_transform", None)
+    return out | own, "TreeEnsembleRegressor"
 
 
 # The columns that an ONNX tree is given, traced back to the inputs of the graph.
@@ -212,12 +205,6 @@ def onnx_module() -> ModuleType:
     except ImportError:
         raise not_installed(UnsupportedModelError, "reading and writing ONNX needs", "onnx", "formats") from None
     return onnx
-
-
-def state_guarantee(onnx: ModuleType, model: object, guarantee: Guarantee | None) -> None:
-    """Write a guarantee into the metadata of an ONNX model."""
-    if guarantee is not None:
-        onnx.helper.set_model_props(model, {KEY: claim_of(guarantee)})
 
 
 def stated_guarantee(model: Any) -> Guarantee | None:

@@ -160,11 +160,6 @@ WHOLE = 1e-4
 REMEDY = "Of a Booster, booster[:1].save_model('tree.json') writes the first round alone."
 
 
-def is_xgboost_json(data: object) -> bool:
-    """Return whether plain JSON values are a model of XGBoost."""
-    return isinstance(data, dict) and "learner" in data and "schema" not in data
-
-
 def tree_from_xgboost(data: object, domain: Domain | None = None, tree: int | None = None) -> DecisionTree:
     """Read one tree of an XGBoost model from plain JSON values.
 
@@ -371,7 +366,10 @@ def _counts(
 ) -> list[tuple[int, int]] | None:
     """Return the class counts of every node of a logistic tree, where its figures determine them."""
     sizes = [total for total in totals if total is not None]
-    if len(sizes) < len(totals) or not {"base_weights", "loss_changes"} <= set(tree) or not _is_tree(lists.children):
+    if len(sizes) < len(totals) or not {"base_weights", "loss_changes"} <= set(tree):
+        return None
+    below = [child for pair in lists.children for child in pair]
+    if len(set(below)) < len(below) or 0 in below:  # no tree
         return None
     n = len(sizes)
     weights = numbers(tree["base_weights"], n, "base_weights")
@@ -383,12 +381,6 @@ def _counts(
     if any(max(abs(w), abs(g), abs(h)) > 1e50 for w, g, h in zip(weights, gains, hessians, strict=True)):
         return None
     return binary_counts(shared.chance, sizes, hessians, weights, gains, lists.children)
-
-
-def _is_tree(children: Sequence[tuple[int, ...]]) -> bool:
-    """Return whether no node is the child of two, or the root the child of any."""
-    below = [child for pair in children for child in pair]
-    return len(set(below)) == len(below) and 0 not in below
 
 
 ROOT = 2**31 - 1
@@ -430,7 +422,7 @@ FORMAT = Format(
     leaves_out="sample weights; numbers of records where its sums do not determine them",
     extensions=(".json", ".ubj"),
     contents=("values",),
-    sniff=is_xgboost_json,
+    sniff=lambda data: isinstance(data, dict) and "learner" in data and "schema" not in data,
     read=tree_from_xgboost,
     read_all=forest_from_xgboost,
     bookkeeping=_is_bookkeeping,

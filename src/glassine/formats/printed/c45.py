@@ -14,7 +14,7 @@ from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import TreeBuilder, sides
 from glassine.formats.conditions import near
 from glassine.formats.contents import only, usual, without
-from glassine.formats.printed.conditions import plain
+from glassine.formats.printed.conditions import NUMBER, plain
 from glassine.formats.registry import BY_LEAF, Format, first_line
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree
@@ -78,7 +78,6 @@ def _braced(test: str) -> str:
 
 
 COUNT = r"[0-9]{1,15}(?:\.[0-9]{1,15})?"
-NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
 BEHIND = re.compile(rf"\((?P<covered>{COUNT})(?:/(?P<errors>{COUNT}))?\)(?P<held> *\[{COUNT}(?:/{COUNT})?\])?")
 OPERATOR = re.compile(r"(?:<=|>=|!=|<|>|=)(?=\s)")
 MARGIN = re.compile(r"(?:\|[ \t]*)*")

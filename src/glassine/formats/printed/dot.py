@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
-from glassine.formats.builder import BY_ESTIMATOR, TreeBuilder
+from glassine.formats.builder import BY_ESTIMATOR, TreeBuilder, whole_counts
 from glassine.formats.conditions import at_most, damaged
 from glassine.formats.contents import only, usual, without
+from glassine.formats.printed.conditions import NUMBER
 from glassine.formats.registry import BY_START, Format
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree
 
-NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
 NODE = re.compile(
     r'^[ \t]*([0-9]{1,9}) \[label=(?:"((?:[^"\\]|\\.)*)"|<(.*?)>)(?:, [^\n]*)?\] ?;?[ \t]*\r?$', re.MULTILINE
 )
@@ -157,10 +157,7 @@ def _classes(nodes: Sequence[_Node]) -> tuple[Scalar, ...]:
 
 
 def _counts(node: _Node) -> tuple[int, ...] | None:
-    if node.samples is None or not all(value.is_integer() and value >= 0 for value in node.values):
-        return None
-    counts = tuple(int(value) for value in node.values)
-    return counts if sum(counts) == node.samples else None
+    return None if node.samples is None else whole_counts(node.values, node.samples, lambda count: 0)
 
 
 def _evidence(node: _Node, classes: tuple[Scalar, ...] | None, counted: bool) -> Evidence:

@@ -13,12 +13,11 @@ from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import TreeBuilder, sides, whole_counts
 from glassine.formats.conditions import near, require
 from glassine.formats.contents import only, usual, without
-from glassine.formats.printed.conditions import plain
+from glassine.formats.printed.conditions import NUMBER, plain
 from glassine.formats.registry import Format
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree
 
-NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
 HEAD = re.compile(r"^[ \t]*node\), split, n, (loss|deviance), yval(, \(yprob\))?[ \t]*\r?$", re.MULTILINE)
 SUMMARY = re.compile(r"^(Classification|Regression) tree:|^Node number 1: |^Call:[ \t\r]*\n[ \t]*rpart\(", re.MULTILINE)
 COMPARED = re.compile(rf"(.+?)(>=|<|<=|>) *({NUMBER})")
@@ -40,11 +39,6 @@ class _Line:
     yval: str
     shares: tuple[float, ...] | None
     leaf: bool
-
-
-def is_rpart_text(text: str) -> bool:
-    """Return whether a text holds the headline or the summary of an rpart tree."""
-    return HEAD.search(text) is not None or SUMMARY.search(text) is not None
 
 
 def tree_from_rpart(text: str, domain: Domain | None = None) -> DecisionTree:
@@ -292,7 +286,7 @@ FORMAT = Format(
     leaves_out="further digits of thresholds; where missing values go",
     extensions=(".txt",),
     contents=("text",),
-    sniff=is_rpart_text,
+    sniff=lambda text: HEAD.search(text) is not None or SUMMARY.search(text) is not None,
     read=tree_from_rpart,
     beside=only(_needed),
 )

@@ -268,7 +268,8 @@ class _Walk:
             elif name == "classes_":
                 fine = type(value) is np.ndarray and value.ndim == 1 and not value.dtype.metadata
             elif name in INDEXES:
-                fine = _points(value, self.names, [64 + 16 * (width + self._n_categories(estimator))])
+                n_categories = sum(len(listed) for listed in getattr(estimator, "categories_", None) or ())
+                fine = _points(value, self.names, [64 + 16 * (width + n_categories)])
             else:
                 fine = False
             if not fine:
@@ -281,10 +282,6 @@ class _Walk:
             return False
         self.names.update(value.tolist())
         return True
-
-    @staticmethod
-    def _n_categories(estimator: object) -> int:
-        return sum(len(listed) for listed in getattr(estimator, "categories_", None) or ())
 
     @staticmethod
     def _follows(estimator: object, value: object, follows: Callable[[Any], Any]) -> bool:

@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.domain import Domain
-from glassine.errors import InvalidModelError, UnsupportedModelError
+from glassine.errors import UnsupportedModelError
 from glassine.formats.builder import place_of, source_of
+from glassine.formats.conditions import not_fitted
 from glassine.formats.registry import BY_LINE, Format
 from glassine.formats.sklearn.contents import beside_estimator
 from glassine.formats.sklearn.pipelines import sklearn_names
@@ -198,7 +199,7 @@ def forest_from_sklearn(estimator: Any, domain: Domain | None = None, *, use_see
     forest = estimator.steps[-1][1] if "Pipeline" in sklearn_names(estimator) else estimator
     members = getattr(forest, "estimators_", None)
     if not members:
-        raise InvalidModelError(f"{type(forest).__name__} is not fitted: it has no trees.", remedy="Call fit first.")
+        raise not_fitted(forest, "trees")
     if int(getattr(forest, "n_outputs_", 1)) != 1:
         raise UnsupportedModelError(
             f"the forest predicts {forest.n_outputs_} outputs at once; one is supported.",

@@ -253,8 +253,8 @@ def _next(model: DecisionTree | RuleList, state: State) -> int | tuple[Condition
     return branches[at].literal, (branches[at].child, 0), rest
 
 
-class _Builder:
-    """A binary tree in the making."""
+class BinaryTree:
+    """A model as a binary tree: of each node its test, its children, and the leaf or rule that it ends in."""
 
     def __init__(self, model: DecisionTree | RuleList, encoder: Encoder) -> None:
         self.model, self.encoder = model, encoder
@@ -263,8 +263,9 @@ class _Builder:
         self.children: list[tuple[int, int]] = [(-1, -1)] * n
         self.part: list[int] = [-1] * n
         self.free = set(range(1, n))
+        self._build()
 
-    def place(self, state: State | None) -> int:
+    def _place(self, state: State | None) -> int:
         """Return the number of a new node; the first one for a node of a decision tree keeps that node's number."""
         if isinstance(self.model, DecisionTree) and state is not None and state[1] == 0 and state[0] in self.free:
             self.free.remove(state[0])
@@ -280,7 +281,7 @@ class _Builder:
         self.part.append(-1)
         return len(self.tests) - 1
 
-    def build(self) -> None:
+    def _build(self) -> None:
         """Test every condition of the model, one threshold a node."""
         stack: list[tuple[int, State]] = [(0, (0, 0))]
         while stack:
@@ -295,7 +296,7 @@ class _Builder:
             tests = self.encoder.tests(literal)
             for test in tests:
                 last = test is tests[-1]
-                yes, no = self.place(inside if last else None), self.place(rest)
+                yes, no = self._place(inside if last else None), self._place(rest)
                 self.tests[node] = test
                 self.children[node] = (yes, no) if test.holds == "left" else (no, yes)
                 stack.append((no, rest))
@@ -304,19 +305,9 @@ class _Builder:
                 node = yes
 
 
-def grown_binary(
-    model: DecisionTree | RuleList, encoder: Encoder
-) -> tuple[list[Test | None], list[tuple[int, int]], list[int]]:
-    """Return a model as a binary tree: of each node its test, its children, and the leaf or rule that it ends in."""
-    builder = _Builder(model, encoder)
-    builder.build()
-    return builder.tests, builder.children, builder.part
-
-
 def grow(model: DecisionTree | RuleList, encoder: Encoder, fitted: Any) -> Any:
     """Return the model as the ``tree_`` of a fitted scikit-learn tree."""
-    builder = _Builder(model, encoder)
-    builder.build()
+    builder = BinaryTree(model, encoder)
     empty = fitted.tree_.__getstate__()
     n, width = len(builder.tests), empty["values"].shape[2]
     nodes = np.zeros(n, dtype=empty["nodes"].dtype)
@@ -339,7 +330,7 @@ def grow(model: DecisionTree | RuleList, encoder: Encoder, fitted: Any) -> Any:
 
 
 def _summaries(
-    model: DecisionTree | RuleList, builder: _Builder, fitted: Any, width: int
+    model: DecisionTree | RuleList, builder: BinaryTree, fitted: Any, width: int
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64], int]:
     """Return values and sizes of the nodes, those of splits summed up from below, and the depth."""
     values, sizes = np.zeros((len(builder.tests), width)), np.zeros(len(builder.tests), dtype=np.int64)
