@@ -13,7 +13,7 @@ import numpy as np
 from glassine.domain import Attribute, Between, Binary, Category, Domain, Integer, Literal, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.domain.attributes import prefixes as prefixes_of
-from glassine.domain.literals import attributes_of
+from glassine.domain.literals import attributes_of, complement
 from glassine.errors import InvalidModelError, UnsupportedModelError, first_of
 from glassine.models.additive import AdditiveModel
 from glassine.models.rule_list import RuleList
@@ -121,14 +121,14 @@ def binary(name: str, truth: bool) -> OneOf:
 
 def just_below(name: str, bound: float, domain: Domain | None) -> float:
     """Return the bound b for which ``value <= b`` says ``value < bound``."""
-    if domain is not None and name in domain and isinstance(domain[name], Integer) and math.isfinite(bound):
+    if isinstance(attribute_of(name, domain), Integer) and math.isfinite(bound):
         return float(math.ceil(bound) - 1)
     return math.nextafter(bound, -math.inf)
 
 
 def at_most(name: str, bound: float, domain: Domain | None) -> tuple[Literal, Literal]:
     """Return the literals ``value <= bound`` and ``value > bound``; on a binary attribute they name the value."""
-    if domain is not None and name in domain and isinstance(domain[name], Binary) and 0 <= bound < 1:
+    if isinstance(attribute_of(name, domain), Binary) and 0 <= bound < 1:
         return binary(name, False), binary(name, True)
     if not -math.inf < bound < math.inf:
         raise InvalidModelError(f"a threshold must be a finite number, got {bound!r} for {name!r}.")
@@ -257,7 +257,10 @@ def merged(literals: Iterable[Literal]) -> tuple[Literal, ...]:
     """Return a conjunction with the bounds on each number merged; it holds for the same records."""
     out: dict[object, Literal] = {}
     for literal in literals:
-        plain = _unnegated(literal)
+        # A one-sided bound needs no negation: not (x <= 3) is x > 3 for every number.
+        plain = literal
+        if isinstance(literal, Between) and literal.negated:
+            plain = with_missing(complement(literal.negate(), missing=False), literal.missing)
         key: object = literal
         if isinstance(plain, Between) and not plain.negated:
             key = ("bounds", plain.attribute)
@@ -273,16 +276,6 @@ def merged(literals: Iterable[Literal]) -> tuple[Literal, ...]:
             continue
         out.setdefault(key, literal)
     return tuple(out.values())
-
-
-def _unnegated(literal: Literal) -> Literal:
-    """Return a one-sided bound without negation: ``not (x <= 3)`` is ``x > 3`` for every number."""
-    if isinstance(literal, Between) and literal.negated:
-        if literal.lo == -math.inf and literal.hi < math.inf:
-            return Between(literal.attribute, lo=literal.hi, missing=literal.missing)
-        if literal.hi == math.inf and literal.lo > -math.inf:
-            return Between(literal.attribute, hi=literal.lo, missing=literal.missing)
-    return literal
 
 
 def outcomes(model: DecisionTree | RuleList) -> tuple[Scalar | None, ...]:

@@ -133,21 +133,15 @@ def merged(others: Iterable[OtherContent]) -> tuple[OtherContent, ...]:
 
 def merged_values(fitted: Iterable[FittedValues]) -> tuple[FittedValues, ...]:
     """Return fitted values with those of one part, column and statistic added up."""
-    groups: dict[tuple[str, str, Statistic], list[FittedValues]] = {}
+    sums: dict[tuple[str, str, Statistic], FittedValues] = {}
     for entry in fitted:
-        groups.setdefault((entry.part, entry.attribute, entry.statistic), []).append(entry)
-    return tuple(
-        FittedValues(
-            part=part,
-            attribute=attribute,
-            statistic=statistic,
-            n_values=sum(entry.n_values for entry in entries),
-            n_private=None
-            if any(entry.n_private is None for entry in entries)
-            else sum(entry.n_private or 0 for entry in entries),
-        )
-        for (part, attribute, statistic), entries in groups.items()
-    )
+        key = (entry.part, entry.attribute, entry.statistic)
+        if key in sums:
+            both = (sums[key].n_private, entry.n_private)
+            private = None if both[0] is None or both[1] is None else both[0] + both[1]
+            entry = replace(entry, n_values=sums[key].n_values + entry.n_values, n_private=private)
+        sums[key] = entry
+    return tuple(sums.values())
 
 
 def fitted_categories(
@@ -401,10 +395,8 @@ def texts_of(model: DecisionTree | RuleList | AdditiveModel) -> Iterator[tuple[s
         for term in model.terms:
             yield "names of terms", term.name
             for bins in term.bins:
-                if isinstance(bins, CategoryBins):
-                    for group in bins.groups:
-                        for value in group:
-                            yield "categories", str(value)
+                for value in bins.values if isinstance(bins, CategoryBins) else ():
+                    yield "categories", str(value)
         return
     for literal in model.literals:
         yield "names of attributes", literal.attribute

@@ -33,7 +33,7 @@ from glassine.models.bins import CategoryBins, NumericBins
 from glassine.models.evidence import Evidence
 from glassine.models.guarantee import Guarantee
 from glassine.models.rule_list import Rule, RuleList
-from glassine.models.terms import Edit, Parameter, Term
+from glassine.models.terms import Edit, Term
 from glassine.models.tree import Branch, DecisionTree, Node
 
 SCHEMA = "glassine.model/1"
@@ -77,10 +77,6 @@ def _without_output(name: str) -> Field:
         return array[..., 0] if array is not None and term.n_outputs == 1 else array
 
     return Field(codec=Codec(_array, _numbers), get=get, omit=None)
-
-
-def _parameters(plain: object) -> tuple[tuple[str, Parameter], ...]:
-    return tuple(OBJECT.decode(plain).items())
 
 
 # The codecs, from the parts to the whole. An order of keys is given where it is not that of the dataclass.
@@ -153,7 +149,7 @@ TERM: Codec[Term] = record(
 EDIT: Codec[Edit] = record(
     Edit,
     {
-        "parameters": Field(codec=Codec(dict, _parameters), required=True),
+        "parameters": Field(codec=Codec(dict, lambda plain: tuple(OBJECT.decode(plain).items())), required=True),
         **{name: Field(required=True) for name in ("cells", "before", "after")},
     },
 )

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from glassine.domain import Attribute, Between, Binary, Category, Domain, Integer, Literal, OneOf, Real
 from glassine.domain.attributes import Scalar, exact
-from glassine.domain.literals import conjunction_text
+from glassine.domain.literals import complement, conjunction_text
 from glassine.models.evidence import Cell
 from glassine.models.tree import DecisionTree
 from glassine.surrogates.answers import Answers, Names
@@ -157,11 +157,8 @@ def _interval(literal: Literal) -> tuple[float, float]:
     """Return the bounds that a literal puts on numbers; a literal of another kind puts none."""
     if isinstance(literal, OneOf):
         return -math.inf, math.inf
-    if not literal.negated:
-        return literal.lo, literal.hi
-    if literal.lo == -math.inf and literal.hi < math.inf:
-        return literal.hi, math.inf
-    return (-math.inf, literal.lo) if literal.hi == math.inf and literal.lo > -math.inf else (-math.inf, math.inf)
+    plain = complement(literal.negate(), missing=False) if literal.negated else literal
+    return (plain.lo, plain.hi) if isinstance(plain, Between) and not plain.negated else (-math.inf, math.inf)
 
 
 def _below(attribute: Integer | Real, top: float) -> float:

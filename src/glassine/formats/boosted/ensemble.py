@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from glassine.domain import Binary, Category, Domain, Literal, OneOf
 from glassine.domain.attributes import LARGEST, Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
-from glassine.formats.conditions import all_but, binary, damaged, with_missing
+from glassine.formats.conditions import all_but, attribute_of, binary, damaged, with_missing
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree, Forest
 
@@ -23,7 +23,7 @@ def spelled(
 ) -> tuple[Scalar, ...]:
     """Return the categories that codes stand for; the codes themselves where a file has no names for them."""
     if names is None:
-        attribute = domain[name] if domain is not None and name in domain else None
+        attribute = attribute_of(name, domain)
         words = [v for v in attribute.values if isinstance(v, str)] if isinstance(attribute, Category) else []
         if words:
             raise InvalidModelError(

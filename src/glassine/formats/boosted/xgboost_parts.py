@@ -14,7 +14,7 @@ from glassine.domain.attributes import LARGEST, Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.boosted.ensemble import MOST_CODES, whole_numbers
 from glassine.formats.builder import feature_names
-from glassine.formats.conditions import damaged
+from glassine.formats.conditions import attribute_of, damaged
 
 COUNTING = ("reg:squarederror", "reg:linear", "reg:absoluteerror", "reg:quantileerror")
 """Objectives under which every record has the second derivative 1."""
@@ -209,7 +209,7 @@ def _named(entry: dict[str, Any], name: str) -> tuple[Scalar, ...] | None:
 
 def check_spelling(values: Sequence[Scalar], name: str, domain: Domain | None) -> None:
     """Raise UnsupportedModelError if names of categories may have been cut: XGBoost takes letters for bytes."""
-    attribute = domain[name] if domain is not None and name in domain else None
+    attribute = attribute_of(name, domain)
     declared = set(attribute.values) if isinstance(attribute, Category) else set()
     odd = [value for value in values if isinstance(value, str) and not value.isascii() and value not in declared]
     if odd:

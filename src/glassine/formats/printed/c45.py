@@ -12,7 +12,7 @@ from glassine.domain import Category, Domain, Literal, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import TreeBuilder, sides
-from glassine.formats.conditions import near
+from glassine.formats.conditions import attribute_of, near
 from glassine.formats.contents import only, usual, without
 from glassine.formats.printed.conditions import NUMBER, plain
 from glassine.formats.registry import BY_LEAF, Format, first_line
@@ -63,9 +63,8 @@ def _translated(number: int, content: str) -> str:
             raise _bad(number, "its leaf states no share of errors: trees of numbers and weighted ones are not read")
         return _braced(content)
     total, share = int(match[1]), float(match[2]) / 100
-    near = {
-        k for k in (math.floor(total * share), math.ceil(total * share)) if abs(k - total * share) <= total * HALF_DIGIT
-    }
+    wrong = total * share
+    near = {k for k in (math.floor(wrong), math.ceil(wrong)) if abs(k - wrong) <= total * HALF_DIGIT}
     # Where the digits leave several numbers of errors, the leaf tells its class alone.
     figures = f"({total}/{near.pop()})" if len(near) == 1 and total * HALF_DIGIT < 0.5 else f"({total}) [{total}]"
     test, _, label = content[: match.start()].rpartition(":")
@@ -146,24 +145,17 @@ def tree_from_c45(text: str, domain: Domain | None = None) -> DecisionTree:
     >>> [(str(cell), cell.evidence.counts) for cell in tree_from_c45(text).cells]
     [('age <= 40', (5, 0)), ('age > 40 and smoker', (1, 3)), ('age > 40 and smoker = 0', (2, 0))]
     """
-    roots = _parsed(text)
-    entries: list[_Entry] = []
-    stack = list(reversed(roots))
-    while stack:
-        entry = stack.pop()
-        entries.append(entry)
-        stack += reversed(entry.below)
+    entries = _parsed(text)
     classes = _classes(entries)
     builder: TreeBuilder[int] = TreeBuilder("the printed tree", domain, silent=True)
-    if len(roots) == 1 and not roots[0].test:
-        builder.leaf(0, _evidence(roots[0], classes))
-    else:
-        numbered = {id(entry): i for i, entry in enumerate(entries, start=1)}
-        for key, below in [(0, roots), *((numbered[id(entry)], entry.below) for entry in entries if entry.below)]:
-            builder.split(key, _literals(below, builder), [numbered[id(entry)] for entry in below])
-        for entry in entries:
-            if entry.leaf:
-                builder.leaf(numbered[id(entry)], _evidence(entry, classes))
+    if len(entries[0].below) == 1 and not entries[1].test:
+        builder.leaf(0, _evidence(entries[1], classes))
+        return builder.tree(0, classes, "C4.5 text")
+    for entry in entries:
+        if entry.below:
+            builder.split(entry.line, _literals(entry.below, builder), [child.line for child in entry.below])
+        else:
+            builder.leaf(entry.line, _evidence(entry, classes))
     return builder.tree(0, classes, "C4.5 text")
 
 
@@ -239,8 +231,8 @@ def _margin(raw: str, stepped: bool) -> tuple[int, str]:
 
 
 def _parsed(text: str) -> list[_Entry]:
-    """Return the conditions at the top, each with those below it."""
-    roots: list[_Entry] = []
+    """Return the conditions in order, each with those below it; first, as line 0, what is above all of them."""
+    entries = [_Entry(0, "", None)]
     path: list[_Entry] = []
     block = _block(text)
     stepped = any(re.match(r"[ :]*:\.\.\.", raw) for _, raw in block)
@@ -252,15 +244,13 @@ def _parsed(text: str) -> list[_Entry]:
         if depth and path[depth - 1].leaf is not None:
             raise _bad(line, "it stands below a leaf")
         del path[depth:]
-        (path[-1].below if path else roots).append(entry)
+        (path[-1] if path else entries[0]).below.append(entry)
         path.append(entry)
-    stack = list(roots)
-    while stack:
-        entry = stack.pop()
-        stack += entry.below
+        entries.append(entry)
+    for entry in entries:
         if entry.leaf is None and not entry.below:
             raise _bad(entry.line, f"{entry.test[:60]!r} has neither a class nor lines below it")
-    return roots
+    return entries
 
 
 def _entry(line: int, content: str) -> _Entry:
@@ -326,7 +316,7 @@ def _test(entry: _Entry, domain: Domain | None) -> tuple[str, str, tuple[Scalar,
 
 def _spelled(name: str, text: str, domain: Domain | None) -> Scalar:
     """Return a value as the domain spells it."""
-    attribute = domain[name] if domain is not None and name in domain else None
+    attribute = attribute_of(name, domain)
     if not isinstance(attribute, Category):
         return plain(text)
     for value in attribute.values:

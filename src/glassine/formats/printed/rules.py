@@ -392,19 +392,15 @@ def parse_rules(text: str, domain: Domain | None = None) -> RuleList:
     return RuleList(rules, attributes, classes, source=SOURCE, approximate=headers.rounded, guarantee=claim)
 
 
-def _quoted(text: str) -> str:
-    return json.dumps(text)
-
-
 def _name(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) and name.lower() != "not" else _quoted(name)
+    return name if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) and name.lower() != "not" else json.dumps(name)
 
 
 def _value(value: Scalar) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
-        return value if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value) and plain(value) == value else _quoted(value)
+        return value if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value) and plain(value) == value else json.dumps(value)
     return repr(value)
 
 

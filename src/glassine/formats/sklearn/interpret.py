@@ -18,6 +18,7 @@ import numpy.typing as npt
 from glassine.domain import Category, Domain
 from glassine.domain.attributes import Scalar, is_name, is_scalar
 from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError, first_of
+from glassine.formats.conditions import attribute_of
 from glassine.formats.registry import Format
 from glassine.models.additive import AdditiveModel
 from glassine.models.bins import Bins, CategoryBins, NumericBins
@@ -264,7 +265,7 @@ def _groups(level: list[Any], name: str, domain: Domain | None) -> tuple[tuple[S
     names = [value for group in groups for value in group]
     if not all(isinstance(value, str) for value in names):
         raise InvalidModelError(f"the categories of {name!r} must be texts.")
-    declared = domain[name] if domain is not None and name in domain else None
+    declared = attribute_of(name, domain)
     spelled: dict[str, Scalar] = {}
     if isinstance(declared, Category):
         spelled = {_spelled(value): value for value in reversed(declared.values)}
