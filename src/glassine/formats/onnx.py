@@ -23,7 +23,6 @@ from glassine.models.tree import DecisionTree, Forest
 
 # One tree of an ensemble in ONNX, cut out of the lists that hold them all.
 
-
 NEAR = 1e-4
 """Shares of single precision, added up over the trees, come this close to 1."""
 
@@ -87,7 +86,6 @@ def _cut_out(attributes: Attributes, tree: int, n_trees: int, kind: str) -> tupl
 
 
 # The columns that an ONNX tree is given, traced back to the inputs of the graph.
-
 
 SAME = ("Cast", "Identity")
 WIDEST = 10**5

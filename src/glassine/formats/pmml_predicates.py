@@ -88,7 +88,6 @@ def escaped(text: str) -> str:
 
 # XML without document types: nothing is expanded and nothing outside the file is read.
 
-
 DEEPEST = 5000
 MAX_ELEMENTS, MAX_ATTRIBUTES = 1_000_000, 2_000_000
 """An element takes about 300 bytes of memory, an attribute about 250."""

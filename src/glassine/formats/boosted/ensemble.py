@@ -14,7 +14,6 @@ from glassine.models.tree import DecisionTree, Forest
 
 # Splits on lists of categories, which boosted trees store as whole numbers.
 
-
 MOST_CODES = 2**24
 
 

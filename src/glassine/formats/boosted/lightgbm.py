@@ -29,7 +29,6 @@ from glassine.models.tree import DecisionTree, Forest
 
 # The categories of data frames that LightGBM writes at the end of its files.
 
-
 HALVES = re.compile("[\ud800-\udfff]")
 NUMBERS, NOTHING = re.compile(r"\[.*\]"), "none"
 
@@ -93,7 +92,6 @@ def _listed(text: str) -> list[tuple[Scalar, ...]]:
 # With probability p of the second class before the tree, a leaf of n records, k of them of that class, has the sum of
 # second derivatives H = n p (1 - p), and the score logit(p) - rate (n p - k) / (H + lambda). All but k is in the
 # file.
-
 
 PLAIN = {
     "boosting": ("gbdt",),

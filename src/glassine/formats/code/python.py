@@ -48,7 +48,6 @@ def source(value: object) -> str:
 
 # Additive models as Python source that imports nothing.
 
-
 ADDITIVE_HEAD = '''\
 """An additive model, written by Glassine; it imports nothing."""
 

@@ -24,7 +24,6 @@ from glassine.models.tree import DecisionTree
 
 # Names, values and numbers as standard SQL.
 
-
 ALIAS = "r"
 COMMENT = ("/* ", " */")
 """It ends where it is closed: an expression may be put on one line with others."""
@@ -129,7 +128,6 @@ def one_type(values: Sequence[Scalar], what: str) -> None:
 
 
 # Additive models as standard SQL: a sum of ``CASE`` expressions.
-
 
 Array = npt.NDArray[np.float64]
 INNER = "t"

@@ -21,7 +21,6 @@ from glassine.models.tree import DecisionTree
 
 # Additive models as plain text to read.
 
-
 BREAKS = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
 
 

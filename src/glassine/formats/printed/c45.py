@@ -21,7 +21,6 @@ from glassine.models.tree import DecisionTree
 
 # What R prints of a tree of partykit, such as ctree, turned into the lines that C4.5 prints.
 
-
 PARTY_TITLE = re.compile(r"^[ \t]*Fitted party:[ \t]*\r?$", re.MULTILINE)
 END = re.compile(r"Number of (inner|terminal) nodes:|>")
 NODE = re.compile(r"((?:\|[ \t]*)*)\[[0-9]{1,9}\] ?(.*)")

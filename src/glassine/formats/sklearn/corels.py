@@ -20,7 +20,6 @@ from glassine.models.rule_list import Rule, RuleList
 
 # Rule lists as the program of CORELS prints them and writes them to its model file: rules in braces.
 
-
 LINE = re.compile(r"(?:(?:else )?if \(\{(?P<rule>[^{}]+)\}\) then|else) \(\{(?P<label>[^{}]+)\}\)")
 FILED = re.compile(r"(?:\{(?P<rule>[^{}~;]+)\}|default)~(?P<label>[01])")
 START = re.compile(r"\s*(\{[^{}~\"]+\}|default)~[01]\s*(;|$)")

@@ -22,7 +22,6 @@ from glassine.models.rule_list import Rule, RuleList
 
 # Greedy rule lists as imodels prints them.
 
-
 TITLE = re.compile(r"^[ \t]*[0-9]+ rules? \+ else\b", re.MULTILINE)
 CLASSES = re.compile(r"\bclasses: ([^\n\r·]+)")
 NUMBER = r"-?[0-9][0-9,]*(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{1,3})?"

@@ -21,7 +21,6 @@ from glassine.models.tree import Branch, DecisionTree, Node
 
 # Class counts of the nodes of a weighted tree: what the masses and the sizes of its nodes tell.
 
-
 Matrix: TypeAlias = npt.NDArray[np.float64]
 Whole: TypeAlias = npt.NDArray[np.int64]
 

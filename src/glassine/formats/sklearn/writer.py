@@ -23,7 +23,6 @@ from glassine.models.tree import DecisionTree
 
 # The columns that a scikit-learn tree needs to test a model's conditions, made by scikit-learn's own encoders.
 
-
 Side: TypeAlias = Literal["left", "right"]
 
 
