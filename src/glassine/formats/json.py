@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,8 @@ from glassine.codec import (
 )
 from glassine.domain import Between, Domain, OneOf
 from glassine.domain.domain import COMPARED
-from glassine.errors import InvalidModelError
+from glassine.errors import GlassineError, InvalidModelError, UnreadableFileError
+from glassine.files import parse_json
 from glassine.formats.conditions import not_fitted
 from glassine.formats.registry import BY_START, LAST, Format, PublishedModel
 from glassine.models.additive import AdditiveModel
@@ -220,6 +222,58 @@ def write_json_model(model: PublishedModel, domain: Domain | None = None) -> str
     if isinstance(model, AdditiveModel):
         return layout(to_dict(model)) + "\n"
     return json.dumps(to_dict(model), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+# The guarantee that a publisher claims, in files that have a field or a comment for it: one spelling for all.
+
+KEY = "glassine.guarantee"
+"""Name of the field, and start of the comment."""
+COMMENT = f"# {KEY} "
+
+
+def claim_of(guarantee: Guarantee) -> str:
+    """Return a guarantee as JSON of ASCII characters on one line, which closes no comment and declares no encoding."""
+    text = json.dumps(GUARANTEE.encode(guarantee), ensure_ascii=True, allow_nan=False)
+    # Python takes "coding: NAME" in a first comment for the encoding of the file, by which a comment may become code.
+    return text.replace("/", "\\u002f").replace("coding", "\\u0063oding")
+
+
+def without_counts(guarantee: Guarantee | None) -> Guarantee | None:
+    """Return a guarantee of a model whose counts are left out."""
+    return None if guarantee is None else replace(guarantee, count_scale=None)
+
+
+def guarantee_of(claim: str) -> Guarantee:
+    """Return the guarantee of a claim, which holds what the same key of Glassine's JSON does."""
+    try:
+        plain = parse_json(claim, path=KEY)
+    except UnreadableFileError as error:
+        raise InvalidModelError(str(error)) from None
+    return decoded(GUARANTEE, plain, KEY, InvalidModelError)
+
+
+def is_claim(claim: str) -> bool:
+    """Return whether a text is a claim in the spelling of this module, and holds nothing else."""
+    try:
+        return claim_of(guarantee_of(claim)) == claim
+    except GlassineError:
+        return False
+
+
+def commented(model: PublishedModel, opening: str = "# ", closing: str = "") -> str:
+    """Return the line of a comment that states a model's guarantee, empty where it claims none."""
+    return "" if model.guarantee is None else f"{opening}{KEY} {claim_of(model.guarantee)}{closing}\n"
+
+
+def opening_claim(text: str) -> Guarantee | None:
+    """Return the guarantee that the first line of a text states in a comment."""
+    line = text.partition("\n")[0]
+    return guarantee_of(line.removeprefix(COMMENT).rstrip()) if line.startswith(COMMENT) else None
+
+
+def is_opening_claim(number: int, line: str) -> bool:
+    """Return whether a line of a text, by its number from 0, is such a comment and holds nothing else."""
+    return number == 0 and line.startswith(COMMENT) and is_claim(line.removeprefix(COMMENT))
 
 
 def _is_own_estimator(obj: object) -> bool:

@@ -14,8 +14,8 @@ from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError, not_installed
 from glassine.formats.builder import TreeBuilder, can_be_missing, feature_names, from_shares, place_of, sides, source_of
-from glassine.formats.claims import KEY, guarantee_of
 from glassine.formats.conditions import damaged, require, with_missing
+from glassine.formats.json import KEY, guarantee_of
 from glassine.formats.sklearn.encodings import Coded, Number
 from glassine.models.evidence import Evidence
 from glassine.models.guarantee import Guarantee

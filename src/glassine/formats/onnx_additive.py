@@ -14,8 +14,8 @@ import numpy as np
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import UnsupportedModelError
-from glassine.formats.claims import KEY, claim_of, without_counts
 from glassine.formats.conditions import as_written, fresh_name, readable
+from glassine.formats.json import KEY, claim_of, without_counts
 from glassine.formats.onnx import OURS, onnx_module, stated_guarantee
 from glassine.models.additive import AdditiveModel
 from glassine.models.bins import Bins, CategoryBins, NumericBins

@@ -9,7 +9,6 @@ from typing import Any
 from glassine.domain import Domain
 from glassine.errors import UnsupportedModelError
 from glassine.formats.builder import place_of
-from glassine.formats.claims import KEY, is_claim
 from glassine.formats.contents import (
     LONGEST_NAME,
     FittedValues,
@@ -18,6 +17,7 @@ from glassine.formats.contents import (
     named_values,
     shown_name,
 )
+from glassine.formats.json import KEY, is_claim
 from glassine.formats.onnx import ENSEMBLES, OURS, onnx_module, tree_from_onnx
 from glassine.models.tree import DecisionTree
 

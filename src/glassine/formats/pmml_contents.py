@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from xml.parsers import expat
 
 from glassine.domain import Domain
-from glassine.formats.claims import is_claim
 from glassine.formats.contents import (
     LONGEST_NAME,
     FittedValues,
@@ -18,6 +17,7 @@ from glassine.formats.contents import (
     shown_name,
     texts_of,
 )
+from glassine.formats.json import is_claim
 from glassine.formats.pmml import tree_of_document
 from glassine.formats.pmml_predicates import Element, holds_claim, parsed_xml
 from glassine.models.tree import DecisionTree

@@ -13,8 +13,8 @@ from glassine.domain import Between, Binary, Category, Domain, Literal, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import can_be_missing, sides
-from glassine.formats.claims import KEY, claim_of, guarantee_of
 from glassine.formats.conditions import attribute_of, binary, damaged, near, require, with_missing
+from glassine.formats.json import KEY, claim_of, guarantee_of
 from glassine.models.guarantee import Guarantee
 
 TARGET = "prediction"

@@ -13,8 +13,8 @@ from glassine.domain import Between, Category, Domain, Integer, Literal, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.errors import GlassineError, UnsupportedModelError
 from glassine.formats.builder import place_of
-from glassine.formats.claims import without_counts
 from glassine.formats.conditions import as_written, check_domain, check_model, compared_values, fresh_name
+from glassine.formats.json import without_counts
 from glassine.formats.pmml import forest_from_pmml, is_xml, tree_of_document
 from glassine.formats.pmml_contents import beside_pmml
 from glassine.formats.pmml_predicates import (

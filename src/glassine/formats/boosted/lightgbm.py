@@ -23,7 +23,7 @@ from glassine.formats.boosted.ensemble import (
     whole_numbers,
 )
 from glassine.formats.builder import TreeBuilder, feature_names, place_of, sides, source_of
-from glassine.formats.conditions import damaged, scalar
+from glassine.formats.conditions import attribute_of, damaged, scalar
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree, Forest
 
@@ -49,7 +49,7 @@ def columns_of_categories(
     if split is None:
         stated = [i for i, info in enumerate(infos) if info != NOTHING and not NUMBERS.fullmatch(info)]
     stated = sorted(place for place in set(stated) if place < len(names))
-    declared = [i for i, name in enumerate(names) if domain and name in domain and isinstance(domain[name], Category)]
+    declared = [i for i, name in enumerate(names) if isinstance(attribute_of(name, domain), Category)]
     fitting = [places for places in (stated, declared) if len(places) == len(listed)]
     if not fitting or fitting[0] != fitting[-1]:
         raise UnsupportedModelError(
@@ -112,14 +112,11 @@ WHOLE = 1e-3
 
 
 def _number(text: str | None) -> float:
-    return float(text) if text is not None and re.fullmatch(r"[-+0-9.eE]+", text) and _reads(text) else math.nan
-
-
-def _reads(text: str) -> bool:
     try:
-        return math.isfinite(float(text))
+        value = float(text or "") if re.fullmatch(r"[-+0-9.eE]+", text or "") else math.nan
     except ValueError:
-        return False
+        return math.nan
+    return value if math.isfinite(value) else math.nan
 
 
 def binary_counts(
@@ -235,7 +232,7 @@ def tree_from_lightgbm(text: str, domain: Domain | None = None, tree: int | None
     InvalidParameterError
         If the model has no such tree.
     """
-    return tree_of_file(_file(text, domain), domain, tree)
+    return tree_of_file(described(*sections(text), domain), domain, tree)
 
 
 def tree_of_file(file: _File, domain: Domain | None, tree: int | None) -> DecisionTree:
@@ -246,9 +243,9 @@ def tree_of_file(file: _File, domain: Domain | None, tree: int | None) -> Decisi
 
 def forest_from_lightgbm(text: str, domain: Domain | None = None) -> Forest:
     """Read all trees of a LightGBM model: scores, which add up, and node sizes."""
-    file = _file(text, domain)
+    file = described(*sections(text), domain)
     if len(file.trees) <= 1:
-        return Forest(trees=(tree_from_lightgbm(text, domain),), source="LightGBM")
+        return Forest(trees=(tree_of_file(file, domain, None),), source="LightGBM")
     if any(file.parameters.get(name) not in allowed for name, allowed in EVERY_RECORD.items()):
         raise UnsupportedModelError(
             "the parameters of the LightGBM model say that each tree may be trained on a sample of the records, or "
@@ -280,10 +277,6 @@ class _File:
         """Whether the first tree is what the model of one round would be."""
         one = self.head.get("num_tree_per_iteration", "1") == "1" and self.objective[0] != "multiclass"
         return one and (len(self.trees) == 1 or self.parameters.get("boosting", "gbdt") != "rf")
-
-
-def _file(text: str, domain: Domain | None) -> _File:
-    return described(*sections(text), domain)
 
 
 def described(

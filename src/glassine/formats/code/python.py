@@ -11,8 +11,8 @@ from glassine.domain import Between, Literal, OneOf
 from glassine.domain.attributes import Prefix, prefixes
 from glassine.domain.literals import attributes_of
 from glassine.errors import UnsupportedModelError
-from glassine.formats.claims import commented
 from glassine.formats.conditions import check_model, outcomes
+from glassine.formats.json import commented
 from glassine.formats.registry import Format
 from glassine.formats.sklearn.encodings import other_side
 from glassine.models.additive import AdditiveModel

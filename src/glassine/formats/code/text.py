@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from glassine.domain import Domain
 from glassine.domain.literals import number
-from glassine.formats.claims import commented
 from glassine.formats.conditions import check_model
+from glassine.formats.json import commented
 from glassine.formats.printed.rules import format_rules
 from glassine.formats.registry import Format
 from glassine.models.additive import AdditiveModel

@@ -11,9 +11,9 @@ from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import refuse_gaps
-from glassine.formats.claims import is_opening_claim, opening_claim
 from glassine.formats.conditions import at_most, require, with_missing
 from glassine.formats.contents import only
+from glassine.formats.json import is_opening_claim, opening_claim
 from glassine.formats.printed.conditions import plain
 from glassine.formats.registry import BY_START, Format, first_line
 from glassine.models.evidence import Evidence

@@ -58,9 +58,9 @@ from glassine.domain import Between, Binary, Domain, Literal, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.domain.literals import number
 from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError
-from glassine.formats.claims import commented, is_opening_claim, opening_claim
 from glassine.formats.conditions import check_model, near
 from glassine.formats.contents import only
+from glassine.formats.json import commented, is_opening_claim, opening_claim
 from glassine.formats.printed.conditions import condition, plain, quoted_spans, split_conditions, word
 from glassine.formats.registry import BY_LEAF, Format, first_line
 from glassine.models.evidence import Evidence

@@ -158,30 +158,12 @@ def _n_records(forest: object, drawn: Sequence[Table]) -> int | None:
 
 
 def forest_from_sklearn(estimator: Any, domain: Domain | None = None, *, use_seeds: bool = True) -> Forest:
-    """Return a fitted scikit-learn forest as a plain value.
+    """Return a fitted scikit-learn forest, alone or at the end of a pipeline or search, as a plain value.
 
-    Parameters
-    ----------
-    estimator : RandomForestClassifier, ExtraTreesClassifier, their regressors, or Pipeline
-        A forest, or a pipeline that ends with one; a fitted search gives its best estimator.
-    domain : Domain, optional
-        As for :func:`glassine.formats.tree_from_sklearn`.
-    use_seeds : bool, default=True
-        Whether to read the seeds of the bootstrap, which every fitted forest holds. They tell how often each tree drew
-        each training record. They are used only if they give, for every tree, the number of records that it holds, and
-        if random seeds would do so in every tree with a chance of at most one in 10,000.
-
-    Returns
-    -------
-    Forest
-        With bootstrap, its trees tell the number of different records of each leaf, and ``drawn`` the draws.
-
-    Raises
-    ------
-    UnsupportedModelError
-        If the estimator is no forest, or a part of it cannot be mapped back.
-    InvalidModelError
-        If it is not fitted, contradicts itself, or does not fit the domain.
+    With bootstrap, its trees tell the number of different records of each leaf, and ``drawn`` the draws. Every fitted
+    forest holds the seeds of its bootstrap, which tell how often each tree drew each training record. With
+    ``use_seeds`` they are used if they give, for every tree, the number of records that it holds, and if random seeds
+    would do so in every tree with a chance of at most one in 10,000.
 
     Examples
     --------

@@ -220,7 +220,7 @@ def _output(data: dict[str, Any]) -> tuple[str, tuple[Scalar, ...] | None]:
     classes = None
     if LINKS[link] != "identity":
         names = listed(output, "classes", "the output")
-        classes = tuple(_plain(label) for label in names)
+        classes = tuple(label.item() if isinstance(label, np.generic) else label for label in names)
         if not all(is_scalar(label) for label in classes):
             raise InvalidModelError("the classes must be strings, finite numbers or Booleans.")
     return LINKS[link], classes
@@ -391,10 +391,6 @@ def _guarantee(data: dict[str, Any], features: tuple[_Feature, ...], *, regressi
         count_scale=_number(scale),
         caveats=tuple(caveats),
     )
-
-
-def _plain(value: object) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def _number(value: object) -> float | None:

@@ -90,25 +90,20 @@ class Encoder:
 
     def tests(self, literal: Condition) -> list[Test]:
         """Return the thresholds that hold together exactly where a literal, not negated if it has two bounds, holds."""
-        if isinstance(literal, OneOf):
-            if literal.attribute in self.dummies and set(literal.values) == {1}:
-                side_of: Side = "left" if literal.negated else "right"
-                column = self.numbers.index(literal.attribute)
-                return [Test(column, 0.5, side_of, side_of if literal.missing else _other(side_of))]
+        if isinstance(literal, OneOf) and (literal.attribute not in self.dummies or set(literal.values) != {1}):
             column = len(self.numbers) + self.lists.index(_listing(literal))
             # A list of no value has one that stands in for it, of code 0: only gaps have codes above.
             listed = -0.5 if literal.values else 0.5
             return [Test(column, listed, "left" if literal.negated else "right", "left")]
-        column = self.numbers.index(literal.attribute)
-        bounds: list[tuple[float, Side]] = [(literal.lo, "right"), (literal.hi, "left")]
-        out = []
+        bounds: list[tuple[float, Side]] = [(0.5, "right")]
+        if isinstance(literal, Between):
+            both: list[tuple[float, Side]] = [(literal.lo, "right"), (literal.hi, "left")]
+            # Present or not: every number lies below infinity.
+            bounds = [one for one in both if math.isfinite(one[0])] or [(math.inf, "left")]
+        column, out = self.numbers.index(literal.attribute), []
         for bound, side in bounds:
-            if math.isfinite(bound):
-                side_of = _other(side) if literal.negated else side
-                out.append(Test(column, bound, side_of, side_of if literal.missing else _other(side_of)))
-        if not out:  # present or not: every number lies below infinity
-            side_of = "right" if literal.negated else "left"
-            out.append(Test(column, math.inf, side_of, side_of if literal.missing else _other(side_of)))
+            holds = _other(side) if literal.negated else side
+            out.append(Test(column, bound, holds, holds if literal.missing else _other(holds)))
         return out
 
     def fitted(self) -> Any:
