@@ -93,10 +93,9 @@ def as_written(
 def _is_dummy(name: str, domain: Domain) -> bool:
     """Return whether a name is that of a declared category, an underscore, and one of its values."""
     for at in (i for i, letter in enumerate(name) if letter == "_"):
-        if name[:at] in domain:
-            attribute = domain[name[:at]]
-            if isinstance(attribute, Category) and name[at + 1 :] in map(str, attribute.values):
-                return True
+        attribute = attribute_of(name[:at], domain)
+        if isinstance(attribute, Category) and name[at + 1 :] in map(str, attribute.values):
+            return True
     return False
 
 

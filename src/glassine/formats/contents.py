@@ -322,10 +322,9 @@ def beside_json(text: str, value: object) -> Iterator[OtherContent]:
     margin = len(text) - len(stripped)
     if margin > 2:
         yield OtherContent(where="around the JSON text", kind="spacing", n_bytes=margin)
-    for layout in LAYOUTS:
-        for letters in (False, True):
-            if json.dumps(value, ensure_ascii=letters, **layout) == stripped:
-                return
+    written = (json.dumps(value, ensure_ascii=letters, **form) for form in LAYOUTS for letters in (False, True))
+    if stripped in written:
+        return
     spacing = digits = escapes = 0
     for token in TOKEN.finditer(stripped):
         space, quoted, bare = token.groups()

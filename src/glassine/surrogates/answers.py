@@ -197,6 +197,14 @@ def numbers_of(answered: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     return np.array(values, dtype=float)
 
 
+def plain_label(value: Any) -> Scalar | None:
+    """Return a label as a plain scalar, whole floats as integers; None for what is no label."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    if isinstance(plain, float) and plain.is_integer():
+        return int(plain)
+    return plain if is_scalar(plain) else None
+
+
 def _is_number(value: object) -> bool:
     return not isinstance(value, bool | str) and is_scalar(value)
 

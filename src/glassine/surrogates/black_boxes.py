@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import math
 import os
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import is_regressor
 
-from glassine.domain.attributes import Scalar, is_scalar
+from glassine.domain.attributes import Scalar
 from glassine.errors import (
     BlackBoxError,
     GlassineError,
@@ -23,6 +22,7 @@ from glassine.errors import (
     not_installed,
 )
 from glassine.files import read_bytes
+from glassine.surrogates.answers import plain_label
 
 MAX_BYTES = 500_000_000
 
@@ -156,16 +156,13 @@ def _labels(answer: object, n_records: int) -> npt.NDArray[Any]:
         )
     out = np.empty(n_records, dtype=object)
     for i, value in enumerate(array.tolist()):
-        value = value.item() if isinstance(value, np.generic) else value
-        if isinstance(value, float) and math.isfinite(value) and value.is_integer():
-            value = int(value)
-        if not is_scalar(value):
+        out[i] = plain_label(value)
+        if out[i] is None:
             raise BlackBoxError(
                 f"the black box must answer with texts, finite numbers or Booleans, but an answer is a "
-                f"{type(value).__name__} that is none of these.",
+                f"{type(value.item() if isinstance(value, np.generic) else value).__name__} that is none of these.",
                 remedy="Label every record.",
             )
-        out[i] = value
     return out
 
 

@@ -19,7 +19,7 @@ from glassine.domain import Category, Domain, Integer, Real
 from glassine.domain.attributes import Scalar, exact, is_scalar
 from glassine.errors import BlackBoxError, InvalidDataError, InvalidParameterError, parameter
 from glassine.microaggregation import SemanticDistance
-from glassine.surrogates.answers import distinct_records
+from glassine.surrogates.answers import distinct_records, plain_label
 from glassine.surrogates.black_boxes import class_order
 from glassine.surrogates.distances import Metric, as_metric
 from glassine.surrogates.reading import round_numbers
@@ -329,12 +329,12 @@ def label_array(y: object, n_records: int, name: str = "y") -> npt.NDArray[Any]:
         )
     out = np.empty(n_records, dtype=object)
     for i, value in enumerate(array.tolist()):
-        if not is_scalar(value):
+        out[i] = plain_label(value)
+        if out[i] is None:
             raise InvalidDataError(
                 f"{parameter(name)} holds a missing value, or one that is no label.",
                 remedy="Label or drop these records.",
             )
-        out[i] = int(value) if isinstance(value, float) and value.is_integer() else value
     return out
 
 

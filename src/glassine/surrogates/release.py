@@ -23,7 +23,15 @@ from glassine.formats.json import TREE
 from glassine.learners.antecedents import check_whole
 from glassine.models import DecisionTree
 from glassine.privacy.certificate import Certificate
-from glassine.surrogates.answers import FEWEST_BEHIND_MEANS, Answers, Goal, Names, NumericAnswer, numbers_of
+from glassine.surrogates.answers import (
+    FEWEST_BEHIND_MEANS,
+    Answers,
+    Goal,
+    Names,
+    NumericAnswer,
+    numbers_of,
+    plain_label,
+)
 from glassine.surrogates.checking import check_point, check_tree
 from glassine.surrogates.distances import TAXONOMIES, Metric
 from glassine.surrogates.reading import Query, Record, query_of
@@ -251,7 +259,12 @@ class SurrogateRelease:
         wanted = self.n_closest if n_closest is None else check_whole(n_closest, "n_closest", 1, MAX_CLOSEST)
         most = check_whole(n_contrasts, "n_contrasts", 0, 100)
         constraints.check(self.domain, numeric=self.answer is not None)
-        answer, answers = _plain(decision), self.answers
+        answer, answers = plain_label(decision), self.answers
+        if answer is None:
+            raise InvalidDataError(
+                f"a decision must be a text, a finite number or a Boolean, got a {type(decision).__name__}.",
+                remedy="Give the label.",
+            )
         asked = np.array([answer], dtype=object)
         if self.answer is not None:
             numbers_of(asked)
@@ -367,19 +380,6 @@ def decided_by(tree: DecisionTree, records: Columns, answers: Answers) -> npt.ND
     """Return the place of what a tree answers on each record, shape (n,)."""
     places = np.array([answers.given_by(cell.evidence) for cell in tree.cells], dtype=np.int64)
     return np.asarray(places[tree.apply(records)])
-
-
-def _plain(decision: Any) -> Scalar:
-    value = decision.item() if isinstance(decision, np.generic) else decision
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if not is_scalar(value):
-        raise InvalidDataError(
-            f"a decision must be a text, a finite number or a Boolean, got a {type(value).__name__}.",
-            remedy="Give the label.",
-        )
-    plain: Scalar = value
-    return plain
 
 
 # Releases as JSON, schema ``glassine.surrogates/1``.
