@@ -187,26 +187,24 @@ class _Trees:
 
     def __init__(self, targets: Sequence[int]) -> None:
         self.targets = targets
-        self.nodes: dict[str, list[Any]] = {name: [] for name in NODES}
-        self.weights: dict[str, list[Any]] = {name: [] for name in TARGETS}
+        self.nodes: list[list[Any]] = []  # Of each node what NODES lists
+        self.weights: list[tuple[Any, ...]] = []  # Of each leaf and output what TARGETS lists
         self.tree = -1
 
     def add(self, term: Term, axes: Sequence[_Axis]) -> None:
         """Add the tree of a term."""
         self.tree += 1
-        self.first = len(self.nodes["nodeids"])
+        self.first = len(self.nodes)
         self.term, self.axes = term, axes
         self._grow(())
 
     def _node(self, column: int, mode: str, bound: float) -> int:
-        place = len(self.nodes["nodeids"]) - self.first
-        for entries, entry in zip(self.nodes.values(), (self.tree, place, column, mode, bound, 0, 0), strict=True):
-            entries.append(entry)
+        place = len(self.nodes) - self.first
+        self.nodes.append([self.tree, place, column, mode, bound, 0, 0])
         return place
 
     def _join(self, place: int, low: int, high: int) -> int:
-        self.nodes["truenodeids"][self.first + place] = low
-        self.nodes["falsenodeids"][self.first + place] = high
+        self.nodes[self.first + place][-2:] = low, high
         return place
 
     def _grow(self, cells: tuple[int, ...]) -> int:
@@ -214,9 +212,7 @@ class _Trees:
         if len(cells) == len(self.axes):
             place = self._node(0, "LEAF", 0.0)
             for target, score in zip(self.targets, self.term.scores[cells].tolist(), strict=True):
-                entry = (self.tree, place, target, _single(score, f"term {self.term.name!r}"))
-                for entries, value in zip(self.weights.values(), entry, strict=True):
-                    entries.append(value)
+                self.weights.append((self.tree, place, target, _single(score, f"term {self.term.name!r}")))
             return place
         axis = self.axes[len(cells)]
         if axis.gap is None:
@@ -242,8 +238,8 @@ def _ensemble(model: AdditiveModel, values: Mapping[str, tuple[Scalar, ...]]) ->
         trees.add(term, [_axis(bins, model.tested.index(bins.attribute), values) for bins in term.bins])
     base = [_single(value, "the intercept") for value in model.intercept]
     return {
-        **{f"nodes_{name}": entries for name, entries in trees.nodes.items()},
-        **{f"target_{name}": entries for name, entries in trees.weights.items()},
+        **{f"nodes_{name}": [node[i] for node in trees.nodes] for i, name in enumerate(NODES)},
+        **{f"target_{name}": [row[i] for row in trees.weights] for i, name in enumerate(TARGETS)},
         "n_targets": len(model.classes or (0,)),
         "base_values": [0.0, *base] if model.link == "logit" else base,
         "aggregate_function": "SUM",

@@ -256,7 +256,8 @@ def _axis(expression: Element, kinds: dict[str, str]) -> tuple[Bins, list[Elemen
     while stack:
         top = stack.pop()
         inner = top.children[0] if top.tag == "Apply" and top.attributes["function"] == "if" else None
-        if inner is not None and inner.attributes["function"] != "isMissing" and _reads(inner, name):
+        ours = inner is not None and inner.children[0].attributes.get("field") == name
+        if inner is not None and ours and inner.attributes["function"] != "isMissing":
             stack += [top.children[2], inner, top.children[1]]
         elif top.tag == "Apply" and top.attributes["function"] != "if":
             tests.append(top)
@@ -277,10 +278,6 @@ def _value(text: str, kind: str) -> Scalar:
     if kind == "integer":
         return int(text)
     return float(text) if kind == "double" else text
-
-
-def _reads(test: Element, name: str) -> bool:
-    return test.children[0].attributes.get("field") == name
 
 
 def to_pmml(model: PublishedModel, domain: Domain | None = None) -> str:

@@ -264,7 +264,13 @@ def _private_trees(
     every = tree_class_of(material.domain, outcome.tree_classes, plan.growth.max_depth or 1)
     budget = tree_budget(epsilon, every, n_groups)
     event = partition_event(budget, every, n_groups)
-    caveats = _caveats(plan, material)
+    boxed = plan.labels == "black-box" and not plan.fixed_black_box
+    reasons = {
+        DOMAIN_FROM_DATA: material.domain.inferred,
+        CLASSES_FROM_DATA: not material.classes_declared,
+        TRAINED_BOX: boxed,
+    }
+    caveats = tuple(text for text, holds in reasons.items() if holds)
 
     def certificate(paid: Paid, classes: tuple[Scalar, ...]) -> Certificate:
         public: dict[str, Any] = {
@@ -357,16 +363,6 @@ def _price(plan: Plan, n_groups: int) -> Price | None:
     if not plan.private_partition:
         return Price(epsilon=2 * epsilon, note="labels of surrogate trees") if plan.labels == "true" else None
     return Price(epsilon=epsilon, note=f"{n_groups} surrogate trees of depth {plan.growth.max_depth}")
-
-
-def _caveats(plan: Plan, material: Material) -> tuple[str, ...]:
-    boxed = plan.labels == "black-box" and not plan.fixed_black_box
-    reasons = {
-        DOMAIN_FROM_DATA: material.domain.inferred,
-        CLASSES_FROM_DATA: not material.classes_declared,
-        TRAINED_BOX: boxed,
-    }
-    return tuple(text for text, holds in reasons.items() if holds)
 
 
 def _release(

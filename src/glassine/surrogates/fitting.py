@@ -117,11 +117,9 @@ def _fewest_behind(
         distinct = distinct_records(columns).counts(groups, n_groups)
         fewest = np.where(distinct < distinct_in, np.minimum(distinct, fewest), fewest)
     for name in domain:
-        present = ~np.isnan(_numbers(columns, name))
+        present, counts, behind = _behind(_numbers(columns, name), groups, n_groups, persons)
         if present.all() or _has_modes(name, columns, metric):
             continue
-        counts = np.bincount(groups[present], minlength=n_groups)
-        behind = counts if persons is None else persons.counts(np.where(present, groups, -1), n_groups)
         # Where most records have no value, there is no mean.
         fewest = np.where(2 * counts < sizes, fewest, np.minimum(fewest, behind))
     return fewest
@@ -131,6 +129,15 @@ def _numbers(columns: Columns, name: str) -> npt.NDArray[np.float64]:
     """Return an attribute as numbers or codes, NaN for a missing value, shape (n,)."""
     array = np.asarray(columns.array(name), dtype=float)
     return np.where(array < 0, np.nan, array) if name in columns.codes else array
+
+
+def _behind(
+    values: npt.NDArray[np.float64], groups: npt.NDArray[np.int64], n_groups: int, persons: Persons | None
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return which values are there, shape (n,), and of how many records and people they are, shape (n_groups,)."""
+    present = ~np.isnan(values)
+    counts = np.bincount(groups[present], minlength=n_groups)
+    return present, counts, counts if persons is None else persons.counts(np.where(present, groups, -1), n_groups)
 
 
 def _has_modes(name: str, columns: Columns, metric: Metric) -> bool:
@@ -154,15 +161,14 @@ def metric_of(
     for name in domain:
         attribute = domain[name]
         values = _numbers(columns, name)
-        present = ~np.isnan(values)
-        behind = int(present.sum()) if persons is None else int(persons.counts(np.where(present, 0, -1), 1)[0])
+        present, _, behind = _behind(values, np.zeros(len(values), dtype=np.int64), 1, persons)
         if distance == "euclidean" and scaling == "none" and attribute.missing:
             raise InvalidParameterError(
                 f"{name!r} may be missing, and without scaling no unit says how far a missing value lies from others.",
                 remedy=f"Use {parameter('scaling', 'standard')}.",
             )
         unscaled = isinstance(attribute, Category) or (distance == "euclidean" and scaling == "none")
-        if unscaled or (behind < k and not present.all()):
+        if unscaled or (behind[0] < k and not present.all()):
             scale = 1.0
         elif distance == "euclidean":
             scale = _rounded(_spread(values), rounded)
@@ -222,11 +228,9 @@ def representatives_of(
             out.append(_modes(array, groups, n_groups, attribute.values if isinstance(attribute, Category) else (0, 1)))
             continue
         array = _numbers(columns, name)
-        present = ~np.isnan(array)
-        counts = np.bincount(groups[present], minlength=n_groups)
+        present, counts, behind = _behind(array, groups, n_groups, persons)
         with np.errstate(invalid="ignore"):
             means = np.bincount(groups[present], weights=array[present], minlength=n_groups) / counts
-        behind = counts if persons is None else persons.counts(np.where(present, groups, -1), n_groups)
         gaps = (2 * counts < sizes) | (behind < k)
         # Without scaling the distance's divisor is 1 whatever the attribute's unit.
         spread = _usable(_rounded(_spread(array), rounded)) if metric.distance == "euclidean" else scale

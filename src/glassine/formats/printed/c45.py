@@ -29,11 +29,6 @@ HALF_DIGIT = 5.1e-4
 """By how much a share of errors, which prints with one digit of a percent, may miss the true one."""
 
 
-def is_party_text(text: str) -> bool:
-    """Return whether a text holds the headline of a printed tree of partykit."""
-    return PARTY_TITLE.search(text) is not None
-
-
 def as_c45_lines(lines: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
     """Return numbered lines without the root and the numbers of nodes, and with errors as numbers of records."""
     first = next(i for i, (_, raw) in enumerate(lines) if PARTY_TITLE.fullmatch(raw))
@@ -93,6 +88,8 @@ BESIDE = re.compile(r"-+|=+|#.*|")
 LISTS = re.compile(
     r"^(PART decision list|JRIP rules:|RIPPER rules:|M5 (un)?pruned|Rules:|Rule [0-9]+: \()", re.MULTILINE
 )
+ENDING = re.compile(rf":[^\n:(]*\({COUNT}(/{COUNT})?\)( *\[{COUNT}(/{COUNT})?\])?[ \t]*\r?$", re.MULTILINE)
+"""A line that ends in a colon, a class and ``(covered)`` or ``(covered/errors)``."""
 DEEPEST = 2000
 
 
@@ -104,12 +101,6 @@ class _Entry:
     test: str
     leaf: tuple[str, str | None, str | None] | None
     below: list[_Entry] = field(default_factory=list)
-
-
-def is_c45_text(text: str) -> bool:
-    """Return whether a text has a line that ends in a colon, a class and ``(covered)`` or ``(covered/errors)``."""
-    leaf = rf":[^\n:(]*\({COUNT}(/{COUNT})?\)( *\[{COUNT}(/{COUNT})?\])?[ \t]*\r?$"
-    return re.search(leaf, text, re.MULTILINE) is not None or LISTS.search(text) is not None or is_party_text(text)
 
 
 def tree_from_c45(text: str, domain: Domain | None = None) -> DecisionTree:
@@ -181,11 +172,6 @@ def _bad(line: int, why: str) -> UnsupportedModelError:
     return UnsupportedModelError(f"line {line} of the printed tree cannot be read: {why}.")
 
 
-def _is_tail(line: str) -> bool:
-    """Return whether a line stands behind a tree; one that compares something may test an attribute named so."""
-    return line.startswith("===") or (TAIL.match(line) is not None and OPERATOR.search(line) is None)
-
-
 def _block(text: str) -> list[tuple[int, str]]:
     """Return the lines of the tree, with their numbers: what stands before its title and behind it is left out."""
     if LISTS.search(text) is not None:
@@ -194,16 +180,18 @@ def _block(text: str) -> list[tuple[int, str]]:
             remedy="Write them as a rule list, one 'if [a] then [b]' a line.",
         )
     lines = list(enumerate(text.splitlines(), start=1))
-    if is_party_text(text):
+    if PARTY_TITLE.search(text) is not None:
         lines = as_c45_lines(lines)
     starts = [i for i, (_, raw) in enumerate(lines) if TITLE.fullmatch(raw.strip())]
     blocks = []
     for start, stop in itertools.pairwise([*(starts or [-1]), len(lines)]):
         kept: list[tuple[int, str]] = []
         for number, raw in lines[start + 1 : stop]:
-            if kept and _is_tail(raw.strip()):
+            line = raw.strip()
+            # A line that compares something may test an attribute that is named as a headline.
+            if kept and (line.startswith("===") or (TAIL.match(line) and not OPERATOR.search(line))):
                 break
-            if not BESIDE.fullmatch(raw.strip()):
+            if not BESIDE.fullmatch(line):
                 kept.append((number, raw))
         # C5.0 prints the number of a trial below the title of its tree, or above.
         if kept:
@@ -381,7 +369,10 @@ FORMAT = Format(
     extensions=(".txt",),
     contents=("text",),
     # A rule list may speak of examples in the same marks.
-    sniff=lambda text: is_c45_text(text) and not re.match(r"if[\s\[]", first_line(text), re.IGNORECASE),
+    sniff=lambda text: (
+        any(one.search(text) for one in (ENDING, LISTS, PARTY_TITLE))
+        and not re.match(r"if[\s\[]", first_line(text), re.IGNORECASE)
+    ),
     rank=BY_LEAF,
     read=tree_from_c45,
     beside=only(_needed),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -211,10 +210,6 @@ class _Arrays:
             node = int(nodes[0])
             raise InvalidModelError(next(text(node) for where, text in zip(faulty, texts, strict=True) if where[node]))
 
-    @staticmethod
-    def _leads_out(child: npt.NDArray[np.intp], node: int) -> str:
-        return f"node {node} leads to node {child[node]}, but the tree has nodes 0 to {len(child) - 1}."
-
     def _faults(self, n: int, width: int) -> Iterator[tuple[npt.NDArray[np.bool_], Callable[[int], str]]]:
         """Yield each fault that a node can have: the nodes that have it, shape (n,), and what is said of one."""
         yield (
@@ -229,7 +224,7 @@ class _Arrays:
         for child in (self.left, self.right):
             yield (
                 inner & ~((child > 0) & (child < n)),
-                partial(self._leads_out, child),
+                lambda node, to=child: f"node {node} leads to node {to[node]}, but the tree has nodes 0 to {n - 1}.",
             )
         yield (
             inner & ~((self.feature >= 0) & (self.feature < width)),
