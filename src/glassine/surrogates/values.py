@@ -20,18 +20,6 @@ from glassine.formats.json import TREE
 from glassine.models.tree import DecisionTree
 from glassine.surrogates.answers import REACHED, AnswerErrors, Goal, shown
 
-__all__ = [
-    "CONSTRAINTS",
-    "UNCONSTRAINED",
-    "Change",
-    "Contrast",
-    "ContrastConstraints",
-    "Explanation",
-    "Measures",
-    "NodeCounts",
-    "Provenance",
-]
-
 CHOICES = {
     "form": ("restricted", "paper"),
     "labels": ("black-box", "true"),

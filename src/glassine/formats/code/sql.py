@@ -333,9 +333,7 @@ class _Writer:
     def condition(self, literal: Literal) -> str:
         """Return SQL that is true exactly where a literal holds, and false or NULL elsewhere."""
         column = self.prefix + self.dialect.name(literal.attribute)
-        test = _between(column, literal) if isinstance(literal, Between) else None
-        if not isinstance(literal, Between):
-            test = _listed(column, literal, self.dialect)
+        test = _between(column, literal) if isinstance(literal, Between) else _listed(column, literal, self.dialect)
         if test is None:
             return f"{column} IS NULL" if literal.missing else "1 = 0"
         if not literal.missing:

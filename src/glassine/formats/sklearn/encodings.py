@@ -165,7 +165,8 @@ class Coded:
     # Codes of other marks of a missing value, where an encoder distinguishes None from NaN.
     also_missing: tuple[float, ...] = ()
 
-    def _mapped(self, change: Callable[[float], float]) -> Coded:
+    def mapped(self, change: Callable[[float], float]) -> Coded:
+        """Return the column with every code changed."""
         codes = tuple((value, change(code)) for value, code in self.codes)
         missing, other = (None if c is None else change(c) for c in (self.missing, self.other))
         also = tuple(change(code) for code in self.also_missing)
@@ -173,11 +174,11 @@ class Coded:
 
     def then(self, *steps: Step) -> Coded:
         """Return the column after more operations."""
-        return self._mapped(lambda code: run(code, steps))
+        return self.mapped(lambda code: run(code, steps))
 
     def filled(self, value: Scalar) -> Coded:
         """Return the column with its missing codes replaced."""
-        return self._mapped(lambda code: float(value) if math.isnan(code) else code)
+        return self.mapped(lambda code: float(value) if math.isnan(code) else code)
 
     def codes_of(self, values: npt.NDArray[Any]) -> Floats:
         """Return the column of present values, shape (v,); NaN where the encoder refuses one."""

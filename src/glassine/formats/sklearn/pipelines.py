@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -119,14 +120,8 @@ def _indicators(step: Any, columns: Columns) -> Columns:
             gap = 1.0 if column.fill is None else 0.0
             out.append(Coded(column.attribute, (), gap, 0.0))
         elif isinstance(column, Coded):
-            out.append(
-                Coded(
-                    column.attribute,
-                    tuple((value, float(math.isnan(code))) for value, code in column.codes),
-                    None if column.missing is None else float(math.isnan(column.missing)),
-                    None if column.other is None else float(math.isnan(column.other)),
-                )
-            )
+            marked = column.mapped(lambda code: float(math.isnan(code)))
+            out.append(replace(marked, knows_gaps=True, also_missing=()))
         else:
             out.append(Coded(column.attribute, (), 0.0, 0.0))
     return out
