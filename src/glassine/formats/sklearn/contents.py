@@ -256,7 +256,7 @@ class _Walk:
             if name in parameters:
                 fine = _is_parameter(estimator, name, value, classes)
                 if name == "categories" and not isinstance(value, str):
-                    due = getattr(estimator, "categories_", self.due.get(id(estimator)))
+                    due: Any = getattr(estimator, "categories_", self.due.get(id(estimator)))
                     fine = isinstance(value, list) and isinstance(due, list)
                     fine = fine and [np.ravel(a).tolist() for a in value] == [np.ravel(a).tolist() for a in due]
             elif name == "feature_names_in_":

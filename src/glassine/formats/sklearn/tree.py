@@ -222,10 +222,11 @@ class _Arrays:
         )
         inner = ~self.leaf
         for child in (self.left, self.right):
-            yield (
-                inner & ~((child > 0) & (child < n)),
-                lambda node, to=child: f"node {node} leads to node {to[node]}, but the tree has nodes 0 to {n - 1}.",
-            )
+
+            def leads_out(node: int, to: npt.NDArray[np.intp] = child) -> str:
+                return f"node {node} leads to node {to[node]}, but the tree has nodes 0 to {n - 1}."
+
+            yield inner & ~((child > 0) & (child < n)), leads_out
         yield (
             inner & ~((self.feature >= 0) & (self.feature < width)),
             lambda node: f"node {node} tests feature {self.feature[node]}, but the tree has features 0 to {width - 1}.",
