@@ -17,7 +17,7 @@ from glassine import load_model, write_model
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats import to_onnx, to_pmml
-from glassine.formats.claims import without_counts
+from glassine.formats.json import without_counts
 from glassine.formats.loading import load_file
 from glassine.formats.onnx_additive import additive_from_onnx
 from glassine.formats.pmml_predicates import Element, parsed_xml

@@ -16,8 +16,8 @@ from glassine.auditing.policy import Policy
 from glassine.domain import Between
 from glassine.errors import InvalidModelError
 from glassine.formats import fingerprint, to_onnx, to_pmml, to_python, to_sql, to_text
-from glassine.formats.claims import COMMENT, KEY, claim_of, guarantee_of, is_claim
 from glassine.formats.contents import LONGEST_NAME, MOST_OF_CAVEATS
+from glassine.formats.json import COMMENT, KEY, claim_of, guarantee_of, is_claim
 from glassine.formats.loading import load_file
 from glassine.formats.sklearn.searches import CHOSEN_BY_SCORES
 from glassine.learners.budget import CLASSES_FROM_DATA, DOMAIN_FROM_DATA, RANGE_FROM_DATA

@@ -16,9 +16,8 @@ from glassine.data.conform import conform
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.errors import GlassineError, InvalidDataError
 from glassine.microaggregation import SemanticDistance
-from glassine.surrogates import ContrastConstraints, SurrogateExplainer
+from glassine.surrogates import ContrastConstraints, SurrogateExplainer, SurrogateRelease
 from glassine.surrogates.building import public_metric
-from glassine.surrogates.release import from_dict, to_dict
 from glassine.surrogates.statements import reveals
 
 DOMAIN = Domain(
@@ -153,7 +152,7 @@ def test_leaves_with_missing_values_hold_enough_records(form: str) -> None:
 )
 def test_a_release_of_records_with_missing_values_is_read_as_it_was_written(given: Any) -> None:
     release = explained(people(), DOMAIN, **given).release_
-    assert from_dict(json.loads(json.dumps(to_dict(release), allow_nan=False))) == release
+    assert SurrogateRelease.from_dict(json.loads(json.dumps(release.to_dict(), allow_nan=False))) == release
 
 
 def test_a_query_with_a_missing_value_is_explained_and_contrasted() -> None:

@@ -12,8 +12,7 @@ import pytest
 from glassine import AuditSettings, audit
 from glassine.domain import Domain, Real
 from glassine.errors import BlackBoxError, InvalidDataError, InvalidParameterError
-from glassine.surrogates import SurrogateExplainer
-from glassine.surrogates.release import from_dict, to_dict
+from glassine.surrogates import SurrogateExplainer, SurrogateRelease
 from glassine.surrogates.statements import reveals
 
 DOMAIN = Domain({"a": Real(-6, 6), "b": Real(-6, 6)})
@@ -67,7 +66,7 @@ def test_a_release_says_what_it_counts_in_its_file_and_in_words() -> None:
     frame = visits()
     for persons, word in ((None, "records"), ("who", "people")):
         release = fitted(frame if persons else frame.drop("who"), persons, k=30).release_
-        assert from_dict(to_dict(release)).provenance.counted == word
+        assert SurrogateRelease.from_dict(release.to_dict()).provenance.counted == word
         assert ("30 people" in " ".join(reveals(release))) == (word == "people")
         assert "30 " in " ".join(reveals(release))
 

@@ -14,11 +14,10 @@ from glassine.data.labels import Sample
 from glassine.data.persons import Persons
 from glassine.data.table import Table
 from glassine.errors import GlassineError, InvalidDataError, Text, parameter
-from glassine.microaggregation import SemanticDistance
+from glassine.microaggregation import SemanticDistance, microaggregate
 from glassine.surrogates.answers import distinct_records
 from glassine.surrogates.fitting import (
     check_words,
-    group_records,
     joined_groups,
     label_array,
     representatives_of,
@@ -269,7 +268,7 @@ def _groups(
     # A domain that was inferred may have been so before the grouping or by it.
     for declared in (None, domain) if domain.inferred else (domain,):
         try:
-            grouping = group_records(
+            grouping = microaggregate(
                 native, k, domain=declared, method=made.method, scaling=made.scaling, distance=distance
             )
         except GlassineError:

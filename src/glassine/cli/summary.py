@@ -90,7 +90,7 @@ def _headline(outcome: Outcome) -> str:
 
 def _model_lines(outcome: Outcome) -> list[str]:
     from glassine.formats import to_text as model_text
-    from glassine.formats.claims import COMMENT
+    from glassine.formats.json import COMMENT
     from glassine.report.wording import plural
 
     if outcome.order.model == ADDITIVE:

@@ -17,7 +17,7 @@ from glassine.errors import (
     UnsupportedModelError,
     parameter,
 )
-from glassine.formats.conditions import all_but, at_least, at_most, binary, require, scalar, with_missing
+from glassine.formats.conditions import all_but, at_least, at_most, binary, damaged, require, scalar, with_missing
 from glassine.models.evidence import Evidence
 from glassine.models.tree import Branch, DecisionTree, Node
 
@@ -114,9 +114,7 @@ class TreeBuilder(Generic[Key]):
         while stack:
             key = stack.pop()
             if key not in self._parts:
-                raise InvalidModelError(
-                    f"the tree leads to node {key!r:.60}, which the file does not hold.", remedy="Export it again."
-                )
+                raise damaged(f"the tree leads to node {key!r:.60}, which the file does not hold.")
             if key in places:
                 raise InvalidModelError(
                     f"node {key!r:.60} is the child of two nodes, or of itself.", remedy="Export the tree again."
@@ -176,7 +174,9 @@ def refuse_gaps(name: str, domain: Domain | None, what: str, remedy: str = BY_ES
     """
     if can_be_missing(name, domain, False):
         ways = f"{remedy}; or, {COMPLETE_RECORDS}" if remedy else f"{COMPLETE_RECORDS[0].upper()}{COMPLETE_RECORDS[1:]}"
-        raise InvalidModelError(f"{name!r} can be missing, but {what} does not say where missing values go. {ways}")
+        raise InvalidModelError(
+            f"{name!r} can be missing, but {what} does not say where missing values go.", remedy=ways
+        )
 
 
 def sides(

@@ -5,15 +5,15 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import overload
 
 import numpy as np
 
-from glassine.domain import Between, Binary, Category, Domain, Integer, Literal, OneOf
+from glassine.domain import Attribute, Between, Binary, Category, Domain, Integer, Literal, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.domain.attributes import prefixes as prefixes_of
-from glassine.domain.literals import attributes_of
+from glassine.domain.literals import attributes_of, complement
 from glassine.errors import InvalidModelError, UnsupportedModelError, first_of
 from glassine.models.additive import AdditiveModel
 from glassine.models.rule_list import RuleList
@@ -27,6 +27,28 @@ def near(name: str, names: Iterable[str]) -> str:
     if close:
         return f" Did you mean {' or '.join(repr(n) for n in close)}?"
     return f" Known: {first_of(map(repr, listed), 8)}."
+
+
+def damaged(reason: str) -> InvalidModelError:
+    """Return the error of a file that contradicts itself, or lacks a part."""
+    return InvalidModelError(reason, remedy="Export it again.")
+
+
+def not_fitted(obj: object, lacking: str) -> InvalidModelError:
+    """Return the error of an estimator without the attribute that fitting sets."""
+    return InvalidModelError(f"{type(obj).__name__} is not fitted: it has no {lacking}.", remedy="Call fit first.")
+
+
+def fresh_name(wanted: str, taken: Collection[str]) -> str:
+    """Return a name that is not taken, the wanted one if it is free."""
+    while wanted in taken:
+        wanted += "_"
+    return wanted
+
+
+def attribute_of(name: str, domain: Domain | None) -> Attribute | None:
+    """Return what a domain declares of a name; None where it declares nothing, or there is no domain."""
+    return domain[name] if domain is not None and name in domain else None
 
 
 def require(name: str, domain: Domain | None, what: str = "the model uses") -> None:
@@ -71,10 +93,9 @@ def as_written(
 def _is_dummy(name: str, domain: Domain) -> bool:
     """Return whether a name is that of a declared category, an underscore, and one of its values."""
     for at in (i for i, letter in enumerate(name) if letter == "_"):
-        if name[:at] in domain:
-            attribute = domain[name[:at]]
-            if isinstance(attribute, Category) and name[at + 1 :] in map(str, attribute.values):
-                return True
+        attribute = attribute_of(name[:at], domain)
+        if isinstance(attribute, Category) and name[at + 1 :] in map(str, attribute.values):
+            return True
     return False
 
 
@@ -99,14 +120,14 @@ def binary(name: str, truth: bool) -> OneOf:
 
 def just_below(name: str, bound: float, domain: Domain | None) -> float:
     """Return the bound b for which ``value <= b`` says ``value < bound``."""
-    if domain is not None and name in domain and isinstance(domain[name], Integer) and math.isfinite(bound):
+    if isinstance(attribute_of(name, domain), Integer) and math.isfinite(bound):
         return float(math.ceil(bound) - 1)
     return math.nextafter(bound, -math.inf)
 
 
 def at_most(name: str, bound: float, domain: Domain | None) -> tuple[Literal, Literal]:
     """Return the literals ``value <= bound`` and ``value > bound``; on a binary attribute they name the value."""
-    if domain is not None and name in domain and isinstance(domain[name], Binary) and 0 <= bound < 1:
+    if isinstance(attribute_of(name, domain), Binary) and 0 <= bound < 1:
         return binary(name, False), binary(name, True)
     if not -math.inf < bound < math.inf:
         raise InvalidModelError(f"a threshold must be a finite number, got {bound!r} for {name!r}.")
@@ -235,7 +256,10 @@ def merged(literals: Iterable[Literal]) -> tuple[Literal, ...]:
     """Return a conjunction with the bounds on each number merged; it holds for the same records."""
     out: dict[object, Literal] = {}
     for literal in literals:
-        plain = _unnegated(literal)
+        # A one-sided bound needs no negation: not (x <= 3) is x > 3 for every number.
+        plain = literal
+        if isinstance(literal, Between) and literal.negated:
+            plain = with_missing(complement(literal.negate(), missing=False), literal.missing)
         key: object = literal
         if isinstance(plain, Between) and not plain.negated:
             key = ("bounds", plain.attribute)
@@ -251,16 +275,6 @@ def merged(literals: Iterable[Literal]) -> tuple[Literal, ...]:
             continue
         out.setdefault(key, literal)
     return tuple(out.values())
-
-
-def _unnegated(literal: Literal) -> Literal:
-    """Return a one-sided bound without negation: ``not (x <= 3)`` is ``x > 3`` for every number."""
-    if isinstance(literal, Between) and literal.negated:
-        if literal.lo == -math.inf and literal.hi < math.inf:
-            return Between(literal.attribute, lo=literal.hi, missing=literal.missing)
-        if literal.hi == math.inf and literal.lo > -math.inf:
-            return Between(literal.attribute, hi=literal.lo, missing=literal.missing)
-    return literal
 
 
 def outcomes(model: DecisionTree | RuleList) -> tuple[Scalar | None, ...]:

@@ -12,7 +12,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from glassine.domain import Domain
+from glassine.domain import Category, Domain
+from glassine.formats.conditions import attribute_of
 from glassine.models.additive import AdditiveModel
 from glassine.models.bins import CategoryBins
 from glassine.models.rule_list import RuleList
@@ -132,21 +133,31 @@ def merged(others: Iterable[OtherContent]) -> tuple[OtherContent, ...]:
 
 def merged_values(fitted: Iterable[FittedValues]) -> tuple[FittedValues, ...]:
     """Return fitted values with those of one part, column and statistic added up."""
-    groups: dict[tuple[str, str, Statistic], list[FittedValues]] = {}
+    sums: dict[tuple[str, str, Statistic], FittedValues] = {}
     for entry in fitted:
-        groups.setdefault((entry.part, entry.attribute, entry.statistic), []).append(entry)
-    return tuple(
-        FittedValues(
+        key = (entry.part, entry.attribute, entry.statistic)
+        if key in sums:
+            both = (sums[key].n_private, entry.n_private)
+            private = None if both[0] is None or both[1] is None else both[0] + both[1]
+            entry = replace(entry, n_values=sums[key].n_values + entry.n_values, n_private=private)
+        sums[key] = entry
+    return tuple(sums.values())
+
+
+def fitted_categories(
+    part: str, attribute: str, values: Sequence[str], domain: Domain | None
+) -> Iterator[FittedValues]:
+    """Yield the categories of an attribute that a part lists, if any, and how many no public domain declares."""
+    if values:
+        declared = attribute_of(attribute, domain)
+        public = set(map(str, declared.values)) if isinstance(declared, Category) and not declared.inferred else set()
+        yield FittedValues(
             part=part,
-            attribute=attribute,
-            statistic=statistic,
-            n_values=sum(entry.n_values for entry in entries),
-            n_private=None
-            if any(entry.n_private is None for entry in entries)
-            else sum(entry.n_private or 0 for entry in entries),
+            attribute=attribute[:LONGEST_NAME],
+            statistic="categories",
+            n_values=len(values),
+            n_private=None if domain is None else sum(value not in public for value in values),
         )
-        for (part, attribute, statistic), entries in groups.items()
-    )
 
 
 def shown_name(name: object) -> str:
@@ -311,10 +322,9 @@ def beside_json(text: str, value: object) -> Iterator[OtherContent]:
     margin = len(text) - len(stripped)
     if margin > 2:
         yield OtherContent(where="around the JSON text", kind="spacing", n_bytes=margin)
-    for layout in LAYOUTS:
-        for letters in (False, True):
-            if json.dumps(value, ensure_ascii=letters, **layout) == stripped:
-                return
+    written = (json.dumps(value, ensure_ascii=letters, **form) for form in LAYOUTS for letters in (False, True))
+    if stripped in written:
+        return
     spacing = digits = escapes = 0
     for token in TOKEN.finditer(stripped):
         space, quoted, bare = token.groups()
@@ -384,10 +394,8 @@ def texts_of(model: DecisionTree | RuleList | AdditiveModel) -> Iterator[tuple[s
         for term in model.terms:
             yield "names of terms", term.name
             for bins in term.bins:
-                if isinstance(bins, CategoryBins):
-                    for group in bins.groups:
-                        for value in group:
-                            yield "categories", str(value)
+                for value in bins.values if isinstance(bins, CategoryBins) else ():
+                    yield "categories", str(value)
         return
     for literal in model.literals:
         yield "names of attributes", literal.attribute

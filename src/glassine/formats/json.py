@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,14 +26,16 @@ from glassine.codec import (
 )
 from glassine.domain import Between, Domain, OneOf
 from glassine.domain.domain import COMPARED
-from glassine.errors import InvalidModelError
+from glassine.errors import GlassineError, InvalidModelError, UnreadableFileError
+from glassine.files import parse_json
+from glassine.formats.conditions import not_fitted
 from glassine.formats.registry import BY_START, LAST, Format, PublishedModel
 from glassine.models.additive import AdditiveModel
 from glassine.models.bins import CategoryBins, NumericBins
 from glassine.models.evidence import Evidence
 from glassine.models.guarantee import Guarantee
 from glassine.models.rule_list import Rule, RuleList
-from glassine.models.terms import Edit, Parameter, Term
+from glassine.models.terms import Edit, Term
 from glassine.models.tree import Branch, DecisionTree, Node
 
 SCHEMA = "glassine.model/1"
@@ -76,10 +79,6 @@ def _without_output(name: str) -> Field:
         return array[..., 0] if array is not None and term.n_outputs == 1 else array
 
     return Field(codec=Codec(_array, _numbers), get=get, omit=None)
-
-
-def _parameters(plain: object) -> tuple[tuple[str, Parameter], ...]:
-    return tuple(OBJECT.decode(plain).items())
 
 
 # The codecs, from the parts to the whole. An order of keys is given where it is not that of the dataclass.
@@ -152,7 +151,7 @@ TERM: Codec[Term] = record(
 EDIT: Codec[Edit] = record(
     Edit,
     {
-        "parameters": Field(codec=Codec(dict, _parameters), required=True),
+        "parameters": Field(codec=Codec(dict, lambda plain: tuple(OBJECT.decode(plain).items())), required=True),
         **{name: Field(required=True) for name in ("cells", "before", "after")},
     },
 )
@@ -225,6 +224,58 @@ def write_json_model(model: PublishedModel, domain: Domain | None = None) -> str
     return json.dumps(to_dict(model), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
+# The guarantee that a publisher claims, in files that have a field or a comment for it: one spelling for all.
+
+KEY = "glassine.guarantee"
+"""Name of the field, and start of the comment."""
+COMMENT = f"# {KEY} "
+
+
+def claim_of(guarantee: Guarantee) -> str:
+    """Return a guarantee as JSON of ASCII characters on one line, which closes no comment and declares no encoding."""
+    text = json.dumps(GUARANTEE.encode(guarantee), ensure_ascii=True, allow_nan=False)
+    # Python takes "coding: NAME" in a first comment for the encoding of the file, by which a comment may become code.
+    return text.replace("/", "\\u002f").replace("coding", "\\u0063oding")
+
+
+def without_counts(guarantee: Guarantee | None) -> Guarantee | None:
+    """Return a guarantee of a model whose counts are left out."""
+    return None if guarantee is None else replace(guarantee, count_scale=None)
+
+
+def guarantee_of(claim: str) -> Guarantee:
+    """Return the guarantee of a claim, which holds what the same key of Glassine's JSON does."""
+    try:
+        plain = parse_json(claim, path=KEY)
+    except UnreadableFileError as error:
+        raise InvalidModelError(str(error)) from None
+    return decoded(GUARANTEE, plain, KEY, InvalidModelError)
+
+
+def is_claim(claim: str) -> bool:
+    """Return whether a text is a claim in the spelling of this module, and holds nothing else."""
+    try:
+        return claim_of(guarantee_of(claim)) == claim
+    except GlassineError:
+        return False
+
+
+def commented(model: PublishedModel, opening: str = "# ", closing: str = "") -> str:
+    """Return the line of a comment that states a model's guarantee, empty where it claims none."""
+    return "" if model.guarantee is None else f"{opening}{KEY} {claim_of(model.guarantee)}{closing}\n"
+
+
+def opening_claim(text: str) -> Guarantee | None:
+    """Return the guarantee that the first line of a text states in a comment."""
+    line = text.partition("\n")[0]
+    return guarantee_of(line.removeprefix(COMMENT).rstrip()) if line.startswith(COMMENT) else None
+
+
+def is_opening_claim(number: int, line: str) -> bool:
+    """Return whether a line of a text, by its number from 0, is such a comment and holds nothing else."""
+    return number == 0 and line.startswith(COMMENT) and is_claim(line.removeprefix(COMMENT))
+
+
 def _is_own_estimator(obj: object) -> bool:
     """Return whether an object is an estimator of this package, or carries one of its models as they do."""
     if isinstance(obj, type):
@@ -237,7 +288,7 @@ def _of_estimator(obj: object, domain: Domain | None = None) -> PublishedModel:
     """Return the model that a fitted estimator has released."""
     released = getattr(obj, "model_", None)
     if not isinstance(released, PublishedModel):
-        raise InvalidModelError(f"{type(obj).__name__} is not fitted: it has no 'model_'.", remedy="Call fit first.")
+        raise not_fitted(obj, "'model_'")
     return released
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import ModuleType
 from typing import Any, TypeAlias
@@ -14,44 +14,26 @@ from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError, not_installed
 from glassine.formats.builder import TreeBuilder, can_be_missing, feature_names, from_shares, place_of, sides, source_of
-from glassine.formats.claims import KEY, claim_of, guarantee_of
-from glassine.formats.conditions import require, with_missing
+from glassine.formats.conditions import damaged, require, with_missing
+from glassine.formats.json import KEY, guarantee_of
 from glassine.formats.sklearn.encodings import Coded, Number
 from glassine.models.evidence import Evidence
 from glassine.models.guarantee import Guarantee
 from glassine.models.tree import DecisionTree, Forest
 
-# One tree of an ensemble in ONNX, cut out of the lists that hold them all.
-
-
 NEAR = 1e-4
 """Shares of single precision, added up over the trees, come this close to 1."""
 
 
-def _masked(attributes: Attributes, prefix: str, tree: int) -> dict[str, Any]:
-    """Return the lists of a prefix with the entries of one tree."""
-    owners = attributes.get(f"{prefix}_treeids", [])
-    if not isinstance(owners, list):
-        raise InvalidModelError(f"{prefix}_treeids must be a list.", remedy="Export the ensemble again.")
-    kept = [i for i, owner in enumerate(owners) if owner == tree]
-    out: dict[str, Any] = {}
-    for name, value in attributes.items():
-        if not name.startswith(f"{prefix}_"):
-            continue
-        entries = np.asarray(value).ravel().tolist() if isinstance(value, np.ndarray) else value
-        if isinstance(entries, list) and len(entries) == len(owners):
-            out[name] = [entries[i] for i in kept]
-            out[name] = np.asarray(out[name]) if isinstance(value, np.ndarray) else out[name]
-        elif isinstance(entries, list) and entries:
-            raise InvalidModelError(f"{name} has {len(entries)} entries where {len(owners)} are expected.")
-    return out
+def _base_of(attributes: Attributes) -> Any:
+    return attributes.get("base_values", attributes.get("base_values_as_tensor", ()))
 
 
 def _share_like(attributes: Attributes, n_trees: int) -> bool:
     """Return whether trees add up shares of classes, each leaf its part of 1, as forests do."""
     weights = attributes.get("class_weights") or np.ravel(attributes.get("class_weights_as_tensor", ())).tolist()
     owners, nodes = attributes.get("class_treeids", []), attributes.get("class_nodeids", [])
-    base = np.asarray(attributes.get("base_values", attributes.get("base_values_as_tensor", ())), dtype=float)
+    base = np.asarray(_base_of(attributes), dtype=float)
     if attributes.get("post_transform", "NONE") != "NONE" or base.any() or not weights or len(owners) != len(weights):
         return False
     sums: dict[tuple[Any, Any], float] = {}
@@ -62,39 +44,7 @@ def _share_like(attributes: Attributes, n_trees: int) -> bool:
     return max(sums.values()) <= 1 / n_trees + NEAR
 
 
-def _cut_out(attributes: Attributes, tree: int, n_trees: int, kind: str) -> tuple[dict[str, Any], str]:
-    """Return the attributes of an ensemble with one tree left, and the kind of operator that it then is.
-
-    The tree of a forest gets its shares back, multiplied by the number of trees; one of other ensembles becomes a
-    regression of the scores that it adds.
-    """
-    prefix = "class" if kind == "TreeEnsembleClassifier" else "target"
-    out = {name: value for name, value in attributes.items() if not name.startswith((f"{prefix}_", "nodes_"))}
-    out |= _masked(attributes, "nodes", tree)
-    own = _masked(attributes, prefix, tree)
-    out |= {name: value for name, value in attributes.items() if name.startswith("classlabels")}
-    if prefix == "target":
-        out.pop("base_values", None)
-        out.pop("base_values_as_tensor", None)
-        return out | own, kind
-    if _share_like(attributes, n_trees):
-        for name in ("class_weights", "class_weights_as_tensor"):
-            if name in own:
-                own[name] = (np.asarray(own[name], dtype=float) * n_trees).tolist()
-        if "class_weights_as_tensor" in own:
-            own["class_weights_as_tensor"] = np.asarray(own["class_weights_as_tensor"])
-        return out | own, kind
-    if len(set(own.get("class_ids", []))) > 1:
-        raise UnsupportedModelError("the trees of the ONNX graph add scores of several classes in one leaf.")
-    renamed = {name.replace("class_", "target_", 1): value for name, value in own.items()}
-    renamed["target_ids"] = [0] * len(renamed.get("target_ids", []))
-    plain = {name: value for name, value in out.items() if name not in ("post_transform", "base_values")}
-    plain.pop("base_values_as_tensor", None)
-    return plain | renamed, "TreeEnsembleRegressor"
-
-
 # The columns that an ONNX tree is given, traced back to the inputs of the graph.
-
 
 SAME = ("Cast", "Identity")
 WIDEST = 10**5
@@ -214,17 +164,11 @@ def onnx_module() -> ModuleType:
     return onnx
 
 
-def state_guarantee(onnx: ModuleType, model: object, guarantee: Guarantee | None) -> None:
-    """Write a guarantee into the metadata of an ONNX model."""
-    if guarantee is not None:
-        onnx.helper.set_model_props(model, {KEY: claim_of(guarantee)})
-
-
 def stated_guarantee(model: Any) -> Guarantee | None:
     """Return the guarantee that the metadata of an ONNX model state."""
     claims = [str(entry.value) for entry in model.metadata_props if entry.key == KEY]
     if len(claims) > 1:
-        raise InvalidModelError("the ONNX file states two guarantees.", remedy="Export it again.")
+        raise damaged("the ONNX file states two guarantees.")
     return guarantee_of(claims[0]) if claims else None
 
 
@@ -288,15 +232,8 @@ def _read(
         raise UnsupportedModelError("the file is not ONNX, or it is truncated.", remedy="Export it again.") from None
     try:
         ensemble, attributes = _ensemble(onnx, model.graph)
-        ids = _list(attributes, "nodes_treeids")
-        order = list(dict.fromkeys(ids))
-        trees = []
-        for place in places(len(order)):
-            kind, one = str(ensemble.op_type), attributes
-            if len(order) > 1:
-                one, kind = _cut_out(attributes, order[place], len(order), kind)
-            source = source_of("ONNX", place, len(order))
-            trees.append(_tree(onnx, model, ensemble, (attributes, one), kind, domain, source))
+        order = list(dict.fromkeys(_list(attributes, "nodes_treeids")))
+        trees = [_tree(onnx, model, ensemble, attributes, order, place, domain) for place in places(len(order))]
         if len(order) == 1:  # of several, none is the model that the claim is about
             claim = stated_guarantee(model)
             trees = [replace(tree, guarantee=claim) for tree in trees]
@@ -304,9 +241,7 @@ def _read(
     except GlassineError:
         raise
     except Exception as error:  # protocol buffers check types, not what lists and tensors hold
-        raise InvalidModelError(
-            f"the ONNX graph is damaged: {type(error).__name__}.", remedy="Export it again."
-        ) from None
+        raise damaged(f"the ONNX graph is damaged: {type(error).__name__}.") from None
 
 
 def _ensemble(onnx: ModuleType, graph: Any) -> tuple[Any, dict[str, Any]]:
@@ -325,29 +260,29 @@ def _tree(
     onnx: ModuleType,
     model: Any,
     ensemble: Any,
-    attributes: tuple[Attributes, Attributes],
-    kind: str,
+    attributes: Attributes,
+    order: Sequence[int],
+    place: int,
     domain: Domain | None,
-    source: str,
 ) -> DecisionTree:
-    """Return a tree, given the attributes of the whole ensemble and those of the tree."""
-    whole, own = attributes
-    graph = model.graph
-    lists = {name: _list(own, f"nodes_{name}") for name in NODE_LISTS}
-    width = 1 + max(map(int, _list(whole, "nodes_featureids")), default=-1)
-    columns = _columns_of(onnx, graph, ensemble, domain, width, named=model.producer_name == OURS)
-    _check_after(graph, ensemble)
-    tracks = _list(own, "nodes_missing_value_tracks_true", len(lists["nodeids"]))
-    bounds = _numbers(own, "nodes_values", len(lists["nodeids"]))
-    classes, evidence = _leaves(own, lists, kind)
-    gaps = any(_list(whole, "nodes_missing_value_tracks_true", len(_list(whole, "nodes_nodeids"))))
+    """Return the tree at a place of an ensemble, whose trees have their numbers in an order."""
+    lists = {name: _list(attributes, f"nodes_{name}") for name in NODE_LISTS}
+    width = 1 + max(map(int, lists["featureids"]), default=-1)
+    columns = _columns_of(onnx, model.graph, ensemble, domain, width, named=model.producer_name == OURS)
+    _check_after(model.graph, ensemble)
+    tracks = _list(attributes, "nodes_missing_value_tracks_true", len(lists["nodeids"]))
+    bounds = _numbers(attributes, "nodes_values", len(lists["nodeids"]))
+    mine = [i for i, owner in enumerate(lists["treeids"]) if owner == order[place]]
+    leaves = {lists["nodeids"][i] for i in mine if lists["modes"][i] == "LEAF"}
+    classes, evidence = _leaves(attributes, leaves, str(ensemble.op_type), order[place], len(order))
     names = tuple(dict.fromkeys(column.attribute for column in columns))
     for name in names:
         require(name, domain, "the ONNX tree was given")
     builder: TreeBuilder[int] = TreeBuilder("the ONNX tree", domain, names)
-    for i, key in enumerate(lists["nodeids"]):
+    for i in mine:
+        key = lists["nodeids"][i]
         if key in builder:
-            raise InvalidModelError(f"the ONNX tree lists node {key} twice.", remedy="Export it again.")
+            raise damaged(f"the ONNX tree lists node {key} twice.")
         mode = lists["modes"][i]
         if mode == "LEAF":
             builder.leaf(key, evidence.get(key, Evidence()))
@@ -359,9 +294,9 @@ def _tree(
             raise InvalidModelError(f"the ONNX tree tests column {feature}, but it is given {len(columns)}.")
         # Only a difference from NaN holds of NaN itself.
         taken = bool(tracks[i]) if tracks else False
-        pair = _sides(columns[feature], MODES[mode], bounds[i], taken or mode == "BRANCH_NEQ", domain, gaps)
+        pair = _sides(columns[feature], MODES[mode], bounds[i], taken or mode == "BRANCH_NEQ", domain, any(tracks))
         builder.split(key, pair, (lists["truenodeids"][i], lists["falsenodeids"][i]))
-    return builder.tree(lists["nodeids"][0], classes, source)
+    return builder.tree(lists["nodeids"][mine[0]], classes, source_of("ONNX", place, len(order)))
 
 
 def _plain(onnx: ModuleType, attribute: object) -> Any:
@@ -440,16 +375,32 @@ def _check_after(graph: Any, ensemble: Any) -> None:
 
 
 def _leaves(
-    attributes: Attributes, lists: Mapping[str, list[Any]], kind: str
+    attributes: Attributes, all_leaves: set[int], kind: str, tree: int, n_trees: int
 ) -> tuple[tuple[Scalar, ...] | None, dict[int, Evidence]]:
-    """Return the classes, and what each leaf publishes."""
-    prefix = "class" if kind == "TreeEnsembleClassifier" else "target"
-    nodes = _list(attributes, f"{prefix}_nodeids", len(attributes.get(f"{prefix}_nodeids", ())))
+    """Return the classes, and what each leaf of a tree publishes.
+
+    The leaves of a forest get their shares back, multiplied by the number of trees; those of other ensembles are values
+    of a regression, the scores that they add.
+    """
+    prefix, several = "class" if kind == "TreeEnsembleClassifier" else "target", n_trees > 1
+    owners = attributes.get(f"{prefix}_treeids", [])
+    if several and not isinstance(owners, list):
+        raise InvalidModelError(f"{prefix}_treeids must be a list.", remedy="Export the ensemble again.")
+    length = len(owners if several else attributes.get(f"{prefix}_nodeids", ()))
+    nodes = _list(attributes, f"{prefix}_nodeids", length)
     ids = _list(attributes, f"{prefix}_ids", len(nodes))
     weights = _numbers(attributes, f"{prefix}_weights", len(nodes))
-    base = attributes.get("base_values", attributes.get("base_values_as_tensor", ()))
-    base = [float(v) for v in np.ravel(np.asarray(base, dtype=float))]
+    base = [] if several else np.ravel(np.asarray(_base_of(attributes), dtype=float)).tolist()
     transform = attributes.get("post_transform", "NONE")
+    if several:
+        rows = [i for i, owner in enumerate(owners) if owner == tree]
+        nodes, ids, weights = ([entries[i] for i in rows] for entries in (nodes, ids, weights))
+    if several and prefix == "class" and _share_like(attributes, n_trees):
+        weights = [weight * n_trees for weight in weights]
+    elif several and prefix == "class":
+        if len(set(ids)) > 1:
+            raise UnsupportedModelError("the trees of the ONNX graph add scores of several classes in one leaf.")
+        prefix, transform, ids = "target", "NONE", [0] * len(ids)
     if transform not in TRANSFORMS or (prefix == "target" and transform != "NONE"):
         raise UnsupportedModelError(f"the tree's post_transform is {transform!r:.40}, which is not read.")
     leaves: dict[int, dict[int, float]] = {}
@@ -458,7 +409,7 @@ def _leaves(
         if place in row or not math.isfinite(weight):
             raise InvalidModelError(f"leaf {node} has two weights of one output, or one that is not finite.")
         row[place] = weight
-    lost = set(leaves) - {key for key, mode in zip(lists["nodeids"], lists["modes"], strict=True) if mode == "LEAF"}
+    lost = set(leaves) - all_leaves
     if lost:
         raise InvalidModelError(f"weights are given for node {min(lost)}, which is no leaf.")
     if prefix == "target":

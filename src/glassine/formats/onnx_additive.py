@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from types import ModuleType
@@ -14,11 +14,12 @@ import numpy as np
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import UnsupportedModelError
-from glassine.formats.claims import without_counts
-from glassine.formats.conditions import as_written, readable
-from glassine.formats.onnx import OURS, onnx_module, state_guarantee, stated_guarantee
+from glassine.formats.conditions import as_written, fresh_name, readable
+from glassine.formats.json import KEY, claim_of, without_counts
+from glassine.formats.onnx import OURS, onnx_module, stated_guarantee
 from glassine.models.additive import AdditiveModel
 from glassine.models.bins import Bins, CategoryBins, NumericBins
+from glassine.models.guarantee import Guarantee
 from glassine.models.terms import Term
 
 GRAPH = "additive_model"
@@ -72,18 +73,17 @@ def additive_to_onnx(model: AdditiveModel) -> bytes:
                 constants.append(onnx.helper.make_tensor(limit, kinds.FLOAT, [], [_single(bound, "target_bounds")]))
             nodes.append(node("Clip", [scores, *limits], [value]))
     graph = onnx.helper.make_graph(nodes, GRAPH, inputs, outputs, initializer=constants)
-    opsets = [onnx.helper.make_opsetid("", OPSET), onnx.helper.make_opsetid("ai.onnx.ml", ML_OPSET)]
+    return serialized(onnx, graph, ML_OPSET, without_counts(model.guarantee))
+
+
+def serialized(onnx: ModuleType, graph: Any, ml_opset: int, guarantee: Guarantee | None) -> bytes:
+    """Return a graph as the bytes of a file, whose metadata state a guarantee."""
+    opsets = [onnx.helper.make_opsetid("", OPSET), onnx.helper.make_opsetid("ai.onnx.ml", ml_opset)]
     built = onnx.helper.make_model(graph, producer_name=OURS, opset_imports=opsets, ir_version=IR_VERSION)
-    state_guarantee(onnx, built, without_counts(model.guarantee))
+    if guarantee is not None:
+        onnx.helper.set_model_props(built, {KEY: claim_of(guarantee)})
     onnx.checker.check_model(built)
     return bytes(built.SerializeToString(deterministic=True))
-
-
-def fresh_name(wanted: str, taken: Sequence[str]) -> str:
-    """Return a name that is not taken, the wanted one if it is free."""
-    while wanted in taken:
-        wanted += "_"
-    return wanted
 
 
 def _single(value: float, what: str) -> float:
@@ -116,19 +116,27 @@ def _values_of(model: AdditiveModel) -> dict[str, tuple[Scalar, ...]]:
 
 def _encoder(onnx: Any, name: str, column: str, values: Sequence[Scalar], words: bool) -> Any:
     """Return the operator that gives values the codes 0, 1, ..., missing ones the next and all others one more."""
-    keys: dict[str, Any] = (
-        {"keys_strings": [*map(str, values), ""]}
-        if words
-        else {"keys_floats": [*(float(value) for value in values), math.nan]}
-    )
-    return onnx.helper.make_node(
-        "LabelEncoder",
-        [name],
-        [column],
-        domain="ai.onnx.ml",
-        values_floats=[float(code) for code in range(len(values) + 1)],
-        default_float=float(len(values) + 1),
-        **keys,
+    keys: list[Any] = [*map(str, values), ""] if words else [*map(float, values), math.nan]
+    return encoder_node(onnx, name, column, keys, range(len(values) + 1), len(values) + 1)
+
+
+def encoder_node(
+    onnx: ModuleType, name: str, column: str, keys: Sequence[Any], codes: Iterable[float], other: float
+) -> Any:
+    """Return the operator that gives keys, all of them texts or all numbers, their codes, and others one more."""
+    kind = "keys_strings" if isinstance(keys[0], str) else "keys_floats"
+    node, listed = onnx.helper.make_node, {kind: list(keys), "values_floats": list(map(float, codes))}
+    return node("LabelEncoder", [name], [column], domain="ai.onnx.ml", default_float=float(other), **listed)
+
+
+def label_lists(classes: Sequence[Scalar], name: str) -> dict[str, Any]:
+    """Return the attribute that lists classes: all of them texts, or all whole numbers."""
+    if all(isinstance(one, str) for one in classes):
+        return {f"{name}_strings": list(classes)}
+    if all(isinstance(one, int) and abs(one) < 2**63 for one in classes):
+        return {f"{name}_int64s": [int(one) for one in classes]}
+    raise UnsupportedModelError(
+        f"ONNX names classes by texts or whole numbers, got {list(classes)!r:.80}.", remedy="Rename them."
     )
 
 
@@ -136,13 +144,7 @@ def _classified(onnx: Any, classes: Sequence[Scalar], scores: str, names: Sequen
     """Add the operators from scores to a label and probabilities; return the outputs."""
     kinds, describe, node = onnx.TensorProto, onnx.helper.make_tensor_value_info, onnx.helper.make_node
     label, shares, place = fresh_name("label", names), fresh_name("probabilities", names), fresh_name("place", names)
-    texts = all(isinstance(one, str) for one in classes)
-    if not texts and not all(isinstance(one, int) and abs(one) < 2**63 for one in classes):
-        raise UnsupportedModelError(
-            f"ONNX names classes by texts or whole numbers, got {list(classes)!r:.80}.", remedy="Rename them."
-        )
-    named = [str(one) if texts else int(one) for one in classes]
-    listed: dict[str, Any] = {"values_strings" if texts else "values_int64s": named}
+    listed = label_lists(classes, "values")
     # The first of equal scores, as the model answers.
     nodes += [
         node("Softmax", [scores], [shares], axis=1),
@@ -150,7 +152,7 @@ def _classified(onnx: Any, classes: Sequence[Scalar], scores: str, names: Sequen
         node("LabelEncoder", [place], [label], domain="ai.onnx.ml", keys_int64s=list(range(len(classes))), **listed),
     ]
     return [
-        describe(label, kinds.STRING if texts else kinds.INT64, [None]),
+        describe(label, kinds.STRING if isinstance(classes[0], str) else kinds.INT64, [None]),
         describe(shares, kinds.FLOAT, [None, len(classes)]),
     ]
 
@@ -185,26 +187,24 @@ class _Trees:
 
     def __init__(self, targets: Sequence[int]) -> None:
         self.targets = targets
-        self.nodes: dict[str, list[Any]] = {name: [] for name in NODES}
-        self.weights: dict[str, list[Any]] = {name: [] for name in TARGETS}
+        self.nodes: list[list[Any]] = []  # Of each node what NODES lists
+        self.weights: list[tuple[Any, ...]] = []  # Of each leaf and output what TARGETS lists
         self.tree = -1
 
     def add(self, term: Term, axes: Sequence[_Axis]) -> None:
         """Add the tree of a term."""
         self.tree += 1
-        self.first = len(self.nodes["nodeids"])
+        self.first = len(self.nodes)
         self.term, self.axes = term, axes
         self._grow(())
 
     def _node(self, column: int, mode: str, bound: float) -> int:
-        place = len(self.nodes["nodeids"]) - self.first
-        for entries, entry in zip(self.nodes.values(), (self.tree, place, column, mode, bound, 0, 0), strict=True):
-            entries.append(entry)
+        place = len(self.nodes) - self.first
+        self.nodes.append([self.tree, place, column, mode, bound, 0, 0])
         return place
 
     def _join(self, place: int, low: int, high: int) -> int:
-        self.nodes["truenodeids"][self.first + place] = low
-        self.nodes["falsenodeids"][self.first + place] = high
+        self.nodes[self.first + place][-2:] = low, high
         return place
 
     def _grow(self, cells: tuple[int, ...]) -> int:
@@ -212,9 +212,7 @@ class _Trees:
         if len(cells) == len(self.axes):
             place = self._node(0, "LEAF", 0.0)
             for target, score in zip(self.targets, self.term.scores[cells].tolist(), strict=True):
-                entry = (self.tree, place, target, _single(score, f"term {self.term.name!r}"))
-                for entries, value in zip(self.weights.values(), entry, strict=True):
-                    entries.append(value)
+                self.weights.append((self.tree, place, target, _single(score, f"term {self.term.name!r}")))
             return place
         axis = self.axes[len(cells)]
         if axis.gap is None:
@@ -240,8 +238,8 @@ def _ensemble(model: AdditiveModel, values: Mapping[str, tuple[Scalar, ...]]) ->
         trees.add(term, [_axis(bins, model.tested.index(bins.attribute), values) for bins in term.bins])
     base = [_single(value, "the intercept") for value in model.intercept]
     return {
-        **{f"nodes_{name}": entries for name, entries in trees.nodes.items()},
-        **{f"target_{name}": entries for name, entries in trees.weights.items()},
+        **{f"nodes_{name}": [node[i] for node in trees.nodes] for i, name in enumerate(NODES)},
+        **{f"target_{name}": [row[i] for row in trees.weights] for i, name in enumerate(TARGETS)},
         "n_targets": len(model.classes or (0,)),
         "base_values": [0.0, *base] if model.link == "logit" else base,
         "aggregate_function": "SUM",

@@ -6,11 +6,18 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from glassine.domain import Category, Domain
+from glassine.domain import Domain
 from glassine.errors import UnsupportedModelError
 from glassine.formats.builder import place_of
-from glassine.formats.claims import KEY, is_claim
-from glassine.formats.contents import LONGEST_NAME, FittedValues, OtherContent, named_values, shown_name
+from glassine.formats.contents import (
+    LONGEST_NAME,
+    FittedValues,
+    OtherContent,
+    fitted_categories,
+    named_values,
+    shown_name,
+)
+from glassine.formats.json import KEY, is_claim
 from glassine.formats.onnx import ENSEMBLES, OURS, onnx_module, tree_from_onnx
 from glassine.models.tree import DecisionTree
 
@@ -268,16 +275,7 @@ def _values(onnx: Any, graph: Any, model: DecisionTree, domain: Domain | None) -
             if held.name.startswith("keys_")
             for entry in onnx.helper.get_attribute_value(held)
         ]
-        declared = domain[attribute] if domain is not None and attribute in domain else None
-        public = set(map(str, declared.values)) if isinstance(declared, Category) and not declared.inferred else set()
         known = named.get(attribute, set())
         more = [key for key in keys if key not in known and key not in ("", "\x01", "nan", "inf")]
         more = [key for key in more if key.removesuffix(".0") not in known]
-        if more:
-            yield FittedValues(
-                part="a LabelEncoder",
-                attribute=attribute[:LONGEST_NAME],
-                statistic="categories",
-                n_values=len(more),
-                n_private=None if domain is None else sum(key not in public for key in more),
-            )
+        yield from fitted_categories("a LabelEncoder", attribute, more, domain)

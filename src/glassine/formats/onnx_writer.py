@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,22 +14,26 @@ from glassine.domain.attributes import Scalar
 from glassine.domain.literals import attributes_of
 from glassine.errors import UnsupportedModelError
 from glassine.formats.builder import place_of
-from glassine.formats.conditions import check_predicts, outcomes, readable
-from glassine.formats.contents import FittedValues, OtherContent
-from glassine.formats.onnx import OURS, forest_from_onnx, is_onnx, onnx_module, state_guarantee, tree_from_onnx
-from glassine.formats.onnx_additive import additive_from_onnx, additive_to_onnx, fresh_name, holds_additive
+from glassine.formats.conditions import check_predicts, fresh_name, outcomes, readable
+from glassine.formats.onnx import forest_from_onnx, is_onnx, onnx_module, tree_from_onnx
+from glassine.formats.onnx_additive import (
+    ML_OPSET,
+    additive_from_onnx,
+    additive_to_onnx,
+    encoder_node,
+    holds_additive,
+    label_lists,
+    serialized,
+)
 from glassine.formats.onnx_contents import beside_onnx
 from glassine.formats.registry import Format, PublishedModel
-from glassine.formats.sklearn.writer import Encoder, Test, grown_binary
+from glassine.formats.sklearn.writer import BinaryTree, Encoder
 from glassine.models.additive import AdditiveModel
 from glassine.models.evidence import cell_probabilities
 from glassine.models.rule_list import RuleList
 from glassine.models.tree import DecisionTree
 
-OPSET, IR_VERSION = 17, 8
-"""Versions that every runtime since 2022 knows."""
-ML_OPSET, ML_OPSET_OF_GAPS = 3, 4
-"""The later one has encoders that know NaN, and is taken where a list of numbers speaks of missing ones."""
+PLAIN_ML_OPSET = 3
 HALF = np.float32(0.5)
 
 
@@ -91,10 +95,10 @@ def to_onnx(model: PublishedModel, domain: Domain | None = None) -> bytes:
     if not names or not all(names):
         raise UnsupportedModelError("an ONNX tree needs an attribute with a name.", remedy="Name one.")
     encoder = Encoder(model, domain)
-    tests, children, part = grown_binary(model, encoder)
+    grown = BinaryTree(model, encoder)
     nodes = [*_inputs(onnx, encoder, names)]
     outputs = _outputs(onnx, model, names)
-    attributes = {**_branches(tests, children), **_leaves(model, part)}
+    attributes = {**_branches(grown), **_leaves(model, grown.part)}
     kind = "TreeEnsembleRegressor" if model.classes is None else "TreeEnsembleClassifier"
     output = nodes[-1].output[0]
     nodes.append(
@@ -107,13 +111,10 @@ def to_onnx(model: PublishedModel, domain: Domain | None = None) -> bytes:
         for name in names
     ]
     graph = onnx.helper.make_graph(nodes, "model", inputs, outputs)
+    # Encoders that know NaN are of the later version.
     gaps = any(listed.missing and listed.attribute not in encoder.words for listed in encoder.lists)
-    version = ML_OPSET_OF_GAPS if gaps else ML_OPSET
-    opsets = [onnx.helper.make_opsetid("", OPSET), onnx.helper.make_opsetid("ai.onnx.ml", version)]
-    built = onnx.helper.make_model(graph, producer_name=OURS, opset_imports=opsets, ir_version=IR_VERSION)
-    state_guarantee(onnx, built, model.guarantee)
-    onnx.checker.check_model(built)
-    return bytes(built.SerializeToString(deterministic=True))
+    version = ML_OPSET if gaps else PLAIN_ML_OPSET
+    return serialized(onnx, graph, version, model.guarantee)
 
 
 def _inputs(onnx: Any, encoder: Encoder, names: Sequence[str]) -> list[Any]:
@@ -136,9 +137,8 @@ def _encoder(onnx: Any, listed: OneOf, column: str, words: bool) -> Any:
             raise UnsupportedModelError(
                 f"{listed.attribute!r} has the empty text as a value, which ONNX takes for none."
             )
-        keys += [""] if listed.missing else []
         # An encoder needs a key; no text of a record is this one.
-        attributes: dict[str, Any] = {"keys_strings": [str(key) for key in keys] or ["\x01"]}
+        named: list[Any] = [*map(str, keys), *([""] if listed.missing else [])] or ["\x01"]
     else:
         numbers = [float(key) for key in keys if not isinstance(key, str)]
         inexact = [number for number in numbers if float(np.float32(number)) != number]
@@ -147,18 +147,10 @@ def _encoder(onnx: Any, listed: OneOf, column: str, words: bool) -> Any:
                 f"{listed.attribute!r} is compared with {inexact[0]!r}, which single precision does not hold.",
                 remedy="Recode it.",
             )
-        attributes = {"keys_floats": [*numbers, *([math.nan] if listed.missing else [])] or [math.inf]}
+        named = [*numbers, *([math.nan] if listed.missing else [])] or [math.inf]
     codes = [float(i) for i in range(len(set(listed.values)))]
     codes += [float(len(codes) + 2)] if listed.missing else []
-    return onnx.helper.make_node(
-        "LabelEncoder",
-        [listed.attribute],
-        [column],
-        domain="ai.onnx.ml",
-        values_floats=codes or [-1.0],
-        default_float=-1.0,
-        **attributes,
-    )
+    return encoder_node(onnx, listed.attribute, column, named, codes or [-1.0], -1.0)
 
 
 def rounded_down(bound: float) -> float:
@@ -168,9 +160,9 @@ def rounded_down(bound: float) -> float:
     return float(near if float(near) <= bound else np.nextafter(near, np.float32(-np.inf)))
 
 
-def _branches(tests: Sequence[Test | None], children: Sequence[tuple[int, int]]) -> dict[str, Any]:
+def _branches(grown: BinaryTree) -> dict[str, Any]:
     """Return the lists that describe the nodes."""
-    n = len(tests)
+    tests, children, n = grown.tests, grown.children, len(grown.tests)
     return {
         "nodes_treeids": [0] * n,
         "nodes_nodeids": list(range(n)),
@@ -206,22 +198,12 @@ def _leaves(model: DecisionTree | RuleList, part: Sequence[int]) -> dict[str, An
     places = [1] if two else list(range(len(classes)))
     return {
         "post_transform": "NONE",
-        **_labels(classes),
+        **label_lists(classes, "classlabels"),
         "class_treeids": [0] * (len(leaves) * len(places)),
         "class_nodeids": [node for node, _ in leaves for _ in places],
         "class_ids": [0 if two else place for _ in leaves for place in places],
         "class_weights": [float(row[place]) for row in rows for place in places],
     }
-
-
-def _labels(classes: Sequence[Scalar]) -> dict[str, Any]:
-    if all(isinstance(label, str) for label in classes):
-        return {"classlabels_strings": list(classes)}
-    if all(isinstance(label, int) for label in classes) and all(abs(int(label)) < 2**63 for label in classes):
-        return {"classlabels_int64s": [int(label) for label in classes]}
-    raise UnsupportedModelError(
-        f"ONNX names classes by texts or whole numbers, got {list(classes)!r:.80}.", remedy="Rename them."
-    )
 
 
 def _weights(shares: Sequence[float] | None, label: int, n_classes: int) -> npt.NDArray[np.float32]:
@@ -265,11 +247,6 @@ def model_from_onnx(data: bytes, domain: Domain | None = None, tree: int | None 
     return additive_from_onnx(data, domain)
 
 
-def beside_model(data: bytes, domain: Domain | None, tree: int | None) -> Iterable[OtherContent | FittedValues]:
-    """Return what an ONNX file holds beside its model; an additive one is read only where that is nothing."""
-    return () if holds_additive(data) else beside_onnx(data, domain, tree)
-
-
 FORMAT = Format(
     name="ONNX",
     reads="ONNX tree, or an additive model that Glassine wrote; needs `pip install 'glassine[formats]'`",
@@ -281,7 +258,8 @@ FORMAT = Format(
     sniff=is_onnx,
     read=model_from_onnx,
     read_all=forest_from_onnx,
-    beside=beside_model,
+    # An additive model is read only where there is nothing beside it.
+    beside=lambda data, domain, tree: () if holds_additive(data) else beside_onnx(data, domain, tree),
     to="onnx",
     write=to_onnx,
     binary=True,

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 from glassine.domain import Between, Domain, Literal, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.domain.literals import are_disjoint, complement
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import TreeBuilder, can_be_missing, from_shares, place_of, source_of, without_sizes
-from glassine.formats.conditions import with_missing
+from glassine.formats.conditions import damaged, with_missing
 from glassine.formats.pmml_predicates import (
     Element,
     Fields,
@@ -142,7 +140,7 @@ def _classes(root: Element, top: Element, trees: Sequence[Element], domain: Doma
     for element in trees:
         if element.attributes.get("functionName") == "classification":
             reader = _Reader(root, element, domain, classes=labels, kind=schema.target_type, outer=top)
-            labels = tuple(reader.all_classes())
+            labels = reader.all_classes()
     return labels
 
 
@@ -160,14 +158,6 @@ def _member(
     names = read.attributes if domain is not None else tuple(dict.fromkeys((*schema.active, *read.attributes)))
     source = source_of("PMML", place, len(trees))
     return without_sizes(dataclasses.replace(read, attributes=names, source=source))
-
-
-@dataclass(slots=True)
-class _Place:
-    """A node of the file, and the key that it has here."""
-
-    key: int
-    element: Element
 
 
 class _Reader:
@@ -196,128 +186,103 @@ class _Reader:
         self.keeps_last = attributes.get("noTrueChildStrategy", "returnNullPrediction") == "returnLastPrediction"
         if self.regression and model.first("Targets") is not None:
             raise UnsupportedModelError("the TreeModel rescales its predictions in Targets, which is not read.")
-        self.classes: list[Scalar] = list(self.fields.labels)
+        self.classes = self.fields.labels
         self.builder: TreeBuilder[int] = TreeBuilder("the TreeModel", domain, None if domain else self.fields.active)
-        self.next_key = 1
 
     def tree(self) -> DecisionTree:
-        """Return the tree."""
+        """Return the tree; the key of a node is that of its element."""
         start = self.model.first("Node")
         if start is None:
-            raise InvalidModelError("the TreeModel has no Node.", remedy="Export it again.")
+            raise damaged("the TreeModel has no Node.")
         if _predicate(start).tag != "True":
             raise UnsupportedModelError("the root of the TreeModel has a condition; only True is read.")
-        stack, nodes = [_Place(0, start)], []
-        while stack:
-            place = stack.pop()
-            nodes.append(place)
-            below = [child for child in place.element.children if child.tag == "Node"]
-            stack += [_Place(self._key(), child) for child in below]
-        self._collect_classes([place.element for place in nodes])
-        by_element = {id(place.element): place.key for place in nodes}
-        for place in nodes:
-            self._read(place, by_element)
-        classes = None if self.regression else tuple(self.classes)
+        classes = None if self.regression else self.all_classes()
+        for node in self._nodes():
+            self._read(node)
         if classes == ():
             raise InvalidModelError("the TreeModel names no class in a node or in its data dictionary.")
-        return self.builder.tree(0, classes, "PMML")
+        return self.builder.tree(id(start), classes, "PMML")
 
-    def all_classes(self) -> list[Scalar]:
-        """Return the classes that are known, and those that nodes name."""
-        labels, stack = [], [node for node in self.model.children if node.tag == "Node"]
+    def _nodes(self) -> Iterator[Element]:
+        """Yield the nodes, depth first."""
+        stack = [node for node in (self.model.first("Node"),) if node is not None]
         while stack:
-            labels.append(stack.pop())
-            stack += [child for child in reversed(labels[-1].children) if child.tag == "Node"]
-        self._collect_classes(labels)
-        return self.classes
+            node = stack.pop()
+            yield node
+            stack += reversed(node.below("Node"))
 
-    def _key(self) -> int:
-        self.next_key += 1
-        return self.next_key
-
-    def _collect_classes(self, nodes: Sequence[Element]) -> None:
-        if self.regression:
-            return
+    def all_classes(self) -> tuple[Scalar, ...]:
+        """Return the classes that are known, and those that nodes name."""
         seen = dict.fromkeys(self.classes)
-        for node in nodes:
-            listed = [child.attributes.get("value") for child in node.children if child.tag == "ScoreDistribution"]
+        for node in self._nodes():
+            listed = [child.attributes.get("value") for child in node.below("ScoreDistribution")]
             for text in [*listed, node.attributes.get("score")]:
                 if text is not None:
                     seen.setdefault(typed(text, self.fields.target_type))
-        self.classes = list(seen)
+        self.classes = tuple(seen)
+        return self.classes
 
-    def _read(self, place: _Place, keys: dict[int, int]) -> None:
-        """Fill in the branches and the evidence of a node."""
-        evidence = self._evidence(place.element)
-        below = [child for child in place.element.children if child.tag == "Node"]
-        odd = [c.tag for c in place.element.children if c.tag in ("Partition", "Regression", "DecisionTree")]
+    def _read(self, node: Element) -> None:
+        """Add a node with its branches and its evidence."""
+        evidence, below = self._evidence(node), node.below("Node")
+        odd = [c.tag for c in node.children if c.tag in ("Partition", "Regression", "DecisionTree")]
         if odd:
             raise UnsupportedModelError(f"a Node holds a {odd[0]}, which is not read.")
         if not below:
-            self.builder.leaf(place.key, evidence)
+            self.builder.leaf(id(node), evidence)
             return
-        never = {keys[id(child)] for child in below if _predicate(child).tag == "False"}
-        branches = [(None if keys[id(c)] in never else self._literal(c), keys[id(c)]) for c in below]
-        name = next((lit.attribute for lit, _ in branches if lit is not None), self.fields.first)
+        predicates = [_predicate(child) for child in below]
+        read = [None if one.tag == "False" else literal_of(one, self.fields, self.domain) for one in predicates]
+        name = next((lit.attribute for lit in read if lit is not None), self.fields.first)
         if name is None or (self.domain is not None and name not in self.domain):
             raise UnsupportedModelError(
                 "a Node has children that test no field of the model.", remedy="Export it again."
             )
-        full = [
-            (OneOf(name, ()) if key in never else anything(name, self.fields) if lit is None else lit, key)
-            for lit, key in branches
+        always = anything(name, self.fields)
+        literals = [
+            OneOf(name, ()) if one.tag == "False" else literal or always
+            for one, literal in zip(predicates, read, strict=True)
         ]
-        missing = can_be_missing(name, self.domain, any(lit.missing for lit, _ in full))
-        full = self._with_default(place.element, full, missing)
-        if not missing:
-            full = [(with_missing(lit, False), key) for lit, key in full]
-        if not self._covers(full, name, missing):
+        missing = can_be_missing(name, self.domain, any(lit.missing for lit in literals))
+        literals = self._with_default(node, literals) if missing else [with_missing(lit, False) for lit in literals]
+        keys = [id(child) for child in below]
+        if not self._covers(literals, name, missing):
             if self.keeps_last:
-                rest = self._key()
-                self.builder.leaf(rest, self._rest(evidence, below))
-                other = complement(full[0][0], missing=missing) if len(full) == 1 else anything(name, self.fields)
-                full.append((other if missing else with_missing(other, False), rest))
-            elif len(full) == 1:
+                self.builder.leaf(-id(node), self._rest(evidence, below))
+                other = complement(literals[0], missing=missing) if len(literals) == 1 else always
+                literals.append(other if missing else with_missing(other, False))
+                keys.append(-id(node))
+            elif len(literals) == 1:
                 raise UnsupportedModelError(
                     "a Node has one child and predicts nothing for other records.", remedy="Export it again."
                 )
-        self.builder.split(place.key, [lit for lit, _ in full], [key for _, key in full], evidence)
+        self.builder.split(id(node), literals, keys, evidence)
 
-    def _with_default(
-        self, element: Element, branches: list[tuple[Literal, int]], missing: bool
-    ) -> list[tuple[Literal, int]]:
-        """Return the branches with missing values where the strategy sends them."""
-        if not missing:
-            return branches
+    def _with_default(self, element: Element, literals: list[Literal]) -> list[Literal]:
+        """Return the conditions of the branches with missing values where the strategy sends them."""
         if self.strategy not in STRATEGIES or (self.strategy == "none" and self.keeps_last):
             raise UnsupportedModelError(
-                f"{branches[0][0].attribute!r} can be missing, and the strategy {self.strategy!r:.40} for missing "
+                f"{literals[0].attribute!r} can be missing, and the strategy {self.strategy!r:.40} for missing "
                 "values is not read.",
                 remedy="Export the tree with missingValueStrategy='defaultChild'.",
             )
-        if self.strategy != "defaultChild" or any(lit.missing for lit, _ in branches):
-            return branches
+        if self.strategy != "defaultChild" or any(lit.missing for lit in literals):
+            return literals
         wanted = element.attributes.get("defaultChild")
-        ids = [child.attributes.get("id") for child in element.children if child.tag == "Node"]
+        ids = [child.attributes.get("id") for child in element.below("Node")]
         if wanted is None or ids.count(wanted) != 1:
-            raise InvalidModelError(
-                "a Node of the TreeModel names none of its children as its default.", remedy="Export it again."
-            )
+            raise damaged("a Node of the TreeModel names none of its children as its default.")
         place = ids.index(wanted)
-        return [(with_missing(lit, i == place), key) for i, (lit, key) in enumerate(branches)]
+        return [with_missing(lit, i == place) for i, lit in enumerate(literals)]
 
-    def _literal(self, child: Element) -> Literal | None:
-        """Return the condition of a child, None if it is always true."""
-        return literal_of(_predicate(child), self.fields, self.domain)
-
-    def _covers(self, branches: Sequence[tuple[Literal, int]], name: str, missing: bool) -> bool:
+    def _covers(self, literals: Sequence[Literal], name: str, missing: bool) -> bool:
         """Return whether every value of the field satisfies a branch."""
-        literals = [literal for literal, _ in branches]
         if any(literal.attribute != name for literal in literals):
             raise UnsupportedModelError("the children of a Node test several fields, which is not read.")
         if missing and not any(literal.missing for literal in literals):
             return False
-        if any(_is_presence(lit) for lit in literals):
+        present = (Between(name), OneOf(name, (), negated=True))
+        if any(with_missing(lit, False) in present for lit in literals):
             return True
         if len(literals) == 2 and self._opposite(*literals):
             return True
@@ -351,8 +316,7 @@ class _Reader:
             return Evidence(total=total, value=None if score is None else _number(score, "a score"))
         listed = {
             typed(str(child.attributes.get("value")), self.fields.target_type): child
-            for child in node.children
-            if child.tag == "ScoreDistribution"
+            for child in node.below("ScoreDistribution")
         }
         label = None if score is None else self.classes.index(typed(score, self.fields.target_type))
         if not listed:
@@ -367,13 +331,6 @@ class _Reader:
         if label is not None and whole > 0 and all(number >= 0 for number in numbers) and None not in texts:
             return from_shares([number / whole for number in numbers], label, total)
         return Evidence(total=total, label=label)
-
-
-def _is_presence(literal: Literal) -> bool:
-    """Return whether every value that is not missing satisfies a literal."""
-    if isinstance(literal, Between):
-        return not literal.negated and literal.lo == -math.inf and literal.hi == math.inf
-    return literal.negated and not literal.values
 
 
 def _predicate(node: Element) -> Element:

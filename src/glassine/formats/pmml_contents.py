@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
 from xml.parsers import expat
 
-from glassine.domain import Category, Domain
-from glassine.formats.claims import is_claim
+from glassine.domain import Domain
 from glassine.formats.contents import (
     LONGEST_NAME,
     FittedValues,
     OtherContent,
     Tracked,
+    fitted_categories,
     named_values,
     shown_name,
     texts_of,
 )
+from glassine.formats.json import is_claim
 from glassine.formats.pmml import tree_of_document
 from glassine.formats.pmml_predicates import Element, holds_claim, parsed_xml
 from glassine.models.tree import DecisionTree
@@ -109,11 +109,15 @@ def beside_pmml(data: bytes, domain: Domain | None, tree: int | None) -> Iterato
         where, element = stack.pop()
         asked: set[str] = getattr(element.attributes, "asked", set())
         plain = element.tag in STRUCTURE and (element.tag in BARE or bool(asked))
-        if where == CLAIM and model.guarantee is not None and _is_claim(element):
-            continue
+        if where == CLAIM and model.guarantee is not None and holds_claim(element):
+            whole = set(dict.keys(element.attributes)) == {"name", "value"} and not element.children
+            if whole and not element.text and is_claim(element.attributes["value"]):
+                continue
         if element.tag in ("Application", "Timestamp") and where.startswith("PMML, Header") and not element.children:
             plain = element.tag == "Application" or STAMP.fullmatch(element.text.strip()) is not None
-            asked = {name for name in dict.keys(element.attributes) if _is_producer(element, name)}
+            stated = dict(dict.items(element.attributes))
+            asked = {"name"} if stated.get("name") in PRODUCERS else set()
+            asked |= {"version"} if VERSION.fullmatch(stated.get("version", "")) else set()
         elif element.text.strip() and not (element.tag == "Array" and plain):
             yield OtherContent(where=f"{where}, text", kind="text", n_bytes=len(element.text.encode()))
         if not plain:
@@ -121,7 +125,9 @@ def beside_pmml(data: bytes, domain: Domain | None, tree: int | None) -> Iterato
             continue
         for name in dict.keys(element.attributes):
             value = dict.__getitem__(element.attributes, name)
-            fine = _is_usual(name, value)
+            # Namespaces are looked at with the rest of the markup.
+            usual = name in SIZES and SIZES[name].fullmatch(value) is not None
+            fine = name.startswith("xmlns") or usual or value in CHOICES.get(name, ())
             if name in asked and name not in CHOICES and not fine:
                 named = value in texts or (name == "name" and len(value) <= LONGEST_UNUSED)
                 listed = element.tag == "Value" and len(value) <= LONGEST_NAME
@@ -130,12 +136,6 @@ def beside_pmml(data: bytes, domain: Domain | None, tree: int | None) -> Iterato
                 n = len(name.encode()) + len(value.encode())
                 yield OtherContent(where=f"{where}, {shown_name(name)}", kind="attribute", n_bytes=n)
         stack += [(_below(where, child.tag), child) for child in element.children]
-
-
-def _is_claim(element: Element) -> bool:
-    """Return whether an element states a guarantee, and holds nothing else."""
-    plain = set(dict.keys(element.attributes)) == {"name", "value"} and not element.children and not element.text
-    return plain and holds_claim(element) and is_claim(element.attributes["value"])
 
 
 def _below(where: str, tag: str) -> str:
@@ -157,21 +157,6 @@ def _size(element: Element) -> int:
         len(part.tag) + len(part.text.encode()) + sum(len(f"{k}{v}".encode()) for k, v in dict.items(part.attributes))
         for part in _elements(element)
     )
-
-
-def _is_usual(name: str, value: str) -> bool:
-    if name.startswith("xmlns"):  # namespaces are looked at with the rest of the markup
-        return True
-    pattern = SIZES.get(name)
-    if pattern is not None and pattern.fullmatch(value):
-        return True
-    return value in CHOICES.get(name, ())
-
-
-def _is_producer(element: Element, name: str) -> bool:
-    value = dict.__getitem__(element.attributes, name)
-    known: Mapping[str, Callable[[str], Any]] = {"name": PRODUCERS.__contains__, "version": VERSION.fullmatch}
-    return name in known and bool(known[name](value))
 
 
 def _beside_markup(data: bytes) -> Iterator[OtherContent]:
@@ -223,20 +208,7 @@ def _values(root: Element, model: DecisionTree, domain: Domain | None) -> Iterat
     dictionary = root.first("DataDictionary")
     for field in dictionary.children if dictionary is not None else ():
         name = str(dict.get(field.attributes, "name", ""))
-        listed = [str(dict.get(child.attributes, "value", "")) for child in field.children if child.tag == "Value"]
-        if name not in model.attributes and set(listed) <= classes:
-            continue
-        attribute = domain[name] if domain is not None and name in domain else None
-        declared = (
-            set(map(str, attribute.values)) if isinstance(attribute, Category) and not attribute.inferred else set()
-        )
-        more = [value for value in listed if value not in named.get(name, ())]
-        if more:
-            private = None if domain is None else sum(value not in declared for value in more)
-            yield FittedValues(
-                part="the data dictionary",
-                attribute=name[:LONGEST_NAME],
-                statistic="categories",
-                n_values=len(more),
-                n_private=private,
-            )
+        listed = [str(dict.get(child.attributes, "value", "")) for child in field.below("Value")]
+        if name in model.attributes or not set(listed) <= classes:
+            more = [value for value in listed if value not in named.get(name, ())]
+            yield from fitted_categories("the data dictionary", name, more, domain)

@@ -13,8 +13,8 @@ from glassine.domain import Between, Binary, Category, Domain, Literal, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import can_be_missing, sides
-from glassine.formats.claims import KEY, claim_of, guarantee_of
-from glassine.formats.conditions import binary, near, require, with_missing
+from glassine.formats.conditions import attribute_of, binary, damaged, near, require, with_missing
+from glassine.formats.json import KEY, claim_of, guarantee_of
 from glassine.models.guarantee import Guarantee
 
 TARGET = "prediction"
@@ -31,10 +31,10 @@ def head_of(guarantee: Guarantee | None) -> str:
 
 def stated_guarantee(root: Element) -> Guarantee | None:
     """Return the guarantee that the header of a document states."""
-    beneath = [entry for header in root.children if header.tag == "Header" for entry in header.children]
-    claims = [entry.attributes.get("value", "") for entry in beneath if holds_claim(entry)]
+    beneath = [entry for header in root.below("Header") for entry in header.below("Extension") if holds_claim(entry)]
+    claims = [entry.attributes.get("value", "") for entry in beneath]
     if len(claims) > 1:
-        raise InvalidModelError("the PMML file states two guarantees.", remedy="Export it again.")
+        raise damaged("the PMML file states two guarantees.")
     return guarantee_of(claims[0]) if claims else None
 
 
@@ -88,7 +88,6 @@ def escaped(text: str) -> str:
 
 # XML without document types: nothing is expanded and nothing outside the file is read.
 
-
 DEEPEST = 5000
 MAX_ELEMENTS, MAX_ATTRIBUTES = 1_000_000, 2_000_000
 """An element takes about 300 bytes of memory, an attribute about 250."""
@@ -107,7 +106,11 @@ class Element:
 
     def first(self, tag: str) -> Element | None:
         """Return the first element of a name directly in this one."""
-        return next((child for child in self.children if child.tag == tag), None)
+        return next(iter(self.below(tag)), None)
+
+    def below(self, tag: str) -> list[Element]:
+        """Return the elements of a name directly in this one."""
+        return [child for child in self.children if child.tag == tag]
 
 
 def parsed_xml(data: bytes) -> Element:
@@ -217,31 +220,24 @@ def fields_of(root: Element, model: Element, domain: Domain | None, outer: Eleme
     """Return the fields that the data dictionary, the transformations and the mining schema declare."""
     dictionary, schema = root.first("DataDictionary"), model.first("MiningSchema")
     if dictionary is None or schema is None:
-        raise InvalidModelError(
-            "the PMML file lacks its DataDictionary or its MiningSchema.", remedy="Export it again."
-        )
+        raise damaged("the PMML file lacks its DataDictionary or its MiningSchema.")
     types: dict[str, str] = {}
     values: dict[str, tuple[Scalar, ...]] = {}
-    for entry in dictionary.children:
+    for entry in dictionary.below("DataField"):
         name = entry.attributes.get("name")
-        if entry.tag != "DataField":
-            continue
         if not name or name in types:
             raise InvalidModelError(f"a DataField is named {name!r:.60}; each needs its own name.")
         types[name] = entry.attributes.get("dataType", "string")
-        texts = [c.attributes.get("value", "") for c in entry.children if c.tag == "Value"]
-        kept = [c for c in entry.children if c.tag == "Value" and c.attributes.get("property", "valid") != "valid"]
-        if not kept and texts:
+        texts = [c.attributes.get("value", "") for c in entry.below("Value")]
+        if texts and all(c.attributes.get("property", "valid") == "valid" for c in entry.below("Value")):
             values[name] = tuple(dict.fromkeys(_value(name, text, types[name], domain) for text in texts))
     parts = [root.first("TransformationDictionary")]
     parts += [None if part is None else part.first("LocalTransformations") for part in (outer, model)]
     sources = _sources(parts, types)
     active, changed, target = [], set(), None
-    for entry in schema.children:
+    for entry in schema.below("MiningField"):
         name = entry.attributes.get("name", "")
         usage = entry.attributes.get("usageType", "active")
-        if entry.tag != "MiningField":
-            continue
         if usage in ("predicted", "target"):
             target = name
         elif usage == "active":
@@ -251,11 +247,9 @@ def fields_of(root: Element, model: Element, domain: Domain | None, outer: Eleme
             if odd or entry.attributes.get("outliers", "asIs") != "asIs":
                 changed.add(name)
     if len(set(active)) < len(active):
-        raise InvalidModelError("the MiningSchema names a field twice.", remedy="Export it again.")
+        raise damaged("the MiningSchema names a field twice.")
     kind = types.get(target or "", "string")
-    labels = values.get(target, ()) if target is not None else ()
-    if domain is not None and target in domain:
-        labels = ()
+    labels = () if target is None or target in (domain or ()) else values.get(target, ())
     given = tuple(dict.fromkeys(sources.get(name, name) for name in active))
     return Fields(types, values, given, frozenset(changed), labels, kind, sources)
 
@@ -273,7 +267,7 @@ def typed(text: str, kind: str) -> Scalar:
 
 def _value(name: str, text: str, kind: str, domain: Domain | None) -> Scalar:
     """Return a value of a field as the domain spells it."""
-    attribute = domain[name] if domain is not None and name in domain else None
+    attribute = attribute_of(name, domain)
     number = typed(text, kind)
     if not isinstance(attribute, Category | Binary):
         return number
@@ -349,7 +343,10 @@ def _listed(predicate: Element, fields: Fields, domain: Domain | None) -> Litera
     array = predicate.first("Array")
     if operator not in ("isIn", "isNotIn") or array is None:
         raise UnsupportedModelError(f"a SimpleSetPredicate on {name!r:.60} is not isIn or isNotIn of an Array.")
-    texts = [_unquoted(match[1]) if match[1] is not None else match[2] for match in ARRAY.finditer(array.text)]
+    texts = [
+        re.sub(r"\\(.)", r"\1", match[1], flags=re.DOTALL) if match[1] is not None else match[2]
+        for match in ARRAY.finditer(array.text)
+    ]
     count = array.attributes.get("n")
     if count is not None and count != str(len(texts)):
         raise InvalidModelError(
@@ -357,10 +354,6 @@ def _listed(predicate: Element, fields: Fields, domain: Domain | None) -> Litera
         )
     values = tuple(dict.fromkeys(_value(name, text, fields.types[name], domain) for text in texts))
     return OneOf(name, values, negated=operator == "isNotIn")
-
-
-def _unquoted(text: str) -> str:
-    return re.sub(r"\\(.)", r"\1", text, flags=re.DOTALL)
 
 
 def _compound(predicate: Element, fields: Fields, domain: Domain | None, level: int) -> Literal:

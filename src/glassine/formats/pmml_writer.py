@@ -13,9 +13,8 @@ from glassine.domain import Between, Category, Domain, Integer, Literal, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.errors import GlassineError, UnsupportedModelError
 from glassine.formats.builder import place_of
-from glassine.formats.claims import without_counts
-from glassine.formats.conditions import as_written, check_domain, check_model, compared_values
-from glassine.formats.contents import FittedValues, OtherContent
+from glassine.formats.conditions import as_written, check_domain, check_model, compared_values, fresh_name
+from glassine.formats.json import without_counts
 from glassine.formats.pmml import forest_from_pmml, is_xml, tree_of_document
 from glassine.formats.pmml_contents import beside_pmml
 from glassine.formats.pmml_predicates import (
@@ -39,27 +38,29 @@ from glassine.models.tree import Branch, DecisionTree
 
 def additive_to_pmml(model: AdditiveModel) -> str:
     """Return an additive model as PMML 4.4, see :func:`glassine.formats.to_pmml`."""
-    target = TARGET
-    while target in model.tested:
-        target += "_"
+    target = fresh_name(TARGET, model.tested)
     names = [target, *model.tested]
     prefix = "term"
     while any(name.startswith(prefix) for name in names):
         prefix += "_"
     kind = "regression" if model.classes is None else "classification"
     link = "" if model.classes is None else ' normalizationMethod="softmax"'
+    limits = []
+    if model.target_bounds is not None:
+        low, high = model.target_bounds
+        ends = f'      <Target field={quoted(target)} min="{low!r}" max="{high!r}"/>'
+        limits = ["    <Targets>", ends, "    </Targets>"]
     return head_of(without_counts(model.guarantee)) + "\n".join(
         [
             f'  <DataDictionary numberOfFields="{len(names)}">',
-            *(_data_field(name, model) for name in model.tested),
-            _target_field(target, model),
+            *_data_fields(target, model),
             "  </DataDictionary>",
             f'  <RegressionModel modelName="additive" functionName="{kind}"{link}>',
             "    <MiningSchema>",
             *(f'      <MiningField name={quoted(name)} invalidValueTreatment="asIs"/>' for name in model.tested),
             f'      <MiningField name={quoted(target)} usageType="target"/>',
             "    </MiningSchema>",
-            *_bounds(target, model),
+            *limits,
             *_derived(prefix, model),
             *_tables(prefix, model),
             "  </RegressionModel>",
@@ -69,12 +70,24 @@ def additive_to_pmml(model: AdditiveModel) -> str:
     )
 
 
-def _data_field(name: str, model: AdditiveModel) -> str:
-    values = [v for term in model.terms for bins in term.bins if bins.attribute == name for v in _values(bins)]
-    if not values:
-        return f'    <DataField name={quoted(name)} optype="continuous" dataType="double"/>'
-    kind = field_type(values, f"the values of {name!r} are")
-    return f'    <DataField name={quoted(name)} optype="categorical" dataType="{kind}"/>'
+def _data_fields(target: str, model: AdditiveModel) -> list[str]:
+    """Return the fields of the attributes and of the target."""
+    lines = []
+    for name in model.tested:
+        values = [v for term in model.terms for bins in term.bins if bins.attribute == name for v in _values(bins)]
+        kind = field_type(values, f"the values of {name!r} are") if values else "double"
+        lines.append(_data_field(name, "categorical" if values else "continuous", kind))
+    if model.classes is None:
+        return [*lines, _data_field(target, "continuous", "double")]
+    kind = field_type(model.classes, "the classes are")
+    return [*lines, _data_field(target, "categorical", kind, [_spelled(label, kind) for label in model.classes])]
+
+
+def _data_field(name: str, optype: str, kind: str, values: Iterable[str] | None = None) -> str:
+    head = f'    <DataField name={quoted(name)} optype="{optype}" dataType="{kind}"'
+    if values is None:
+        return f"{head}/>"
+    return f"{head}>{''.join(f'<Value value={quoted(value)}/>' for value in values)}</DataField>"
 
 
 def _spelled(value: Scalar, kind: str) -> str:
@@ -87,21 +100,6 @@ def _constant(text: str, kind: str) -> str:
 
 def _values(bins: Bins) -> tuple[Scalar, ...]:
     return bins.values if isinstance(bins, CategoryBins) else ()
-
-
-def _target_field(target: str, model: AdditiveModel) -> str:
-    if model.classes is None:
-        return f'    <DataField name={quoted(target)} optype="continuous" dataType="double"/>'
-    kind = field_type(model.classes, "the classes are")
-    listed = "".join(f"<Value value={quoted(_spelled(label, kind))}/>" for label in model.classes)
-    return f'    <DataField name={quoted(target)} optype="categorical" dataType="{kind}">{listed}</DataField>'
-
-
-def _bounds(target: str, model: AdditiveModel) -> list[str]:
-    if model.target_bounds is None:
-        return []
-    low, high = model.target_bounds
-    return ["    <Targets>", f'      <Target field={quoted(target)} min="{low!r}" max="{high!r}"/>', "    </Targets>"]
 
 
 def _derived(prefix: str, model: AdditiveModel) -> list[str]:
@@ -258,7 +256,8 @@ def _axis(expression: Element, kinds: dict[str, str]) -> tuple[Bins, list[Elemen
     while stack:
         top = stack.pop()
         inner = top.children[0] if top.tag == "Apply" and top.attributes["function"] == "if" else None
-        if inner is not None and inner.attributes["function"] != "isMissing" and _reads(inner, name):
+        ours = inner is not None and inner.children[0].attributes.get("field") == name
+        if inner is not None and ours and inner.attributes["function"] != "isMissing":
             stack += [top.children[2], inner, top.children[1]]
         elif top.tag == "Apply" and top.attributes["function"] != "if":
             tests.append(top)
@@ -279,10 +278,6 @@ def _value(text: str, kind: str) -> Scalar:
     if kind == "integer":
         return int(text)
     return float(text) if kind == "double" else text
-
-
-def _reads(test: Element, name: str) -> bool:
-    return test.children[0].attributes.get("field") == name
 
 
 def to_pmml(model: PublishedModel, domain: Domain | None = None) -> str:
@@ -326,15 +321,12 @@ def to_pmml(model: PublishedModel, domain: Domain | None = None) -> str:
             remedy="Write SQL or Python instead.",
         )
     check_domain(model, domain)
-    target = TARGET
-    while target in model.attributes:
-        target += "_"
+    target = fresh_name(TARGET, model.attributes)
     kind = "regression" if model.classes is None else "classification"
     fields = [_field(name, model, domain) for name in model.attributes]
     outcome = "double" if model.classes is None else field_type(model.classes, "the classes are")
     optype = "continuous" if model.classes is None else "categorical"
-    listed = "".join(f"<Value value={quoted(text_of(label))}/>" for label in model.classes or ())
-    fields.append(f'    <DataField name={quoted(target)} optype="{optype}" dataType="{outcome}">{listed}</DataField>')
+    fields.append(_data_field(target, optype, outcome, map(text_of, model.classes or ())))
     schema = [f"      <MiningField name={quoted(name)}/>" for name in model.attributes]
     lines = [
         f'  <DataDictionary numberOfFields="{len(fields)}">',
@@ -358,17 +350,11 @@ def _field(name: str, model: DecisionTree, domain: Domain | None) -> str:
     compared = compared_values(model).get(name, ())
     bounded = any(isinstance(lit, Between) for lit in model.literals if lit.attribute == name)
     if isinstance(attribute, Category):
-        listed = "".join(f"<Value value={quoted(text_of(value))}/>" for value in attribute.values)
         kind = field_type(attribute.values, f"the values of {name!r} are")
-        return f'    <DataField name={quoted(name)} optype="categorical" dataType="{kind}">{listed}</DataField>'
-    kind = "integer" if isinstance(attribute, Integer) else "double"
-    optype = "continuous"
-    if attribute is None and compared and not bounded:
-        kind, optype = field_type(compared, f"the values of {name!r} are"), "categorical"
-    elif attribute is None and not bounded:
-        optype = "categorical"
-        kind = "string"
-    return f'    <DataField name={quoted(name)} optype="{optype}" dataType="{kind}"/>'
+        return _data_field(name, "categorical", kind, map(text_of, attribute.values))
+    if attribute is None and not bounded:
+        return _data_field(name, "categorical", field_type(compared, f"the values of {name!r} are"))
+    return _data_field(name, "continuous", "integer" if isinstance(attribute, Integer) else "double")
 
 
 def _nodes(model: DecisionTree) -> list[str]:
@@ -470,11 +456,6 @@ def model_from_pmml(data: bytes, domain: Domain | None = None, tree: int | None 
     return additive_from_pmml(data, domain)
 
 
-def beside_model(data: bytes, domain: Domain | None, tree: int | None) -> Iterable[OtherContent | FittedValues]:
-    """Return what a PMML file holds beside its model; an additive one is read only where that is nothing."""
-    return () if holds_additive(parsed_xml(data)) else beside_pmml(data, domain, tree)
-
-
 FORMAT = Format(
     name="PMML",
     reads="PMML tree, or an additive model that Glassine wrote",
@@ -486,7 +467,8 @@ FORMAT = Format(
     sniff=is_xml,
     read=model_from_pmml,
     read_all=forest_from_pmml,
-    beside=beside_model,
+    # An additive model is read only where there is nothing beside it.
+    beside=lambda data, domain, tree: () if holds_additive(parsed_xml(data)) else beside_pmml(data, domain, tree),
     to="pmml",
     write=to_pmml,
     kinds=(DecisionTree, AdditiveModel),

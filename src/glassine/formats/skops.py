@@ -16,7 +16,7 @@ import warnings
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -117,11 +117,11 @@ def unpacked(data: bytes, path: str | os.PathLike[str], *, most: int = MAX_UNPAC
     return out.getvalue()
 
 
-def read_skops(data: bytes, path: str | os.PathLike[str]) -> Any:
+def read_skops(data: bytes, path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
     """Return the estimator that a skops file holds.
 
     No code of the file is run: skops builds only types that it trusts, which are those of scikit-learn and NumPy, and
-    the trees' sizes are compared with their arrays first.
+    the trees' sizes are compared with their arrays first. Names of further types can be given as ``trusted``.
     """
     try:
         import skops.io
@@ -134,7 +134,7 @@ def read_skops(data: bytes, path: str | os.PathLike[str]) -> Any:
             for node in schema.nodes:
                 if node.get("__loader__") == "TreeNode" or node.get("__class__") == "Tree":
                     schema.check_tree(node)
-        foreign = sorted(set(skops.io.get_untrusted_types(data=data)) - {TREE})
+        foreign = sorted(set(skops.io.get_untrusted_types(data=data)) - {TREE, *trusted})
         if foreign:
             raise UnsupportedModelError(
                 f"{os.fspath(path)} holds the type {foreign[0]}, which is not trusted.",
@@ -142,7 +142,7 @@ def read_skops(data: bytes, path: str | os.PathLike[str]) -> Any:
             )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return skops.io.loads(data, trusted=[TREE])
+            return skops.io.loads(data, trusted=[TREE, *trusted])
     except GlassineError:
         raise
     except Exception as error:
@@ -195,9 +195,12 @@ def _beside_members(data: bytes) -> Iterator[OtherContent]:
         if len(head) < LOCAL_SIZE or not head.startswith(LOCAL):
             continue
         n_name, n_extra = struct.unpack("<HH", head[26:30])
-        yield OtherContent(where="extra fields of members", kind="extra field", n_bytes=_unusual(data, entry, n_name))
-        start = entry.header_offset
-        spans.append((start, start + LOCAL_SIZE + n_name + n_extra + entry.compress_size))
+        start = entry.header_offset + LOCAL_SIZE + n_name
+        extra = data[start : start + n_extra]
+        # The field of 64-bit sizes is usual.
+        unusual = 0 if extra[:2] == b"\x01\x00" and len(extra) <= 20 else len(extra)
+        yield OtherContent(where="extra fields of members", kind="extra field", n_bytes=unusual)
+        spans.append((entry.header_offset, start + n_extra + entry.compress_size))
     at = 0
     for start, stop in [*sorted(spans), (directory, directory)]:
         gap = start - at
@@ -209,14 +212,6 @@ def _beside_members(data: bytes) -> Iterator[OtherContent]:
     behind = len(data) - directory - size
     if behind > 0 and behind != 76:  # records of the 64-bit form
         yield OtherContent(where="behind the archive", kind="trailing bytes", n_bytes=behind)
-
-
-def _unusual(data: bytes, entry: zipfile.ZipInfo, n_name: int) -> int:
-    """Return the bytes of a member's own extra field; that of 64-bit sizes is usual."""
-    start = entry.header_offset + LOCAL_SIZE + n_name
-    (n_extra,) = struct.unpack("<H", data[entry.header_offset + 28 : entry.header_offset + 30])
-    extra = data[start : start + n_extra]
-    return 0 if extra[:2] == b"\x01\x00" and len(extra) <= 20 else len(extra)
 
 
 def _beside_schema(first: zipfile.ZipFile, second: zipfile.ZipFile) -> Iterator[OtherContent]:
@@ -245,12 +240,11 @@ def _beside_schema(first: zipfile.ZipFile, second: zipfile.ZipFile) -> Iterator[
             yield OtherContent(where=where, kind="entries", n_bytes=size_of(spare) if spare else 0)
         elif mine != due and not _alike(mine, due):
             yield OtherContent(where=where, kind="value", n_bytes=max(1, size_of(mine)))
-    spare_files = [entry for entry in first.infolist() if entry.filename not in files]
-    for entry in spare_files:
-        yield OtherContent(where="members that no object needs", kind="member", n_bytes=max(1, entry.file_size))
-    compact = len(json.dumps(one, separators=(",", ":")))
+    for entry in first.infolist():
+        if entry.filename not in files:
+            yield OtherContent(where="members that no object needs", kind="member", n_bytes=max(1, entry.file_size))
     widest = len(json.dumps(one, indent=2))
-    if len(text) > max(compact, widest):
+    if len(text) > max(len(json.dumps(one, separators=(",", ":"))), widest):
         yield OtherContent(where="schema.json", kind="spacing", n_bytes=len(text) - widest)
 
 

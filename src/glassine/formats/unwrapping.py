@@ -9,13 +9,12 @@ import pickletools
 import re
 import warnings
 import zipfile
-from collections.abc import Iterator
 from typing import Any
 
 from glassine.errors import UnreadableFileError, parameter
 from glassine.files import decoded, parse_json, read_bytes
 from glassine.formats.boosted.ubjson import is_ubjson, parse_ubjson
-from glassine.formats.registry import BEFORE_JSON, Content, Format, formats, recognized
+from glassine.formats.registry import BEFORE_JSON, Content, formats, recognized
 
 MAX_LINES = 250_000
 """Most lines of a model in text: each becomes a node or more, which takes a thousand bytes and some 50 microseconds."""
@@ -52,17 +51,14 @@ def unwrapped(path: str | os.PathLike[str], trust_pickle: bool) -> tuple[Content
             f"{name} is binary, and no such file that is read.", remedy=f"Give {READABLE}.", path=path
         )
     start = text.lstrip()
-    if start.startswith(("{", "[")) and (own or not any(one.sniff(start) for one in _before_json())):
+    before = () if own else (one for one in formats() if one.rank == BEFORE_JSON and "text" in one.contents)
+    if start.startswith(("{", "[")) and not any(one.sniff(start) for one in before):
         return "values", parse_json(start, path=path)
     if start.count("\n") + start.count("\r") > MAX_LINES:
         raise UnreadableFileError(
             f"{name} has more than {MAX_LINES:,} lines.", remedy="Give a smaller model.", path=path
         )
     return "text", text
-
-
-def _before_json() -> Iterator[Format]:
-    return (one for one in formats() if one.rank == BEFORE_JSON and "text" in one.contents)
 
 
 def estimator_in(data: bytes, path: str | os.PathLike[str], trust_pickle: bool) -> Any:

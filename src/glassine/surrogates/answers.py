@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -37,34 +37,9 @@ Places = npt.NDArray[np.int64]
 """Where answers stand, shape (n,): the index of a class, or the number of steps above a lower bound; -1 for neither."""
 
 
-class Answers(Protocol):
-    """What a black box may answer, as whole numbers."""
-
-    @property
-    def tree_classes(self) -> tuple[Scalar, ...] | None:
-        """The classes of a tree that gives such answers; None of a tree of means."""
-        ...
-
-    def places(self, answered: npt.NDArray[Any]) -> Places:
-        """Return where answers stand, shape (n,); -1 for one that is none of these."""
-        ...
-
-    def value(self, place: int) -> Scalar:
-        """Return the answer at a place."""
-        ...
-
-    def given_by(self, evidence: Evidence) -> int | None:
-        """Return the place of what a leaf answers; None where it answers nothing of the kind."""
-        ...
-
-    def agree(self, one: npt.NDArray[Any], other: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-        """Return for places, which broadcast, whether they are taken for the same answer; none agrees with -1."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Answers that are classes."""
+    """Answers that are classes: the place of one is its index, and -1 stands for none of them."""
 
     classes: tuple[Scalar, ...]
 
@@ -206,6 +181,10 @@ class NumericAnswer:
         return self.value(int(np.rint(whose.mean(places.astype(float)).mean())))
 
 
+Answers: TypeAlias = Names | NumericAnswer
+"""What a black box may answer, as whole numbers."""
+
+
 def numbers_of(answered: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     """Return answers as numbers, shape (n,)."""
     values: Sequence[Any] = answered.tolist()
@@ -216,6 +195,14 @@ def numbers_of(answered: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
             remedy="Answer with numbers, or declare classes.",
         )
     return np.array(values, dtype=float)
+
+
+def plain_label(value: Any) -> Scalar | None:
+    """Return a label as a plain scalar, whole floats as integers; None for what is no label."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    if isinstance(plain, float) and plain.is_integer():
+        return int(plain)
+    return plain if is_scalar(plain) else None
 
 
 def _is_number(value: object) -> bool:

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import importlib
-import io
-import math
 import os
-import warnings
-import zipfile
 from collections.abc import Callable
 from typing import Any
 
@@ -16,15 +12,17 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import is_regressor
 
-from glassine.domain.attributes import Scalar, is_scalar
+from glassine.domain.attributes import Scalar
 from glassine.errors import (
     BlackBoxError,
     GlassineError,
     InvalidParameterError,
     UnreadableFileError,
     UnsupportedModelError,
+    not_installed,
 )
 from glassine.files import read_bytes
+from glassine.surrogates.answers import plain_label
 
 MAX_BYTES = 500_000_000
 
@@ -62,8 +60,11 @@ class BlackBox:
         method = getattr(predict, "predict", None)
         call = method if callable(method) and not isinstance(predict, type) else predict
         if not callable(call) or isinstance(predict, type):
+            kind = type(predict).__name__
+            if isinstance(predict, type):
+                kind = f"the class {predict.__name__}, not an instance"
             raise InvalidParameterError(
-                f"a black box must be a function of records, or an estimator with predict, got {_kind(predict)}."
+                f"a black box must be a function of records, or an estimator with predict, got {kind}."
             )
         self._call: Callable[[Any], Any] = call
         self.max_queries = max_queries
@@ -120,10 +121,6 @@ class BlackBox:
         return f"<BlackBox asked on {self.n_queries} records>"
 
 
-def _kind(value: object) -> str:
-    return f"the class {value.__name__}, not an instance" if isinstance(value, type) else type(value).__name__
-
-
 def _values_of(records: Any) -> list[tuple[Any, ...]]:
     """Return the values of each record of a frame or an array, in order, so that equal records have equal values."""
     rows = records.tolist() if isinstance(records, np.ndarray) else nw.from_native(records, eager_only=True).rows()
@@ -159,16 +156,13 @@ def _labels(answer: object, n_records: int) -> npt.NDArray[Any]:
         )
     out = np.empty(n_records, dtype=object)
     for i, value in enumerate(array.tolist()):
-        value = value.item() if isinstance(value, np.generic) else value
-        if isinstance(value, float) and math.isfinite(value) and value.is_integer():
-            value = int(value)
-        if not is_scalar(value):
+        out[i] = plain_label(value)
+        if out[i] is None:
             raise BlackBoxError(
                 f"the black box must answer with texts, finite numbers or Booleans, but an answer is a "
-                f"{type(value).__name__} that is none of these.",
+                f"{type(value.item() if isinstance(value, np.generic) else value).__name__} that is none of these.",
                 remedy="Label every record.",
             )
-        out[i] = value
     return out
 
 
@@ -199,8 +193,7 @@ class _Onnx:
     def predict(self, X: Any) -> npt.NDArray[Any]:
         names = [entry.name for entry in self._inputs]
         if len(names) == 1:
-            matrix = X if isinstance(X, np.ndarray) else np.asarray(X)
-            feed = {names[0]: _typed(matrix, self._inputs[0].type)}
+            feed = {names[0]: _typed(np.asarray(X), self._inputs[0].type)}
         else:
             columns = _by_name(X, names)
             feed = {
@@ -241,8 +234,8 @@ def _typed(array: npt.NDArray[Any], kind: str) -> npt.NDArray[Any]:
 def load_black_box(path: str | os.PathLike[str]) -> Any:
     """Return a black box from a file: an ONNX model, or an estimator in a skops file.
 
-    No code of the file is run: skops builds only types that it trusts, and ONNX is a graph of fixed operations. A
-    pickle is refused under any name.
+    No code of the file is run: skops builds only types that it trusts and the optimizers of scikit-learn, which hold
+    numbers alone; and ONNX is a graph of fixed operations. A pickle is refused under any name.
 
     Parameters
     ----------
@@ -266,13 +259,15 @@ def load_black_box(path: str | os.PathLike[str]) -> Any:
     data = read_bytes(path, most=MAX_BYTES)
     if not data:
         raise UnreadableFileError(f"{name} is empty.", remedy="Give an ONNX or a skops file.", path=path)
+    # Imported here: who asks a black box in memory needs no reader of files.
+    from glassine.formats.skops import read_skops
+    from glassine.formats.unwrapping import is_pickle
+
     if data.startswith(b"PK"):
-        estimator = _read_skops(data, path)
+        estimator = read_skops(data, path, trusted=OPTIMIZERS)
         if not callable(getattr(estimator, "predict", None)):
             raise UnsupportedModelError(f"{name} holds a {type(estimator).__name__}, which does not predict.")
         return estimator
-    from glassine.formats.unwrapping import is_pickle
-
     if is_pickle(data):
         raise UnreadableFileError(
             f"{name} is a pickle, and a pickle is code that runs when it is read.",
@@ -282,36 +277,11 @@ def load_black_box(path: str | os.PathLike[str]) -> Any:
     return _read_onnx(data, name)
 
 
-def _read_skops(data: bytes, path: str | os.PathLike[str]) -> Any:
-    """Return the estimator of a skops file.
-
-    The optimizers of scikit-learn, which hold numbers alone, are also trusted.
-    """
-    from glassine.formats.skops import MAX_OBJECTS, read_skops, unpacked
-
-    try:
-        io_of_skops: Any = importlib.import_module("skops.io")
-        data = unpacked(data, path)
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            small = archive.read("schema.json").count(b"{") <= MAX_OBJECTS
-        foreign = set(io_of_skops.get_untrusted_types(data=data)) if small else set()
-        if foreign and foreign <= set(OPTIMIZERS):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                return io_of_skops.loads(data, trusted=sorted(foreign))
-    except Exception:
-        return read_skops(data, path)
-    return read_skops(data, path)
-
-
 def _read_onnx(data: bytes, name: str) -> _Onnx:
     try:
         onnxruntime: Any = importlib.import_module("onnxruntime")
     except ImportError:
-        raise UnsupportedModelError(
-            "reading ONNX files needs the package onnxruntime.",
-            remedy="Install it with pip install 'glassine[formats]'.",
-        ) from None
+        raise not_installed(UnsupportedModelError, "reading ONNX files needs", "onnxruntime", "formats") from None
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     try:

@@ -19,7 +19,7 @@ from glassine.learners.budget import CLASSES_FROM_DATA, DOMAIN_FROM_DATA
 from glassine.learners.exhaustive.losses import PARTS
 from glassine.learners.exhaustive.trees import Tree, TreeClass
 from glassine.learners.publishing import evidence_of
-from glassine.microaggregation import SemanticDistance
+from glassine.microaggregation import SemanticDistance, microaggregate
 from glassine.models import DecisionTree, Evidence, Guarantee
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal
@@ -27,7 +27,7 @@ from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import SEEDED, UNPAID, Paid, Planned, Price, release
 from glassine.surrogates.answers import Answers, Names, NumericAnswer, distinct_records
 from glassine.surrogates.distances import Metric, as_metric
-from glassine.surrogates.fitting import group_records, joined_groups, metric_of, representatives_of
+from glassine.surrogates.fitting import Training, joined_groups, metric_of, representatives_of
 from glassine.surrogates.group_trees import grow_trees
 from glassine.surrogates.private_trees import (
     certify_labels,
@@ -48,16 +48,14 @@ from glassine.surrogates.values import Provenance
 def public_metric(domain: Domain, distance: str | SemanticDistance) -> Metric:
     """Return a distance whose scales follow from the public bounds: the standard deviation of a uniform number."""
     divisor = math.sqrt(12.0) if distance == "euclidean" else 1.0
-    scales = [_range(domain[name]) / divisor if not isinstance(domain[name], Category) else 1.0 for name in domain]
+    scales = []
+    for name in domain:
+        attribute = domain[name]
+        width = float(attribute.hi) - float(attribute.lo) if isinstance(attribute, Integer | Real) else 1.0
+        scales.append(1.0 if isinstance(attribute, Category) else (width or 1.0) / divisor)
     metric = as_metric(distance, tuple(scales))
     metric.check(domain)
     return metric
-
-
-def _range(attribute: Attribute) -> float:
-    if isinstance(attribute, Integer | Real):
-        return float(attribute.hi) - float(attribute.lo) or 1.0
-    return 1.0
 
 
 def public_points(domain: Domain, n_points: int) -> list[Record]:
@@ -158,16 +156,8 @@ class Material:
         return self.outcome.tree_classes or ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Built:
-    """A release, and what is private about its making."""
-
-    release: SurrogateRelease
-    certificate: Certificate
-    answers: npt.NDArray[np.int64]
-    targets: npt.NDArray[np.int64]
-    groups: npt.NDArray[np.int64]
-    information_loss: float | None
+Built: TypeAlias = tuple[SurrogateRelease, Certificate, Training, float | None]
+"""A release and its certificate; and what is private about its making: the records, and the loss of information."""
 
 
 def build(plan: Plan, material: Material) -> Built:
@@ -176,8 +166,8 @@ def build(plan: Plan, material: Material) -> Built:
         return _public(plan, material)
     native: Any = material.native
     if isinstance(native, dict):
-        native = _matrix(native)
-    grouping = group_records(
+        native = np.column_stack(list(native.values()))
+    grouping = microaggregate(
         native,
         plan.k,
         domain=material.domain if material.domain_declared else None,
@@ -189,7 +179,6 @@ def build(plan: Plan, material: Material) -> Built:
         material.columns, material.domain, distance=plan.distance, scaling=plan.scaling, rounded=plan.rounded, k=plan.k,
         persons=material.persons,
     )  # fmt: skip
-    loss = grouping.information_loss
     least = 0 if plan.answer is None or plan.epsilon is not None else min(plan.k, plan.growth.min_samples_leaf)
     number = distinct_records(material.columns).number if least else 0
     if number < least:
@@ -200,16 +189,12 @@ def build(plan: Plan, material: Material) -> Built:
     groups = joined_groups(grouping.labels, plan.k, material.columns, metric, material.domain, material.persons, least)
     n_groups = int(groups.max()) + 1
     # The loss is that of the microaggregation; of groups that were joined it is not known.
-    loss = loss if n_groups == grouping.n_groups else None
+    loss = grouping.information_loss if n_groups == len(grouping.sizes) else None
     points = representatives_of(
         material.columns, groups, n_groups, metric, material.domain, rounded=plan.rounded, k=plan.k,
         persons=material.persons,
     )  # fmt: skip
     return _built(plan, material, metric, points, groups, k=plan.k, loss=loss)
-
-
-def _matrix(native: dict[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    return np.column_stack(list(native.values()))
 
 
 def _public(plan: Plan, material: Material) -> Built:
@@ -241,14 +226,14 @@ def _built(
 ) -> Built:
     """Return the release with a tree for each group; shapes: ``groups`` (n,)."""
     trees, material, certificate = _trees(plan, material, groups, len(points))
-    return Built(
-        release=_release(plan, material, metric, points, trees, certificate, k),
-        certificate=certificate,
+    training = Training(
+        columns=material.columns,
         answers=material.answers,
         targets=material.targets,
         groups=groups,
-        information_loss=loss,
+        persons=material.persons,
     )
+    return _release(plan, material, metric, points, trees, certificate, k), certificate, training, loss
 
 
 Trees: TypeAlias = "tuple[tuple[DecisionTree, ...], Material, Certificate]"
@@ -279,14 +264,24 @@ def _private_trees(
     every = tree_class_of(material.domain, outcome.tree_classes, plan.growth.max_depth or 1)
     budget = tree_budget(epsilon, every, n_groups)
     event = partition_event(budget, every, n_groups)
-    caveats = _caveats(plan, material)
+    boxed = plan.labels == "black-box" and not plan.fixed_black_box
+    reasons = {
+        DOMAIN_FROM_DATA: material.domain.inferred,
+        CLASSES_FROM_DATA: not material.classes_declared,
+        TRAINED_BOX: boxed,
+    }
+    caveats = tuple(text for text, holds in reasons.items() if holds)
 
     def certificate(paid: Paid, classes: tuple[Scalar, ...]) -> Certificate:
-        public = {
+        public: dict[str, Any] = {
             "partition": f"{n_groups} public cells" if plan.private_partition else f"{plan.method} groups of {plan.k}",
             "model class": f"all trees of depth {plan.growth.max_depth} over public cut points",
-            **({"classes": list(classes)} if plan.answer is None else _range_of(plan.answer)),
         }
+        if plan.answer is None:
+            public["classes"] = list(classes)
+        else:
+            public["range of the answers"] = [plan.answer.lo, plan.answer.hi]
+            public["step of the answers"] = plan.answer.step
         if plan.private_partition:
             return certify_partition(epsilon, event, paid, public, black_box_labels=plan.labels == "black-box")
         if plan.labels == "true":
@@ -337,10 +332,6 @@ def _drawn(every: TreeClass, tree: Tree, outcome: Answers) -> tuple[Evidence, ..
     return evidence_of(values, None)
 
 
-def _range_of(answer: NumericAnswer) -> dict[str, Any]:
-    return {"range of the answers": [answer.lo, answer.hi], "step of the answers": answer.step}
-
-
 def _in_used_classes(trees: tuple[DecisionTree, ...], material: Material) -> tuple[tuple[DecisionTree, ...], Material]:
     """Return trees and records in the declared classes, or in those that a tree uses; others have index -1."""
     if material.classes_declared or material.outcome.tree_classes is None:
@@ -372,16 +363,6 @@ def _price(plan: Plan, n_groups: int) -> Price | None:
     if not plan.private_partition:
         return Price(epsilon=2 * epsilon, note="labels of surrogate trees") if plan.labels == "true" else None
     return Price(epsilon=epsilon, note=f"{n_groups} surrogate trees of depth {plan.growth.max_depth}")
-
-
-def _caveats(plan: Plan, material: Material) -> tuple[str, ...]:
-    boxed = plan.labels == "black-box" and not plan.fixed_black_box
-    reasons = (
-        (material.domain.inferred, DOMAIN_FROM_DATA),
-        (not material.classes_declared, CLASSES_FROM_DATA),
-        (boxed, TRAINED_BOX),
-    )
-    return tuple(text for holds, text in reasons if holds)
 
 
 def _release(

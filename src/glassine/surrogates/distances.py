@@ -110,12 +110,13 @@ class Metric:
 
     def embed(self, columns: Columns) -> npt.NDArray[np.float64]:
         """Return records as scaled coordinates, one an attribute, shape (n, d): codes of categories, NaN for a gap."""
-        return np.column_stack(
-            [
-                self._coordinate(attribute, np.asarray(columns.array(name), dtype=float), scale)
-                for (name, attribute), scale in zip(columns.attributes.items(), self.scales, strict=True)
-            ]
-        )
+        out = []
+        for (name, attribute), scale in zip(columns.attributes.items(), self.scales, strict=True):
+            values = np.asarray(columns.array(name), dtype=float)
+            if not isinstance(attribute, Integer | Real):
+                values = np.where(values < 0, np.nan, values)
+            out.append(values if isinstance(attribute, Category) else values / scale)
+        return np.column_stack(out)
 
     def embed_one(self, domain: Domain, record: Mapping[str, Scalar | None]) -> npt.NDArray[np.float64]:
         """Return one record as :meth:`embed` does, shape (1, d)."""
@@ -129,12 +130,6 @@ class Metric:
             else:
                 out.append(float(value) / scale)
         return np.array([out])
-
-    @staticmethod
-    def _coordinate(attribute: Attribute, values: npt.NDArray[np.float64], scale: float) -> npt.NDArray[np.float64]:
-        if not isinstance(attribute, Integer | Real):
-            values = np.where(values < 0, np.nan, values)
-        return values if isinstance(attribute, Category) else values / scale
 
     def between(
         self, left: npt.NDArray[np.float64], right: npt.NDArray[np.float64], domain: Domain

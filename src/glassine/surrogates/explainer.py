@@ -30,13 +30,7 @@ from glassine.surrogates import settings
 from glassine.surrogates.answers import Answers, Names, NumericAnswer, index_of
 from glassine.surrogates.black_boxes import BlackBox, is_regression
 from glassine.surrogates.building import Material, build, draw_queries
-from glassine.surrogates.fitting import (
-    Training,
-    check_words,
-    classes_of,
-    declared_places,
-    label_array,
-)
+from glassine.surrogates.fitting import check_words, classes_of, declared_places, label_array
 from glassine.surrogates.group_trees import where_trees_split
 from glassine.surrogates.measuring import MeasuredExplainer
 from glassine.surrogates.reading import (
@@ -406,16 +400,12 @@ class SurrogateExplainer(MeasuredExplainer):
             native=data, columns=columns, domain=domain, outcome=outcome, answers=answers, targets=targets,
             domain_declared=declared is not None, classes_declared=stated, persons=whose,
         )  # fmt: skip
-        built = build(plan, material)
+        self.release_, self.certificate_, self.training_, self.information_loss_ = build(plan, material)
         self.n_features_in_ = len(domain)
         if layout.backend is not None:
             self.feature_names_in_ = np.array(domain.names, dtype=object)
-        self.domain_, self.classes_ = domain, class_array(built.release.classes)
-        self.release_, self.certificate_ = built.release, built.certificate
-        self.training_ = Training(
-            columns=columns, answers=built.answers, targets=built.targets, groups=built.groups, persons=whose
-        )
-        self.information_loss_, self.black_box_, self._layout = built.information_loss, box, layout
+        self.domain_, self.classes_ = domain, class_array(self.release_.classes)
+        self.black_box_, self._layout = box, layout
 
     def explain(
         self,

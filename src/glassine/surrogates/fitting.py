@@ -18,10 +18,11 @@ from glassine.data.persons import Persons
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.domain.attributes import Scalar, exact, is_scalar
 from glassine.errors import BlackBoxError, InvalidDataError, InvalidParameterError, parameter
-from glassine.microaggregation import SemanticDistance, microaggregate
-from glassine.surrogates.answers import distinct_records
+from glassine.microaggregation import SemanticDistance
+from glassine.surrogates.answers import distinct_records, plain_label
 from glassine.surrogates.black_boxes import class_order
 from glassine.surrogates.distances import Metric, as_metric
+from glassine.surrogates.reading import round_numbers
 
 FINENESS = 20
 """Into how many parts of a scale representatives are rounded."""
@@ -48,21 +49,6 @@ class Training:
     targets: npt.NDArray[np.int64]
     groups: npt.NDArray[np.int64]  # Group of each record; shape (n,)
     persons: Persons | None = None  # Whose they are, where it was stated
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Grouping:
-    """A partition of records."""
-
-    labels: npt.NDArray[np.int64]  # Group of each record; shape (n,)
-    n_groups: int  # Number of groups
-    information_loss: float | None  # Share of the sum of squares that lies within groups
-
-
-def group_records(data: Any, k: int, *, domain: Domain | None, method: str, scaling: str, distance: Any) -> Grouping:
-    """Return the groups of a microaggregation; ``domain`` is None where it was inferred."""
-    done = microaggregate(data, k, method=method, scaling=scaling, distance=distance, domain=domain)
-    return Grouping(labels=done.labels, n_groups=len(done.sizes), information_loss=done.information_loss)
 
 
 def joined_groups(
@@ -131,11 +117,9 @@ def _fewest_behind(
         distinct = distinct_records(columns).counts(groups, n_groups)
         fewest = np.where(distinct < distinct_in, np.minimum(distinct, fewest), fewest)
     for name in domain:
-        present = ~np.isnan(_numbers(columns, name))
+        present, counts, behind = _behind(_numbers(columns, name), groups, n_groups, persons)
         if present.all() or _has_modes(name, columns, metric):
             continue
-        counts = np.bincount(groups[present], minlength=n_groups)
-        behind = counts if persons is None else persons.counts(np.where(present, groups, -1), n_groups)
         # Where most records have no value, there is no mean.
         fewest = np.where(2 * counts < sizes, fewest, np.minimum(fewest, behind))
     return fewest
@@ -145,6 +129,15 @@ def _numbers(columns: Columns, name: str) -> npt.NDArray[np.float64]:
     """Return an attribute as numbers or codes, NaN for a missing value, shape (n,)."""
     array = np.asarray(columns.array(name), dtype=float)
     return np.where(array < 0, np.nan, array) if name in columns.codes else array
+
+
+def _behind(
+    values: npt.NDArray[np.float64], groups: npt.NDArray[np.int64], n_groups: int, persons: Persons | None
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return which values are there, shape (n,), and of how many records and people they are, shape (n_groups,)."""
+    present = ~np.isnan(values)
+    counts = np.bincount(groups[present], minlength=n_groups)
+    return present, counts, counts if persons is None else persons.counts(np.where(present, groups, -1), n_groups)
 
 
 def _has_modes(name: str, columns: Columns, metric: Metric) -> bool:
@@ -168,15 +161,14 @@ def metric_of(
     for name in domain:
         attribute = domain[name]
         values = _numbers(columns, name)
-        present = ~np.isnan(values)
-        behind = int(present.sum()) if persons is None else int(persons.counts(np.where(present, 0, -1), 1)[0])
+        present, _, behind = _behind(values, np.zeros(len(values), dtype=np.int64), 1, persons)
         if distance == "euclidean" and scaling == "none" and attribute.missing:
             raise InvalidParameterError(
                 f"{name!r} may be missing, and without scaling no unit says how far a missing value lies from others.",
                 remedy=f"Use {parameter('scaling', 'standard')}.",
             )
         unscaled = isinstance(attribute, Category) or (distance == "euclidean" and scaling == "none")
-        if unscaled or (behind < k and not present.all()):
+        if unscaled or (behind[0] < k and not present.all()):
             scale = 1.0
         elif distance == "euclidean":
             scale = _rounded(_spread(values), rounded)
@@ -236,15 +228,14 @@ def representatives_of(
             out.append(_modes(array, groups, n_groups, attribute.values if isinstance(attribute, Category) else (0, 1)))
             continue
         array = _numbers(columns, name)
-        present = ~np.isnan(array)
-        counts = np.bincount(groups[present], minlength=n_groups)
+        present, counts, behind = _behind(array, groups, n_groups, persons)
         with np.errstate(invalid="ignore"):
             means = np.bincount(groups[present], weights=array[present], minlength=n_groups) / counts
-        behind = counts if persons is None else persons.counts(np.where(present, groups, -1), n_groups)
         gaps = (2 * counts < sizes) | (behind < k)
         # Without scaling the distance's divisor is 1 whatever the attribute's unit.
         spread = _usable(_rounded(_spread(array), rounded)) if metric.distance == "euclidean" else scale
-        step = _step(spread) if rounded else None
+        most = Fraction(spread) / FINENESS
+        step = max(one for one in round_numbers(most) if one <= most) if rounded else None
         out.append([None if gap else _value(float(m), step, attribute) for m, gap in zip(means, gaps, strict=True)])
     return tuple(zip(*out, strict=True))
 
@@ -256,18 +247,6 @@ def _modes(
     np.add.at(table, (groups, codes), 1)
     listed: list[Scalar | None] = [*values, None]
     return [listed[i] for i in table.argmax(axis=1).tolist()]
-
-
-def _step(scale: float) -> Fraction:
-    """Return the largest of 1, 2 and 5 times a power of ten that is at most a twentieth of a scale."""
-    most = Fraction(scale) / FINENESS
-    power = math.floor(math.log10(most)) + 1
-    while True:
-        for lead in (5, 2, 1):
-            step = Fraction(10) ** power * lead
-            if step <= most:
-                return step
-        power -= 1
 
 
 def _value(mean: float, step: Fraction | None, attribute: object) -> Scalar:
@@ -354,12 +333,12 @@ def label_array(y: object, n_records: int, name: str = "y") -> npt.NDArray[Any]:
         )
     out = np.empty(n_records, dtype=object)
     for i, value in enumerate(array.tolist()):
-        if not is_scalar(value):
+        out[i] = plain_label(value)
+        if out[i] is None:
             raise InvalidDataError(
                 f"{parameter(name)} holds a missing value, or one that is no label.",
                 remedy="Label or drop these records.",
             )
-        out[i] = int(value) if isinstance(value, float) and value.is_integer() else value
     return out
 
 

@@ -243,13 +243,9 @@ def _published(tree: DecisionTree, parts: Sequence[_Part], domain: Domain, growt
 
 def _joined(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
     """Return the nodes with every split undone whose branches end in leaves of one answer."""
-    order, stack = [], [0]
-    while stack:
-        index = stack.pop()
-        order.append(index)
-        stack += [branch.child for branch in reversed(nodes[index].branches)]
     new = dict(enumerate(nodes))
-    for index in reversed(order):
+    # From below: as CART grows a tree, children stand behind their parents.
+    for index in reversed(range(len(nodes))):
         below = [new[branch.child] for branch in new[index].branches]
         if below and not any(node.branches for node in below):
             answers = {(node.evidence.prediction, node.evidence.value) for node in below}

@@ -42,20 +42,6 @@ def agreement(release: SurrogateRelease, records: Columns, answers: npt.NDArray[
     return float(release.answers.agree(choose(decided, answers, release.answers), answers).mean())
 
 
-def null_agreement(
-    release: SurrogateRelease,
-    records: Columns,
-    answers: npt.NDArray[np.int64],
-    *,
-    n_closest: int,
-    n_draws: int,
-    rng: np.random.Generator,
-) -> float:
-    """Return what :func:`agreement` would be with as many different groups drawn at random for each record."""
-    chosen = _null_choices(release, records, answers, n_closest=n_closest, n_draws=n_draws, rng=rng)
-    return float(np.mean([release.answers.agree(one, answers).mean() for one in chosen]))
-
-
 def _null_choices(
     release: SurrogateRelease,
     records: Columns,
@@ -66,8 +52,8 @@ def _null_choices(
     rng: np.random.Generator,
 ) -> list[npt.NDArray[np.int64]]:
     """Return what Protocol 2 would return with different groups drawn at random, shape (n,) for each draw."""
-    shape = (len(answers), min(n_closest, release.n_groups))
-    drawn = (_different(release.n_groups, shape, rng) for _ in range(n_draws))
+    m = min(n_closest, release.n_groups)
+    drawn = (_different(release.n_groups, len(answers), m, rng) for _ in range(n_draws))
     return [choose(release.decisions(records, groups), answers, release.answers) for groups in drawn]
 
 
@@ -104,12 +90,11 @@ def _rough(value: float) -> float:
     return float(f"{value:.3g}")
 
 
-def _different(n_groups: int, shape: tuple[int, int], rng: np.random.Generator) -> npt.NDArray[np.intp]:
-    """Return rows of different groups, drawn at random."""
-    n, m = shape
+def _different(n_groups: int, n: int, m: int, rng: np.random.Generator) -> npt.NDArray[np.intp]:
+    """Return rows of different groups, drawn at random, shape (n, m)."""
     if 4 * m > n_groups:
         return np.asarray(rng.random((n, n_groups)).argsort(axis=1)[:, :m], dtype=np.intp)
-    groups = rng.integers(n_groups, size=shape)
+    groups = rng.integers(n_groups, size=(n, m))
     for j in range(1, m):
         again = (groups[:, :j] == groups[:, j : j + 1]).any(axis=1)
         while again.any():
@@ -137,7 +122,7 @@ def node_counts(trees: Sequence[DecisionTree]) -> NodeCounts:
 
 def stability(release: SurrogateRelease, records: Columns) -> tuple[float, float, float] | None:
     """Return the shares of records that get the same group, tree and leaf conditions as the record nearest to them."""
-    some = _sample(records)
+    some = records.take(_sample(records))
     if some.n_records < 2:
         return None
     points = release.metric.embed(some)
@@ -145,7 +130,10 @@ def stability(release: SurrogateRelease, records: Columns) -> tuple[float, float
     itself = np.arange(len(points))
     other = np.where(two[:, 0] == itself, two[:, 1], two[:, 0])
     groups = release.closest(some, 1)[:, 0]
-    leaves = _leaves(release, some, groups)
+    leaves = np.empty(some.n_records, dtype=np.intp)
+    for group in np.unique(groups).tolist():
+        rows = np.flatnonzero(groups == group)
+        leaves[rows] = release.trees[group].apply(some.take(rows))
     number: dict[object, int] = {}
     same = np.array([number.setdefault((tree.nodes, tree.classes), len(number)) for tree in release.trees])
     trees = same[groups]
@@ -156,21 +144,10 @@ def stability(release: SurrogateRelease, records: Columns) -> tuple[float, float
     )
 
 
-def _leaves(release: SurrogateRelease, records: Columns, groups: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
-
-    out = np.empty(records.n_records, dtype=np.intp)
-    for group in np.unique(groups).tolist():
-        rows = np.flatnonzero(groups == group)
-        out[rows] = release.trees[group].apply(records.take(rows))
-    return out
-
-
-def _sample(records: Columns) -> Columns:
-    """Return at most so many records, evenly spaced, so that a measure is repeatable."""
+def _sample(records: Columns) -> npt.NDArray[np.intp]:
+    """Return the rows of at most so many records, evenly spaced, so that a measure is repeatable."""
     n = records.n_records
-    if n <= MOST_PAIRED:
-        return records
-    return records.take(np.linspace(0, n - 1, MOST_PAIRED).astype(np.intp))
+    return np.arange(n) if n <= MOST_PAIRED else np.linspace(0, n - 1, MOST_PAIRED).astype(np.intp)
 
 
 def representativeness(release: SurrogateRelease, training: Training) -> float:
@@ -181,14 +158,9 @@ def representativeness(release: SurrogateRelease, training: Training) -> float:
 
 def reach(release: SurrogateRelease, records: Columns, answers: npt.NDArray[np.int64]) -> float:
     """Return the mean over the trees of the share of all records on which a tree decides as the black box."""
-    n = records.n_records
-    at = np.arange(n) if n <= MOST_PAIRED else np.linspace(0, n - 1, MOST_PAIRED).astype(np.intp)
-    some = records if n <= MOST_PAIRED else records.take(at)
-    shares = []
-    for tree in release.trees:
-        decided = decided_by(tree, some, release.answers)
-        shares.append(float(release.answers.agree(decided, answers[at]).mean()))
-    return float(np.mean(shares))
+    at = _sample(records)
+    some, kind = records.take(at), release.answers
+    return float(np.mean([kind.agree(decided_by(tree, some, kind), answers[at]).mean() for tree in release.trees]))
 
 
 # What every fitted explainer measures of itself.
@@ -246,14 +218,10 @@ class MeasuredExplainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
         Shapes: ``X`` (n, d).
         """
         columns, _, answers = self._measured(X)
-        return null_agreement(
-            self.release_,
-            columns,
-            answers,
-            n_closest=self._closest(True, n_closest),
-            n_draws=check_whole(n_draws, "n_draws", 1, 100_000),
-            rng=settings.generator(random_state),
-        )
+        closest, draws = self._closest(True, n_closest), check_whole(n_draws, "n_draws", 1, 100_000)
+        rng = settings.generator(random_state)
+        null = _null_choices(self.release_, columns, answers, n_closest=closest, n_draws=draws, rng=rng)
+        return float(np.mean([self.release_.answers.agree(one, answers).mean() for one in null]))
 
     def accuracy(self, X: object, y: object, guided: bool = True, n_closest: int | None = None) -> float:
         """Return the share of records on which the returned tree gives the true label.

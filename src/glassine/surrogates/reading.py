@@ -237,24 +237,20 @@ def _coarse(attribute: Attribute) -> Attribute:
     if not isinstance(attribute, Integer | Real) or attribute.lo == attribute.hi:
         return attribute
     lo, hi = Fraction(attribute.lo), Fraction(attribute.hi)
-    step = _step((hi - lo) / COARSE)
+    least = (hi - lo) / COARSE
+    step = min(one for one in round_numbers(least) if one >= least)
     if isinstance(attribute, Integer):
         step = max(step, Fraction(1))
-        low, high = math.floor(lo / step) * step, math.ceil(hi / step) * step
-        return Integer(int(low), int(high), missing=attribute.missing, inferred=True)
     low, high = math.floor(lo / step) * step, math.ceil(hi / step) * step
+    if isinstance(attribute, Integer):
+        return Integer(int(low), int(high), missing=attribute.missing, inferred=True)
     return Real(float(low), float(high), missing=attribute.missing, inferred=True)
 
 
-def _step(least: Fraction) -> Fraction:
-    """Return the smallest of 1, 2 and 5 times a power of ten that is not below a positive number."""
-    power = math.floor(math.log10(least)) - 1
-    while True:
-        for lead in (1, 2, 5):
-            step = Fraction(10) ** power * lead
-            if step >= least:
-                return step
-        power += 1
+def round_numbers(near: Fraction) -> list[Fraction]:
+    """Return 1, 2 and 5 times the powers of ten around a positive number."""
+    power = math.floor(math.log10(near))
+    return [Fraction(10) ** (power + shift) * lead for shift in (-1, 0, 1) for lead in (1, 2, 5)]
 
 
 def read(data: object, domain: Domain, *, refuse_outside: bool) -> Columns:

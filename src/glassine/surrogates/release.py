@@ -16,13 +16,22 @@ from glassine.data.conform import Columns
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar, is_scalar, is_whole
 from glassine.domain.domain import DOMAIN, refuse_prefixes
+from glassine.domain.literals import attributes_of
 from glassine.errors import GlassineError, InvalidDataError, InvalidModelError, parameter
-from glassine.files import read_json
+from glassine.files import read_json, write_json
 from glassine.formats.json import TREE
 from glassine.learners.antecedents import check_whole
 from glassine.models import DecisionTree
 from glassine.privacy.certificate import Certificate
-from glassine.surrogates.answers import FEWEST_BEHIND_MEANS, Answers, Goal, Names, NumericAnswer, numbers_of
+from glassine.surrogates.answers import (
+    FEWEST_BEHIND_MEANS,
+    Answers,
+    Goal,
+    Names,
+    NumericAnswer,
+    numbers_of,
+    plain_label,
+)
 from glassine.surrogates.checking import check_point, check_tree
 from glassine.surrogates.distances import TAXONOMIES, Metric
 from glassine.surrogates.reading import Query, Record, query_of
@@ -144,16 +153,12 @@ class SurrogateRelease:
     _points: npt.NDArray[np.float64] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-
         for name in ("classes", "trees"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         object.__setattr__(self, "representatives", tuple(tuple(point) for point in self.representatives))
         check_release(self)
-        object.__setattr__(self, "_points", self._embedded())
-
-    def _embedded(self) -> npt.NDArray[np.float64]:
-        records = [self.representative(i) for i in range(self.n_groups)]
-        return np.concatenate([self.metric.embed_one(self.domain, record) for record in records])
+        points = [self.metric.embed_one(self.domain, self.representative(i)) for i in range(self.n_groups)]
+        object.__setattr__(self, "_points", np.concatenate(points))
 
     def __repr__(self) -> str:
         return f"<SurrogateRelease of {self.n_groups} groups, {self.provenance.form} form>"
@@ -199,7 +204,7 @@ class SurrogateRelease:
         for group, tree in enumerate(self.trees):
             at = order[bounds[group] : bounds[group + 1]]
             if len(at):
-                used = records.restrict(_tested(tree) or records.names[:1]).take(at // groups.shape[1])
+                used = records.restrict(attributes_of(tree.literals) or records.names[:1]).take(at // groups.shape[1])
                 out.ravel()[at] = decided_by(tree, used, self.answers)
         return out
 
@@ -254,7 +259,12 @@ class SurrogateRelease:
         wanted = self.n_closest if n_closest is None else check_whole(n_closest, "n_closest", 1, MAX_CLOSEST)
         most = check_whole(n_contrasts, "n_contrasts", 0, 100)
         constraints.check(self.domain, numeric=self.answer is not None)
-        answer, answers = _plain(decision), self.answers
+        answer, answers = plain_label(decision), self.answers
+        if answer is None:
+            raise InvalidDataError(
+                f"a decision must be a text, a finite number or a Boolean, got a {type(decision).__name__}.",
+                remedy="Give the label.",
+            )
         asked = np.array([answer], dtype=object)
         if self.answer is not None:
             numbers_of(asked)
@@ -306,12 +316,11 @@ class SurrogateRelease:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values of the schema ``glassine.surrogates/1``."""
-        return to_dict(self)
+        out: dict[str, Any] = RELEASE.encode(self)
+        return out
 
     def to_json(self, path: str | os.PathLike[str]) -> None:
         """Write the release to a JSON file, whole or not at all. The schema is ``glassine.surrogates/1``."""
-        from glassine.files import write_json
-
         write_json(self.to_dict(), path)
 
     @classmethod
@@ -324,7 +333,13 @@ class SurrogateRelease:
             If a key is missing, unknown or of the wrong kind, a limit of size is passed, or parts contradict each
             other.
         """
-        return from_dict(values)
+        if not isinstance(values, dict) or values.get("schema") != SCHEMA:
+            schema = values.get("schema") if isinstance(values, dict) else type(values).__name__
+            raise InvalidModelError(
+                f"a release of surrogates must have the schema {SCHEMA!r}, got {str(schema)[:60]!r}."
+            )
+        _check_sizes(values)
+        return decoded(RELEASE, values, "the release", InvalidModelError)
 
     @classmethod
     def from_json(cls, path: str | os.PathLike[str]) -> SurrogateRelease:
@@ -337,7 +352,7 @@ class SurrogateRelease:
         InvalidModelError
             As :meth:`from_dict`.
         """
-        return read(path)
+        return cls.from_dict(read_json(path))
 
 
 def confirmed(
@@ -365,23 +380,6 @@ def decided_by(tree: DecisionTree, records: Columns, answers: Answers) -> npt.ND
     """Return the place of what a tree answers on each record, shape (n,)."""
     places = np.array([answers.given_by(cell.evidence) for cell in tree.cells], dtype=np.int64)
     return np.asarray(places[tree.apply(records)])
-
-
-def _tested(tree: DecisionTree) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(literal.attribute for literal in tree.literals))
-
-
-def _plain(decision: Any) -> Scalar:
-    value = decision.item() if isinstance(decision, np.generic) else decision
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if not is_scalar(value):
-        raise InvalidDataError(
-            f"a decision must be a text, a finite number or a Boolean, got a {type(value).__name__}.",
-            remedy="Give the label.",
-        )
-    plain: Scalar = value
-    return plain
 
 
 # Releases as JSON, schema ``glassine.surrogates/1``.
@@ -442,21 +440,6 @@ RELEASE: Codec[SurrogateRelease] = record(
 )
 
 
-def to_dict(release: SurrogateRelease) -> dict[str, Any]:
-    """Return a release as plain JSON values."""
-    out: dict[str, Any] = RELEASE.encode(release)
-    return out
-
-
-def from_dict(values: object) -> SurrogateRelease:
-    """Return the release that plain JSON values describe."""
-    if not isinstance(values, dict) or values.get("schema") != SCHEMA:
-        schema = values.get("schema") if isinstance(values, dict) else type(values).__name__
-        raise InvalidModelError(f"a release of surrogates must have the schema {SCHEMA!r}, got {str(schema)[:60]!r}.")
-    _check_sizes(values)
-    return decoded(RELEASE, values, "the release", InvalidModelError)
-
-
 def _check_sizes(values: dict[str, Any]) -> None:
     """Refuse by their numbers, before any is read, more attributes, groups and nodes than are read in a short time."""
     domain, groups = values.get("domain"), values.get("groups")
@@ -491,8 +474,3 @@ def _check_depth(nodes: list[Any], group: int) -> None:
                 if isinstance(child, int) and 0 < child < len(nodes):
                     below.append(child)
         level, depth = below, depth + 1
-
-
-def read(path: str | os.PathLike[str]) -> SurrogateRelease:
-    """Read a release from a file that is not too large."""
-    return from_dict(read_json(path))

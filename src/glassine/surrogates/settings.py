@@ -193,11 +193,6 @@ def check_persons(plan: Plan) -> None:
         )
 
 
-def _restricted_depth(k: int) -> int:
-    """Return the depth of the restricted form's trees, which follows from the public k alone."""
-    return next((depth for most, depth in SAFE_DEPTHS if k < most), DEEPEST_SAFE)
-
-
 def _growth(explainer: Any, form: str, *, k: int, private: bool) -> Growth:
     restricted = form == "restricted"
     depth, leaf, counts = explainer.max_depth, explainer.min_samples_leaf, explainer.leaf_counts
@@ -206,25 +201,24 @@ def _growth(explainer: Any, form: str, *, k: int, private: bool) -> Growth:
     if private and counts:
         raise InvalidParameterError("private trees publish no counts.", remedy=f"Leave {parameter('leaf_counts')} out.")
     if isinstance(depth, str) and depth == "auto":
-        depth = PRIVATE_DEPTH if private else _restricted_depth(k) if restricted else None
+        # In the restricted form it follows from the public k alone.
+        by_size = next((depth for most, depth in SAFE_DEPTHS if k < most), DEEPEST_SAFE)
+        depth = PRIVATE_DEPTH if private else by_size if restricted else None
     if private and depth is None:
         raise InvalidParameterError(f"private trees need a {parameter('max_depth')}, got None.", remedy="Use 1 to 4.")
     if depth is not None:
         depth = check_whole(depth, "max_depth", 1, 8 if private else 1000)
     if isinstance(leaf, str) and leaf == "auto":
         leaf = RESTRICTED_LEAF if restricted else 1
+    state = 0 if explainer.random_state is None else explainer.random_state
     return Growth(
         on_grid=restricted,
         counts=not restricted if counts is None else counts,
         max_depth=depth,
         min_samples_leaf=check_whole(leaf, "min_samples_leaf", 1, 10**9),
         # Private trees draw nothing before they are paid for; others break ties by a seed.
-        seed=0 if private else _seed(explainer.random_state),
+        seed=0 if private else int(generator(state).integers(2**31)),
     )
-
-
-def _seed(random_state: object) -> int:
-    return int(generator(0 if random_state is None else random_state).integers(2**31))
 
 
 def _choice(value: object, name: str, choices: tuple[str, ...]) -> str:

@@ -9,7 +9,7 @@ from glassine.privacy.certificate import Certificate
 from glassine.surrogates.answers import shown
 from glassine.surrogates.private_trees import FIXED, LABELS_ONLY
 from glassine.surrogates.release import SurrogateRelease
-from glassine.surrogates.values import Explanation, Provenance
+from glassine.surrogates.values import Explanation
 
 ONE_RECORD = "add-or-remove-one"
 
@@ -44,8 +44,10 @@ def reveals(release: SurrogateRelease) -> tuple[str, ...]:
         out.append("The representatives are points that follow from the declared domain: they reveal no person's data.")
     else:
         rounded = "a rounded average" if made.form == "restricted" else "the average"
+        people = f"the records of at least {release.k} people"
+        behind = people if made.counted == "people" else f"at least {release.k} records"
         out.append(
-            f"The representative record is {rounded} of {_behind(release)}. This does not protect the tree, or "
+            f"The representative record is {rounded} of {behind}. This does not protect the tree, or "
             "values that all of these records share."
         )
         if any(release.domain[name].missing for name in release.domain):
@@ -63,12 +65,6 @@ def reveals(release: SurrogateRelease) -> tuple[str, ...]:
             )
     out.append(_of_certificate(release.certificate))
     return tuple(out)
-
-
-def _behind(release: SurrogateRelease) -> str:
-    if release.provenance.counted == "people":
-        return f"the records of at least {release.k} people"
-    return f"at least {release.k} records"
 
 
 def _of_gaps(release: SurrogateRelease) -> str:
@@ -119,11 +115,12 @@ def _of_means(release: SurrogateRelease) -> str:
     """Return what rounded means reveal."""
     step, made = release.answer.step if release.answer is not None else 0, release.provenance
     fewest = min(release.k or 1, made.min_samples_leaf)
+    shared = "" if made.counted == "records" else "; more exactly where many people have the same record"
     many = f"{fewest:,} distinct records" if made.counted == "records" else f"{made.of(fewest)} and distinct records"
     return (
         f"A leaf holds a mean over at least {many}, rounded to a step of {step:,}, and no count. Someone who knows all "
         f"answers behind a mean but one can compute that one to about {fewest * step / 2:,.6g} in either direction, or "
-        f"less exactly where more are behind it{_shared(made)}. Where all answers behind a mean are equal, the mean is "
+        f"less exactly where more are behind it{shared}. Where all answers behind a mean are equal, the mean is "
         f"each of them.{_of_ends(release, fewest)}"
     )
 
@@ -139,10 +136,6 @@ def _of_ends(release: SurrogateRelease, fewest: int) -> str:
         f" A mean of {' or '.join(ends)}, an end of the range, shows everyone that each answer behind it is within "
         f"about {fewest * answer.step / 2:,.6g} of that, or further away where more are behind it."
     )
-
-
-def _shared(made: Provenance) -> str:
-    return "" if made.counted == "records" else "; more exactly where many people have the same record"
 
 
 def _of_certificate(certificate: Certificate | None) -> str:

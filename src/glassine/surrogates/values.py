@@ -12,25 +12,13 @@ from typing import Any
 import numpy as np
 
 from glassine import __version__
-from glassine.codec import record
+from glassine.codec import Field, listed, record
 from glassine.domain import Category, Domain
 from glassine.domain.attributes import Scalar, is_scalar
 from glassine.errors import InvalidModelError, InvalidParameterError, parameter
-from glassine.formats.json import to_dict as model_to_dict
+from glassine.formats.json import TREE
 from glassine.models.tree import DecisionTree
 from glassine.surrogates.answers import REACHED, AnswerErrors, Goal, shown
-
-__all__ = [
-    "CONSTRAINTS",
-    "UNCONSTRAINED",
-    "Change",
-    "Contrast",
-    "ContrastConstraints",
-    "Explanation",
-    "Measures",
-    "NodeCounts",
-    "Provenance",
-]
 
 CHOICES = {
     "form": ("restricted", "paper"),
@@ -193,10 +181,6 @@ class Change:
     before: Scalar | None
     after: Scalar | None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values."""
-        return {"attribute": self.attribute, "condition": self.condition, "from": self.before, "to": self.after}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contrast:
@@ -221,16 +205,6 @@ class Contrast:
     distance: float
     confirmed: bool | None = None
     cost: float | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values."""
-        return {
-            "decision": self.decision,
-            "changes": [change.to_dict() for change in self.changes],
-            "distance": self.distance,
-            "confirmed": self.confirmed,
-            "cost": self.cost,
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -292,23 +266,8 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values; the tree is a model of schema ``glassine.model/1``."""
-        return {
-            "decision": self.decision,
-            "tree_decision": self.tree_decision,
-            "agrees": self.agrees,
-            "group": self.group,
-            "rank": self.rank,
-            "guided": self.guided,
-            "n_closest": self.n_closest,
-            "distance": self.distance,
-            "representative": dict(self.representative),
-            "tree": model_to_dict(self.tree),
-            "path": list(self.path),
-            "conditions": list(self.conditions),
-            "contrasts": [contrast.to_dict() for contrast in self.contrasts],
-            "tolerance": self.tolerance,
-            "goal": self.goal,
-        }
+        out: dict[str, Any] = EXPLANATION.encode(self)
+        return out
 
     def to_json(self) -> str:
         """Return the JSON text."""
@@ -332,6 +291,12 @@ class Explanation:
             other = str(contrast.decision) if self.tolerance is None else f"Mean {shown(contrast.decision)}"
             text += f". {other} if " + " and ".join(change.condition for change in contrast.changes)
         return text + REACHED.get(self.goal, "")
+
+
+CHANGES = listed(record(Change, {"before": Field(key="from"), "after": Field(key="to")}))
+CONTRASTS = listed(record(Contrast, {"changes": Field(codec=CHANGES)}))
+EXPLANATION = record(Explanation, {"tree": Field(codec=TREE), "contrasts": Field(codec=CONTRASTS)})
+"""An explanation as JSON has it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from glassine.domain import Attribute, Between, Binary, Category, Domain, Integer, Literal, OneOf, Real
 from glassine.domain.attributes import Scalar, exact
-from glassine.domain.literals import conjunction_text
+from glassine.domain.literals import complement, conjunction_text
 from glassine.models.evidence import Cell
 from glassine.models.tree import DecisionTree
 from glassine.surrogates.answers import Answers, Names
@@ -47,17 +47,16 @@ def way_of(tree: DecisionTree, record: Mapping[str, Scalar | None]) -> tuple[tup
     return tuple(visit.node for visit in visits), tuple(taken)
 
 
-def leaf_of(tree: DecisionTree, record: Mapping[str, Scalar | None]) -> int:
-    """Return the index of the node in which a record ends."""
-    return way_of(tree, record)[0][-1]
-
-
 def conditions_of(literals: Sequence[Literal]) -> tuple[str, ...]:
     """Return a conjunction as one text an attribute, in order of first use."""
+    return tuple(conjunction_text(part) for part in _by_name(literals).values())
+
+
+def _by_name(literals: Iterable[Literal]) -> dict[str, list[Literal]]:
     by_name: dict[str, list[Literal]] = {}
     for literal in literals:
         by_name.setdefault(literal.attribute, []).append(literal)
-    return tuple(conjunction_text(part) for part in by_name.values())
+    return by_name
 
 
 def contrasts_of(
@@ -98,7 +97,8 @@ def contrasts_of(
         if not changes:
             continue
         changed = {**record, **{change.attribute: change.after for change in changes}}
-        if leaf_of(tree, changed) != cell.node or not _possible(changed, domain):
+        possible = all(tuple(changed[name] for name in block) in set(rows) for block, rows in domain.blocks)
+        if not possible or way_of(tree, changed)[0][-1] != cell.node:
             continue
         there = metric.embed_one(domain, changed)
         distance = float(metric.between(here, there, domain)[0, 0])
@@ -108,19 +108,12 @@ def contrasts_of(
     return tuple(entry[-1] for entry in sorted(candidates, key=lambda entry: entry[:4])[:n_contrasts])
 
 
-def _possible(record: Mapping[str, Scalar | None], domain: Domain) -> bool:
-    return all(tuple(record[name] for name in block) in set(rows) for block, rows in domain.blocks)
-
-
 def _changes(
     cell: Cell, record: Record, domain: Domain, metric: Metric, constraints: ContrastConstraints
 ) -> tuple[Change, ...]:
     """Return what has to change for a record to satisfy a leaf's condition; nothing where no allowed change does."""
-    by_name: dict[str, list[Literal]] = {}
-    for literal in cell.inside:
-        by_name.setdefault(literal.attribute, []).append(literal)
     out = []
-    for name, literals in by_name.items():
+    for name, literals in _by_name(cell.inside).items():
         value = record[name]
         if all(satisfies(literal, value) for literal in literals):
             continue
@@ -164,11 +157,8 @@ def _interval(literal: Literal) -> tuple[float, float]:
     """Return the bounds that a literal puts on numbers; a literal of another kind puts none."""
     if isinstance(literal, OneOf):
         return -math.inf, math.inf
-    if not literal.negated:
-        return literal.lo, literal.hi
-    if literal.lo == -math.inf and literal.hi < math.inf:
-        return literal.hi, math.inf
-    return (-math.inf, literal.lo) if literal.hi == math.inf and literal.lo > -math.inf else (-math.inf, math.inf)
+    plain = complement(literal.negate(), missing=False) if literal.negated else literal
+    return (plain.lo, plain.hi) if isinstance(plain, Between) and not plain.negated else (-math.inf, math.inf)
 
 
 def _below(attribute: Integer | Real, top: float) -> float:

@@ -8,12 +8,11 @@ from collections.abc import Sequence
 from glassine.domain import Binary, Category, Domain, Literal, OneOf
 from glassine.domain.attributes import LARGEST, Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
-from glassine.formats.conditions import all_but, binary, with_missing
+from glassine.formats.conditions import all_but, attribute_of, binary, damaged, with_missing
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree, Forest
 
 # Splits on lists of categories, which boosted trees store as whole numbers.
-
 
 MOST_CODES = 2**24
 
@@ -23,7 +22,7 @@ def spelled(
 ) -> tuple[Scalar, ...]:
     """Return the categories that codes stand for; the codes themselves where a file has no names for them."""
     if names is None:
-        attribute = domain[name] if domain is not None and name in domain else None
+        attribute = attribute_of(name, domain)
         words = [v for v in attribute.values if isinstance(v, str)] if isinstance(attribute, Category) else []
         if words:
             raise InvalidModelError(
@@ -94,9 +93,7 @@ def consistent_totals(totals: Sequence[int | None], children: Sequence[tuple[int
 def exponential(score: float) -> float:
     """Return the value that a score on the scale of logarithms means."""
     if not score < 690:
-        raise InvalidModelError(
-            f"a leaf has the score {score!r}, whose exponential is no number.", remedy="Export it again."
-        )
+        raise damaged(f"a leaf has the score {score!r}, whose exponential is no number.")
     return math.exp(score)
 
 

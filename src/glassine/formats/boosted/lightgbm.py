@@ -23,12 +23,11 @@ from glassine.formats.boosted.ensemble import (
     whole_numbers,
 )
 from glassine.formats.builder import TreeBuilder, feature_names, place_of, sides, source_of
-from glassine.formats.conditions import scalar
+from glassine.formats.conditions import attribute_of, damaged, scalar
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree, Forest
 
 # The categories of data frames that LightGBM writes at the end of its files.
-
 
 HALVES = re.compile("[\ud800-\udfff]")
 NUMBERS, NOTHING = re.compile(r"\[.*\]"), "none"
@@ -50,7 +49,7 @@ def columns_of_categories(
     if split is None:
         stated = [i for i, info in enumerate(infos) if info != NOTHING and not NUMBERS.fullmatch(info)]
     stated = sorted(place for place in set(stated) if place < len(names))
-    declared = [i for i, name in enumerate(names) if domain and name in domain and isinstance(domain[name], Category)]
+    declared = [i for i, name in enumerate(names) if isinstance(attribute_of(name, domain), Category)]
     fitting = [places for places in (stated, declared) if len(places) == len(listed)]
     if not fitting or fitting[0] != fitting[-1]:
         raise UnsupportedModelError(
@@ -72,9 +71,7 @@ def _listed(text: str) -> list[tuple[Scalar, ...]]:
     except (ValueError, RecursionError):
         data = None
     if not isinstance(data, list) or not all(isinstance(entry, list) for entry in data):
-        raise InvalidModelError(
-            "the line pandas_categorical of the LightGBM model is no list of lists.", remedy="Export it again."
-        )
+        raise damaged("the line pandas_categorical of the LightGBM model is no list of lists.")
     out = []
     for entry in data:
         numbers = [v for v in entry if isinstance(v, int | float) and not abs(v) <= LARGEST]
@@ -96,7 +93,6 @@ def _listed(text: str) -> list[tuple[Scalar, ...]]:
 # second derivatives H = n p (1 - p), and the score logit(p) - rate (n p - k) / (H + lambda). All but k is in the
 # file.
 
-
 PLAIN = {
     "boosting": ("gbdt",),
     "lambda_l1": ("0",),
@@ -116,14 +112,11 @@ WHOLE = 1e-3
 
 
 def _number(text: str | None) -> float:
-    return float(text) if text is not None and re.fullmatch(r"[-+0-9.eE]+", text) and _reads(text) else math.nan
-
-
-def _reads(text: str) -> bool:
     try:
-        return math.isfinite(float(text))
+        value = float(text or "") if re.fullmatch(r"[-+0-9.eE]+", text or "") else math.nan
     except ValueError:
-        return False
+        return math.nan
+    return value if math.isfinite(value) else math.nan
 
 
 def binary_counts(
@@ -239,7 +232,7 @@ def tree_from_lightgbm(text: str, domain: Domain | None = None, tree: int | None
     InvalidParameterError
         If the model has no such tree.
     """
-    return tree_of_file(_file(text, domain), domain, tree)
+    return tree_of_file(described(*sections(text), domain), domain, tree)
 
 
 def tree_of_file(file: _File, domain: Domain | None, tree: int | None) -> DecisionTree:
@@ -250,9 +243,9 @@ def tree_of_file(file: _File, domain: Domain | None, tree: int | None) -> Decisi
 
 def forest_from_lightgbm(text: str, domain: Domain | None = None) -> Forest:
     """Read all trees of a LightGBM model: scores, which add up, and node sizes."""
-    file = _file(text, domain)
+    file = described(*sections(text), domain)
     if len(file.trees) <= 1:
-        return Forest(trees=(tree_from_lightgbm(text, domain),), source="LightGBM")
+        return Forest(trees=(tree_of_file(file, domain, None),), source="LightGBM")
     if any(file.parameters.get(name) not in allowed for name, allowed in EVERY_RECORD.items()):
         raise UnsupportedModelError(
             "the parameters of the LightGBM model say that each tree may be trained on a sample of the records, or "
@@ -284,10 +277,6 @@ class _File:
         """Whether the first tree is what the model of one round would be."""
         one = self.head.get("num_tree_per_iteration", "1") == "1" and self.objective[0] != "multiclass"
         return one and (len(self.trees) == 1 or self.parameters.get("boosting", "gbdt") != "rf")
-
-
-def _file(text: str, domain: Domain | None) -> _File:
-    return described(*sections(text), domain)
 
 
 def described(
@@ -391,9 +380,7 @@ def _chosen(tree: dict[str, str]) -> list[list[int]]:
     ends = _wholes(tree, "cat_boundaries", n + 1)
     words = _wholes(tree, "cat_threshold", ends[-1])
     if ends[0] != 0 or sorted(ends) != ends or any(not 0 <= word < 2**32 for word in words):
-        raise InvalidModelError(
-            "the LightGBM tree's lists of categories contradict each other.", remedy="Export it again."
-        )
+        raise damaged("the LightGBM tree's lists of categories contradict each other.")
     return [
         [32 * i + bit for i, word in enumerate(words[a:b]) for bit in range(32) if word >> bit & 1]
         for a, b in itertools.pairwise(ends)
@@ -434,7 +421,7 @@ def sections(text: str) -> tuple[dict[str, str], list[dict[str, str]], dict[str,
             current = {}
             trees.append(current)
         if key in current:
-            raise InvalidModelError(f"the LightGBM model says {key!r:.40} twice.", remedy="Export it again.")
+            raise damaged(f"the LightGBM model says {key!r:.40} twice.")
         current[key] = value.strip()
     if not ended:
         raise InvalidModelError("the LightGBM model ends before its 'end of trees'.", remedy="Give all of it.")

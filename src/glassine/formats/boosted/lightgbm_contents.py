@@ -14,6 +14,7 @@ from glassine.formats.boosted.lightgbm import (
     tree_from_lightgbm,
     tree_of_file,
 )
+from glassine.formats.conditions import attribute_of
 from glassine.formats.contents import FittedValues, OtherContent, Tracked, beside_lines, shown_name
 from glassine.formats.registry import BY_START, Format
 
@@ -97,7 +98,7 @@ def _ranges(names: Sequence[str], infos: Sequence[str], domain: Domain | None) -
         match = RANGE.fullmatch(info)
         if match is None:
             continue
-        attribute = domain[name] if domain is not None and name in domain else None
+        attribute = attribute_of(name, domain)
         public: set[float] = set()
         if isinstance(attribute, Integer | Real) and not attribute.inferred:
             public = {float(attribute.lo), float(attribute.hi)}

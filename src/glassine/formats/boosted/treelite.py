@@ -39,11 +39,6 @@ MOST_CLASSES = 10_000
 REMEDY = "Import a model with one tree, such as one member of the forest."
 
 
-def is_treelite_json(data: object) -> bool:
-    """Return whether plain JSON values are a model of treelite."""
-    return isinstance(data, dict) and "trees" in data and "num_feature" in data and "schema" not in data
-
-
 def tree_from_treelite(data: Any, domain: Domain | None = None, tree: int | None = None) -> DecisionTree:
     """Read one tree of a treelite model from plain JSON values.
 
@@ -210,18 +205,14 @@ def _leaf(
     if not shares:
         return Evidence(total=total, label=label)
     if weighted:
-        return _of_weights(scores, label, total)
+        # The shares of weighted records tell a class alone, if there is only one.
+        if total is not None and sorted(scores)[:-1] == [0.0] * (len(scores) - 1):
+            return Evidence(counts=tuple(total if i == label else 0 for i in range(len(scores))), label=label)
+        return Evidence(total=total, label=label, weighted=True)
     counts = None
     if total is not None:
         counts = whole_counts([score * total for score in scores], total, lambda count: WHOLE * max(1, count))
     return from_shares(scores, label, total) if counts is None else Evidence(counts=counts, label=label)
-
-
-def _of_weights(shares: Sequence[float], label: int, total: int | None) -> Evidence:
-    """Return what a leaf of weighted records states: its class, if only one, and size."""
-    if total is not None and sorted(shares)[:-1] == [0.0] * (len(shares) - 1):
-        return Evidence(counts=tuple(total if i == label else 0 for i in range(len(shares))), label=label)
-    return Evidence(total=total, label=label, weighted=True)
 
 
 def _branches(node: dict[str, Any], builder: TreeBuilder[int]) -> tuple[tuple[Literal, Literal], list[int]]:
@@ -290,7 +281,7 @@ FORMAT = Format(
     leaves_out="names of attributes and categories; whether boosted trees saw samples of the records",
     extensions=(".json",),
     contents=("values",),
-    sniff=is_treelite_json,
+    sniff=lambda data: isinstance(data, dict) and {"trees", "num_feature"} <= set(data) and "schema" not in data,
     read=tree_from_treelite,
     read_all=forest_from_treelite,
     bookkeeping=_is_bookkeeping,

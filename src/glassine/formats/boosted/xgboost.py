@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from glassine.domain import Domain, Literal
 from glassine.errors import InvalidModelError, UnsupportedModelError
@@ -26,6 +27,7 @@ from glassine.formats.boosted.ensemble import (
 )
 from glassine.formats.boosted.xgboost_parts import COUNTING, SEVERAL, Shared, check_spelling, shared_parts
 from glassine.formats.builder import TreeBuilder, place_of, sides, source_of
+from glassine.formats.conditions import damaged
 from glassine.formats.registry import Format
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree, Forest
@@ -38,7 +40,6 @@ from glassine.models.tree import DecisionTree, Forest
 # branches of each split, and its gain is the sum of G^2 / (H + lambda) over its branches less that of the split
 # itself: two equations for each split. Where a penalty or a bound on the steps was in force besides, they do not
 # hold.
-
 
 USUAL = (0.0, 0.1, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)
 WIDEST = 1e4
@@ -65,30 +66,28 @@ def binary_counts(
     if not visible or not 0 < chance < 1:
         return None
     system = _System(reached, hessians, weights, gains, children)
+    sizes = np.array(totals)[reached]
     consistent: list[tuple[int, int]] | None = None
     for penalty in dict.fromkeys((*USUAL, *system.penalties())):
         gradients = system.gradients(penalty)
-        counts = None if gradients is None else _tree_counts(chance, totals, gradients)
-        if counts is not None:
-            if consistent is not None and counts != consistent:
-                return None
-            consistent = counts
+        if gradients is None:
+            continue
+        exact = sizes * chance - gradients
+        ones = np.rint(exact)
+        near = np.abs(exact - ones) <= np.minimum(0.1, WHOLE_COUNT + 2e-6 * sizes)
+        if not (near & (ones >= 0) & (ones <= sizes)).all():
+            continue
+        counts = [(0, 0)] * len(totals)
+        for node, k in zip(reached, ones.astype(int).tolist(), strict=True):
+            counts[node] = (totals[node] - k, k)
+        if consistent is not None and counts != consistent:
+            return None
+        consistent = counts
     return consistent
 
 
-def _tree_counts(chance: float, totals: Sequence[int], gradients: dict[int, float]) -> list[tuple[int, int]] | None:
-    out = [(0, 0)] * len(totals)
-    for node, gradient in gradients.items():
-        n = totals[node]
-        ones = n * chance - gradient
-        if not abs(ones - round(ones)) <= min(0.1, WHOLE_COUNT + 2e-6 * n) or not 0 <= round(ones) <= n:
-            return None
-        out[node] = (n - round(ones), round(ones))
-    return out
-
-
 class _System:
-    """The equations of a tree."""
+    """The equations of a tree: arrays over the nodes that the root leads to, the root first."""
 
     def __init__(
         self,
@@ -98,28 +97,24 @@ class _System:
         gains: Sequence[float],
         children: Sequence[tuple[int, ...]],
     ) -> None:
-        self.reached, self.hessians, self.weights = reached, hessians, weights
-        self.gains, self.children = gains, children
-        self.leaves = [i for i in reached if not children[i]]
-        self.splits = [i for i in reached if children[i]]
-        self.leaf_weights = np.array([weights[i] for i in self.leaves], dtype=float)
-        self.leaf_hessians = np.array([hessians[i] for i in self.leaves], dtype=float)
-        self.gain = sum(gains[i] for i in self.splits)
+        place = {node: i for i, node in enumerate(reached)}
+        self.hessians, self.weights, self.gains = (np.array(all_)[reached] for all_ in (hessians, weights, gains))
+        self.leaf = np.array([not children[node] for node in reached])
+        # The places of the two children of each split, shape (splits, 2).
+        self.below = np.array([[place[child] for child in children[node]] for node in reached if children[node]])
 
     def rate(self, penalty: float) -> float | None:
         """Return the learning rate under which the gains add up to those of the leaves."""
-        top = float(np.sum(self.leaf_weights**2 * (self.leaf_hessians + penalty)))
-        below = self.gain + self.weights[0] ** 2 * (self.hessians[0] + penalty)
+        own = self.weights**2 * (self.hessians + penalty)
+        top, below = float(own[self.leaf].sum()), float(self.gains[~self.leaf].sum() + own[0])
         rate = math.sqrt(top / below) if below > 0 and top > 0 else 0.0
         return rate if 0 < rate <= 10 else None
 
     def _excess(self, penalty: float) -> float:
         """Return by how much the gradient of the root exceeds the sum of those of the leaves, up to a factor."""
         rate = self.rate(penalty)
-        if rate is None:
-            return math.nan
-        whole = self.weights[0] * (self.hessians[0] + penalty) * rate
-        return whole - float(np.sum(self.leaf_weights * (self.leaf_hessians + penalty)))
+        own = self.weights * (self.hessians + penalty)
+        return math.nan if rate is None else float(own[0] * rate - own[self.leaf].sum())
 
     def penalties(self) -> list[float]:
         """Return values of lambda under which gradients add up, rounded as people choose them."""
@@ -135,33 +130,24 @@ class _System:
             out += [float(f"{low:.{digits}g}") for digits in (1, 2, 3)]
         return [value for value in out if value <= WIDEST]
 
-    def gradients(self, penalty: float) -> dict[int, float] | None:
+    def gradients(self, penalty: float) -> npt.NDArray[np.float64] | None:
         """Return the sum of gradients of each node; None where an equation does not hold."""
-        rate = self.rate(penalty)
-        if rate is None or any(self.hessians[i] + penalty <= 0 for i in self.reached):
+        rate, curves = self.rate(penalty), self.hessians + penalty
+        if rate is None or (curves <= 0).any():
             return None
-        out = {
-            i: -self.weights[i] * (self.hessians[i] + penalty) / (1 if self.children[i] else rate) for i in self.reached
-        }
-        part = {i: out[i] ** 2 / (self.hessians[i] + penalty) for i in self.reached}
-        for i in self.splits:
-            below = self.children[i]
-            size = sum(abs(out[child]) for child in below) + abs(out[i])
-            if not abs(out[i] - sum(out[child] for child in below)) <= NEAR * (size + 1):
-                return None
-            gain = sum(part[child] for child in below) - part[i]
-            if not abs(gain - self.gains[i]) <= 10 * NEAR * (sum(part[child] for child in below) + part[i] + 0.1):
-                return None
-        return out
+        with np.errstate(all="ignore"):  # what is not finite fits no equation
+            out = -self.weights * curves / np.where(self.leaf, rate, 1.0)
+            part = out**2 / curves
+            own, below, split = out[~self.leaf], out[self.below], part[~self.leaf]
+            fits = np.abs(own - below.sum(axis=1)) <= NEAR * (np.abs(below).sum(axis=1) + np.abs(own) + 1)
+            gains = part[self.below].sum(axis=1)
+            error = np.abs(gains - split - self.gains[~self.leaf])
+            fits &= error <= 10 * NEAR * (gains + split + 0.1)
+        return out if fits.all() else None
 
 
 WHOLE = 1e-4
 REMEDY = "Of a Booster, booster[:1].save_model('tree.json') writes the first round alone."
-
-
-def is_xgboost_json(data: object) -> bool:
-    """Return whether plain JSON values are a model of XGBoost."""
-    return isinstance(data, dict) and "learner" in data and "schema" not in data
 
 
 def tree_from_xgboost(data: object, domain: Domain | None = None, tree: int | None = None) -> DecisionTree:
@@ -229,7 +215,7 @@ class _Lists:
 
 def _lists(tree: object) -> _Lists:
     if not isinstance(tree, dict):
-        raise InvalidModelError("a tree of the XGBoost model must be an object.", remedy="Export it again.")
+        raise damaged("a tree of the XGBoost model must be an object.")
     left = whole_numbers(tree.get("left_children"), None, "left_children")
     n = len(left)
     return _Lists(
@@ -253,12 +239,10 @@ def _chosen(tree: dict[str, Any]) -> dict[int, list[int]]:
     used = 0
     for node, start, size in zip(nodes, starts, sizes, strict=True):
         if node in out or not 0 <= start <= start + size <= len(codes):
-            raise InvalidModelError(
-                f"the categories of node {node} do not fit the list of them.", remedy="Export it again."
-            )
+            raise damaged(f"the categories of node {node} do not fit the list of them.")
         used += size
         if used > len(codes):
-            raise InvalidModelError("the XGBoost tree lists a category for two nodes.", remedy="Export it again.")
+            raise damaged("the XGBoost tree lists a category for two nodes.")
         out[node] = codes[start : start + size]
     if any(not 0 <= code < MOST_CODES for code in codes):
         raise InvalidModelError(
@@ -303,9 +287,7 @@ def _pair(shared: Shared, lists: _Lists, i: int, builder: TreeBuilder[int]) -> t
         right, left = picked(name, values, domain, (gaps[1], gaps[0]))
         return left, right
     if shared.categories[feature] is not None:
-        raise InvalidModelError(
-            f"node {i} puts a threshold on the categories of {name!r:.60}.", remedy="Export it again."
-        )
+        raise damaged(f"node {i} puts a threshold on the categories of {name!r:.60}.")
     whole = feature < len(shared.kinds) and shared.kinds[feature] in ("int", "i")
     test = ("<=", math.ceil(lists.bounds[i]) - 1.0) if whole else ("<", lists.bounds[i])
     return sides(name, *test, domain, gaps)
@@ -374,7 +356,10 @@ def _counts(
 ) -> list[tuple[int, int]] | None:
     """Return the class counts of every node of a logistic tree, where its figures determine them."""
     sizes = [total for total in totals if total is not None]
-    if len(sizes) < len(totals) or not {"base_weights", "loss_changes"} <= set(tree) or not _is_tree(lists.children):
+    if len(sizes) < len(totals) or not {"base_weights", "loss_changes"} <= set(tree):
+        return None
+    below = [child for pair in lists.children for child in pair]
+    if len(set(below)) < len(below) or 0 in below:  # no tree
         return None
     n = len(sizes)
     weights = numbers(tree["base_weights"], n, "base_weights")
@@ -386,12 +371,6 @@ def _counts(
     if any(max(abs(w), abs(g), abs(h)) > 1e50 for w, g, h in zip(weights, gains, hessians, strict=True)):
         return None
     return binary_counts(shared.chance, sizes, hessians, weights, gains, lists.children)
-
-
-def _is_tree(children: Sequence[tuple[int, ...]]) -> bool:
-    """Return whether no node is the child of two, or the root the child of any."""
-    below = [child for pair in children for child in pair]
-    return len(set(below)) == len(below) and 0 not in below
 
 
 ROOT = 2**31 - 1
@@ -433,7 +412,7 @@ FORMAT = Format(
     leaves_out="sample weights; numbers of records where its sums do not determine them",
     extensions=(".json", ".ubj"),
     contents=("values",),
-    sniff=is_xgboost_json,
+    sniff=lambda data: isinstance(data, dict) and "learner" in data and "schema" not in data,
     read=tree_from_xgboost,
     read_all=forest_from_xgboost,
     bookkeeping=_is_bookkeeping,

@@ -14,6 +14,7 @@ from glassine.domain.attributes import LARGEST, Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.boosted.ensemble import MOST_CODES, whole_numbers
 from glassine.formats.builder import feature_names
+from glassine.formats.conditions import attribute_of, damaged
 
 COUNTING = ("reg:squarederror", "reg:linear", "reg:absoluteerror", "reg:quantileerror")
 """Objectives under which every record has the second derivative 1."""
@@ -202,13 +203,13 @@ def _named(entry: dict[str, Any], name: str) -> tuple[Scalar, ...] | None:
         out = tuple(raw[a:b].decode("utf-8", "replace") for a, b in itertools.pairwise(stops))
     plain = [value for value in out if not isinstance(value, str) or value.isascii()]
     if len(out) > MOST_CODES or len(set(plain)) < len(plain):
-        raise InvalidModelError(f"the XGBoost model names a category of {name!r:.60} twice.", remedy="Export it again.")
+        raise damaged(f"the XGBoost model names a category of {name!r:.60} twice.")
     return out
 
 
 def check_spelling(values: Sequence[Scalar], name: str, domain: Domain | None) -> None:
     """Raise UnsupportedModelError if names of categories may have been cut: XGBoost takes letters for bytes."""
-    attribute = domain[name] if domain is not None and name in domain else None
+    attribute = attribute_of(name, domain)
     declared = set(attribute.values) if isinstance(attribute, Category) else set()
     odd = [value for value in values if isinstance(value, str) and not value.isascii() and value not in declared]
     if odd:

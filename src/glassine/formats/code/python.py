@@ -6,18 +6,17 @@ import builtins
 import keyword
 import math
 import numbers
-from collections.abc import Iterable
 
 from glassine.domain import Between, Literal, OneOf
-from glassine.domain.attributes import Prefix, Scalar, prefixes
+from glassine.domain.attributes import Prefix, prefixes
 from glassine.domain.literals import attributes_of
 from glassine.errors import UnsupportedModelError
-from glassine.formats.claims import commented
 from glassine.formats.conditions import check_model, outcomes
+from glassine.formats.json import commented
 from glassine.formats.registry import Format
 from glassine.formats.sklearn.encodings import other_side
 from glassine.models.additive import AdditiveModel
-from glassine.models.bins import Bins, CategoryBins, NumericBins
+from glassine.models.bins import Bins, NumericBins
 from glassine.models.evidence import cell_probabilities
 from glassine.models.rule_list import RuleList
 from glassine.models.terms import Term
@@ -27,9 +26,12 @@ from glassine.models.tree import Branch, DecisionTree
 
 
 def source(value: object) -> str:
-    """Return the value as Python source of ASCII characters, by its plain type: no object's own ``repr`` is trusted."""
+    """Return a value, or a tuple, as Python source of ASCII characters: no object's own ``repr`` is trusted."""
     if value is None:
         return "None"
+    if isinstance(value, list | tuple):
+        inner = [source(entry) for entry in value]
+        return f"({', '.join(inner)}{',' * (len(inner) == 1)})"
     if isinstance(value, str):
         return ascii("".join(value))  # of a subclass, too, the characters
     if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):
@@ -44,14 +46,7 @@ def source(value: object) -> str:
     raise UnsupportedModelError(f"Python source holds texts, numbers and Booleans, got {value!r}.", remedy="Recode it.")
 
 
-def tuple_source(values: Iterable[Scalar | None]) -> str:
-    """Return values as the source of a tuple."""
-    sources = [source(value) for value in values]
-    return f"({', '.join(sources)}{',' if len(sources) == 1 else ''})"
-
-
 # Additive models as Python source that imports nothing.
-
 
 ADDITIVE_HEAD = '''\
 """An additive model, written by Glassine; it imports nothing."""
@@ -72,43 +67,30 @@ def scores(record):
 
 {predict}
 
-def _at_most(value, cuts):
-    """Return the interval of a number, those on a cut in the lower one; behind all, None and NaN."""
-    value = float("nan") if value is None else float(value)
-    if value != value:
-        return len(cuts) + 1
-    low, high = 0, len(cuts)
-    while low < high:
-        middle = (low + high) // 2
-        if value <= cuts[middle]:
-            high = middle
-        else:
-            low = middle + 1
-    return low
-
-
-def _below(value, cuts):
-    """Return the interval of a number, those on a cut in the upper one; behind all, None and NaN."""
-    value = float("nan") if value is None else float(value)
-    if value != value:
-        return len(cuts) + 1
-    low, high = 0, len(cuts)
-    while low < high:
-        middle = (low + high) // 2
-        if value < cuts[middle]:
-            high = middle
-        else:
-            low = middle + 1
-    return low
-
-
-def _group(value, groups):
+{searches}def _group(value, groups):
     """Return the group of a value, None and NaN being missing; behind all, undeclared ones."""
     return groups[0].get(None if value != value else value, groups[1])
 
 
 TERMS = (
 {terms})
+'''
+SEARCH = '''\
+def {name}(value, cuts):
+    """Return the interval of a number, those on a cut in the {side} one; behind all, None and NaN."""
+    value = float("nan") if value is None else float(value)
+    if value != value:
+        return len(cuts) + 1
+    low, high = 0, len(cuts)
+    while low < high:
+        middle = (low + high) // 2
+        if value {sign} cuts[middle]:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
 '''
 CLASSES = '''\
 def predict(record):
@@ -136,7 +118,7 @@ def predict(record):
 
 def additive_python(model: AdditiveModel) -> str:
     """Return an additive model as Python source with ``scores``, ``predict`` and, for classes, ``predict_proba``."""
-    tables = "" if model.classes is None else f"CLASSES = {tuple_source(model.classes)}\n"
+    tables = "" if model.classes is None else f"CLASSES = {source(model.classes)}\n"
     if model.classes is None:
         low, high = model.target_bounds or (None, None)
         value = "scores(record)[0]"
@@ -145,34 +127,25 @@ def additive_python(model: AdditiveModel) -> str:
         choice, first = LOGIT if model.link == "logit" else SOFTMAX
         predict = CLASSES.format(choice=choice, shares=(first + POWERS).lstrip())
     return ADDITIVE_HEAD.format(
-        intercept=tuple_source(model.intercept),
+        intercept=source(model.intercept),
         tables=tables,
         predict=predict,
+        searches=SEARCH.format(name="_at_most", side="lower", sign="<=")
+        + SEARCH.format(name="_below", side="upper", sign="<"),
         terms="".join(f"    {_term(term)},\n" for term in model.terms),
     )
 
 
 def _term(term: Term) -> str:
     where = "".join(f"({source(bins.attribute)}, {_bins(bins)}), " for bins in term.bins)
-    return f"(({where.rstrip()}), {_nested(term.scores.tolist())})"
+    return f"(({where.rstrip()}), {source(term.scores.tolist())})"
 
 
 def _bins(bins: Bins) -> str:
     if isinstance(bins, NumericBins):
-        return f"{'_at_most' if bins.closed == 'right' else '_below'}, {tuple_source(bins.cuts)}"
-    return f"_group, ({_groups(bins)}, {len(bins.groups)})"
-
-
-def _groups(bins: CategoryBins) -> str:
+        return f"{'_at_most' if bins.closed == 'right' else '_below'}, {source(bins.cuts)}"
     pairs = (f"{source(value)}: {i}" for i, group in enumerate(bins.groups) for value in group)
-    return f"{{{', '.join(pairs)}}}"
-
-
-def _nested(values: object) -> str:
-    if isinstance(values, list):
-        inner = [_nested(value) for value in values]
-        return f"({', '.join(inner)}{',' * (len(inner) == 1)})"
-    return source(values)
+    return f"_group, ({{{', '.join(pairs)}}}, {len(bins.groups)})"
 
 
 NEW = "\n"
@@ -246,13 +219,11 @@ def to_python(model: DecisionTree | RuleList | AdditiveModel) -> str:
         return commented(model) + additive_python(model)
     check_model(model, prefixes=True)
     names = _Names(model)
-    tables = f"PREDICTIONS = {tuple_source(outcomes(model))}\n"
+    tables = f"PREDICTIONS = {source(outcomes(model))}\n"
     proba = ""
     if model.classes is not None:
-        rows = ["None" if row is None else tuple_source(row) for row in cell_probabilities(model)]
-        tables += (
-            f"CLASSES = {tuple_source(model.classes)}\nSHARES = (\n{''.join(f'    {row},{NEW}' for row in rows)})\n"
-        )
+        rows = ["None" if row is None else source(row) for row in cell_probabilities(model)]
+        tables += f"CLASSES = {source(model.classes)}\nSHARES = (\n{''.join(f'    {row},{NEW}' for row in rows)})\n"
         proba = PROBA
     what = "A rule list" if isinstance(model, RuleList) else "A tree"
     head = HEAD.format(what=what, tables=tables, proba=proba)
@@ -332,8 +303,8 @@ def _begins(x: str, prefix: Prefix) -> str:
     """Return Python that is true exactly where a prefix covers a value, false where it is missing or no text."""
     tests = [f"isinstance({x}, str)"]
     tests += [f"{x}.startswith({source(prefix.start)})"] if prefix.start else []
-    tests += [f"not {x}.startswith({tuple_source(prefix.starts)})"] if prefix.starts else []
-    tests += [f"{x} not in {tuple_source(prefix.texts)}"] if prefix.texts else []
+    tests += [f"not {x}.startswith({source(prefix.starts)})"] if prefix.starts else []
+    tests += [f"{x} not in {source(prefix.texts)}"] if prefix.texts else []
     return f"({' and '.join(tests)})"
 
 

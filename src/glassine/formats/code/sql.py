@@ -13,8 +13,8 @@ import numpy.typing as npt
 from glassine.domain import Between, Literal, OneOf
 from glassine.domain.attributes import Prefix, Scalar, prefixes
 from glassine.errors import InvalidModelError, InvalidParameterError, UnsupportedModelError, parameter
-from glassine.formats.claims import commented
 from glassine.formats.conditions import check_model, compared_values, merged, outcomes, readable
+from glassine.formats.json import commented
 from glassine.formats.registry import Format
 from glassine.models.additive import AdditiveModel
 from glassine.models.bins import Bins, CategoryBins, NumericBins
@@ -23,7 +23,6 @@ from glassine.models.rule_list import RuleList
 from glassine.models.tree import DecisionTree
 
 # Names, values and numbers as standard SQL.
-
 
 ALIAS = "r"
 COMMENT = ("/* ", " */")
@@ -130,7 +129,6 @@ def one_type(values: Sequence[Scalar], what: str) -> None:
 
 # Additive models as standard SQL: a sum of ``CASE`` expressions.
 
-
 Array = npt.NDArray[np.float64]
 INNER = "t"
 
@@ -139,14 +137,19 @@ def additive_sql(
     model: AdditiveModel, table: Sequence[str] | None, prediction: str, probabilities: bool, dialect: SqlDialect
 ) -> str:
     """Return an additive model as SQL; the parameters are those of :func:`glassine.formats.to_sql`."""
-    _check(model)
+    one_type(model.classes or (), "the classes")
+    for attribute in model.tested:
+        bins_of = [bins for term in model.terms for bins in term.bins if bins.attribute == attribute]
+        values = chain.from_iterable(bins.values for bins in bins_of if isinstance(bins, CategoryBins))
+        one_type(list(values), f"the values of {attribute!r}")
     if table is None:
         if model.link == "softmax":
             raise InvalidModelError(
                 "the largest of several scores does not fit in one expression.", remedy="Give the table, for a query."
             )
         return _prediction(model, [_score(model, 0, "", "", dialect)], dialect)
-    names = [f"{prediction}_score{f'_{label}' if model.n_outputs > 1 else ''}" for label in _outputs(model)]
+    labels: Sequence[object] = (model.classes or ()) if model.link == "softmax" else (None,)
+    names = [f"{prediction}_score{f'_{label}' if model.n_outputs > 1 else ''}" for label in labels]
     scores = ",\n  ".join(
         f"{_score(model, k, INNER + '.', '  ', dialect)} AS {dialect.name(names[k])}" for k in range(len(names))
     )
@@ -159,18 +162,6 @@ def additive_sql(
             for label, text in zip(model.classes or (), _shares(model, qualified), strict=True)
         ]
     return f"SELECT\n  {(',' + chr(10) + '  ').join(columns)}\nFROM (\n{inner}\n) AS {ALIAS}"
-
-
-def _check(model: AdditiveModel) -> None:
-    one_type(model.classes or (), "the classes")
-    for attribute in model.tested:
-        bins_of = [bins for term in model.terms for bins in term.bins if bins.attribute == attribute]
-        values = chain.from_iterable(bins.values for bins in bins_of if isinstance(bins, CategoryBins))
-        one_type(list(values), f"the values of {attribute!r}")
-
-
-def _outputs(model: AdditiveModel) -> Sequence[object]:
-    return (model.classes or ()) if model.link == "softmax" else (None,)
 
 
 def _score(model: AdditiveModel, output: int, prefix: str, margin: str, dialect: SqlDialect) -> str:
@@ -342,9 +333,7 @@ class _Writer:
     def condition(self, literal: Literal) -> str:
         """Return SQL that is true exactly where a literal holds, and false or NULL elsewhere."""
         column = self.prefix + self.dialect.name(literal.attribute)
-        test = _between(column, literal) if isinstance(literal, Between) else None
-        if not isinstance(literal, Between):
-            test = _listed(column, literal, self.dialect)
+        test = _between(column, literal) if isinstance(literal, Between) else _listed(column, literal, self.dialect)
         if test is None:
             return f"{column} IS NULL" if literal.missing else "1 = 0"
         if not literal.missing:

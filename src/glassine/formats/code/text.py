@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from glassine.domain import Domain
 from glassine.domain.literals import number
-from glassine.formats.claims import commented
 from glassine.formats.conditions import check_model
+from glassine.formats.json import commented
 from glassine.formats.printed.rules import format_rules
 from glassine.formats.registry import Format
 from glassine.models.additive import AdditiveModel
@@ -20,7 +20,6 @@ from glassine.models.terms import Term
 from glassine.models.tree import DecisionTree
 
 # Additive models as plain text to read.
-
 
 BREAKS = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
 
@@ -38,10 +37,11 @@ def additive_text(model: AdditiveModel) -> str:
     if model.target_bounds is not None:
         lines.append(f"predictions are clipped to {number(model.target_bounds[0])} to {number(model.target_bounds[1])}")
     if model.scorecard is not None:
-        return "\n".join([*lines, *_card_lines(model)]) + "\n"
-    lines.append(f"intercept: {_numbers(model.intercept)}")
-    for term in model.terms:
-        lines += ["", one_line(term.name), *_rows(term)]
+        lines += _card_lines(model)
+    else:
+        lines.append(f"intercept: {_numbers(model.intercept)}")
+        for term in model.terms:
+            lines += ["", one_line(term.name), *_rows(term)]
     if model.edits:
         lines += ["", "edits", *(f"  {one_line(str(edit))}" for edit in model.edits)]
     return "\n".join(lines) + "\n"
@@ -57,8 +57,6 @@ def _card_lines(model: AdditiveModel) -> list[str]:
     for row in risks:
         ends = "" if row.low is None or row.high is None else f"  ({row.low:.4f} to {row.high:.4f})"
         lines.append(f"  {row.points:>4}  {row.risk:.4f}{ends}")
-    if model.edits:
-        lines += ["", "edits", *(f"  {one_line(str(edit))}" for edit in model.edits)]
     return lines
 
 

@@ -12,15 +12,14 @@ from glassine.domain import Category, Domain, Literal, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import TreeBuilder, sides
-from glassine.formats.conditions import near
+from glassine.formats.conditions import attribute_of, near
 from glassine.formats.contents import only, usual, without
-from glassine.formats.printed.conditions import plain
+from glassine.formats.printed.conditions import NUMBER, plain
 from glassine.formats.registry import BY_LEAF, Format, first_line
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree
 
 # What R prints of a tree of partykit, such as ctree, turned into the lines that C4.5 prints.
-
 
 PARTY_TITLE = re.compile(r"^[ \t]*Fitted party:[ \t]*\r?$", re.MULTILINE)
 END = re.compile(r"Number of (inner|terminal) nodes:|>")
@@ -28,11 +27,6 @@ NODE = re.compile(r"((?:\|[ \t]*)*)\[[0-9]{1,9}\] ?(.*)")
 LEAF = re.compile(r" \(n = ([0-9]{1,15}), err = ([0-9]{1,3}(?:\.[0-9]{1,9})?)%\)$")
 HALF_DIGIT = 5.1e-4
 """By how much a share of errors, which prints with one digit of a percent, may miss the true one."""
-
-
-def is_party_text(text: str) -> bool:
-    """Return whether a text holds the headline of a printed tree of partykit."""
-    return PARTY_TITLE.search(text) is not None
 
 
 def as_c45_lines(lines: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
@@ -63,9 +57,8 @@ def _translated(number: int, content: str) -> str:
             raise _bad(number, "its leaf states no share of errors: trees of numbers and weighted ones are not read")
         return _braced(content)
     total, share = int(match[1]), float(match[2]) / 100
-    near = {
-        k for k in (math.floor(total * share), math.ceil(total * share)) if abs(k - total * share) <= total * HALF_DIGIT
-    }
+    wrong = total * share
+    near = {k for k in (math.floor(wrong), math.ceil(wrong)) if abs(k - wrong) <= total * HALF_DIGIT}
     # Where the digits leave several numbers of errors, the leaf tells its class alone.
     figures = f"({total}/{near.pop()})" if len(near) == 1 and total * HALF_DIGIT < 0.5 else f"({total}) [{total}]"
     test, _, label = content[: match.start()].rpartition(":")
@@ -78,7 +71,6 @@ def _braced(test: str) -> str:
 
 
 COUNT = r"[0-9]{1,15}(?:\.[0-9]{1,15})?"
-NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
 BEHIND = re.compile(rf"\((?P<covered>{COUNT})(?:/(?P<errors>{COUNT}))?\)(?P<held> *\[{COUNT}(?:/{COUNT})?\])?")
 OPERATOR = re.compile(r"(?:<=|>=|!=|<|>|=)(?=\s)")
 MARGIN = re.compile(r"(?:\|[ \t]*)*")
@@ -96,6 +88,8 @@ BESIDE = re.compile(r"-+|=+|#.*|")
 LISTS = re.compile(
     r"^(PART decision list|JRIP rules:|RIPPER rules:|M5 (un)?pruned|Rules:|Rule [0-9]+: \()", re.MULTILINE
 )
+ENDING = re.compile(rf":[^\n:(]*\({COUNT}(/{COUNT})?\)( *\[{COUNT}(/{COUNT})?\])?[ \t]*\r?$", re.MULTILINE)
+"""A line that ends in a colon, a class and ``(covered)`` or ``(covered/errors)``."""
 DEEPEST = 2000
 
 
@@ -107,12 +101,6 @@ class _Entry:
     test: str
     leaf: tuple[str, str | None, str | None] | None
     below: list[_Entry] = field(default_factory=list)
-
-
-def is_c45_text(text: str) -> bool:
-    """Return whether a text has a line that ends in a colon, a class and ``(covered)`` or ``(covered/errors)``."""
-    leaf = rf":[^\n:(]*\({COUNT}(/{COUNT})?\)( *\[{COUNT}(/{COUNT})?\])?[ \t]*\r?$"
-    return re.search(leaf, text, re.MULTILINE) is not None or LISTS.search(text) is not None or is_party_text(text)
 
 
 def tree_from_c45(text: str, domain: Domain | None = None) -> DecisionTree:
@@ -147,24 +135,17 @@ def tree_from_c45(text: str, domain: Domain | None = None) -> DecisionTree:
     >>> [(str(cell), cell.evidence.counts) for cell in tree_from_c45(text).cells]
     [('age <= 40', (5, 0)), ('age > 40 and smoker', (1, 3)), ('age > 40 and smoker = 0', (2, 0))]
     """
-    roots = _parsed(text)
-    entries: list[_Entry] = []
-    stack = list(reversed(roots))
-    while stack:
-        entry = stack.pop()
-        entries.append(entry)
-        stack += reversed(entry.below)
+    entries = _parsed(text)
     classes = _classes(entries)
     builder: TreeBuilder[int] = TreeBuilder("the printed tree", domain, silent=True)
-    if len(roots) == 1 and not roots[0].test:
-        builder.leaf(0, _evidence(roots[0], classes))
-    else:
-        numbered = {id(entry): i for i, entry in enumerate(entries, start=1)}
-        for key, below in [(0, roots), *((numbered[id(entry)], entry.below) for entry in entries if entry.below)]:
-            builder.split(key, _literals(below, builder), [numbered[id(entry)] for entry in below])
-        for entry in entries:
-            if entry.leaf:
-                builder.leaf(numbered[id(entry)], _evidence(entry, classes))
+    if len(entries[0].below) == 1 and not entries[1].test:
+        builder.leaf(0, _evidence(entries[1], classes))
+        return builder.tree(0, classes, "C4.5 text")
+    for entry in entries:
+        if entry.below:
+            builder.split(entry.line, _literals(entry.below, builder), [child.line for child in entry.below])
+        else:
+            builder.leaf(entry.line, _evidence(entry, classes))
     return builder.tree(0, classes, "C4.5 text")
 
 
@@ -191,11 +172,6 @@ def _bad(line: int, why: str) -> UnsupportedModelError:
     return UnsupportedModelError(f"line {line} of the printed tree cannot be read: {why}.")
 
 
-def _is_tail(line: str) -> bool:
-    """Return whether a line stands behind a tree; one that compares something may test an attribute named so."""
-    return line.startswith("===") or (TAIL.match(line) is not None and OPERATOR.search(line) is None)
-
-
 def _block(text: str) -> list[tuple[int, str]]:
     """Return the lines of the tree, with their numbers: what stands before its title and behind it is left out."""
     if LISTS.search(text) is not None:
@@ -204,16 +180,18 @@ def _block(text: str) -> list[tuple[int, str]]:
             remedy="Write them as a rule list, one 'if [a] then [b]' a line.",
         )
     lines = list(enumerate(text.splitlines(), start=1))
-    if is_party_text(text):
+    if PARTY_TITLE.search(text) is not None:
         lines = as_c45_lines(lines)
     starts = [i for i, (_, raw) in enumerate(lines) if TITLE.fullmatch(raw.strip())]
     blocks = []
     for start, stop in itertools.pairwise([*(starts or [-1]), len(lines)]):
         kept: list[tuple[int, str]] = []
         for number, raw in lines[start + 1 : stop]:
-            if kept and _is_tail(raw.strip()):
+            line = raw.strip()
+            # A line that compares something may test an attribute that is named as a headline.
+            if kept and (line.startswith("===") or (TAIL.match(line) and not OPERATOR.search(line))):
                 break
-            if not BESIDE.fullmatch(raw.strip()):
+            if not BESIDE.fullmatch(line):
                 kept.append((number, raw))
         # C5.0 prints the number of a trial below the title of its tree, or above.
         if kept:
@@ -240,8 +218,8 @@ def _margin(raw: str, stepped: bool) -> tuple[int, str]:
 
 
 def _parsed(text: str) -> list[_Entry]:
-    """Return the conditions at the top, each with those below it."""
-    roots: list[_Entry] = []
+    """Return the conditions in order, each with those below it; first, as line 0, what is above all of them."""
+    entries = [_Entry(0, "", None)]
     path: list[_Entry] = []
     block = _block(text)
     stepped = any(re.match(r"[ :]*:\.\.\.", raw) for _, raw in block)
@@ -253,15 +231,13 @@ def _parsed(text: str) -> list[_Entry]:
         if depth and path[depth - 1].leaf is not None:
             raise _bad(line, "it stands below a leaf")
         del path[depth:]
-        (path[-1].below if path else roots).append(entry)
+        (path[-1] if path else entries[0]).below.append(entry)
         path.append(entry)
-    stack = list(roots)
-    while stack:
-        entry = stack.pop()
-        stack += entry.below
+        entries.append(entry)
+    for entry in entries:
         if entry.leaf is None and not entry.below:
             raise _bad(entry.line, f"{entry.test[:60]!r} has neither a class nor lines below it")
-    return roots
+    return entries
 
 
 def _entry(line: int, content: str) -> _Entry:
@@ -327,7 +303,7 @@ def _test(entry: _Entry, domain: Domain | None) -> tuple[str, str, tuple[Scalar,
 
 def _spelled(name: str, text: str, domain: Domain | None) -> Scalar:
     """Return a value as the domain spells it."""
-    attribute = domain[name] if domain is not None and name in domain else None
+    attribute = attribute_of(name, domain)
     if not isinstance(attribute, Category):
         return plain(text)
     for value in attribute.values:
@@ -393,7 +369,10 @@ FORMAT = Format(
     extensions=(".txt",),
     contents=("text",),
     # A rule list may speak of examples in the same marks.
-    sniff=lambda text: is_c45_text(text) and not re.match(r"if[\s\[]", first_line(text), re.IGNORECASE),
+    sniff=lambda text: (
+        any(one.search(text) for one in (ENDING, LISTS, PARTY_TITLE))
+        and not re.match(r"if[\s\[]", first_line(text), re.IGNORECASE)
+    ),
     rank=BY_LEAF,
     read=tree_from_c45,
     beside=only(_needed),

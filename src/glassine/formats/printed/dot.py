@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
-from glassine.formats.builder import BY_ESTIMATOR, TreeBuilder
-from glassine.formats.conditions import at_most
+from glassine.formats.builder import BY_ESTIMATOR, TreeBuilder, whole_counts
+from glassine.formats.conditions import at_most, damaged
 from glassine.formats.contents import only, usual, without
+from glassine.formats.printed.conditions import NUMBER
 from glassine.formats.registry import BY_START, Format
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree
 
-NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
 NODE = re.compile(
     r'^[ \t]*([0-9]{1,9}) \[label=(?:"((?:[^"\\]|\\.)*)"|<(.*?)>)(?:, [^\n]*)?\] ?;?[ \t]*\r?$', re.MULTILINE
 )
@@ -87,9 +87,7 @@ def tree_from_dot(text: str, domain: Domain | None = None) -> DecisionTree:
         evidence = _evidence(node, classes, counted)
         below = children[key]
         if (len(below), node.test is None) not in ((0, True), (2, False)):
-            raise InvalidModelError(
-                f"node {key} of the graph has {len(below)} branches, and a test or none.", remedy="Export it again."
-            )
+            raise damaged(f"node {key} of the graph has {len(below)} branches, and a test or none.")
         if node.test is None:
             builder.leaf(key, evidence)
             continue
@@ -131,9 +129,7 @@ def _node(quoted: str | None, marked: str | None, key: int) -> _Node:
     whole = int(samples) if re.fullmatch(r"[0-9]{1,15}", samples) else None
     bound = float(match[2]) if match is not None else 0.0
     if not all(math.isfinite(number) for number in (*values, bound)):
-        raise InvalidModelError(
-            f"node {key} of the graph holds a number that is not finite.", remedy="Export it again."
-        )
+        raise damaged(f"node {key} of the graph holds a number that is not finite.")
     alone = len(values) == 1 and "class" not in figures and not {"gini", "entropy", "log_loss"} & set(figures)
     regression = alone or bool(set(ERRORS) & set(figures))
     return _Node(None if match is None else (match[1], bound), whole, values, figures.get("class"), regression)
@@ -161,10 +157,7 @@ def _classes(nodes: Sequence[_Node]) -> tuple[Scalar, ...]:
 
 
 def _counts(node: _Node) -> tuple[int, ...] | None:
-    if node.samples is None or not all(value.is_integer() and value >= 0 for value in node.values):
-        return None
-    counts = tuple(int(value) for value in node.values)
-    return counts if sum(counts) == node.samples else None
+    return None if node.samples is None else whole_counts(node.values, node.samples, lambda count: 0)
 
 
 def _evidence(node: _Node, classes: tuple[Scalar, ...] | None, counted: bool) -> Evidence:

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
-from glassine.formats.builder import COMPLETE_RECORDS
-from glassine.formats.claims import is_opening_claim, opening_claim
+from glassine.formats.builder import refuse_gaps
 from glassine.formats.conditions import at_most, require, with_missing
 from glassine.formats.contents import only
+from glassine.formats.json import is_opening_claim, opening_claim
 from glassine.formats.printed.conditions import plain
 from glassine.formats.registry import BY_START, Format, first_line
 from glassine.models.evidence import Evidence
@@ -237,11 +237,8 @@ def tree_from_export_text(text: str, domain: Domain | None = None) -> DecisionTr
     silent = {names[node.name] for node in parsed if isinstance(node, _Split) and not any(node.gaps)}
     for name in names.values():
         require(name, domain, "the exported tree tests")
-        if domain is not None and domain[name].missing and name in silent:
-            raise InvalidModelError(
-                f"{name!r} can be missing, but an exported text does not say where missing values go.",
-                remedy=f"Give the estimator itself, or a skops file; or, {COMPLETE_RECORDS}",
-            )
+        if name in silent:
+            refuse_gaps(name, domain, "an exported text", "Give the estimator itself, or a skops file")
     nodes = []
     for node in parsed:
         if isinstance(node, _Leaf):

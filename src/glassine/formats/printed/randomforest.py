@@ -11,22 +11,16 @@ from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import TreeBuilder, sides
 from glassine.formats.contents import only, without
-from glassine.formats.printed.conditions import plain
+from glassine.formats.printed.conditions import NUMBER, plain
 from glassine.formats.registry import Format
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree
 
-NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
 HEAD = re.compile(
     r"^[ \t]*left daughter +right daughter +split var +split point +status +prediction[ \t]*\r?$", re.MULTILINE
 )
 ROW = re.compile(rf"([0-9]{{1,9}}) +([0-9]{{1,9}}) +([0-9]{{1,9}}) +(\S.*?) +({NUMBER}) +(-?[0-9]) +(\S.*?)")
 LEAF = "-1"
-
-
-def is_randomforest_text(text: str) -> bool:
-    """Return whether a text holds the headline of a tree that getTree printed."""
-    return HEAD.search(text) is not None
 
 
 def tree_from_randomforest(text: str, domain: Domain | None = None) -> DecisionTree:
@@ -136,7 +130,7 @@ FORMAT = Format(
     leaves_out="counts; where missing values go",
     extensions=(".txt",),
     contents=("text",),
-    sniff=is_randomforest_text,
+    sniff=lambda text: HEAD.search(text) is not None,
     read=tree_from_randomforest,
     beside=only(_needed),
 )

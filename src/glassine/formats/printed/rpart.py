@@ -13,12 +13,11 @@ from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import TreeBuilder, sides, whole_counts
 from glassine.formats.conditions import near, require
 from glassine.formats.contents import only, usual, without
-from glassine.formats.printed.conditions import plain
+from glassine.formats.printed.conditions import NUMBER, plain
 from glassine.formats.registry import Format
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree
 
-NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
 HEAD = re.compile(r"^[ \t]*node\), split, n, (loss|deviance), yval(, \(yprob\))?[ \t]*\r?$", re.MULTILINE)
 SUMMARY = re.compile(r"^(Classification|Regression) tree:|^Node number 1: |^Call:[ \t\r]*\n[ \t]*rpart\(", re.MULTILINE)
 COMPARED = re.compile(rf"(.+?)(>=|<|<=|>) *({NUMBER})")
@@ -40,11 +39,6 @@ class _Line:
     yval: str
     shares: tuple[float, ...] | None
     leaf: bool
-
-
-def is_rpart_text(text: str) -> bool:
-    """Return whether a text holds the headline or the summary of an rpart tree."""
-    return HEAD.search(text) is not None or SUMMARY.search(text) is not None
 
 
 def tree_from_rpart(text: str, domain: Domain | None = None) -> DecisionTree:
@@ -189,17 +183,13 @@ def _evidence(line: _Line, classes: tuple[Scalar, ...] | None, node: int, by_dev
         )
     whole = None if total is None else whole_counts([share * total for share in shares], total, lambda count: WHOLE)
     if whole and total is not None:
-        lost = _deviance(whole) if by_deviance else total - whole[label]
-        near = DIGITS * max(1.0, line.loss) if by_deviance else 0.0
+        lost, near = float(total - whole[label]), 0.0
+        if by_deviance:  # the package tree prints one in place of a loss
+            lost = -2 * sum(count * math.log(count / total) for count in whole if count)
+            near = DIGITS * max(1.0, line.loss)
         if abs(lost - line.loss) <= near and (whole[label] == max(whole) or not by_deviance):
             return Evidence(counts=whole, label=label)
     return Evidence(total=total, label=label, weighted=True)
-
-
-def _deviance(counts: Sequence[int]) -> float:
-    """Return the deviance of a node, which the package tree prints in place of a loss."""
-    total = sum(counts)
-    return -2 * sum(count * math.log(count / total) for count in counts if count)
 
 
 def _pair(first: str, second: str, node: int, domain: Domain | None) -> tuple[Literal, Literal]:
@@ -217,10 +207,11 @@ def _pair(first: str, second: str, node: int, domain: Domain | None) -> tuple[Li
         require(name, domain, "the rpart tree tests")
         operator = ">=" if loose and left[2] == ">" else left[2]
         return sides(name, operator, float(left[3]), domain)
-    listed = _listed_name(first, second, domain)
-    if listed is None:
+    # The attribute stands before the equals sign of both branches; one of the domain, if there is one.
+    cuts = [m.start() for m in re.finditer("=", first) if m.start() and second.startswith(first[: m.start() + 1])]
+    if not cuts:
         raise UnsupportedModelError(f"the branches of node {node}, {first[:40]!r} and {second[:40]!r}, cannot be read.")
-    name = listed
+    name = first[: next((cut for cut in cuts if first[:cut] in (domain or ())), cuts[0])]
     require(name, domain, "the rpart tree tests")
     lists = [_values(text[len(name) + 1 :], name, domain) for text in (first, second)]
     if set(lists[0]) & set(lists[1]):
@@ -228,13 +219,6 @@ def _pair(first: str, second: str, node: int, domain: Domain | None) -> tuple[Li
             f"the branches of node {node} share a value of {name!r}.", remedy="Give the print of the tree."
         )
     return OneOf(name, lists[0]), OneOf(name, lists[1])
-
-
-def _listed_name(first: str, second: str, domain: Domain | None) -> str | None:
-    """Return the attribute before the equals sign of both branches, one of the domain if there is one."""
-    cuts = [m.start() for m in re.finditer("=", first) if m.start() and second.startswith(first[: m.start() + 1])]
-    declared = [cut for cut in cuts if domain is not None and first[:cut] in domain]
-    return first[: (declared or cuts)[0]] if cuts else None
 
 
 def _values(text: str, name: str, domain: Domain | None) -> tuple[Scalar, ...]:
@@ -292,7 +276,7 @@ FORMAT = Format(
     leaves_out="further digits of thresholds; where missing values go",
     extensions=(".txt",),
     contents=("text",),
-    sniff=is_rpart_text,
+    sniff=lambda text: HEAD.search(text) is not None or SUMMARY.search(text) is not None,
     read=tree_from_rpart,
     beside=only(_needed),
 )

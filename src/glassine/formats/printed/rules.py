@@ -52,15 +52,16 @@ import json
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
 
 from glassine.domain import Between, Binary, Domain, Literal, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.domain.literals import number
 from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError
-from glassine.formats.claims import commented, is_opening_claim, opening_claim
 from glassine.formats.conditions import check_model, near
 from glassine.formats.contents import only
+from glassine.formats.json import commented, is_opening_claim, opening_claim
 from glassine.formats.printed.conditions import condition, plain, quoted_spans, split_conditions, word
 from glassine.formats.registry import BY_LEAF, Format, first_line
 from glassine.models.evidence import Evidence
@@ -94,14 +95,6 @@ class _Statement:
     total: int | None = None
     error: float | None = None
     value: float | None = None
-
-
-@dataclass
-class _Headers:
-    classes: tuple[Scalar, ...] | None = None
-    attributes: tuple[str, ...] | None = None
-    rounded: bool = False
-    seen: set[str] = field(default_factory=set)
 
 
 class _Unread(Exception):
@@ -218,23 +211,21 @@ def _number(text: str) -> float:
     return value
 
 
-def _header(text: re.Match[str], headers: _Headers) -> None:
+def _header(text: re.Match[str], headers: dict[str, tuple[Any, ...]]) -> None:
     key = text[1].lower()
-    if key in headers.seen:
+    if key in headers:
         raise _Unread(f"the header '{key}:' stands twice")
-    headers.seen.add(key)
     if key == "counts":
         if text[2].strip().lower() != "rounded":
             raise _Unread(f"the header 'counts:' can only say 'rounded', got {text[2]!r}")
-        headers.rounded = True
+        headers[key] = ()
     elif key == "classes":
         labels = [_label(entry) for entry in _brackets(text[2])]
         if not labels or any(label is None for label in labels):
             raise _Unread("the header 'classes:' lists every class in brackets, as in 'classes: [no] [yes]'")
-        headers.classes = tuple(label for label in labels if label is not None)
+        headers[key] = tuple(labels)
     else:
-        names = [entry if (name := word(entry)) is None else name for entry in _brackets(text[2])]
-        headers.attributes = tuple(names)
+        headers[key] = tuple(entry if (name := word(entry)) is None else name for entry in _brackets(text[2]))
 
 
 def _statement(text: str, line: int, domain: Domain | None) -> tuple[_Statement, bool]:
@@ -267,21 +258,20 @@ def _statement(text: str, line: int, domain: Domain | None) -> tuple[_Statement,
     return statement, default
 
 
-def _classes(statements: list[_Statement], headers: _Headers) -> tuple[Scalar, ...] | None:
+def _classes(statements: list[_Statement], stated: tuple[Scalar, ...] | None) -> tuple[Scalar, ...] | None:
     """Return the classes of a list, from its header or its labels."""
     labels = list(dict.fromkeys(s.label for s in statements if s.label is not None))
     counted = [s for s in statements if s.counts is not None]
     if any(s.value is not None for s in statements):
-        if labels or counted or headers.classes is not None:
+        if labels or counted or stated is not None:
             raise InvalidModelError("a rule list predicts classes or values, not both.", remedy="Mend the consequents.")
         return None
-    if headers.classes is not None:
-        allowed = set(headers.classes)
+    if stated is not None:
+        allowed, names = set(stated), ", ".join(map(repr, stated))
         for label in labels:
             if label not in allowed:
-                names = ", ".join(repr(name) for name in headers.classes)
                 raise InvalidModelError(f"the label {label!r} is not in the header 'classes:', which lists {names}.")
-        return headers.classes
+        return stated
     if all(isinstance(label, bool) for label in labels):
         return (False, True)
     if set(labels) <= {0, 1} and not any(isinstance(label, bool) for label in labels):
@@ -348,7 +338,7 @@ def parse_rules(text: str, domain: Domain | None = None) -> RuleList:
     """
     if len(text) > MAX_TEXT:
         raise UnsupportedModelError(f"a rule list has at most {MAX_TEXT:,} characters, got {len(text):,}.")
-    headers = _Headers()
+    headers: dict[str, tuple[Any, ...]] = {}
     statements: list[_Statement] = []
     ended = False
     for line, raw in enumerate(text.splitlines(), start=1):
@@ -376,11 +366,9 @@ def parse_rules(text: str, domain: Domain | None = None) -> RuleList:
         raise UnsupportedModelError(
             "a rule list must end with a default rule, as in 'else [false]'.", remedy="Add one."
         )
-    classes = _classes(statements, headers)
+    classes = _classes(statements, headers.get("classes"))
     used = tuple(dict.fromkeys(literal.attribute for s in statements for literal in s.antecedent))
-    attributes = headers.attributes if headers.attributes is not None else used
-    if domain is not None:
-        attributes = domain.names
+    attributes = domain.names if domain is not None else headers.get("attributes", used)
     listed = set(attributes)
     for name in used:
         if name not in listed:
@@ -389,22 +377,18 @@ def parse_rules(text: str, domain: Domain | None = None) -> RuleList:
             )
     rules = tuple(Rule(antecedent=s.antecedent, evidence=_evidence(s, classes)) for s in statements)
     claim = opening_claim(text)
-    return RuleList(rules, attributes, classes, source=SOURCE, approximate=headers.rounded, guarantee=claim)
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text)
+    return RuleList(rules, attributes, classes, source=SOURCE, approximate="counts" in headers, guarantee=claim)
 
 
 def _name(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) and name.lower() != "not" else _quoted(name)
+    return name if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) and name.lower() != "not" else json.dumps(name)
 
 
 def _value(value: Scalar) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
-        return value if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value) and plain(value) == value else _quoted(value)
+        return value if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value) and plain(value) == value else json.dumps(value)
     return repr(value)
 
 

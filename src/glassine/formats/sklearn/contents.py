@@ -256,7 +256,9 @@ class _Walk:
             if name in parameters:
                 fine = _is_parameter(estimator, name, value, classes)
                 if name == "categories" and not isinstance(value, str):
-                    fine = _same_lists(value, getattr(estimator, "categories_", self.due.get(id(estimator))))
+                    due: Any = getattr(estimator, "categories_", self.due.get(id(estimator)))
+                    fine = isinstance(value, list) and isinstance(due, list)
+                    fine = fine and [np.ravel(a).tolist() for a in value] == [np.ravel(a).tolist() for a in due]
             elif name == "feature_names_in_":
                 fine = self._names(value, width)
             elif name == "_sklearn_output_config":
@@ -268,7 +270,8 @@ class _Walk:
             elif name == "classes_":
                 fine = type(value) is np.ndarray and value.ndim == 1 and not value.dtype.metadata
             elif name in INDEXES:
-                fine = _points(value, self.names, [64 + 16 * (width + self._n_categories(estimator))])
+                n_categories = sum(len(listed) for listed in getattr(estimator, "categories_", None) or ())
+                fine = _points(value, self.names, [64 + 16 * (width + n_categories)])
             else:
                 fine = False
             if not fine:
@@ -281,10 +284,6 @@ class _Walk:
             return False
         self.names.update(value.tolist())
         return True
-
-    @staticmethod
-    def _n_categories(estimator: object) -> int:
-        return sum(len(listed) for listed in getattr(estimator, "categories_", None) or ())
 
     @staticmethod
     def _follows(estimator: object, value: object, follows: Callable[[Any], Any]) -> bool:
@@ -409,12 +408,6 @@ class _Walk:
                 self.others.append(_other(f"{where}, names of steps", name))
             else:
                 self.names.add(name)
-
-
-def _same_lists(value: object, other: object) -> bool:
-    if not isinstance(value, list) or not isinstance(other, list) or len(value) != len(other):
-        return False
-    return all(np.ravel(a).tolist() == np.ravel(b).tolist() for a, b in zip(value, other, strict=True))
 
 
 def beside_estimator(

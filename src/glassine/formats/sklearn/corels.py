@@ -11,7 +11,7 @@ import numpy as np
 from glassine.domain import Binary, Category, Domain, Literal, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
-from glassine.formats.conditions import binary, require
+from glassine.formats.conditions import binary, not_fitted, require
 from glassine.formats.contents import only, usual, without
 from glassine.formats.printed.conditions import condition, split_conditions
 from glassine.formats.registry import BEFORE_JSON, BY_START, Format, first_line
@@ -20,41 +20,20 @@ from glassine.models.rule_list import Rule, RuleList
 
 # Rule lists as the program of CORELS prints them and writes them to its model file: rules in braces.
 
-
 LINE = re.compile(r"(?:(?:else )?if \(\{(?P<rule>[^{}]+)\}\) then|else) \(\{(?P<label>[^{}]+)\}\)")
 FILED = re.compile(r"(?:\{(?P<rule>[^{}~;]+)\}|default)~(?P<label>[01])")
+START = re.compile(r"\s*(\{[^{}~\"]+\}|default)~[01]\s*(;|$)")
+PRINTED = re.compile(r"^[ \t]*(if|else) \(\{[^{}\n]+\}\)", re.MULTILINE)
 TRUTH = {"1": True, "0": False}
-
-
-def is_corels_program(text: str) -> bool:
-    """Return whether a text holds a list of rules in braces, as printed or as in a model file."""
-    filed = re.match(r"\s*(\{[^{}~\"]+\}|default)~[01]\s*(;|$)", text)
-    printed = re.search(r"^[ \t]*(if|else) \(\{[^{}\n]+\}\)", text, re.MULTILINE)
-    return filed is not None or printed is not None
 
 
 def rules_from_corels_program(text: str, domain: Domain | None = None) -> RuleList:
     """Read a rule list of the program of CORELS, which has no counts.
 
-    Parameters
-    ----------
-    text : str
-        What it prints, ``if ({sex:Male,priors:>3}) then ({label=1})`` and so on, with or without the lines around; or
-        its model file, ``{sex:Male,priors:>3}~1;default~0``.
-    domain : Domain, optional
-        The public domain. Each name in braces is a binary attribute, or a category such as ``sex:Male``.
-
-    Returns
-    -------
-    RuleList
-        Its classes are (False, True) where labels are 1 and 0, else the labels as printed.
-
-    Raises
-    ------
-    UnsupportedModelError
-        If a line cannot be read.
-    InvalidModelError
-        If the list does not end with its default rule, or the domain lacks a name.
+    The text is what it prints, ``if ({sex:Male,priors:>3}) then ({label=1})`` and so on, with or without the lines
+    around; or its model file, ``{sex:Male,priors:>3}~1;default~0``. With a domain each name in braces is a binary
+    attribute, or a category such as ``sex:Male``. The classes are (False, True) where labels are 1 and 0, else the
+    labels as printed.
 
     Examples
     --------
@@ -221,9 +200,7 @@ def rules_from_corels(obj: object, domain: Domain | None = None) -> RuleList:
     """
     fields = _fields(obj)
     if fields is None:
-        raise InvalidModelError(
-            f"{type(obj).__name__} is not fitted: it has no rule list 'rl_'.", remedy="Call fit first."
-        )
+        raise not_fitted(obj, "rule list 'rl_'")
     if getattr(obj, "discretizer", None) is not None:
         raise UnsupportedModelError(
             f"{type(obj).__name__} cut its numeric features into its own bins.",
@@ -334,7 +311,7 @@ FORMATS = (
         leaves_out="counts",
         extensions=(".txt",),
         contents=("text",),
-        sniff=is_corels_program,
+        sniff=lambda text: START.match(text) is not None or PRINTED.search(text) is not None,
         rank=BEFORE_JSON,
         read=rules_from_corels_program,
         beside=only(_needed_of_program),

@@ -13,8 +13,9 @@ import numpy.typing as npt
 
 from glassine.domain import Between, Category, Domain, Literal, OneOf
 from glassine.domain.attributes import Scalar
+from glassine.domain.literals import complement
 from glassine.errors import UnsupportedModelError
-from glassine.formats.conditions import all_but, at_most, scalar, with_missing
+from glassine.formats.conditions import all_but, at_most, attribute_of, scalar, with_missing
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
@@ -59,12 +60,7 @@ def goes_left(code: float, bound: float, missing_left: bool) -> bool:
 
 def other_side(literal: Literal) -> Literal:
     """Return the literal that holds exactly where another does not, without negation where bounds can say it."""
-    if isinstance(literal, Between) and not literal.negated:
-        if literal.lo == -math.inf and literal.hi < math.inf:
-            return Between(literal.attribute, lo=literal.hi, missing=not literal.missing)
-        if literal.hi == math.inf and literal.lo > -math.inf:
-            return Between(literal.attribute, hi=literal.lo, missing=not literal.missing)
-    return literal.negate()
+    return with_missing(complement(literal, missing=False), not literal.missing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +165,8 @@ class Coded:
     # Codes of other marks of a missing value, where an encoder distinguishes None from NaN.
     also_missing: tuple[float, ...] = ()
 
-    def _mapped(self, change: Callable[[float], float]) -> Coded:
+    def mapped(self, change: Callable[[float], float]) -> Coded:
+        """Return the column with every code changed."""
         codes = tuple((value, change(code)) for value, code in self.codes)
         missing, other = (None if c is None else change(c) for c in (self.missing, self.other))
         also = tuple(change(code) for code in self.also_missing)
@@ -177,11 +174,11 @@ class Coded:
 
     def then(self, *steps: Step) -> Coded:
         """Return the column after more operations."""
-        return self._mapped(lambda code: run(code, steps))
+        return self.mapped(lambda code: run(code, steps))
 
     def filled(self, value: Scalar) -> Coded:
         """Return the column with its missing codes replaced."""
-        return self._mapped(lambda code: float(value) if math.isnan(code) else code)
+        return self.mapped(lambda code: float(value) if math.isnan(code) else code)
 
     def codes_of(self, values: npt.NDArray[Any]) -> Floats:
         """Return the column of present values, shape (v,); NaN where the encoder refuses one."""
@@ -209,7 +206,7 @@ class Coded:
             listed_left = 0 < len(sides[True]) <= len(sides[False]) or not sides[False]
         else:
             listed_left = not goes_left(self.other, bound, missing_left)
-        attribute = None if domain is None or self.attribute not in domain else domain[self.attribute]
+        attribute = attribute_of(self.attribute, domain)
         codes = dict(self.codes)
         # A constant that an imputer fills in is no value of the records: its condition speaks of the gaps.
         declared = set(attribute.values) if isinstance(attribute, Category) and self.missing is not None else set(codes)
@@ -273,22 +270,6 @@ class Stepped:
 
 
 Column: TypeAlias = Number | Coded | Stepped
-
-
-def one_hot(
-    source: Number, categories: list[object], groups: list[int], drop: int | None, unknown: int | None
-) -> list[Coded]:
-    """Return the dummies of an attribute."""
-    return [
-        coded(
-            source,
-            categories,
-            [float(group == dummy) for group in groups],
-            None if unknown is None else float(unknown == dummy),
-        )
-        for dummy in range(max(groups) + 1)
-        if dummy != drop
-    ]
 
 
 def is_gap(value: object) -> bool:

@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.domain import Domain
-from glassine.errors import InvalidModelError, UnsupportedModelError
+from glassine.errors import UnsupportedModelError
 from glassine.formats.builder import place_of, source_of
+from glassine.formats.conditions import not_fitted
 from glassine.formats.registry import BY_LINE, Format
 from glassine.formats.sklearn.contents import beside_estimator
 from glassine.formats.sklearn.pipelines import sklearn_names
@@ -157,30 +158,12 @@ def _n_records(forest: object, drawn: Sequence[Table]) -> int | None:
 
 
 def forest_from_sklearn(estimator: Any, domain: Domain | None = None, *, use_seeds: bool = True) -> Forest:
-    """Return a fitted scikit-learn forest as a plain value.
+    """Return a fitted scikit-learn forest, alone or at the end of a pipeline or search, as a plain value.
 
-    Parameters
-    ----------
-    estimator : RandomForestClassifier, ExtraTreesClassifier, their regressors, or Pipeline
-        A forest, or a pipeline that ends with one; a fitted search gives its best estimator.
-    domain : Domain, optional
-        As for :func:`glassine.formats.tree_from_sklearn`.
-    use_seeds : bool, default=True
-        Whether to read the seeds of the bootstrap, which every fitted forest holds. They tell how often each tree drew
-        each training record. They are used only if they give, for every tree, the number of records that it holds, and
-        if random seeds would do so in every tree with a chance of at most one in 10,000.
-
-    Returns
-    -------
-    Forest
-        With bootstrap, its trees tell the number of different records of each leaf, and ``drawn`` the draws.
-
-    Raises
-    ------
-    UnsupportedModelError
-        If the estimator is no forest, or a part of it cannot be mapped back.
-    InvalidModelError
-        If it is not fitted, contradicts itself, or does not fit the domain.
+    With bootstrap, its trees tell the number of different records of each leaf, and ``drawn`` the draws. Every fitted
+    forest holds the seeds of its bootstrap, which tell how often each tree drew each training record. With
+    ``use_seeds`` they are used if they give, for every tree, the number of records that it holds, and if random seeds
+    would do so in every tree with a chance of at most one in 10,000.
 
     Examples
     --------
@@ -198,7 +181,7 @@ def forest_from_sklearn(estimator: Any, domain: Domain | None = None, *, use_see
     forest = estimator.steps[-1][1] if "Pipeline" in sklearn_names(estimator) else estimator
     members = getattr(forest, "estimators_", None)
     if not members:
-        raise InvalidModelError(f"{type(forest).__name__} is not fitted: it has no trees.", remedy="Call fit first.")
+        raise not_fitted(forest, "trees")
     if int(getattr(forest, "n_outputs_", 1)) != 1:
         raise UnsupportedModelError(
             f"the forest predicts {forest.n_outputs_} outputs at once; one is supported.",

@@ -13,7 +13,7 @@ from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import refuse_gaps, sides
-from glassine.formats.conditions import at_least, require, scalar
+from glassine.formats.conditions import at_least, not_fitted, require, scalar
 from glassine.formats.contents import only, usual
 from glassine.formats.printed.conditions import plain
 from glassine.formats.registry import Format
@@ -21,7 +21,6 @@ from glassine.models.evidence import Evidence
 from glassine.models.rule_list import Rule, RuleList
 
 # Greedy rule lists as imodels prints them.
-
 
 TITLE = re.compile(r"^[ \t]*[0-9]+ rules? \+ else\b", re.MULTILINE)
 CLASSES = re.compile(r"\bclasses: ([^\n\r·]+)")
@@ -34,33 +33,11 @@ OPERATORS = {"<": "<", "≤": "<=", ">": ">", "≥": ">="}
 HALF = 0.5 + 1e-9
 
 
-def is_imodels_text(text: str) -> bool:
-    """Return whether a text holds the headline of a printed rule list of imodels."""
-    return TITLE.search(text) is not None
-
-
 def rules_from_imodels_text(text: str, domain: Domain | None = None) -> RuleList:
-    """Read a rule list that imodels printed.
+    """Read what ``print(model)`` printed of a greedy rule list of imodels, or of a list on one feature.
 
-    Parameters
-    ----------
-    text : str
-        What ``print(model)`` printed of a greedy rule list or a list on one feature.
-    domain : Domain, optional
-        The public domain.
-
-    Returns
-    -------
-    RuleList
-        Each rule has its number of records, and class counts where the share, which prints in whole percents, leaves
-        one number. Thresholds are as printed, which is rounded.
-
-    Raises
-    ------
-    UnsupportedModelError
-        If a line cannot be read, or there are not two classes.
-    InvalidModelError
-        If the default rule is missing, or an attribute can be missing: the text does not say where gaps go.
+    Each rule has its number of records, and class counts where the share, which prints in whole percents, leaves one
+    number. Thresholds are as printed, which is rounded. The text does not say where missing values go.
     """
     read = []
     for number, raw in enumerate(text.splitlines(), start=1):
@@ -183,7 +160,7 @@ def rules_from_imodels(obj: Any, domain: Domain | None = None) -> RuleList:
     """
     stored = getattr(obj, "rules_", None)
     if not isinstance(stored, list) or not stored or not all(isinstance(entry, Mapping) for entry in stored):
-        raise InvalidModelError(f"{type(obj).__name__} is not fitted: it has no 'rules_'.", remedy="Call fit first.")
+        raise not_fitted(obj, "'rules_'")
     rules = []
     left: int | None = None
     for i, entry in enumerate(stored, start=1):
@@ -246,7 +223,7 @@ FORMATS = (
         leaves_out="further digits of thresholds; class counts of large rules; where missing values go",
         extensions=(".txt",),
         contents=("text",),
-        sniff=is_imodels_text,
+        sniff=lambda text: TITLE.search(text) is not None,
         read=rules_from_imodels_text,
         beside=only(_needed),
     ),

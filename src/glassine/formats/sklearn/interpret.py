@@ -18,6 +18,7 @@ import numpy.typing as npt
 from glassine.domain import Category, Domain
 from glassine.domain.attributes import Scalar, is_name, is_scalar
 from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError, first_of
+from glassine.formats.conditions import attribute_of
 from glassine.formats.registry import Format
 from glassine.models.additive import AdditiveModel
 from glassine.models.bins import Bins, CategoryBins, NumericBins
@@ -219,7 +220,7 @@ def _output(data: dict[str, Any]) -> tuple[str, tuple[Scalar, ...] | None]:
     classes = None
     if LINKS[link] != "identity":
         names = listed(output, "classes", "the output")
-        classes = tuple(_plain(label) for label in names)
+        classes = tuple(label.item() if isinstance(label, np.generic) else label for label in names)
         if not all(is_scalar(label) for label in classes):
             raise InvalidModelError("the classes must be strings, finite numbers or Booleans.")
     return LINKS[link], classes
@@ -264,7 +265,7 @@ def _groups(level: list[Any], name: str, domain: Domain | None) -> tuple[tuple[S
     names = [value for group in groups for value in group]
     if not all(isinstance(value, str) for value in names):
         raise InvalidModelError(f"the categories of {name!r} must be texts.")
-    declared = domain[name] if domain is not None and name in domain else None
+    declared = attribute_of(name, domain)
     spelled: dict[str, Scalar] = {}
     if isinstance(declared, Category):
         spelled = {_spelled(value): value for value in reversed(declared.values)}
@@ -390,10 +391,6 @@ def _guarantee(data: dict[str, Any], features: tuple[_Feature, ...], *, regressi
         count_scale=_number(scale),
         caveats=tuple(caveats),
     )
-
-
-def _plain(value: object) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def _number(value: object) -> float | None:

@@ -26,16 +26,6 @@ def _class_names(obj: object) -> set[str]:
     return {kind.__name__ for kind in type(obj).__mro__}
 
 
-def is_streed(obj: object) -> bool:
-    """Return whether an object is a tree of pystreed."""
-    return not isinstance(obj, type) and "BaseSTreeDSolver" in _class_names(obj)
-
-
-def is_dl85(obj: object) -> bool:
-    """Return whether an object is a tree of pydl8.5."""
-    return not isinstance(obj, type) and bool({"DL85Classifier", "DL85Predictor"} & _class_names(obj))
-
-
 def tree_from_streed(estimator: Any, domain: Domain | None = None) -> DecisionTree:
     """Return a fitted tree of pystreed as a plain value.
 
@@ -234,7 +224,7 @@ FORMATS = (
         tells="conditions; class counts of classifiers",
         leaves_out="where missing values go; numbers of records of a regression",
         contents=("object",),
-        sniff=is_streed,
+        sniff=lambda obj: not isinstance(obj, type) and "BaseSTreeDSolver" in _class_names(obj),
         read=tree_from_streed,
     ),
     Format(
@@ -243,7 +233,7 @@ FORMATS = (
         tells="conditions, and often error rates and numbers of records",
         leaves_out="where missing values go",
         contents=("object",),
-        sniff=is_dl85,
+        sniff=lambda obj: not isinstance(obj, type) and bool({"DL85Classifier", "DL85Predictor"} & _class_names(obj)),
         read=tree_from_dl85,
     ),
 )

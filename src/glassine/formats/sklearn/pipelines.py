@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.conditions import scalar
-from glassine.formats.sklearn.encodings import Coded, Column, Number, Stepped, coded, is_gap, one_hot
+from glassine.formats.sklearn.encodings import Coded, Column, Number, Stepped, coded, is_gap
 
 Columns: TypeAlias = list[Column]
 
@@ -30,9 +31,12 @@ def _array(values: Any, n: int, default: float, what: str) -> list[float]:
     return out
 
 
-def _positive(values: list[float], what: str) -> list[float]:
+def _scales(step: Any, n: int, where: str) -> list[float]:
+    values = _array(step.scale_, n, 1, f"{where}: scale_")
     if not all(v > 0 for v in values):
-        raise InvalidModelError(f"{what} must be positive, got {min(values)}.", remedy="Fit the pipeline again.")
+        raise InvalidModelError(
+            f"{where}: scale_ must be positive, got {min(values)}.", remedy="Fit the pipeline again."
+        )
     return values
 
 
@@ -47,7 +51,7 @@ def _unscaled(column: Column, where: str) -> Number:
 def _shift_and_scale(step: Any, columns: Columns, where: str) -> Columns:
     n, kind = len(columns), sklearn_names(step)
     if "MinMaxScaler" in kind:
-        scales = _positive(_array(step.scale_, n, 1, f"{where}: scale_"), f"{where}: scale_")
+        scales = _scales(step, n, where)
         shifts = _array(step.min_, n, 0, f"{where}: min_")
         out: Columns = [c.then(("mul", a), ("add", b)) for c, a, b in zip(columns, scales, shifts, strict=True)]
         if getattr(step, "clip", False):
@@ -60,7 +64,7 @@ def _shift_and_scale(step: Any, columns: Columns, where: str) -> Columns:
     elif "RobustScaler" in kind:
         centers = step.center_
     shifts = _array(centers, n, 0, f"{where}: the centers")
-    scales = _positive(_array(step.scale_, n, 1, f"{where}: scale_"), f"{where}: scale_")
+    scales = _scales(step, n, where)
     return [c.then(("sub", b), ("div", a)) for c, a, b in zip(columns, scales, shifts, strict=True)]
 
 
@@ -88,7 +92,10 @@ def _one_hot(step: Any, columns: Columns, where: str) -> Columns:
         unknown = None if step.handle_unknown == "error" else -1
         if step.handle_unknown in ("infrequent_if_exist", "warn") and rare is not None:
             unknown = max(groups)
-        out += one_hot(source, listed, groups, dropped, unknown)
+        for dummy in range(max(groups) + 1):
+            if dummy != dropped:
+                codes = [float(group == dummy) for group in groups]
+                out.append(coded(source, listed, codes, None if unknown is None else float(unknown == dummy)))
     return out
 
 
@@ -113,14 +120,8 @@ def _indicators(step: Any, columns: Columns) -> Columns:
             gap = 1.0 if column.fill is None else 0.0
             out.append(Coded(column.attribute, (), gap, 0.0))
         elif isinstance(column, Coded):
-            out.append(
-                Coded(
-                    column.attribute,
-                    tuple((value, float(math.isnan(code))) for value, code in column.codes),
-                    None if column.missing is None else float(math.isnan(column.missing)),
-                    None if column.other is None else float(math.isnan(column.other)),
-                )
-            )
+            marked = column.mapped(lambda code: float(math.isnan(code)))
+            out.append(replace(marked, knows_gaps=True, also_missing=()))
         else:
             out.append(Coded(column.attribute, (), 0.0, 0.0))
     return out

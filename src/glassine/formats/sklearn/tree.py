@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,14 +12,13 @@ import numpy.typing as npt
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
-from glassine.formats.conditions import require, scalar, with_missing
+from glassine.formats.conditions import not_fitted, require, scalar, with_missing
 from glassine.formats.sklearn.encodings import Column, Number
 from glassine.formats.sklearn.pipelines import sklearn_names, through
 from glassine.models.evidence import Evidence
 from glassine.models.tree import Branch, DecisionTree, Node
 
 # Class counts of the nodes of a weighted tree: what the masses and the sizes of its nodes tell.
-
 
 Matrix: TypeAlias = npt.NDArray[np.float64]
 Whole: TypeAlias = npt.NDArray[np.int64]
@@ -81,26 +79,9 @@ def class_counts(
     masses are the counts. Class weights do not hide counts: at every leaf the masses divided by the weights add up to
     the size, which is linear in the inverse weights. What is found is accepted only if every node's counts are whole,
     add up to its size, and are the sum of its children's. A node with the mass of one class only holds just that class,
-    with any weights.
+    with any weights. ``class_weight`` is the parameter of the estimator, whose keys are the classes.
 
-    Parameters
-    ----------
-    masses : ndarray of float, shape (nodes, classes)
-        Weight of the records of each class.
-    sizes : ndarray of int, shape (nodes,)
-        Number of records.
-    total_weights : ndarray of float, shape (nodes,)
-        Weight of all records.
-    leaves : ndarray of bool, shape (nodes,)
-        Which nodes are leaves.
-    class_weight : str, dict or None
-        The parameter of the estimator.
-    classes : list
-        The classes, as the keys of ``class_weight``.
-
-    Returns
-    -------
-    list of (tuple of int or None)
+    Shapes: ``masses`` (nodes, classes); ``sizes``, ``total_weights`` and ``leaves`` (nodes,).
     """
     counts: Whole | None = None
     unweighted = np.allclose(total_weights, sizes, rtol=1e-9, atol=1e-9)
@@ -138,9 +119,7 @@ def _fitted(estimator: object, attribute: str) -> Any:
     try:
         return getattr(estimator, attribute)
     except (AttributeError, ValueError):
-        raise InvalidModelError(
-            f"{type(estimator).__name__} is not fitted: it has no {attribute!r}.", remedy="Call fit first."
-        ) from None
+        raise not_fitted(estimator, repr(attribute)) from None
 
 
 def best_of(search: object) -> Any:
@@ -152,9 +131,7 @@ def best_of(search: object) -> Any:
             f"{type(search).__name__} has no model: it was fitted with refit=False.",
             remedy="Fit it with refit=True.",
         )
-    raise InvalidModelError(
-        f"{type(search).__name__} is not fitted: it has no 'best_estimator_'.", remedy="Call fit first."
-    )
+    raise not_fitted(search, "'best_estimator_'")
 
 
 def _names(estimator: object, width: int, domain: Domain | None) -> tuple[str, ...]:
@@ -233,10 +210,6 @@ class _Arrays:
             node = int(nodes[0])
             raise InvalidModelError(next(text(node) for where, text in zip(faulty, texts, strict=True) if where[node]))
 
-    @staticmethod
-    def _leads_out(child: npt.NDArray[np.intp], node: int) -> str:
-        return f"node {node} leads to node {child[node]}, but the tree has nodes 0 to {len(child) - 1}."
-
     def _faults(self, n: int, width: int) -> Iterator[tuple[npt.NDArray[np.bool_], Callable[[int], str]]]:
         """Yield each fault that a node can have: the nodes that have it, shape (n,), and what is said of one."""
         yield (
@@ -249,10 +222,11 @@ class _Arrays:
         )
         inner = ~self.leaf
         for child in (self.left, self.right):
-            yield (
-                inner & ~((child > 0) & (child < n)),
-                partial(self._leads_out, child),
-            )
+
+            def leads_out(node: int, to: npt.NDArray[np.intp] = child) -> str:
+                return f"node {node} leads to node {to[node]}, but the tree has nodes 0 to {n - 1}."
+
+            yield inner & ~((child > 0) & (child < n)), leads_out
         yield (
             inner & ~((self.feature >= 0) & (self.feature < width)),
             lambda node: f"node {node} tests feature {self.feature[node]}, but the tree has features 0 to {width - 1}.",

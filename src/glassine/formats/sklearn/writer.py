@@ -23,7 +23,6 @@ from glassine.models.tree import DecisionTree
 
 # The columns that a scikit-learn tree needs to test a model's conditions, made by scikit-learn's own encoders.
 
-
 Side: TypeAlias = Literal["left", "right"]
 
 
@@ -91,25 +90,20 @@ class Encoder:
 
     def tests(self, literal: Condition) -> list[Test]:
         """Return the thresholds that hold together exactly where a literal, not negated if it has two bounds, holds."""
-        if isinstance(literal, OneOf):
-            if literal.attribute in self.dummies and set(literal.values) == {1}:
-                side_of: Side = "left" if literal.negated else "right"
-                column = self.numbers.index(literal.attribute)
-                return [Test(column, 0.5, side_of, side_of if literal.missing else _other(side_of))]
+        if isinstance(literal, OneOf) and (literal.attribute not in self.dummies or set(literal.values) != {1}):
             column = len(self.numbers) + self.lists.index(_listing(literal))
             # A list of no value has one that stands in for it, of code 0: only gaps have codes above.
             listed = -0.5 if literal.values else 0.5
             return [Test(column, listed, "left" if literal.negated else "right", "left")]
-        column = self.numbers.index(literal.attribute)
-        bounds: list[tuple[float, Side]] = [(literal.lo, "right"), (literal.hi, "left")]
-        out = []
+        bounds: list[tuple[float, Side]] = [(0.5, "right")]
+        if isinstance(literal, Between):
+            both: list[tuple[float, Side]] = [(literal.lo, "right"), (literal.hi, "left")]
+            # Present or not: every number lies below infinity.
+            bounds = [one for one in both if math.isfinite(one[0])] or [(math.inf, "left")]
+        column, out = self.numbers.index(literal.attribute), []
         for bound, side in bounds:
-            if math.isfinite(bound):
-                side_of = _other(side) if literal.negated else side
-                out.append(Test(column, bound, side_of, side_of if literal.missing else _other(side_of)))
-        if not out:  # present or not: every number lies below infinity
-            side_of = "right" if literal.negated else "left"
-            out.append(Test(column, math.inf, side_of, side_of if literal.missing else _other(side_of)))
+            holds = _other(side) if literal.negated else side
+            out.append(Test(column, bound, holds, holds if literal.missing else _other(holds)))
         return out
 
     def fitted(self) -> Any:
@@ -253,8 +247,8 @@ def _next(model: DecisionTree | RuleList, state: State) -> int | tuple[Condition
     return branches[at].literal, (branches[at].child, 0), rest
 
 
-class _Builder:
-    """A binary tree in the making."""
+class BinaryTree:
+    """A model as a binary tree: of each node its test, its children, and the leaf or rule that it ends in."""
 
     def __init__(self, model: DecisionTree | RuleList, encoder: Encoder) -> None:
         self.model, self.encoder = model, encoder
@@ -263,8 +257,9 @@ class _Builder:
         self.children: list[tuple[int, int]] = [(-1, -1)] * n
         self.part: list[int] = [-1] * n
         self.free = set(range(1, n))
+        self._build()
 
-    def place(self, state: State | None) -> int:
+    def _place(self, state: State | None) -> int:
         """Return the number of a new node; the first one for a node of a decision tree keeps that node's number."""
         if isinstance(self.model, DecisionTree) and state is not None and state[1] == 0 and state[0] in self.free:
             self.free.remove(state[0])
@@ -280,7 +275,7 @@ class _Builder:
         self.part.append(-1)
         return len(self.tests) - 1
 
-    def build(self) -> None:
+    def _build(self) -> None:
         """Test every condition of the model, one threshold a node."""
         stack: list[tuple[int, State]] = [(0, (0, 0))]
         while stack:
@@ -295,7 +290,7 @@ class _Builder:
             tests = self.encoder.tests(literal)
             for test in tests:
                 last = test is tests[-1]
-                yes, no = self.place(inside if last else None), self.place(rest)
+                yes, no = self._place(inside if last else None), self._place(rest)
                 self.tests[node] = test
                 self.children[node] = (yes, no) if test.holds == "left" else (no, yes)
                 stack.append((no, rest))
@@ -304,19 +299,9 @@ class _Builder:
                 node = yes
 
 
-def grown_binary(
-    model: DecisionTree | RuleList, encoder: Encoder
-) -> tuple[list[Test | None], list[tuple[int, int]], list[int]]:
-    """Return a model as a binary tree: of each node its test, its children, and the leaf or rule that it ends in."""
-    builder = _Builder(model, encoder)
-    builder.build()
-    return builder.tests, builder.children, builder.part
-
-
 def grow(model: DecisionTree | RuleList, encoder: Encoder, fitted: Any) -> Any:
     """Return the model as the ``tree_`` of a fitted scikit-learn tree."""
-    builder = _Builder(model, encoder)
-    builder.build()
+    builder = BinaryTree(model, encoder)
     empty = fitted.tree_.__getstate__()
     n, width = len(builder.tests), empty["values"].shape[2]
     nodes = np.zeros(n, dtype=empty["nodes"].dtype)
@@ -339,7 +324,7 @@ def grow(model: DecisionTree | RuleList, encoder: Encoder, fitted: Any) -> Any:
 
 
 def _summaries(
-    model: DecisionTree | RuleList, builder: _Builder, fitted: Any, width: int
+    model: DecisionTree | RuleList, builder: BinaryTree, fitted: Any, width: int
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64], int]:
     """Return values and sizes of the nodes, those of splits summed up from below, and the depth."""
     values, sizes = np.zeros((len(builder.tests), width)), np.zeros(len(builder.tests), dtype=np.int64)
