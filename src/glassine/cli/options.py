@@ -108,26 +108,40 @@ WIDEST = 38
 """Most characters of an option and its values that share a line with what they mean."""
 
 
-class Unset:
-    """Converts the value of an option, if it has one: for each, the parser builds a validator, which takes time."""
+class Unconverted:
+    """Converts the value of an option where that takes more than its type: validators take the parser time to build."""
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
         """Return the value in the option's type."""
         if value is None:
             return () if param.multiple or param.nargs == -1 else None
+        if value is param.default:
+            return value
+        described = param.type_descriptor
+        if described.parameter_info.parser is None:
+            if described.annotation in (str, Path):
+                return described.annotation(value)
+            if described.annotation in (list[str], list[Path]):
+                return list(map(get_args(described.annotation)[0], value))
         param._runtime_param = None
         return param.get_runtime_param().coerce(value, param=param, ctx=ctx)
+
+
+def without_validators(params: list[Any]) -> list[Any]:
+    """Return options that build no validator which their values can do without."""
+    for param in params:
+        # Other versions of the parser have no such validators.
+        if getattr(param, "_runtime_param", ...) is None:
+            param._runtime_param = Unconverted()
+    return params
 
 
 class GroupedCommand(TyperCommand):
     """A command whose help has a heading for each group of options, defaults in brackets."""
 
-    def __init__(self, *values: Any, **settings: Any) -> None:
-        super().__init__(*values, **settings)
-        for param in self.params:
-            # Other versions of the parser have no such validators.
-            if getattr(param, "_runtime_param", ...) is None:
-                param._runtime_param = Unset()  # type: ignore[attr-defined]
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the options, that of the help among them."""
+        return without_validators(super().get_params(ctx))
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments and the options without a heading of their own, then the groups."""
