@@ -6,6 +6,7 @@ A group is a dataclass whose fields are options. :func:`command` makes a command
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import dataclasses
 import inspect
@@ -117,12 +118,14 @@ class Unconverted:
             return () if param.multiple or param.nargs == -1 else None
         if value is param.default:
             return value
-        described = param.type_descriptor
-        if described.parameter_info.parser is None:
-            if described.annotation in (str, Path):
-                return described.annotation(value)
-            if described.annotation in (list[str], list[Path]):
-                return list(map(get_args(described.annotation)[0], value))
+        kind, info = param.type_descriptor.annotation, param.type_descriptor.parameter_info
+        if info.parser is None and kind in (str, Path):
+            return kind(value)
+        if info.parser is None and kind in (list[str], list[Path]):
+            return list(map(get_args(kind)[0], value))
+        if kind in (int, float) and (info.min, info.max, info.parser) == (None,) * 3 and value.isascii():
+            with contextlib.suppress(ValueError):  # the parser words it
+                return kind(value)
         param._runtime_param = None
         return param.get_runtime_param().coerce(value, param=param, ctx=ctx)
 
