@@ -6,6 +6,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import numpy as np
@@ -54,6 +55,17 @@ def chromium() -> Path:
     if os.environ.get("GLASSINE_REQUIRE_BROWSER"):
         pytest.fail("GLASSINE_REQUIRE_BROWSER is set, but no chromium is on PATH.")
     pytest.skip("no chromium is on PATH")
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: Path) -> Iterator[Any]:
+    """Chromium, driven by Playwright."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=str(chromium), args=["--no-sandbox"])
+        yield running
+        running.close()
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import pickle
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,7 +16,7 @@ from glassine.auditing.trees import TREE_MEASUREMENTS
 from glassine.report import audit_page
 from glassine.report.blocks import Paragraph, Table
 from glassine.report.measured import measured_sections
-from tests.repo.code_blocks import ROOT, read_blocks
+from tests.repo.package_copy import copied_package, examples, touched
 
 RULES = """if [a] then [true] ([1 ; 0] examples)
 else if [b] then [true] ([0 ; 24] examples)
@@ -50,17 +49,11 @@ print(json.dumps([
 
 def changed_package(folder: Path) -> Path:
     """Copy the package with the attack of the documentation in it: two files are new, one has two more lines."""
-    # What is compiled is copied too, but for what another process is about to write.
-    unfinished = shutil.ignore_patterns("*.pyc.*", "*.tmp.*")
-    shutil.copytree(ROOT / "src" / "glassine", folder / "glassine", ignore=unfinished)
-    attack, section, line = [
-        block.text
-        for block in read_blocks((ROOT / "docs" / "contributing.md").read_text(), "contributing.md")
-        if "SINGLING_OUT" in block.text or "singling_section" in block.text
-    ]
-    (folder / "glassine" / "attacks" / "singling.py").write_text(attack)
-    (folder / "glassine" / "report" / "sections" / "singling.py").write_text(section)
-    path = folder / "glassine" / "auditing" / "trees.py"
+    copy = copied_package(folder)
+    attack, section, line = examples("SINGLING_OUT", "singling_section")
+    (copy / "attacks" / "singling.py").write_text(attack)
+    (copy / "report" / "sections" / "singling.py").write_text(section)
+    path = copy / "auditing" / "trees.py"
     text = path.read_text()
     for mark, added in (
         ("from glassine.attacks.values", "from glassine.attacks.singling import SINGLING_OUT\n"),
@@ -69,6 +62,7 @@ def changed_package(folder: Path) -> Path:
         assert text.count(mark) == 1
         text = text.replace(mark, added + mark)
     path.write_text(text)
+    assert touched(copy) == ["attacks/singling.py", "auditing/trees.py", "report/sections/singling.py"]
     return folder
 
 

@@ -6,7 +6,6 @@ import dataclasses
 import inspect
 import json
 import re
-import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -41,7 +40,7 @@ from glassine.domain import Between
 from glassine.models import Branch, Node
 from glassine.models import Evidence as Counts
 from tests.policies import bits_policy
-from tests.repo.code_blocks import ROOT, read_blocks
+from tests.repo.package_copy import copied_package, examples, touched
 
 HIDING = Suppression(10)
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -79,18 +78,13 @@ def judged(policy: Policy, **facts: Any) -> tuple[Check, ...]:
 
 def changed_package(folder: Path) -> Path:
     """Copy the package with the criterion of the documentation in it: one file differs."""
-    # What is compiled is copied too, but for what another process is about to write.
-    unfinished = shutil.ignore_patterns("*.pyc.*", "*.tmp.*")
-    shutil.copytree(ROOT / "src" / "glassine", folder / "glassine", ignore=unfinished)
-    added, field = [
-        block.text
-        for block in read_blocks((ROOT / "docs" / "contributing.md").read_text(), "contributing.md")
-        if "FEWEST_RECORDS" in block.text
-    ]
-    path = folder / "glassine" / "auditing" / "criteria.py"
+    copy = copied_package(folder)
+    added, field = examples("FEWEST_RECORDS")
+    path = copy / "auditing" / "criteria.py"
     text = path.read_text()
     start = text.index("@dataclass(frozen=True, slots=True, kw_only=True)\nclass Limits:")
     path.write_text(f"{text[:start]}{added}\n\n{text[start:].rstrip()}\n{field}")
+    assert touched(copy) == ["auditing/criteria.py"]
     return folder
 
 

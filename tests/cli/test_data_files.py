@@ -207,16 +207,16 @@ def test_texts_may_stand_for_missing_values_of_one_column_or_of_those_that_begin
 )
 def test_thousands_are_read_with_decimal_commas(values: tuple[str, ...], read: list[Any], tmp_path: Path) -> None:
     from glassine.data.delimited import CsvDialect
-    from glassine.data.sources import read_frame
+    from glassine.data.sources import read_table
 
     (tmp_path / "people.csv").write_text("x;y\n" + "".join(f"{value};1\n" for value in values))
-    assert read_frame(tmp_path / "people.csv", dialect=CsvDialect(decimal_comma=True))["x"].to_list() == read
+    assert read_table(tmp_path / "people.csv", dialect=CsvDialect(decimal_comma=True)).frame["x"].to_list() == read
     # A declared number is read independently of the others.
     domain = Domain({"x": Real(0, 1e9, missing=True)})
     (tmp_path / "one.csv").write_text("x;y\n8.970,28;1\n")
     (tmp_path / "two.csv").write_text("x;y\n8.970,28;1\n1.5;1\nnone;1\n")
     for name in ("one.csv", "two.csv"):
-        first = read_frame(tmp_path / name, domain, dialect=CsvDialect(decimal_comma=True))["x"][0]
+        first = read_table(tmp_path / name, domain, dialect=CsvDialect(decimal_comma=True)).frame["x"][0]
         assert float(first) == 8970.28
 
 
@@ -472,13 +472,13 @@ def fitted(run: Run, folder: Path, data: bytes) -> Any:
     ],
 )
 def test_one_record_of_a_private_fit_changes_how_no_other_is_read(row: bytes, folder: Path) -> None:
-    from glassine.data.sources import read_frame
+    from glassine.data.sources import read_table
 
     plain = (folder / "people.csv").read_bytes()
     domain = Domain(attributes())
     (folder / "odd.csv").write_bytes(plain + row)
-    before = read_frame(folder / "people.csv", domain, lenient=True)
-    after = read_frame(folder / "odd.csv", domain, lenient=True)
+    before = read_table(folder / "people.csv", domain, lenient=True).frame
+    after = read_table(folder / "odd.csv", domain, lenient=True).frame
     from glassine.data.conform import Outside, conform
 
     one, other = (conform(frame, domain, outside=Outside.CLIP) for frame in (before, after))

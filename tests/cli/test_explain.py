@@ -55,6 +55,18 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 MAKE = ["explain", "make", "records.csv", "--black-box", "box:decide", "--takes", "pandas", "--domain", "domain.json"]
+QUERIES = [
+    "explain",
+    "make",
+    "--queries",
+    "600",
+    "--black-box",
+    "box:rows",
+    "--takes",
+    "array",
+    "--domain",
+    "domain.json",
+]
 
 
 def test_a_release_from_records(folder: Path, run: Run) -> None:
@@ -112,38 +124,14 @@ def test_a_report_on_the_release(folder: Path, run: Run) -> None:
 
 
 def test_a_release_from_queries(folder: Path, run: Run) -> None:
-    make = [
-        "explain",
-        "make",
-        "--queries",
-        "600",
-        "--black-box",
-        "box:rows",
-        "--takes",
-        "array",
-        "--domain",
-        "domain.json",
-    ]
-    text = run(*make, "-k", "50", "-o", "release.json", cwd=folder).out
+    text = run(*QUERIES, "-k", "50", "-o", "release.json", cwd=folder).out
     assert "600 queries" in text
     assert "no person's record" in text
     assert SurrogateRelease.from_json(folder / "release.json").provenance.records == "queries"
 
 
 def test_the_papers_form_from_queries(folder: Path, run: Run) -> None:
-    make = [
-        "explain",
-        "make",
-        "--queries",
-        "600",
-        "--black-box",
-        "box:rows",
-        "--takes",
-        "array",
-        "--domain",
-        "domain.json",
-    ]
-    make += ["-k", "50", "--form", "paper", "-o", "release.json"]
+    make = [*QUERIES, "-k", "50", "--form", "paper", "-o", "release.json"]
     assert "knows no true labels" in run(*make, cwd=folder).err
     assert run(*make, "--labels", "black-box", cwd=folder).status == 0
 

@@ -34,7 +34,7 @@ from glassine import (
 from glassine.data.conform import Outside, conform
 from glassine.data.labels import class_codes
 from glassine.data.persons import identifier
-from glassine.data.sources import read_frame
+from glassine.data.sources import read_table
 from glassine.domain import Attribute, Binary, Category, Integer, Real
 from glassine.errors import InvalidDataError
 from glassine.formats.json import to_dict
@@ -190,7 +190,7 @@ def test_no_row_of_a_file_changes_how_another_is_read(tmp_path: Path) -> None:
     def read(some: Sequence[tuple[str, ...]]) -> list[tuple[Any, ...]]:
         with path.open("w", newline="", encoding="utf-8") as stream:
             csv.writer(stream).writerows([tuple(ATTRIBUTES), *some])
-        return records_read(read_frame(path, DOMAIN, lenient=True))
+        return records_read(read_table(path, DOMAIN, lenient=True).frame.to_native())
 
     @settings(max_examples=N_EXAMPLES, deadline=None)
     @given(rows=records, place=st.integers(0, 5))
@@ -232,7 +232,7 @@ TYPES: dict[str, tuple[Any, Attribute, tuple[Any, ...]]] = {
 
 def written(frame: pl.DataFrame, folder: Path) -> pl.DataFrame:
     frame.write_parquet(folder / "records.parquet")
-    return pl.DataFrame(read_frame(folder / "records.parquet"))
+    return pl.DataFrame(read_table(folder / "records.parquet").frame.to_native())
 
 
 @pytest.mark.slow
@@ -446,7 +446,7 @@ def test_a_cell_that_pandas_infers_a_type_for_reads_as_itself(cell: str, beside:
         path.write_text("\n".join([",".join(domain), *rows]) + "\n")
         return row_values(conform(through(path), domain, outside=Outside.KEEP_UNDECLARED))
 
-    for through in (lambda path: pd.read_csv(path), lambda path: read_frame(path, domain, lenient=True)):
+    for through in (lambda path: pd.read_csv(path), lambda path: read_table(path, domain, lenient=True).frame):
         (alone,) = read([cell] if cell else [cell, cell], through)[:1]
         assert read([cell, cell, beside], through)[0] == alone
 

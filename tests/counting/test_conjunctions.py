@@ -21,7 +21,6 @@ from glassine.data.conjunctions import (
     combinations,
     count_conjunctions,
     rank,
-    table_bytes,
 )
 
 ENDS = [0, 1, 63, 64, 65, 64 * CHUNK - 1, 64 * CHUNK, 64 * CHUNK + 1]
@@ -110,12 +109,6 @@ def test_tables_are_as_narrow_as_the_records_allow(times: int, kind: Any) -> Non
     counts = count_conjunctions(BitSets.pack([np.array([True])], np.array([0]), 1, np.array([times])), 1)
     assert counts.table.dtype == kind
     assert counts.of((0,)).tolist() == [times]
-    assert counts.table.nbytes == table_bytes(1, 1, 1, times)
-
-
-def test_table_bytes_are_those_of_the_table() -> None:
-    truths, labels = data(0, 50, 9, 3)
-    assert count_conjunctions(BitSets.pack(truths, labels, 3), 4).table.nbytes == table_bytes(9, 4, 3, 50)
 
 
 @pytest.mark.parametrize(("p", "k"), [(0, 0), (5, 0), (5, 1), (6, 3), (7, 7), (3, 4), (12, 5)])

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from glassine.data.delimited import CsvDialect
-from glassine.data.sources import read_frame
+from glassine.data.sources import read_table
 
 KINDS: dict[str, tuple[tuple[str, ...], list[Any]]] = {
     "whole": (("1", "", "-20"), [1, None, -20]),
@@ -42,11 +42,13 @@ def written(path: Path, names: list[str]) -> Path:
 def test_each_column_is_read_as_if_it_stood_alone(comma: bool, tmp_path: Path) -> None:
     dialect = CsvDialect(separator=";", header=True, decimal_comma=comma)
     names = [name for name in KINDS if comma or name not in WITH_COMMAS]
-    whole = read_frame(written(tmp_path / "all.csv", names), dialect=dialect)
+    whole = read_table(written(tmp_path / "all.csv", names), dialect=dialect).frame.to_native()
     assert whole.columns == names
     for name in names:
         assert whole[name].to_list() == KINDS[name][1], name
-        alone = read_frame(written(tmp_path / "one.csv", [name]), dialect=dialect) if name != "nothing" else whole
+        alone = whole
+        if name != "nothing":
+            alone = read_table(written(tmp_path / "one.csv", [name]), dialect=dialect).frame.to_native()
         assert alone[name].equals(whole[name], check_dtypes=True, null_equal=True), name
 
 
@@ -65,7 +67,7 @@ def test_thousands_of_columns_take_no_more_queries_than_a_few(tmp_path: Path) ->
         queries[0] = 0
         sys.setprofile(look)
         try:
-            frame = read_frame(path)
+            frame = read_table(path).frame.to_native()
         finally:
             sys.setprofile(None)
         taken.append(queries[0])

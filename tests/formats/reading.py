@@ -13,7 +13,7 @@ import glassine.formats
 from glassine.domain import Domain
 from glassine.formats import formats, load_model
 from glassine.models import AdditiveModel, DecisionTree, RuleList
-from tests.repo.code_blocks import ROOT, read_blocks
+from tests.repo.package_copy import examples
 
 TALLY = "tally\nsmoker: ill 3, well 1\nelse: ill 0, well 4\n"
 
@@ -35,13 +35,9 @@ def read_additive(path: str | os.PathLike[str]) -> AdditiveModel:
 @contextmanager
 def example_format(folder: Path) -> Iterator[None]:
     """Put the module that the documentation shows in a folder, and the folder beside the formats of the package."""
-    (block,) = (
-        block
-        for block in read_blocks((ROOT / "docs" / "contributing.md").read_text(), "contributing.md")
-        if block.notes.get("file") == "tally.py"
-    )
+    (text,) = examples("FORMAT = Format(")
     folder.mkdir()
-    (folder / "tally.py").write_text(block.text)
+    (folder / "tally.py").write_text(text)
     places = glassine.formats.__path__
     places.append(str(folder))
     formats.cache_clear()

@@ -47,6 +47,8 @@ def test_a_tree_that_hands_over_to_the_scan_agrees(monkeypatch: pytest.MonkeyPat
     for kind, X, k in cases(80, seed=21):
         expected = mdav(standardized(X), k)
         assert microaggregate(X, k).labels.tolist() == expected.tolist(), (kind, X.shape, k)
+        # The scan numbers its groups after those of the tree.
+        assert points(X).mdav(k, None).tolist() == expected.tolist(), (kind, X.shape, k)
 
 
 @pytest.mark.slow

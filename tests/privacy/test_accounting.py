@@ -33,9 +33,10 @@ from glassine.privacy.accounting import (
     delta,
     epsilon,
 )
-from glassine.privacy.certificate import event_from_dict, event_to_dict
+from glassine.privacy.certificate import event_to_dict
 from glassine.privacy.conversions import epsilon_from_rho
 from glassine.privacy.mechanisms import CAUCHY_SLACK
+from tests.privacy.event_values import event_from_dict
 
 # PLD rounds losses up to a grid, so its figures lie above the tight ones by about this.
 PLD_GRID = 1e-4

@@ -27,8 +27,9 @@ from glassine.privacy.accounting import (
     SmoothCauchyMax,
     Stated,
 )
-from glassine.privacy.certificate import event_from_dict, event_to_dict
+from glassine.privacy.certificate import event_to_dict
 from glassine.privacy.unit import of_group, of_groups
+from tests.privacy.event_values import event_from_dict
 
 SELECTION = Selection(name="tree", inverse_temperature=0.3, sensitivity=1, monotone=True, slack=1e-9)
 PURE: list[Event] = [

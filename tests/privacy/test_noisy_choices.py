@@ -14,7 +14,7 @@ from scipy import stats
 
 from glassine.errors import GlassineError, InvalidMechanismError
 from glassine.privacy.accounting import CountBound, Event, GaussianMax, SmoothCauchyMax, cost, delta, epsilon
-from glassine.privacy.certificate import Certificate, event_from_dict, event_to_dict
+from glassine.privacy.certificate import Certificate, event_to_dict
 from glassine.privacy.noisy_choice import (
     GAUSSIAN_SLACK,
     SMOOTH_SLACK,
@@ -25,6 +25,7 @@ from glassine.privacy.noisy_choice import (
     spent_on_gaussian,
 )
 from glassine.privacy.randomness import Randomness
+from tests.privacy.event_values import event_from_dict
 
 HALF = Fraction(1, 2)
 

@@ -61,16 +61,6 @@ CONTRAST = """() => {
 }"""
 
 
-@pytest.fixture(scope="module")
-def browser(chromium: Path) -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=str(chromium), args=["--no-sandbox"])
-        yield running
-        running.close()
-
-
 @pytest.fixture
 def show(browser: Any, tmp_path: Path) -> Iterator[Any]:
     """Open a report; whatever it complains of or asks for is an error."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -234,16 +233,6 @@ def test_ticks_are_few_and_round(low: float, high: float) -> None:
     steps = {round(b - a, 9) for a, b in pairwise(found)}
     assert len(steps) == 1
     assert f"{steps.pop():.0e}"[0] in "125"
-
-
-@pytest.fixture(scope="module")
-def browser(chromium: Path) -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=str(chromium), args=["--no-sandbox"])
-        yield running
-        running.close()
 
 
 @pytest.mark.browser

@@ -7,7 +7,7 @@ import pytest
 
 from glassine.attacks.outcome import NotApplicable
 from glassine.auditing.findings import InputFile, Remedy
-from glassine.report import render_rich, render_text
+from glassine.report import render_text
 from glassine.report.rendering import page_of
 from glassine.report.wording import MARKED, NOTICES
 from tests.report.builders import HOSTILE, findings, large_findings, part, rule_findings, unknown_findings
@@ -83,9 +83,3 @@ def test_no_name_can_send_a_control_sequence_to_the_terminal() -> None:
     assert "\x1b" not in text
     assert "\x00" not in text
     assert "\u202e" not in text
-
-
-def test_colour_changes_no_word() -> None:
-    rich = render_rich(findings())
-    assert rich.plain == render_text(findings()).rstrip("\n")
-    assert rich.spans

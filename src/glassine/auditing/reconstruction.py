@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.alignment import ErrorEstimate
 from glassine.attacks.outcome import Failed, Measured, Measurement, NotApplicable, Outcome
-from glassine.attacks.reconstruction.entropy import ProbabilisticDataset
 from glassine.attacks.reconstruction.leakage import SubgroupLeakage
-from glassine.attacks.reconstruction.row_result import RowReconstruction
 from glassine.auditing.findings import AttributeFinding, ReconstructionFinding, SubgroupFinding
 from glassine.auditing.findings.joint import RowsFinding
 from glassine.auditing.suppression import Suppression
@@ -22,6 +20,10 @@ from glassine.domain import Binary, Category, Domain
 from glassine.errors import CountingLimitError, InvalidDataError, UndefinedMeasureError
 from glassine.models import DecisionTree, RuleList
 from glassine.models.transform import with_sizes
+
+if TYPE_CHECKING:
+    from glassine.attacks.reconstruction.entropy import ProbabilisticDataset
+    from glassine.attacks.reconstruction.row_result import RowReconstruction
 
 MOST_EXPOSED = 10
 MOST_SUBGROUP_VALUES = 10
@@ -178,7 +180,7 @@ def align(dataset: ProbabilisticDataset | None, frame: object, noise: str | None
         return Failed(error.text)
 
 
-Rows = tuple[RowReconstruction, ErrorEstimate | None]
+Rows: TypeAlias = "tuple[RowReconstruction, ErrorEstimate | None]"
 """Rebuilt rows, and how far they are from the training records."""
 
 

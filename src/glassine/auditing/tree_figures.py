@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.labels import Occupants
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
-from glassine.attacks.reconstruction.entropy import ProbabilisticDataset, reconstruct
 from glassine.attacks.values import ValueLeakage, thresholds_of
 from glassine.auditing.cell_facts import (
     certain_of_cells,
@@ -51,6 +50,9 @@ from glassine.domain.attributes import LARGEST, Attribute
 from glassine.domain.literals import attributes_of
 from glassine.errors import CountingLimitError
 from glassine.models import DecisionTree, RuleList
+
+if TYPE_CHECKING:
+    from glassine.attacks.reconstruction.entropy import ProbabilisticDataset
 
 COUNTED = (
     "the data are a lazy frame, which is counted where it lies and not read record by record. Collect it, or a sample."
@@ -345,6 +347,8 @@ class TreeFigures(Subject):
         """The possible records; None without a domain."""
         if self.domain is None:
             return None
+        from glassine.attacks.reconstruction.entropy import reconstruct
+
         model = counted_model(self.model, self.has_data, self.record_sizes)
         return reconstruct(model, self.domain, max_steps=self.inputs.settings.max_steps)
 

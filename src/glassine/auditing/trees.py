@@ -12,7 +12,6 @@ from glassine.attacks.alignment import ErrorEstimate
 from glassine.attacks.labels import LABELS, LabelDisclosure, disclose_labels
 from glassine.attacks.outcome import UNCOVERED, Failed, Measured, Measurement, NotApplicable, Outcome, RecordNote
 from glassine.attacks.reconstruction.leakage import SubgroupLeakage
-from glassine.attacks.reconstruction.systems import Search
 from glassine.attacks.values import VALUES, ValueLeakage, leak_values
 from glassine.auditing.cell_facts import rounded
 from glassine.auditing.describe import (
@@ -415,6 +414,7 @@ def _hide_parts(subject: TreeSubject, suppression: Suppression) -> PartsFinding:
 
 def _rows(subject: TreeSubject) -> Outcome[Rows]:
     from glassine.attacks.reconstruction.records import reconstruct_records
+    from glassine.attacks.reconstruction.systems import Search
 
     if subject.domain is None:
         return NotApplicable(NO_DOMAIN)

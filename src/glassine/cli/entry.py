@@ -18,7 +18,7 @@ from typer.core import TyperGroup
 from glassine import __version__
 from glassine.cli.deferring import deferred
 from glassine.cli.naming import nearest
-from glassine.cli.options import GroupedCommand, command
+from glassine.cli.options import GroupedCommand, command, without_validators
 from glassine.cli.progress import announce_compilation, install
 from glassine.cli.writing import drop_output, say, tell
 from glassine.errors import GlassineError
@@ -119,6 +119,10 @@ SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 class OrderedGroup(TyperGroup):
     """The commands in the order in which they are listed here, whether they have one word or two."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the options, that of the help among them."""
+        return without_validators(super().get_params(ctx))
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names in order."""

@@ -6,6 +6,7 @@ A group is a dataclass whose fields are options. :func:`command` makes a command
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import dataclasses
 import inspect
@@ -108,26 +109,42 @@ WIDEST = 38
 """Most characters of an option and its values that share a line with what they mean."""
 
 
-class Unset:
-    """Converts the value of an option, if it has one: for each, the parser builds a validator, which takes time."""
+class Unconverted:
+    """Converts the value of an option where that takes more than its type: validators take the parser time to build."""
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
         """Return the value in the option's type."""
         if value is None:
             return () if param.multiple or param.nargs == -1 else None
+        if value is param.default:
+            return value
+        kind, info = param.type_descriptor.annotation, param.type_descriptor.parameter_info
+        if info.parser is None and kind in (str, Path):
+            return kind(value)
+        if info.parser is None and kind in (list[str], list[Path]):
+            return list(map(get_args(kind)[0], value))
+        if kind in (int, float) and (info.min, info.max, info.parser) == (None,) * 3 and value.isascii():
+            with contextlib.suppress(ValueError):  # the parser words it
+                return kind(value)
         param._runtime_param = None
         return param.get_runtime_param().coerce(value, param=param, ctx=ctx)
+
+
+def without_validators(params: list[Any]) -> list[Any]:
+    """Return options that build no validator which their values can do without."""
+    for param in params:
+        # Other versions of the parser have no such validators.
+        if getattr(param, "_runtime_param", ...) is None:
+            param._runtime_param = Unconverted()
+    return params
 
 
 class GroupedCommand(TyperCommand):
     """A command whose help has a heading for each group of options, defaults in brackets."""
 
-    def __init__(self, *values: Any, **settings: Any) -> None:
-        super().__init__(*values, **settings)
-        for param in self.params:
-            # Other versions of the parser have no such validators.
-            if getattr(param, "_runtime_param", ...) is None:
-                param._runtime_param = Unset()  # type: ignore[attr-defined]
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the options, that of the help among them."""
+        return without_validators(super().get_params(ctx))
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments and the options without a heading of their own, then the groups."""

@@ -75,14 +75,6 @@ class LiteralLogic:
     def __repr__(self) -> str:
         return f"<LiteralLogic of {len(self.literals)} literals in {len(self.full)} blocks>"
 
-    def is_possible(self, chosen: Sequence[int], signs: Sequence[bool]) -> bool:
-        """Return whether some complete record satisfies a conjunction; literals of sign False are negated."""
-        masks = self.full.copy()
-        for literal, sign in zip(chosen, signs, strict=True):
-            block = self.blocks[literal]
-            masks[block] &= self.masks[literal] if sign else ~self.masks[literal]
-        return bool(masks.any(axis=1).all())
-
 
 def complete_atoms(space: Space, literals: Sequence[Literal]) -> list[int]:
     """Return the atoms of complete records of each factor, as bit masks.

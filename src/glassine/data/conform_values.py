@@ -134,7 +134,7 @@ def _codes(
             ) from None
         out = np.fromiter((_looked_up(codes, value) for value in values), kind, len(values))
     for i in np.flatnonzero(out == NOT_EQUAL).tolist():
-        value = _real(values[i])
+        value = real_number(values[i])
         if _is_gap(value):
             out[i] = gap
         elif isinstance(value, str):
@@ -163,7 +163,7 @@ def _codes(
     return out
 
 
-def _real(value: Any) -> Any:
+def real_number(value: Any) -> Any:
     """Return a complex number without an imaginary part as a real one.
 
     One complex number makes complex ones of all numbers of a column of pandas.
@@ -201,7 +201,7 @@ def _floats(name: str, values: Sequence[Any], *, refuse: bool) -> npt.NDArray[np
     out = np.full(len(values), math.nan)
     texts = [i for i, value in enumerate(values) if isinstance(value, str)]
     out[texts] = numbers_of_texts([str(values[i]) for i in texts])
-    for i, value in enumerate(map(_real, values)):
+    for i, value in enumerate(map(real_number, values)):
         if isinstance(value, str):
             odd = math.isnan(out[i]) and value.strip(BLANKS) not in GAP_TEXTS
         elif _is_number_type(type(value)) or isinstance(value, Decimal | Fraction):

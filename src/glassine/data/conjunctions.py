@@ -128,11 +128,6 @@ def combinations(p: int, k: int) -> npt.NDArray[np.signedinteger[Any]]:
     return np.fromiter(members, index_type(p), comb(p, k) * k).reshape(comb(p, k), k)[::-1, ::-1].copy()
 
 
-def table_bytes(p: int, d: int, n_classes: int, n_records: int) -> int:
-    """Return the bytes that the counts of up to d of p literals take."""
-    return sum(comb(p, k) for k in range(d + 1)) * n_classes * (4 if n_records < 2**31 else 8)
-
-
 def count_steps(bitsets: BitSets, d: int) -> int:
     """Return how many words are counted for the conjunctions of up to d literals."""
     p = len(bitsets.words)
@@ -142,7 +137,7 @@ def count_steps(bitsets: BitSets, d: int) -> int:
 def count_conjunctions(bitsets: BitSets, d: int, progress: Progress | None = None) -> ConjunctionCounts:
     """Count the records of each class in every conjunction of up to d literals.
 
-    The time is proportional to binom(p, d) n / 64; :func:`table_bytes` is the memory it takes besides the bit sets.
+    The time is proportional to binom(p, d) n / 64; the table is the memory it takes besides the bit sets.
     """
     p = len(bitsets.words)
     kind: Any = np.int32 if int(bitsets.totals().sum()) < 2**31 else np.int64

@@ -16,6 +16,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
+from glassine.data.conform_values import real_number
 from glassine.errors import InvalidDataError, parameter
 
 WHOLE = re.compile(r"(0|-?[1-9][0-9]{0,999})(?:\.0{1,20})?")
@@ -198,8 +199,7 @@ def identifier(value: object) -> bytes | None:
         return b"b" + value if value else None
     if isinstance(value, UUID):
         return b"u" + value.bytes
-    if isinstance(value, complex | np.complexfloating) and not value.imag:
-        value = value.real  # One complex number makes complex ones of all numbers of a column of pandas.
+    value = real_number(value)
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real | Decimal):
         return None
     try:

@@ -99,20 +99,6 @@ def read_table(
     return Table(nw.from_native(frame, eager_only=True), source)
 
 
-def read_frame(
-    path: Path,
-    domain: Domain | None = None,
-    *,
-    attributes: Mapping[str, Attribute] | None = None,
-    lenient: bool = False,
-    dialect: CsvDialect = PLAIN,
-) -> pl.DataFrame:
-    """Return the frame of :func:`read_table`, for a reader that takes columns out of it."""
-    table = read_table(path, domain, attributes=attributes, lenient=lenient, dialect=dialect)
-    frame: pl.DataFrame = table.frame.to_native()
-    return frame
-
-
 def _read_parquet(data: bytes, declared: Mapping[str, Attribute], dialect: CsvDialect, path: Path) -> pl.DataFrame:
     try:
         frame = pl.read_parquet(io.BytesIO(data))

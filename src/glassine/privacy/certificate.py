@@ -15,8 +15,6 @@ from glassine.codec import NUMBER, Codec, Field, checked, decoded, lazily, liste
 from glassine.errors import (
     GlassineError,
     InvalidCertificateError,
-    InvalidMechanismError,
-    UnknownEventError,
     parameter,
     quoted,
 )
@@ -59,16 +57,6 @@ def event_to_dict(event: Event) -> dict[str, Any]:
         raise refuse(event)
     out: dict[str, Any] = EVENT.encode(event)
     return out
-
-
-def event_from_dict(values: object) -> Event:
-    """Return the event that :func:`event_to_dict` wrote; unknown, missing and mistyped fields are errors."""
-    if isinstance(values, dict) and values.get("event") not in KINDS:
-        raise UnknownEventError(
-            f"an event must name its kind, one of {', '.join(KINDS)}, got {values.get('event')!r:.60}.", event=values
-        )
-    event: Event = decoded(EVENT, values, "the event", InvalidMechanismError)
-    return event
 
 
 LARGEST = 1e300

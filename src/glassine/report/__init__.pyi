@@ -1,7 +1,6 @@
 from glassine.report.editor_page import render_editor as render_editor
 from glassine.report.rendering import audit_page as audit_page
 from glassine.report.rendering import render_html as render_html
-from glassine.report.rendering import render_rich as render_rich
 from glassine.report.rendering import render_text as render_text
 from glassine.report.section import Page as Page
 from glassine.report.section import Section as Section

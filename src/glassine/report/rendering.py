@@ -1,4 +1,4 @@
-"""The page of each kind of result, as HTML, as text, or as coloured text.
+"""The page of each kind of result, as HTML or as text.
 
 A measurement that was made has its own section. One that was not is in the list of what was not measured, with
 what it needs.
@@ -38,8 +38,6 @@ from glassine.report.sections.releases import release_page
 from glassine.report.sections.several import several_page
 
 if TYPE_CHECKING:
-    from rich.text import Text
-
     from glassine.comparison import Comparison
     from glassine.learners.summaries.multiplicity import Multiplicity
 
@@ -158,13 +156,6 @@ def page_of(result: Reportable, *, title: str | None = None) -> Page:
 
 WIDTH = 88
 LONGEST_NAME = 50
-COLOURS = {"within policy": "cyan", "outside policy": "red"}
-STATES = {
-    "bold red": "fail",
-    "cyan": "pass|accepted",
-    "bold yellow": "unknown|not applicable|not accepted|too weak|does not hold",
-}
-"""Colours of statuses; each is also stated in words."""
 
 
 def as_text(page: Page) -> str:
@@ -173,20 +164,6 @@ def as_text(page: Page) -> str:
     The result stands first, then each section under its heading, in the order of the page.
     """
     return "\n".join(_lines(page)) + "\n"
-
-
-def colour(page: Page) -> Text:
-    """Return the text of a page with colours, for a terminal; they are added to words, never instead of them."""
-    from rich.text import Text
-
-    text = Text(as_text(page).rstrip("\n"))
-    headline = _headline(page)
-    at = text.plain.find(headline)
-    text.stylize(f"bold {COLOURS.get(page.tone, 'yellow')}", at, at + len(headline))
-    for style, words in STATES.items():
-        text.highlight_regex(rf"(?m)^  \[({words})\]", style)
-    text.highlight_regex(r"(?m)^[A-Z][^\n:.]*$", "bold")
-    return text
 
 
 def _headline(page: Page) -> str:
@@ -320,11 +297,6 @@ def render_text(result: Reportable | Page) -> str:
         The text, with a line feed at its end; some 30 lines for an audit.
     """
     return as_text(_page(result))
-
-
-def render_rich(result: Reportable | Page) -> Text:
-    """Return the text of :func:`render_text` with colours, for a terminal."""
-    return colour(_page(result))
 
 
 def _page(result: Reportable | Page, title: str | None = None) -> Page:

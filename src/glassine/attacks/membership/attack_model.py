@@ -94,12 +94,10 @@ def loss_attack(
         The model under attack.
     members, nonmembers : Sample
         Training records, and records that were not used for training, with their classes or numbers.
-    confidence : float, default=0.95
-        Confidence of the intervals, in (0, 1).
     random_state : int, numpy.random.Generator or None, default=None
         Makes folds and permutations repeatable.
-    shift : Shift, optional
-        Of :func:`~glassine.attacks.holdout_shift`, for the verdict.
+    confidence, shift
+        As for :func:`~glassine.attacks.gap_attack`.
 
     Returns
     -------
@@ -199,12 +197,10 @@ def black_box_attack(
         Share of the members, and of the non-members, that train the attack, in (0, 1).
     n_estimators : int, default=100
         Number of trees.
-    confidence : float, default=0.95
-        Confidence of the intervals, in (0, 1).
     random_state : int, numpy.random.Generator or None, default=None
         Makes the split and the forest repeatable.
-    shift : Shift, optional
-        Of :func:`~glassine.attacks.holdout_shift`, for the verdict.
+    confidence, shift
+        As for :func:`~glassine.attacks.gap_attack`.
 
     Returns
     -------

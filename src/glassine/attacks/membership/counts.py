@@ -78,12 +78,10 @@ def count_attack(
     population : Sample, optional
         Other records of the population. By default non-members stand for it, by folds: no record is judged by shares to
         which it contributed.
-    confidence : float, default=0.95
-        Confidence of the intervals, in (0, 1).
     random_state : int, numpy.random.Generator or None, default=None
         Makes folds and permutations repeatable.
-    shift : Shift, optional
-        Of :func:`~glassine.attacks.holdout_shift`, for the verdict.
+    confidence, shift
+        As for :func:`~glassine.attacks.gap_attack`.
 
     Returns
     -------

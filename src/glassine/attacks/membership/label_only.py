@@ -93,12 +93,10 @@ def label_only_attack(
         Training records, and records that were not used for training, with their classes.
     perturbation : Perturbation, optional
         How records change; by default 16 copies, each attribute with probability 1/4.
-    confidence : float, default=0.95
-        Confidence of the intervals, in (0, 1).
     random_state : int, numpy.random.Generator or None, default=None
         Makes copies, folds and permutations repeatable.
-    shift : Shift, optional
-        Of :func:`~glassine.attacks.holdout_shift`, for the verdict.
+    confidence, shift
+        As for :func:`~glassine.attacks.gap_attack`.
 
     Returns
     -------

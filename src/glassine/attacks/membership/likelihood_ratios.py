@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +28,30 @@ LEAST = 1e-12
 """Smallest usual probability: a class that no shadow model expects does not divide by zero."""
 
 Floats = npt.NDArray[np.float64]
+
+
+Judge: TypeAlias = Callable[[ShadowAnswers, Mode, Setting], MembershipResult]
+"""What one of the two attacks finds by the answers of shadow models."""
+
+
+def judged(judge: Judge, answered: Outcome[ShadowAnswers], mode: Mode, setting: Setting) -> Outcome[MembershipResult]:
+    """Return what an attack finds by shadow models, or why there are none."""
+    if not isinstance(answered, Measured):
+        return answered
+    return attempt(lambda: judge(answered.value, mode, setting))
+
+
+def _attacked(
+    judge: Judge,
+    model: object,
+    sides: tuple[Records, Records],
+    shadows: Shadows | None,
+    setting: Setting,
+    progress: Callable[[int, int], None] | None,
+) -> Outcome[MembershipResult]:
+    """Train the shadow models and attack by them."""
+    answered = shadow_answers(model, *sides, shadows, setting.rng, progress)
+    return judged(judge, answered, "online" if shadows is None else shadows.mode, setting)
 
 
 def lira(
@@ -85,29 +110,21 @@ def lira(
     Carlini et al.: Membership inference attacks from first principles, 2022.
     """
     setting = setting_of(confidence, random_state, shift)
-    answered = shadow_answers(model, *read_sides(members, nonmembers), shadows, setting.rng, progress)
-    return judge_likelihood(answered, "online" if shadows is None else shadows.mode, setting)
+    return _attacked(likelihood_ratio, model, read_sides(members, nonmembers), shadows, setting, progress)
 
 
-def judge_likelihood(answered: Outcome[ShadowAnswers], mode: Mode, setting: Setting) -> Outcome[MembershipResult]:
-    """Return what the attack finds by shadow models that were trained already."""
-    if not isinstance(answered, Measured):
-        return answered
-    trained = answered.value
-
-    def work() -> MembershipResult:
-        observed = np.concatenate([side.confidence for side in trained.sides])
-        fits = _fit(trained.confidences, trained.seen, pooled=trained.shadows.pooled)
-        extreme = float(np.mean(np.abs(observed) > 13.8))
-        note = f"{extreme:.0%} of the model's probabilities are 0 or 1 and were held within 1e-6 of them."
-        return trained.judged(
-            f"{mode} likelihood ratio attack",
-            fits.ratio(observed) if mode == "online" else fits.surprise(observed),
-            setting,
-            (note,) if extreme else (),
-        )
-
-    return attempt(work)
+def likelihood_ratio(trained: ShadowAnswers, mode: Mode, setting: Setting) -> MembershipResult:
+    """Return what LiRA finds by shadow models that were trained already."""
+    observed = np.concatenate([side.confidence for side in trained.sides])
+    fits = _fit(trained.confidences, trained.seen, pooled=trained.shadows.pooled)
+    extreme = float(np.mean(np.abs(observed) > 13.8))
+    note = f"{extreme:.0%} of the model's probabilities are 0 or 1 and were held within 1e-6 of them."
+    return trained.judged(
+        f"{mode} likelihood ratio attack",
+        fits.ratio(observed) if mode == "online" else fits.surprise(observed),
+        setting,
+        (note,) if extreme else (),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,25 +185,13 @@ def rmia(
 
     Parameters
     ----------
-    model : fitted classifier with ``predict_proba``, DecisionTree or RuleList
-        The model under attack.
-    members, nonmembers : Sample
-        All training records, and records that were not used for training, with their classes.
-    shadows : Shadows or None
-        How shadow models are trained, as for :func:`lira`. Without it the attack does not apply.
-    confidence : float, default=0.95
-        Confidence of the intervals, in (0, 1).
-    random_state : int, numpy.random.Generator or None, default=None
-        Makes the shadow models and folds repeatable.
-    shift : Shift, optional
-        Of :func:`~glassine.attacks.holdout_shift`, for the verdict.
-    progress : callable, optional
-        Called with the number of shadow models done and of all.
+    model, members, nonmembers, shadows, confidence, random_state, shift, progress
+        As for :func:`lira`.
 
     Returns
     -------
     Measured of MembershipResult, NotApplicable or Failed
-        Not applicable without shadow models or without probabilities; failed where the learner raises an error.
+        As for :func:`lira`.
 
     Raises
     ------
@@ -198,22 +203,14 @@ def rmia(
     Zarifzadeh, Liu, Shokri: Low-cost high-power membership inference attacks, 2024.
     """
     setting = setting_of(confidence, random_state, shift)
-    answered = shadow_answers(model, *read_sides(members, nonmembers), shadows, setting.rng, progress)
-    return judge_ratios(answered, "online" if shadows is None else shadows.mode, setting)
+    return _attacked(relative_ratio, model, read_sides(members, nonmembers), shadows, setting, progress)
 
 
-def judge_ratios(answered: Outcome[ShadowAnswers], mode: Mode, setting: Setting) -> Outcome[MembershipResult]:
-    """Return what the attack finds by shadow models that were trained already."""
-    if not isinstance(answered, Measured):
-        return answered
-    trained = answered.value
-
-    def work() -> MembershipResult:
-        observed = np.concatenate([side.probability for side in trained.sides])
-        ratios = observed / usual(trained.probabilities, trained.seen, mode)
-        return trained.judged(f"{mode} RMIA", rank(ratios, ratios), setting)
-
-    return attempt(work)
+def relative_ratio(trained: ShadowAnswers, mode: Mode, setting: Setting) -> MembershipResult:
+    """Return what RMIA finds by shadow models that were trained already."""
+    observed = np.concatenate([side.probability for side in trained.sides])
+    ratios = observed / usual(trained.probabilities, trained.seen, mode)
+    return trained.judged(f"{mode} RMIA", rank(ratios, ratios), setting)
 
 
 def usual(probabilities: Floats, seen: npt.NDArray[np.bool_], mode: Mode) -> Floats:

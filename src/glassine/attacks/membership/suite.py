@@ -15,7 +15,7 @@ from glassine.attacks.membership.counts import count_attack
 from glassine.attacks.membership.gap import gap_attack, holdout_shift, read_sides, setting_of
 from glassine.attacks.membership.intervals import check_confidence
 from glassine.attacks.membership.label_only import label_only_attack
-from glassine.attacks.membership.likelihood_ratios import judge_likelihood, judge_ratios
+from glassine.attacks.membership.likelihood_ratios import judged, likelihood_ratio, relative_ratio
 from glassine.attacks.membership.matching import codes_of_rows
 from glassine.attacks.membership.midpoint import MidpointResult, midpoint_attack
 from glassine.attacks.membership.outputs import Records, generator
@@ -312,7 +312,7 @@ def attack_membership(
     answered = shadow_answers(model, *data, shadows, rng, steps.inner())
     setting = setting_of(confidence, rng, common["shift"])
     by_mode: dict[Mode, tuple[Outcome[MembershipResult], ...]] = {
-        mode: (judge_likelihood(answered, mode, setting), judge_ratios(answered, mode, setting))
+        mode: tuple(judged(judge, answered, mode, setting) for judge in (likelihood_ratio, relative_ratio))
         for mode in ("online", "offline")
     }
     if candidates is None:
