@@ -308,7 +308,7 @@ def _joined(parts: Sequence[_Level]) -> _Level:
 
 
 def _merged(level: _Level, tests: int) -> _Level:
-    """Return beginnings of which none leave the same records: the best of those that do, in the order of their rules."""
+    """Return the best of the beginnings that leave the same records, in the order of their rules."""
     if len(level.costs) < 2:
         return level
     group = _keys(level.words)
