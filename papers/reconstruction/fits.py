@@ -12,20 +12,34 @@ from math import log2
 import numpy as np
 import numpy.typing as npt
 import tree_search
-from searching import Listed, Optima, optimal_lists
-from settings import DEPTHS, Split, split
+from settings import DEPTHS, Ints, Split, split
 from tree_search import Nested
 
 from glassine import Domain, GreedyRuleListClassifier, as_model, reconstruct
+from glassine.data.bits import BitSets
 from glassine.domain import OneOf
+from glassine.learners.exhaustive.list_search import Limits, ListSearch
+from glassine.learners.exhaustive.losses import Loss
 from glassine.models import Branch, DecisionTree, Evidence, Node, Rule, RuleList
 
 Model = DecisionTree | RuleList
+Rules = tuple[tuple[int, int], ...]
+"""Attribute and value of the literal of each rule of a list, in order."""
+
 CART, TREE, DL85 = "CART", "optimal tree", "DL8.5, published"
 TELLING_TREE = "optimal tree, most telling"
 GREEDY, PURER = "GreedyRL", "GreedyRL, purer part"
 LIST, TELLING = "optimal rule list", "optimal rule list, most telling"
 LEARNERS = (CART, TREE, TELLING_TREE, DL85, GREEDY, PURER, LIST, TELLING)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """A rule list of single literals, its errors, and how often a rule is tested on a record."""
+
+    rules: Rules
+    errors: int
+    bits: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +117,7 @@ def _purer(name: str, seed: str, support: str) -> Fitted:
     Both have the same weighted impurity, at every step; ours takes the literal, and the paper does not say.
     """
     data, started = split(name, seed), time.process_time()
-    left, rules, n = np.ones(len(data.y), dtype=bool), [], len(data.y)
+    left, rules = np.ones(len(data.y), dtype=bool), []
     while len(rules) < int(DEPTHS[-1]) and left.sum() >= data.in_a_rule(support):
         options = []
         for attribute, value in product(range(data.X.shape[1]), (1, 0)):
@@ -119,8 +133,7 @@ def _purer(name: str, seed: str, support: str) -> Fitted:
             break
         rules.append(min(options)[2:])
         left &= data.X[:, rules[-1][0]] != rules[-1][1]
-    found = rule_list(Listed(rules=tuple(rules), errors=n, bits=0), data)
-    return Fitted(model=found, status="greedy", seconds=time.process_time() - started)
+    return Fitted(model=rule_list(tuple(rules), data), status="greedy", seconds=time.process_time() - started)
 
 
 def cut(model: RuleList, n_rules: int) -> RuleList:
@@ -140,18 +153,35 @@ def greedy(name: str, seed: str, support: str, depth: str, *, purer: bool = Fals
     return replace(whole, model=cut(whole.model, int(depth)))
 
 
+def optimal_lists(X: Ints, y: Ints, *, least: int, most_rules: int, tests: int = 1) -> list[Listed]:
+    """Return lists of fewest errors, of these of fewest rules, of at most 0, 1, ..., ``most_rules`` rules.
+
+    Every rule captures at least ``least`` of the records that earlier rules leave, and leaves one at least to the
+    default rule. Of equally good lists the one is taken that tells least, or with ``tests`` -1 most: with independent
+    attributes a record tells as many bits as rules are tested on it.
+    """
+    pool = list(product(range(X.shape[1]), (1, 0)))
+    bitsets = BitSets.pack([X[:, attribute] == value for attribute, value in pool], y, 2)
+    limits = Limits(what="optimal lists", ways_out="Take fewer rules.")
+    search = ListSearch(bitsets, Loss.errors(2), fewest=least, fewest_left=1, limits=limits)
+    return [
+        Listed(rules=tuple(pool[rule] for rule in found.rules), errors=found.cost, bits=found.tested)
+        for found in search.by_length(most_rules, tests)
+    ]
+
+
 @cache
-def _optima(name: str, seed: str, support: str) -> tuple[list[Optima], float]:
+def _optima(name: str, seed: str, support: str, tests: int) -> tuple[list[Listed], float]:
     data, started = split(name, seed), time.process_time()
     least = max(1, data.in_a_rule(support))
-    found = optimal_lists(data.X, data.y, least=least, most_rules=int(DEPTHS[-1]))
+    found = optimal_lists(data.X, data.y, least=least, most_rules=int(DEPTHS[-1]), tests=tests)
     return found, time.process_time() - started
 
 
-def rule_list(listed: Listed, data: Split) -> RuleList:
+def rule_list(searched: Rules, data: Split) -> RuleList:
     """Return a list that was searched for, with its class counts."""
     left, rules = np.ones(len(data.y), dtype=bool), []
-    for attribute, value in (*listed.rules, (-1, 0)):
+    for attribute, value in (*searched, (-1, 0)):
         taken = left & (data.X[:, attribute] == value) if attribute >= 0 else left
         counts = np.bincount(data.y[taken], minlength=2)
         name = data.domain.names[attribute]
@@ -164,9 +194,8 @@ def rule_list(listed: Listed, data: Split) -> RuleList:
 
 def optimal_list(name: str, seed: str, support: str, depth: str, *, most: bool = False) -> Fitted:
     """Return the list of fewest errors and rules that tells least, or most."""
-    found, seconds = _optima(name, seed, support)
-    chosen = found[int(depth)]
-    model = rule_list(chosen.most if most else chosen.least, split(name, seed))
+    found, seconds = _optima(name, seed, support, -1 if most else 1)
+    model = rule_list(found[int(depth)].rules, split(name, seed))
     return Fitted(model=model, status="optimal", seconds=seconds)
 
 
@@ -217,5 +246,6 @@ def counted(text: str) -> dict[int, int]:
     return {int(bits): int(size) for bits, size in (part.split(":") for part in text.split())}
 
 
-__all__ = ["CART", "DL85", "GREEDY", "LEARNERS", "LIST", "PURER", "TELLING", "TELLING_TREE", "TREE", "Fitted", "Model",
-           "accuracy", "counted", "cut", "figures", "fit", "planted", "rule_list", "tested", "written"]  # fmt: skip
+__all__ = ["CART", "DL85", "GREEDY", "LEARNERS", "LIST", "PURER", "TELLING", "TELLING_TREE", "TREE", "Fitted",
+           "Listed", "Model", "accuracy", "counted", "cut", "figures", "fit", "optimal_lists", "planted", "rule_list",
+           "tested", "written"]  # fmt: skip

@@ -19,8 +19,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from fits import Fitted, accuracy, figures, optimal_tree, planted, rule_list
-from searching import Listed, Optima, optimal_lists
+from fits import Fitted, Listed, accuracy, figures, optimal_lists, optimal_tree, planted, rule_list
 from settings import DATA_SETS, SEEDS, SUPPORTS, Split, split
 from study import FOLDER, Row, options, resume, text
 
@@ -36,8 +35,8 @@ DL85, AT_ONCE = "pydl8.5", "pydl8.5, as installed"
 OUR_TREE, OUR_LIST = "OptimalTreeClassifier", "OptimalRuleListClassifier"
 STREED, SEARCH, TREES = "STreeD", "exact search of lists", "exact search of trees"
 CORELS = "CORELS"
-LONGEST = "5"
-"""Rules of our own learner, whose time grows fast with them."""
+LONGEST = "10"
+"""Rules of our own learner."""
 
 PENALTIES = ("10", "20", "40", "80")
 """Errors that a rule must save."""
@@ -134,7 +133,7 @@ def ours(key: Row, penalty: float = 0.0) -> Fitted:
 
 
 @cache
-def search(name: str, seed: str) -> tuple[list[Optima], float]:
+def search(name: str, seed: str) -> tuple[list[Listed], float]:
     """Return the optimal lists without a least support."""
     data, started = split(name, seed), time.process_time()
     return optimal_lists(data.X, data.y, least=1, most_rules=10), time.process_time() - started
@@ -149,7 +148,7 @@ def fitted(key: Row, limit: float) -> Fitted:
     if key["learner"] != SEARCH:
         return ours(key)
     found, seconds = search(key["data"], key["seed"])
-    model = rule_list(found[int(key["depth"])].least, split(key["data"], key["seed"]))
+    model = rule_list(found[int(key["depth"])].rules, split(key["data"], key["seed"]))
     return Fitted(model=model, status="optimal", seconds=seconds)
 
 
@@ -209,14 +208,14 @@ def penalty_row(key: Row, path: Path, limit: float) -> Row:
         status, seconds, model = f"best of at most {LONGEST} rules", made.seconds, made.model
     elif key["learner"] == SEARCH:
         found, seconds = search(key["data"], key["seed"])
-        best = min((each.least for each in found), key=lambda one: one.errors + penalty * len(one.rules))
-        model = rule_list(best, data)
+        best = min(found, key=lambda one: one.errors + penalty * len(one.rules))
+        model = rule_list(best.rules, data)
     else:
         try:
             (told,) = alone(path, "corels", "peer_corels.py", data, [{"penalty": penalty, "limit": limit}])
             status, seconds = "optimal" if told["finished"] else f"not finished in {limit:g} s", told["seconds"]
             rules = tuple((abs(number) - 1, int(number > 0)) for number in told["rules"])
-            model = rule_list(Listed(rules=rules, errors=0, bits=0), data) if told["finished"] else None
+            model = rule_list(rules, data) if told["finished"] else None
         except Missing as reason:
             status = f"missing: {reason}"
     counts = [] if model is None else [cell.evidence.counts or () for cell in model.cells]

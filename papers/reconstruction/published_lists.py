@@ -7,7 +7,6 @@ import sys
 from collections.abc import Sequence
 
 from fits import GREEDY, LIST, PURER, TELLING, accuracy, fit, rule_list
-from searching import Listed
 from settings import split
 from study import REFERENCE, Row, options, say, text, write
 
@@ -37,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for entry in json.loads(path.read_text())["models"]:
         if entry["name"] in PUBLISHED:
             rules = tuple((abs(number) - 1, int(number > 0)) for (number,) in entry["rules"])
-            model = rule_list(Listed(rules=rules, errors=0, bits=0), split("compas", "0"))
+            model = rule_list(rules, split("compas", "0"))
             rows.append(row(PUBLISHED[entry["name"]], model))
     for learner in (GREEDY, PURER, LIST, TELLING):
         made = fit(learner, "compas", "0", "0.01", "10").model

@@ -31,7 +31,7 @@ from glassine.auditing.evidence import (
     Sizes,
     Thresholds,
 )
-from glassine.auditing.judging import advise, decide, flags_of, judge
+from glassine.auditing.judging import advise, decide, flagging, judge
 from glassine.auditing.model_facts import evidence_of_models
 from glassine.auditing.schema import schema
 from glassine.auditing.suppression import Suppression
@@ -323,7 +323,7 @@ def test_values_that_follow_by_arithmetic_fail_without_the_data() -> None:
 def test_a_part_of_hidden_size_is_not_marked_as_pure(share: float, hidden: bool, flags: tuple[str, ...]) -> None:
     """Of few records, a share above the limit can only be all: the mark would tell what the size hides."""
     facts = PartFacts(size=40, hidden=hidden, share=share, bits=None)
-    assert flags_of(Policy(smallest_leaf=None, purest_leaf=0.7), facts, HIDING) == flags
+    assert flagging(Policy(smallest_leaf=None, purest_leaf=0.7), HIDING)(facts) == flags
 
 
 def test_no_check_holds_a_count_that_is_to_be_hidden() -> None:

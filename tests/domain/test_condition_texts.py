@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from glassine.domain import Between, Literal, OneOf
-from glassine.domain.literals import all_of, conjunction_text, number, without_closed
+from glassine.domain.literals import all_of, conjunction_text, conjunction_texts, number, without_closed
 from glassine.errors import InvalidDataError
 
 GAP = OneOf("x", (), missing=True)
@@ -60,6 +60,19 @@ def test_numbers_are_plain(value: float, digits: int | None, text: str) -> None:
 )
 def test_conjunctions(literals: list[Literal], text: str) -> None:
     assert conjunction_text(literals) == text
+
+
+def test_conjunctions_that_share_their_first_literals_are_worded_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    young, old = Between("x", hi=5, missing=True), Between("x", 5)
+    cook = OneOf("c", ("cook",))
+    leaves = [(young, cook), (young, cook.negate(), Between("x", 2, missing=True)), (young, GAP), (old,), (old, cook)]
+    texts = [conjunction_text(leaf) for leaf in leaves]
+    assert list(conjunction_texts(leaves)) == texts
+    assert texts[1] == "(2 < x <= 5 or missing) and (c != cook or missing)"
+    worded: list[object] = []
+    monkeypatch.setattr("glassine.domain.literals._texts_on_one", lambda own, digits: worded.append(own) or ("",))
+    list(conjunction_texts([(young, cook)] * 5))
+    assert worded == [(young,), (cook,)]
 
 
 def test_cells_keep_their_conditions_apart() -> None:

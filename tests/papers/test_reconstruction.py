@@ -26,7 +26,7 @@ from tests.conftest import ROOT
 FOLDER = ROOT / "papers" / "reconstruction"
 RESULTS = FOLDER / "results"
 MODULES = (
-    "settings", "study", "drawing", "searching", "tree_search", "fits", "grid", "comparing", "published_lists",
+    "settings", "study", "drawing", "tree_search", "fits", "grid", "comparing", "published_lists",
     "subgroups", "several_models", "rashomon", "criterion", "private_models", "additive_members", "peers", "figures",
     "claims", "run_all", "public_data", "environments",
 )  # fmt: skip
@@ -93,25 +93,18 @@ def every_list(X: Any, y: Any, least: int, room: int) -> list[tuple[int, int, in
 
 @pytest.mark.parametrize(("seed", "least"), [(0, 1), (1, 3), (2, 6), (3, 12)])
 def test_optimal_lists_are_those_of_a_plain_search(seed: int, least: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    searching: Any = module("searching", monkeypatch)
+    fits: Any = module("fits", monkeypatch)
     X, y = records(seed, 40, 4)
-    found = searching.optimal_lists(X, y, least=least, most_rules=3)
-    for room, optima in enumerate(found):
+    least_telling, most_telling = (
+        fits.optimal_lists(X, y, least=least, most_rules=3, tests=tests) for tests in (1, -1)
+    )
+    for room, (low, high) in enumerate(zip(least_telling, most_telling, strict=True)):
         known = every_list(X, y, least, room)
         errors, rules, _ = min(known)
         bits = [bits for e, k, bits in known if (e, k) == (errors, rules)]
-        assert (optima.least.errors, len(optima.least.rules), optima.least.bits) == (errors, rules, min(bits))
-        assert (optima.most.errors, len(optima.most.rules), optima.most.bits) == (errors, rules, max(bits))
-    assert found[3].least.errors < found[0].least.errors
-
-
-def test_a_rough_bound_costs_no_list(monkeypatch: pytest.MonkeyPatch) -> None:
-    searching: Any = module("searching", monkeypatch)
-    X, y = records(5, 200, 7)
-    sharp = searching.optimal_lists(X, y, least=4, most_rules=5)
-    monkeypatch.setattr(searching, "BEAM", 1)
-    monkeypatch.setattr(searching, "BATCH", 7)
-    assert searching.optimal_lists(X, y, least=4, most_rules=5) == sharp
+        assert (low.errors, len(low.rules), low.bits) == (errors, rules, min(bits))
+        assert (high.errors, len(high.rules), high.bits) == (errors, rules, max(bits))
+    assert least_telling[3].errors < least_telling[0].errors
 
 
 def every_tree(X: Any, y: Any, least: int, depth: int, *, most: bool = False) -> tuple[int, int, int]:
@@ -160,11 +153,11 @@ def measured(nested: Any, X: Any, y: Any, least: int) -> tuple[int, int, int]:
 
 def test_where_nothing_splits_there_is_one_label(monkeypatch: pytest.MonkeyPatch) -> None:
     tree_search: Any = module("tree_search", monkeypatch)
-    searching: Any = importlib.import_module("searching")
+    fits: Any = importlib.import_module("fits")
     y = np.array([0, 1, 1] * 4)
     for X in (np.ones((12, 3), dtype=np.int64), np.zeros((12, 0), dtype=np.int64)):
         assert tree_search.optimal_tree(X, y, least=1, depth=3) == (1, 4, 0)
-        assert [found.least.errors for found in searching.optimal_lists(X, y, least=1, most_rules=2)] == [4, 4, 4]
+        assert [found.errors for found in fits.optimal_lists(X, y, least=1, most_rules=2)] == [4, 4, 4]
 
 
 def test_too_many_conjunctions_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

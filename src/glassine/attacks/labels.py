@@ -128,7 +128,8 @@ def disclose_labels(model: DecisionTree | RuleList, people: Occupants | None = N
             guess_rate=sum(max(c) for c in held) / n,
             base_rate=max(classes) / n,
             bits_prior=_entropy(classes),
-            bits_left=math.fsum(sum(c) / n * _entropy(c) for c in held),
+            # A part of one class leaves nothing unknown.
+            bits_left=math.fsum(sum(c) / n * _entropy(c) for c in held if max(c) < sum(c)),
             counted=people is not None,
         )
     )

@@ -16,11 +16,11 @@ from glassine.auditing.findings import (
     Standing,
     TreeNode,
 )
-from glassine.auditing.judging import flags_of
+from glassine.auditing.judging import flagging
 from glassine.auditing.policy import Policy
 from glassine.auditing.suppression import Suppression
 from glassine.domain import Domain
-from glassine.domain.literals import attributes_of, conjunction_text, number
+from glassine.domain.literals import attributes_of, conjunction_texts, number
 from glassine.models import AdditiveModel, Cell, DecisionTree, Guarantee, RuleList
 from glassine.privacy.unit import PrivacyUnit
 
@@ -75,8 +75,9 @@ def describe_parts(
     """Return the leaves or rules as they may be shown."""
     hidden = suppression.hidden(sizes)
     n_classes = None if model.classes is None else len(model.classes)
-    parts = []
-    for i, (cell, size) in enumerate(zip(model.cells, sizes, strict=True)):
+    parts, flags_of = [], flagging(policy, suppression)
+    conditions = conjunction_texts((cell.inside for cell in model.cells), DIGITS)
+    for i, (cell, size, text) in enumerate(zip(model.cells, sizes, conditions, strict=True)):
         counts, bounds = cell.evidence.counts, None if noisy else cell.evidence.purity(n_classes)
         if people is not None:
             counted = counts is not None and bool(people.counts.any()) and bool(size)
@@ -92,21 +93,21 @@ def describe_parts(
         parts.append(
             Part(
                 number=i + 1,
-                condition=_condition(cell),
+                condition=_condition(cell, text),
                 size=suppression.part(size, hidden[i]),
                 counts=counts if show else None,
                 prediction=_prediction(model, cell),
                 purity=purity,
                 bits_learned=None if noisy or impossible else bits,
                 # Noise hides by how much a part breaks a limit; that its region is empty is public.
-                flags=(("empty",) if impossible else ()) if noisy else flags_of(policy, facts, suppression),
+                flags=(("empty",) if impossible else ()) if noisy else flags_of(facts),
             )
         )
     return tuple(parts)
 
 
-def _condition(cell: Cell) -> str:
-    text = conjunction_text(cell.inside, DIGITS) or ("otherwise" if cell.outside else "every record")
+def _condition(cell: Cell, text: str) -> str:
+    text = text or ("otherwise" if cell.outside else "every record")
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
@@ -122,6 +123,8 @@ def tree_shape(model: DecisionTree | RuleList) -> tuple[TreeNode, ...]:
     if not isinstance(model, DecisionTree):
         return ()
     part_of = {cell.node: i for i, cell in enumerate(model.cells, start=1)}
+    texts = {id(branch.literal): branch.literal for node in model.nodes for branch in node.branches}
+    words = {key: literal.text(DIGITS) for key, literal in texts.items()}
     out: list[TreeNode] = []
     stack: list[tuple[int, int | None, str]] = [(0, None, "")]
     while stack:
@@ -129,7 +132,7 @@ def tree_shape(model: DecisionTree | RuleList) -> tuple[TreeNode, ...]:
         out.append(TreeNode(parent=parent, condition=condition, part=part_of.get(index)))
         here = len(out) - 1
         for branch in reversed(model.nodes[index].branches):
-            stack.append((branch.child, here, branch.literal.text(DIGITS)))
+            stack.append((branch.child, here, words[id(branch.literal)]))
     return tuple(out)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from glassine.attacks.outcome import Measured, Outcome
@@ -151,16 +151,16 @@ def request(policy: Policy, evidence: Evidence, checks: Sequence[Check]) -> tupl
     return tuple(dict.fromkeys(asked))
 
 
-def flags_of(policy: Policy, part: PartFacts, suppression: Suppression) -> tuple[str, ...]:
-    """Return which limits a part goes beyond, as far as that says nothing of a hidden size."""
-    flags = []
-    for criterion in policy.criteria:
-        limit = None if criterion.flag is None else getattr(policy, criterion.key)
-        if criterion.flag is not None and limit is not None and criterion.flag.raised(limit, part, suppression):
-            flags.append(criterion.flag.name)
-    if part.bits is not None and math.isinf(part.bits):
-        flags.append(EMPTY)
-    return tuple(flags)
+def flagging(policy: Policy, suppression: Suppression) -> Callable[[PartFacts], tuple[str, ...]]:
+    """Return what says which limits a part goes beyond, as far as that says nothing of a hidden size."""
+    flags = [(one.flag, getattr(policy, one.key)) for one in policy.criteria if one.flag is not None]
+    limited = [(flag, limit) for flag, limit in flags if limit is not None]
+
+    def flags_of(part: PartFacts) -> tuple[str, ...]:
+        raised = tuple([flag.name for flag, limit in limited if flag.raised(limit, part, suppression)])
+        return (*raised, EMPTY) if part.bits is not None and math.isinf(part.bits) else raised
+
+    return flags_of
 
 
 def flag_labels(policy: Policy) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, TypeAlias
@@ -333,8 +333,9 @@ def without_closed(literals: Iterable[Literal]) -> list[Literal]:
 def all_of(texts: Iterable[str]) -> str:
     """Return conditions joined by ``and``, in brackets where they say ``or``."""
     parts = list(texts)
-    if len(parts) < 2:
-        return "".join(parts)
+    text = " and ".join(parts)
+    if len(parts) < 2 or " or missing" not in text:
+        return text
     return " and ".join(f"({part})" if part.endswith(" or missing") else part for part in parts)
 
 
@@ -348,27 +349,49 @@ def conjunction_text(literals: Iterable[Literal], digits: int | None = None) -> 
     >>> conjunction_text([Between("age", hi=40, missing=True), Between("age", 40, missing=True)])
     'age is missing'
     """
-    bounds: dict[str, tuple[float, float, bool]] = {}
-    parts: dict[str, list[Literal]] = {}
-    for literal in without_closed(literals):
-        name = literal.attribute
-        others = parts.setdefault(name, [])
+    return next(conjunction_texts([tuple(literals)], digits))
+
+
+def conjunction_texts(conjunctions: Iterable[Sequence[Literal]], digits: int | None = None) -> Iterator[str]:
+    """Yield :func:`conjunction_text` of each conjunction; what begins as the one before is not worded again."""
+    before: list[Literal] = []
+    # For the first literals of the one before: those on each attribute, and their texts as soon as they are needed.
+    shared: list[dict[str, tuple[tuple[Literal, ...], list[str]]]] = [{}]
+    for literals in conjunctions:
+        same = 0
+        for old, new in zip(before, literals, strict=False):
+            if old is not new:
+                break
+            same += 1
+        del before[same:], shared[same + 1 :]
+        for literal in literals[same:]:
+            before.append(literal)
+            own, _ = shared[-1].get(literal.attribute, ((), []))
+            shared.append(shared[-1] | {literal.attribute: ((*own, literal), [])})
+        texts: list[str] = []
+        for own, known in shared[-1].values():
+            if not known:
+                known += _texts_on_one(own, digits)
+            texts += known
+        yield all_of(dict.fromkeys(texts))
+
+
+def _texts_on_one(literals: Sequence[Literal], digits: int | None) -> tuple[str, ...]:
+    """Return the texts of literals on one attribute, bounds merged."""
+    merged: tuple[float, float, bool] | None = None
+    others: list[Literal] = []
+    for literal in without_closed(literals) if all(literal.missing for literal in literals) else literals:
         if not isinstance(literal, Between) or (literal.negated and math.inf not in (literal.hi, -literal.lo)):
             others.append(literal)
             continue
         lo, hi = literal.lo, literal.hi
         if literal.negated:
             lo, hi = (hi, math.inf) if lo == -math.inf else (-math.inf, lo)
-        above, below, missing = bounds.get(name, (lo, hi, True))
+        above, below, missing = merged or (lo, hi, True)
         lo, hi = above if above > lo else lo, below if below < hi else hi
         if not lo < hi:
             others.append(literal)
             continue
-        bounds[name] = lo, hi, literal.missing and missing
-    texts = []
-    for name, others in parts.items():
-        if name in bounds:
-            lo, hi, missing = bounds[name]
-            texts.append(_between(name, lo, hi, missing, digits))
-        texts += [literal.text(digits) for literal in others]
-    return all_of(dict.fromkeys(texts))
+        merged = lo, hi, literal.missing and missing
+    first = () if merged is None else (_between(literals[0].attribute, *merged, digits),)
+    return (*first, *(literal.text(digits) for literal in others))

@@ -62,14 +62,14 @@ class Evidence:
     weighted: bool = False
 
     def __post_init__(self) -> None:
-        whole = [] if self.counts is None else list(self.counts)
-        for count in whole if self.total is None else [*whole, self.total]:
+        whole = () if self.counts is None else tuple(self.counts)
+        for count in whole if self.total is None else (*whole, self.total):
             if not is_whole(count) or not count >= 0:
                 raise InvalidModelError(f"{parameter('counts')} must be whole numbers of at least 0, got {count!r}.")
         if self.total is not None:
             object.__setattr__(self, "total", int(self.total))
         if self.counts is not None:
-            object.__setattr__(self, "counts", tuple(int(count) for count in self.counts))
+            object.__setattr__(self, "counts", tuple(map(int, self.counts)))
             if self.total is not None and sum(self.counts) != self.total:
                 raise InvalidModelError(
                     f"class counts must add up to the total, got {list(self.counts)} and {self.total}.",

@@ -168,15 +168,17 @@ class DecisionTree(CellModel):
 
     def _check_counts(self) -> None:
         for i, node in enumerate(self.nodes):
+            if not node.branches:
+                continue
             children = [self.nodes[branch.child].evidence for branch in node.branches]
-            own = node.evidence
-            if children and own.counts is not None and all(c.counts is not None for c in children):
-                sums = tuple(sum(column) for column in zip(*(c.counts for c in children if c.counts), strict=True))
+            own, counts = node.evidence, [child.counts for child in children]
+            if own.counts is not None and None not in counts:
+                sums = tuple(map(sum, zip(*(each for each in counts if each), strict=True)))
                 if sums != own.counts:
                     raise InvalidModelError(
                         f"the counts of node {i}, {list(own.counts)}, are not the sum of its branches', {list(sums)}."
                     )
-            elif children and own.size is not None and all(c.size is not None for c in children):
+            elif own.size is not None and all(c.size is not None for c in children):
                 total = sum(c.size or 0 for c in children)
                 if total != own.size:
                     raise InvalidModelError(f"node {i} holds {own.size} records, but its branches hold {total}.")
@@ -188,10 +190,11 @@ class DecisionTree(CellModel):
             node = self.nodes[index]
             if not node.branches:
                 yield Cell(path, (), node.evidence, index)
-            for i, branch in reversed(list(enumerate(node.branches))):
-                earlier = [b.literal for b in node.branches[:i]]
-                passed = tuple(literal.negate() for literal in earlier if not are_disjoint(literal, branch.literal))
-                stack.append((branch.child, (*path, *passed, branch.literal)))
+            literals = [branch.literal for branch in node.branches]
+            for i in range(len(literals) - 1, -1, -1):
+                own = literals[i]
+                passed = [one.negate() for one in literals[:i] if not are_disjoint(one, own)]
+                stack.append((node.branches[i].child, (*path, *passed, own)))
 
     @property
     def counts_are_exact(self) -> bool:

@@ -8,6 +8,10 @@ from fractions import Fraction
 from numbers import Integral, Real
 from typing import Any, Self
 
+import numpy as np
+import numpy.typing as npt
+
+from glassine.data.bits import BitSets
 from glassine.data.slices import Progress
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
@@ -16,7 +20,11 @@ from glassine.learners.budget import check_number
 from glassine.learners.estimator import TransparentModel, fitted, keep
 from glassine.learners.exhaustive.families import Classes, ClassLearner, Lists, Trees
 from glassine.learners.exhaustive.gibbs import Weighting
+from glassine.learners.exhaustive.list_search import Limits, ListSearch
+from glassine.learners.exhaustive.lists import DrawnList
 from glassine.learners.exhaustive.losses import MOST_STEPS, base_rates
+from glassine.learners.exhaustive.model_class import check_size
+from glassine.learners.intake import Intake
 from glassine.models import DecisionTree, Evidence, RuleList
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal
@@ -74,9 +82,8 @@ class Optimal(ClassLearner):
         loss = members.loss
         # A share of the records as a penalty becomes units of cost, in which the sums count.
         cost = penalty * n * loss.unit * loss.parts
-        sums = members.sums(bitsets, Weighting.optimal(cost, fewest * loss.parts), self.progress)
-        best = sums.best()
-        counts, values = sums.class_counts(best), members.values(best)
+        best, counts = self._best(members, bitsets, cost, fewest)
+        values = members.values(best)
 
         def publish(cells: Sequence[Evidence]) -> DecisionTree | RuleList:
             return members.publish(
@@ -93,6 +100,12 @@ class Optimal(ClassLearner):
         certificate = Certificate.none("exact counts of the records")
         keep(self, fitted(intake, model, certificate) | {"objective_": objective})
         return self
+
+    def _best(self, members: Any, bitsets: BitSets, penalty: float, fewest: int) -> tuple[Any, npt.NDArray[np.int64]]:
+        """Return a member of least cost, and the class counts of its leaves or rules, shape (k, c)."""
+        sums = members.sums(bitsets, Weighting.optimal(penalty, fewest * members.loss.parts), self.progress)
+        best = sums.best()
+        return best, sums.class_counts(best)
 
 
 def _least(value: object) -> int | Fraction:
@@ -111,8 +124,8 @@ def _least(value: object) -> int | Fraction:
 class OptimalRuleListClassifier(Lists, Classes, Optimal):
     """A rule list of least cost among all lists of at most K rules over a pool.
 
-    The cost is the loss on the training records plus ``penalty`` times the number of records for each rule. The same
-    recursion as that of :class:`~glassine.PrivateRuleListClassifier`, with sums replaced by minima.
+    The cost is the loss on the training records plus ``penalty`` times the number of records for each rule. Lists whose
+    first rules leave the same records are searched together, and only as far as they may be better than a known one.
 
     Parameters
     ----------
@@ -131,7 +144,9 @@ class OptimalRuleListClassifier(Lists, Classes, Optimal):
     min_samples_leaf : int or float, default=1
         Fewest records that each rule captures, and that the default rule does, counted as for
         :class:`~glassine.OptimalTreeClassifier`.
-    memory_limit, time_limit, progress
+    memory_limit, time_limit
+        Bytes and seconds that the search may take: how many it takes depends on the records.
+    progress
         As for :class:`~glassine.PrivateTreeClassifier`.
 
     Attributes
@@ -179,6 +194,34 @@ class OptimalRuleListClassifier(Lists, Classes, Optimal):
         progress: Progress | None = None,
     ) -> None:
         self._store(locals())
+
+    def _refuse_too_large(self, members: Any, intake: Intake, **weighing: Any) -> None:
+        # The search itself ends at the limits; before it, only what they are is checked.
+        check_size(
+            members.text(),
+            members.ways_out,
+            table_bytes=0,
+            steps=0,
+            memory_limit=self.memory_limit,
+            time_limit=self.time_limit,
+        )
+
+    def _best(self, members: Any, bitsets: BitSets, penalty: float, fewest: int) -> tuple[Any, npt.NDArray[np.int64]]:
+        search = ListSearch(
+            bitsets,
+            members.loss,
+            fewest=fewest,
+            fewest_left=fewest,
+            limits=Limits(
+                what=members.text(), ways_out=members.ways_out, memory=self.memory_limit, time=self.time_limit
+            ),
+            penalty=penalty,
+            progress=self.progress,
+        )
+        rules = search.best(members.levels).rules
+        counts = search.class_counts(rules)
+        *values, default = (members.loss.costs @ counts.T).argmin(axis=0).tolist()
+        return DrawnList(tuple(zip(rules, values, strict=True)), default), counts
 
 
 class OptimalTreeClassifier(Trees, Classes, Optimal):

@@ -1,0 +1,136 @@
+"""The search for optimal rule lists against the sums over all lists, which take minima over every set of rules."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from glassine import Domain, OptimalRuleListClassifier
+from glassine.counting.logic import RuleLogic
+from glassine.data.bits import BitSets
+from glassine.domain import OneOf
+from glassine.errors import ClassTooLargeError
+from glassine.learners.exhaustive import list_search
+from glassine.learners.exhaustive.gibbs import Weighting
+from glassine.learners.exhaustive.list_search import Limits, ListSearch
+from glassine.learners.exhaustive.lists import ListClass
+from glassine.learners.exhaustive.losses import Loss
+
+LIMITS = Limits(what="lists", ways_out="Take fewer.")
+
+
+def pool_of(n_attributes: int, *, pairs: bool) -> tuple[Domain, list[Any]]:
+    """Return a binary domain and its literals, both ways, or those and conjunctions of two."""
+    names = [f"b{i}" for i in range(n_attributes)]
+    literals = [OneOf(name, (1,), negated=negated) for name in names for negated in (False, True)]
+    pool: list[Any] = [(literal,) for literal in literals]
+    if pairs:
+        pool += [(a, b) for a in literals[::2] for b in literals[::3] if a.attribute < b.attribute]
+    return Domain.binary(names), pool
+
+
+def records(seed: int, n: int, p: int, n_classes: int) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
+    """Return random records, and classes that depend on two attributes."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, p)) < rng.uniform(0.2, 0.8, p)
+    return X, (X[:, 0] * (1 + X[:, -1]) + (rng.random(n) < 0.25)) % n_classes
+
+
+def truth_of(pool: list[Any], X: npt.NDArray[np.bool_]) -> list[npt.NDArray[np.bool_]]:
+    """Return the truth of each antecedent."""
+    columns = [np.logical_xor(X[:, int(one.attribute[1:])], one.negated) for rule in pool for one in rule]
+    ends = np.cumsum([len(rule) for rule in pool])
+    return [np.logical_and.reduce(columns[end - len(rule) : end]) for rule, end in zip(pool, ends, strict=True)]
+
+
+@pytest.mark.parametrize("seed", range(36))
+def test_the_list_is_that_of_the_sums_over_all_lists(seed: int) -> None:
+    """The same rules, not merely the same cost: of equal lists the same one is first."""
+    rng = np.random.default_rng(1_000 + seed)
+    n_classes = 2 + seed % 2
+    X, y = records(seed, int(rng.integers(20, 120)), 3 + seed % 2, n_classes)
+    domain, pool = pool_of(X.shape[1], pairs=seed % 3 == 0)
+    loss = Loss.ranking(np.full(n_classes, 1 / n_classes), math.inf, 0.3) if seed % 4 == 0 else Loss.errors(n_classes)
+    fewest, penalty = int(rng.integers(1, 9)), float(rng.integers(0, 4) * loss.unit)
+    weights = rng.integers(0, 5, len(y)) if seed % 5 == 0 else None
+    bitsets = BitSets.pack(truth_of(pool, X), y, n_classes, weights)
+    lists = ListClass(logic=RuleLogic.of(domain, pool), length=1 + seed % 4, loss=loss)
+    # The logic sorts the rules by blocks: the search gets them in the same order.
+    bitsets = BitSets.pack(truth_of(list(lists.antecedents), X), y, n_classes, weights)
+    sums = lists.sums(bitsets, Weighting.optimal(penalty, fewest))
+    expected = sums.best()
+    search = ListSearch(bitsets, loss, fewest=fewest, fewest_left=fewest, limits=LIMITS, penalty=penalty)
+    found = search.best(lists.length)
+    assert found.rules == tuple(rule for rule, _ in expected.rules)
+    assert found.cost + penalty * len(found.rules) == float(sums.costs[0].item())
+    assert search.class_counts(found.rules).tolist() == sums.class_counts(expected).tolist()
+
+
+@pytest.mark.parametrize("penalty", [0.0, 1.0])
+def test_lists_of_ten_rules_are_optimal(penalty: float) -> None:
+    X, y = records(3, 150, 6, 2)
+    y ^= (X[:, 1] & X[:, 2] & ~X[:, 3]).astype(np.int64)
+    domain, pool = pool_of(6, pairs=False)
+    lists = ListClass(logic=RuleLogic.of(domain, pool), length=10, loss=Loss.errors(2))
+    bitsets = BitSets.pack(truth_of(list(lists.antecedents), X), y, 2)
+    sums = lists.sums(bitsets, Weighting.optimal(penalty, 2))
+    found = ListSearch(bitsets, lists.loss, fewest=2, fewest_left=2, limits=LIMITS, penalty=penalty).best(10)
+    assert found.cost + penalty * len(found.rules) == float(sums.costs[0].item())
+    assert found.rules == tuple(rule for rule, _ in sums.best().rules)
+    assert len(found.rules) >= 3
+
+
+def test_a_rough_bound_and_small_batches_cost_no_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = records(5, 200, 7, 2)
+    _, pool = pool_of(7, pairs=False)
+    bitsets = BitSets.pack(truth_of(pool, X), y, 2)
+
+    def found() -> list[Any]:
+        search = ListSearch(bitsets, Loss.errors(2), fewest=4, fewest_left=1, limits=LIMITS, penalty=1.0)
+        return [search.best(5), *search.by_length(5), *search.by_length(5, -1)]
+
+    sharp = found()
+    monkeypatch.setattr(list_search, "BEAM", 1)
+    monkeypatch.setattr(list_search, "ROOM", 100)
+    assert found() == sharp
+
+
+def test_costs_of_rules_prune_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = records(8, 400, 8, 2)
+    _, pool = pool_of(8, pairs=False)
+    bitsets, kept = BitSets.pack(truth_of(pool, X), y, 2), []
+    merged = list_search._merged
+    monkeypatch.setattr(list_search, "BEAM", 5)
+    monkeypatch.setattr(
+        list_search, "_merged", lambda level, tests: kept.append(len(level.costs)) or merged(level, tests)
+    )
+    sizes = []
+    for penalty in (0.0, 20.0):
+        kept.clear()
+        ListSearch(bitsets, Loss.errors(2), fewest=1, fewest_left=1, limits=LIMITS, penalty=penalty).best(5)
+        sizes.append(sum(kept))
+    assert sizes[1] < sizes[0] / 2
+
+
+def test_many_rules_are_learned_where_all_sets_of_them_cannot_be_summed() -> None:
+    rng = np.random.default_rng(0)
+    X = (rng.random((500, 20)) < 0.3).astype(np.int64)
+    y = np.where(rng.random(500) < 0.1, 1 - X[:, 0], X[:, 0]) | (X[:, 1] & X[:, 2])
+    learner = OptimalRuleListClassifier(8, penalty=0.01, min_samples_leaf=5).fit(X, y)
+    sizes = np.bincount(learner.apply(X))
+    assert sizes.min() >= 5
+    errors = int((learner.predict(X) != y).sum())
+    assert learner.objective_ * 500 == pytest.approx(errors + 5 * (len(sizes) - 1))
+    assert errors + 5 * (len(sizes) - 1) < 5 + int((np.where(X[:, 0] == 1, 1, 0) != y).sum())
+
+
+@pytest.mark.parametrize("limits", [{"memory_limit": 1_000}, {"time_limit": 0}])
+def test_the_search_ends_at_its_limits(limits: dict[str, float]) -> None:
+    X, y = records(9, 300, 8, 2)
+    with pytest.raises(ClassTooLargeError, match=r"the search took .* Lower .*max_rules") as caught:
+        OptimalRuleListClassifier(6, domain=Domain.binary([f"b{i}" for i in range(8)]), **limits).fit(X.astype(int), y)
+    assert caught.value.bytes_needed > 0
