@@ -26,6 +26,7 @@ def test_one_command_does_what_all_remedies_that_scrub_ask_for(run: Run, tmp_pat
     said = " ".join(done.out.split())
     commands = [part for part in said.split("`") if part.startswith("glassine scrub")]
     assert (done.status, len(commands), said.count("the same command")) == (1, 1, 3)
+    assert "Without the training records (`--data FILE`), the verdict on the copy can be inconclusive." in said
     assert "--smallest-leaf 10" in commands[0]
     assert "--largest-advantage 0.07" in commands[0]
     # Thresholds move, so that without records the sizes of leaves are no longer known.
@@ -41,4 +42,42 @@ def test_a_request_for_a_domain_names_the_command_that_drafts_it(run: Run, tmp_p
     rules = "if [age < 40] then [true] ([152 ; 160] examples)\nelse [false] ([170 ; 180] examples)\n"
     (tmp_path / "rules.txt").write_text(rules)
     done = run("audit", "rules.txt", cwd=tmp_path)
-    assert "`glassine domain new --model rules.txt -o FILE`" in " ".join(done.out.split())
+    assert "`glassine domain new --model rules.txt -o domain.toml`" in " ".join(done.out.split())
+
+
+def test_the_copy_is_audited_with_the_records_that_the_model_was_audited_with(run: Run, tmp_path: Path) -> None:
+    """Without them the copy was inconclusive; a file with semicolons or of persons could not be read as before."""
+    rng = np.random.default_rng(1)
+    ages = rng.integers(18, 90, 400)
+    ill = np.where(ages + rng.normal(0, 15, 400) > 60, "yes", "no")
+    tree = DecisionTreeClassifier(max_depth=6, random_state=0).fit(ages.reshape(-1, 1), ill)
+    write_model(as_model(tree), tmp_path / "tree.json")
+    lines = [f"{age}:{said}:p{i // 2}" for i, (age, said) in enumerate(zip(ages, ill, strict=True))]
+    (tmp_path / "people.csv").write_text("\n".join(["x0:ill:who", *lines]) + "\n")
+    (tmp_path / "limits.toml").write_text("smallest_leaf = 12\n")
+    given = ("--data", "people.csv", "--target", "ill", "--person", "who", "--policy", "limits.toml", "--separator=:")
+    done = run("audit", "tree.json", *given, cwd=tmp_path)
+    draft, scrub = (part for part in " ".join(done.out.split()).split("`") if part.startswith("glassine "))
+    assert scrub.endswith(
+        "--data people.csv --target ill --person who --policy limits.toml --separator=: -o scrubbed.json"
+    )
+    # In this order: the domain comes before the copy that needs it.
+    assert run(*shlex.split(draft)[1:], cwd=tmp_path).status == 0
+    declared = (
+        (tmp_path / "domain.json")
+        .read_text()
+        .replace(', "inferred": true', "")
+        .replace(',\n      "inferred": true', "")
+    )
+    (tmp_path / "domain.json").write_text(declared)
+    copied = run(*shlex.split(scrub)[1:], cwd=tmp_path)
+    assert (copied.status, "WITHIN POLICY" in copied.out) == (0, True)
+    # A copy of the copy has another name, and what is for the public names no file of records.
+    shown = run("audit", "scrubbed.json", "--domain", "domain.json", *given, "--audience", "public", cwd=tmp_path)
+    assert "people.csv" not in shown.out
+    small = [*given[:-3], "--policy", "strict", given[-1]]
+    again = run("audit", "tree.json", "--domain", "domain.json", *small, "--audience", "public", cwd=tmp_path)
+    assert "people.csv" not in again.out
+    assert "--policy strict -o scrubbed.json" in " ".join(again.out.split())
+    of_copy = run("audit", "scrubbed.json", "--domain", "domain.json", *small, cwd=tmp_path)
+    assert "-o scrubbed-again.json`" in " ".join(of_copy.out.split())

@@ -247,19 +247,33 @@ def input_files(**files: Path | FileContent | None) -> tuple[InputFile, ...]:
 
 
 def with_inputs(
-    found: Findings, files: Mapping[str, FileContent | None], records: Mapping[str, Path | None]
+    found: Findings,
+    files: Mapping[str, FileContent | None],
+    records: Mapping[str, Path | None],
+    *,
+    policy: Path | None = None,
+    read: Mapping[str, str | None] | None = None,
 ) -> Findings:
     """Return findings with the files that were read, advice in commands.
 
-    Which records a private model has is for the checker only.
+    Which records a private model has is for the checker only. A built-in ``policy`` has a name, and no file; ``read``
+    are other options, by role, with which the records were read.
     """
     # As typed, so that commands can be pasted; but a report leaves the machine, and the folders above stay there.
     paths = {role: file.path for role, file in files.items() if file is not None}
-    names = {role: path.name if path.is_absolute() else path.as_posix() for role, path in paths.items()}
-    given, found = input_files(**files, **records), in_commands(found, names)
+    names = _typed(({} if policy is None else {"policy": policy}) | paths)
+    of_records: dict[str, str] = {}
+    if records.get("data") is not None:
+        of_records = {role: option for role, option in (read or {}).items() if option}
+        of_records |= _typed({"data": path for path in (records["data"],) if path is not None})
+    given, found = input_files(**files, **records), in_commands(found, names, of_records)
     if found.holder is None:
         return replace(found, inputs=given)
     return replace(found, inputs=input_files(**files), holder=replace(found.holder, inputs=given))
+
+
+def _typed(paths: Mapping[str, Path]) -> dict[str, str]:
+    return {role: path.name if path.is_absolute() else path.as_posix() for role, path in paths.items()}
 
 
 def is_release(file: FileContent) -> bool:
