@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import pickle
+import re
 import shlex
 from pathlib import Path
 
@@ -81,3 +83,31 @@ def test_the_copy_is_audited_with_the_records_that_the_model_was_audited_with(ru
     assert "--policy strict -o scrubbed.json" in " ".join(again.out.split())
     of_copy = run("audit", "scrubbed.json", "--domain", "domain.json", *small, cwd=tmp_path)
     assert "-o scrubbed-again.json`" in " ".join(of_copy.out.split())
+
+
+def test_a_command_is_on_one_line_and_names_how_the_model_was_read(run: Run, tmp_path: Path) -> None:
+    """A shell ends a command where a line breaks; and a pickle was refused by the command that drafts its domain."""
+    ages = np.arange(100).reshape(-1, 1)
+    tree = DecisionTreeClassifier(max_depth=5, random_state=0).fit(ages, np.arange(100) % 7 < 3)
+    (tmp_path / "a model with a long name.pkl").write_bytes(pickle.dumps(tree))
+    done = run("audit", "a model with a long name.pkl", "--trust-pickle", cwd=tmp_path)
+    draft, scrub, *_ = re.findall("`(glassine [^`\n]*)`", done.out)
+    assert shlex.split(draft)[1:6] == ["domain", "new", "--model", "a model with a long name.pkl", "--trust-pickle"]
+    assert "--trust-pickle -o scrubbed.json" in scrub
+    assert run(*shlex.split(draft)[1:], cwd=tmp_path).status == 0
+    filled = (tmp_path / "domain.toml").read_text().replace('lo = "?"', "lo = 0").replace('hi = "?"', "hi = 120")
+    (tmp_path / "domain.toml").write_text(filled)
+    assert run(*shlex.split(scrub)[1:], cwd=tmp_path).status == 3
+
+
+def test_answers_of_the_publisher_have_their_options(run: Run, tmp_path: Path) -> None:
+    rules = "if [smoker] then [true]\nelse [false]\n"
+    (tmp_path / "rules.txt").write_text(rules)
+    bare = run("audit", "rules.txt", cwd=tmp_path)
+    said = "`--stated-leaf N`, `--stated-step N`, `--one-record-per-person`"
+    assert (bare.status, said in " ".join(bare.out.split())) == (3, True)
+    counted = "if [smoker] then [true] ([160 ; 160] examples)\nelse [false] ([170 ; 180] examples)\n"
+    (tmp_path / "rules.txt").write_text(counted)
+    done = run("audit", "rules.txt", cwd=tmp_path)
+    assert (done.status, said in " ".join(done.out.split())) == (0, False)
+    assert "The audit of this model counts records. To count people" in done.out

@@ -130,8 +130,8 @@ class Remedy:
     step : str
         The piece of the text that names the step, which the command line words as its own; empty without one.
     action : str
-        The step: ``scrub``, ``fit``, ``disclose``, ``explain``; ``audit`` for the same audit with more input, ``domain``
-        for a better domain. Empty if there is no such step.
+        The step: ``scrub``, ``fit``, ``disclose``, ``explain``; ``audit`` for the same audit with more input,
+        ``domain`` for a better domain. Empty if there is no such step.
     parameters : mapping of str to bool, int, float, str or None
         Parameters of the step; None is for the user to fill in.
     """
@@ -347,6 +347,7 @@ COUNTED = remedy(
     "audit",
     data=None,
 )
+MATCHING = remedy("Pass exactly the records that the model was trained on: {step}.", "audit", data=None)
 CUT_POINTS = remedy(
     "Ask the publisher which cut points are public, and pass them in a domain: {step}.", "audit", domain=None
 )

@@ -68,8 +68,8 @@ def decide(checks: Sequence[Check]) -> Verdict:
 def advise(policy: Policy, evidence: Evidence, checks: Sequence[Check]) -> tuple[Remedy, ...]:
     """Return what to do next: what helps where a check fails, then what to give where one is unknown.
 
-    Records are not asked for where the guarantee is what needs attention, and a domain not where there is one. Scrubbing
-    needs a public domain, so that it comes before.
+    Records are not asked for where the guarantee is what needs attention, and a domain not where there is one.
+    Scrubbing needs a public domain, so that it comes before.
     """
     failing = [check for check in checks if check.status == "fail"]
     open_ = [check for check in checks if check.status == "unknown"]

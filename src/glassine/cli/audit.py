@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from glassine.cli.audit_options import OPTIONS, AuditOptions
-from glassine.cli.naming import WRITTEN, in_options, listed
+from glassine.cli.naming import READING, WRITTEN, in_options, listed
 from glassine.cli.progress import stages
 from glassine.cli.reading import (
     check_person,
@@ -155,7 +155,13 @@ def _finished(findings: Findings, files: dict[str, FileContent | None], options:
         files,
         {"data": records.data, "holdout": records.holdout},
         policy=options.policy,
-        read={"target": records.target, "person": records.person, WRITTEN: shlex.join(options.written.words)},
+        options={
+            "target": records.target,
+            "person": records.person,
+            "sensitive": options.disclosure.sensitive,
+            WRITTEN: shlex.join(options.written.words),
+            READING: shlex.join(options.reading.words),
+        },
     )
     findings = replace(findings, sign_off=signed)
     return findings.public() if options.report.audience == "public" else findings

@@ -11,7 +11,6 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from glassine.errors import GlassineError, Text, worded
-from glassine.files import PICKLES
 
 if TYPE_CHECKING:
     from glassine.auditing.criterion import Remedy
@@ -50,8 +49,14 @@ SCRUBBED = ("scrubbed.json", "scrubbed-again.json")
 DRAFT = {True: "domain.json", False: "domain.toml"}
 """Where a domain is drafted, from records or from the model alone: such a form has places to fill in."""
 
-WRITTEN = "written"
-"""Role of the options that say how records are written, as they are typed."""
+WRITTEN, READING = "written", "reading"
+"""Roles of options that say how records are written, and how the model is read, as they are typed."""
+
+ANSWERS = (
+    "Pass what the publisher answers: cut points in the domain, and `--stated-leaf N`, `--stated-step N`, "
+    "`--one-record-per-person`."
+)
+"""What to do with the answers to the requests of findings."""
 
 JUDGED_BY_DATA = "Without the training records (`--data FILE`), the verdict on the copy can be inconclusive."
 
@@ -75,8 +80,8 @@ def as_command(remedy: Remedy, files: Mapping[str, str] | None = None) -> Remedy
     >>> merge = remedy("Merge small leaves: {step}.", "scrub", smallest_leaf=10)
     >>> as_command(merge, {"model": "tree.json", "domain": "domain.json"}).text
     'Merge small leaves: `glassine scrub tree.json --domain domain.json --smallest-leaf 10 -o scrubbed.json`.'
-    >>> as_command(merge, {"model": "tree.pkl", "data": "people.csv", "target": "ill"}).step
-    '`glassine scrub tree.pkl --domain domain.json --smallest-leaf 10 --trust-pickle --data people.csv --target ill -o scrubbed.json`'
+    >>> as_command(merge, {"model": "a.pkl", "data": "people.csv", "reading": "--trust-pickle"}).step
+    '`glassine scrub a.pkl --domain domain.json --smallest-leaf 10 --data people.csv --trust-pickle -o scrubbed.json`'
     >>> as_command(remedy("Write a copy: {step}.", "export", clean=True), {"model": "tree.onnx"}).text
     'Write a copy: `glassine export tree.onnx --clean -o clean.onnx`.'
     """
@@ -84,9 +89,11 @@ def as_command(remedy: Remedy, files: Mapping[str, str] | None = None) -> Remedy
         return remedy
     # A backtick would end the command.
     names = {role: shlex.quote(name) for role, name in (files or {}).items() if "`" not in name}
+    # These are options already, with a blank before them; without any, they are nothing.
+    given = {role: (files or {}).get(role, "") for role in (WRITTEN, READING)}
+    names |= {role: f" {options}" if options and "`" not in options else "" for role, options in given.items()}
     if remedy.action == "domain":
-        read = " ".join([names.get("data", "FILE"), *([(files or {})[WRITTEN]] if WRITTEN in names else [])])
-        step = f"a draft (`glassine domain infer {read} -o {DRAFT[True]}`)"
+        step = f"a draft (`glassine domain infer {names.get('data', 'FILE')}{names[WRITTEN]} -o {DRAFT[True]}`)"
         step = f"`{names['domain']}`" if "domain" in names else step
         return replace(remedy, step=step, text=remedy.text.replace(remedy.step, step))
     words, options = ["glassine", COMMANDS.get(remedy.action, remedy.action)], []
@@ -100,32 +107,32 @@ def as_command(remedy: Remedy, files: Mapping[str, str] | None = None) -> Remedy
         options.append(f"--{name.replace('_', '-')}{ending}")
     if remedy.action == "audit":
         step = ", ".join(f"`{option}`" for option in options)
-        step += ", drafted with `glassine domain infer`" if "infer_domain" in remedy.step else ""
-        if "domain" in remedy.parameters and "model" in names:
-            step += f", drafted with `glassine domain new --model {names['model']} -o {DRAFT[False]}`"
+        if "infer_domain" in remedy.step:
+            step += ", drafted with `glassine domain infer`"
+        elif "domain" in remedy.parameters and "model" in names:
+            step += f", drafted with `glassine domain new --model {names['model']}{names[READING]} -o {DRAFT[False]}`"
     else:
         if "model" in names and remedy.action in ("scrub", "disclose"):
             words.append(names["model"])
+        read = [f"--{role} {names[role]}" for role in ("data", "target", "person", "policy") if role in names]
+        read += [names[role].strip() for role in (WRITTEN, READING) if names[role]]
         if "model" in names and remedy.action == "scrub":
-            trusted = ["--trust-pickle"] if PurePath((files or {})["model"]).suffix in PICKLES else []
             domain = names.get("domain", DRAFT["data" in names])
-            read = [f"--{role} {names[role]}" for role in ("data", "target", "person", "policy") if role in names]
-            read += [(files or {})[WRITTEN]] if WRITTEN in names else []
             copy = SCRUBBED[PurePath((files or {})["model"]).name in SCRUBBED]
-            options = [f"--domain {domain}", *options, *trusted, *read, f"-o {copy}"]
+            options = [f"--domain {domain}", *options, *read, f"-o {copy}"]
+        if remedy.action == "disclose":
+            options += [*read, *([f"--sensitive {names['sensitive']}"] if "sensitive" in names else [])]
         if remedy.action == "export":
             words.append(names.get("model", "MODEL"))
-            options += _of_export((files or {}).get("model", ""), names.get("domain"))
+            options += _of_export((files or {}).get("model", ""), names.get("domain"), names[READING].split())
         step = f"`{' '.join([*words, *options])}`"
     return replace(remedy, step=step, text=remedy.text.replace(remedy.step, step))
 
 
-def _of_export(model: str, domain: str | None) -> list[str]:
+def _of_export(model: str, domain: str | None, reading: Sequence[str]) -> list[str]:
     """Return the options with which a clean copy of a model is written."""
     end = PurePath(model).suffix
-    options = [f"--domain {domain}"] if domain else []
-    if end in PICKLES:
-        options.append("--trust-pickle")
+    options = [*([f"--domain {domain}"] if domain else []), *reading]
     copy = f"clean{end}" if end in OWN_FORM else "clean.json"
     return [*options, f"-o {copy}" if model else "-o FILE"]
 
@@ -150,7 +157,7 @@ def in_commands(
 
     Files of records, and how they are read, are named to the checker only.
     """
-    from glassine.auditing.criterion import Named
+    from glassine.auditing.criterion import Named, Remedy
 
     worded_: Findings = _in_options(found)
     holder = None if found.holder is None else in_commands(found.holder, files, records)
@@ -161,6 +168,8 @@ def in_commands(
             replace(one, text=Named(one.text, bare.text), step=Named(one.step, bare.step))
             for one, bare in zip(named, advice, strict=True)
         )
+    if found.requests and found.verdict == "inconclusive" and found.guarantee is None:
+        advice = (*advice, Remedy(text=ANSWERS))
     return replace(worded_, advice=advice, holder=holder)
 
 

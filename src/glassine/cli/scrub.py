@@ -174,7 +174,7 @@ def scrub_command(
     files = {"domain": domain_file, "policy": policy_file}
     options = {"target": target, "person": person, WRITTEN: shlex.join(written.words)}
     first, second = (
-        with_inputs(found, {"model": file, **files}, {"data": data}, policy=audited.policy, read=options)
+        with_inputs(found, {"model": file, **files}, {"data": data}, policy=audited.policy, options=options)
         for found, file in ((first, model_file), (second, read_once(output)))
     )
     if audited.audience == "public":
