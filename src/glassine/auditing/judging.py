@@ -8,9 +8,11 @@ from dataclasses import replace
 
 from glassine.attacks.outcome import Measured, Outcome
 from glassine.auditing.criterion import (
+    COUNTED,
     CUT_POINTS,
     DESCRIBED,
     DOMAIN,
+    MATCHING,
     Check,
     PartFacts,
     Remedies,
@@ -107,6 +109,8 @@ def _remedy(policy: Policy, evidence: Evidence, check: Check) -> Remedy | None:
     helpful = entry(check.limit) if callable(entry) else entry
     if helpful is DOMAIN and not evidence.has_data:
         helpful = CUT_POINTS  # a domain is drafted from records
+    elif helpful is COUNTED and evidence.mismatch:
+        helpful = MATCHING
     return None if helpful is None else replace(helpful, text=_addressed(helpful.text, evidence))
 
 
