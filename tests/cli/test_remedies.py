@@ -100,6 +100,16 @@ def test_a_command_is_on_one_line_and_names_how_the_model_was_read(run: Run, tmp
     assert run(*shlex.split(scrub)[1:], cwd=tmp_path).status == 3
 
 
+def test_records_that_do_not_match_are_not_asked_for_as_if_there_were_none(run: Run, tmp_path: Path) -> None:
+    ages = np.arange(100)
+    tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(ages.reshape(-1, 1), ages > 50)
+    write_model(as_model(tree), tmp_path / "tree.json")
+    (tmp_path / "other.csv").write_text("x0\n" + "\n".join(map(str, ages[:70])) + "\n")
+    said = " ".join(run("audit", "tree.json", "--data", "other.csv", cwd=tmp_path).out.split())
+    assert "Pass exactly the records that the model was trained on: `--data FILE`." in said
+    assert "so that they can be counted" not in said
+
+
 def test_answers_of_the_publisher_have_their_options(run: Run, tmp_path: Path) -> None:
     rules = "if [smoker] then [true]\nelse [false]\n"
     (tmp_path / "rules.txt").write_text(rules)

@@ -14,7 +14,7 @@ from glassine.domain.attributes import Scalar
 from glassine.domain.literals import attributes_of
 from glassine.errors import UnsupportedModelError
 from glassine.formats.builder import place_of
-from glassine.formats.conditions import check_predicts, outcomes, readable
+from glassine.formats.conditions import check_predicts, compared_values, outcomes, readable
 from glassine.formats.contents import FittedValues, OtherContent
 from glassine.formats.onnx import OURS, forest_from_onnx, is_onnx, onnx_module, state_guarantee, tree_from_onnx
 from glassine.formats.onnx_additive import additive_from_onnx, additive_to_onnx, fresh_name, holds_additive
@@ -90,6 +90,9 @@ def to_onnx(model: PublishedModel, domain: Domain | None = None) -> bytes:
     readable([*names, *map(str, model.classes or ())], "the name")
     if not names or not all(names):
         raise UnsupportedModelError("an ONNX tree needs an attribute with a name.", remedy="Name one.")
+    readable(
+        [value for name in compared_values(model).values() for value in name if isinstance(value, str)], "the value"
+    )
     encoder = Encoder(model, domain)
     tests, children, part = grown_binary(model, encoder)
     nodes = [*_inputs(onnx, encoder, names)]

@@ -121,7 +121,7 @@ PARTS = {
     "rule list": ("rule", "rules"),
     "additive model": ("bin", "bins"),
     "private summary": ("bin", "bins"),
-    "several models": ("group", "groups"),
+    "several models": ("intersection", "intersections"),
 }
 
 ONLY_A_PERSON = "Only a person can state this. Glassine fills in nothing."
