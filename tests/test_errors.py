@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -20,6 +21,7 @@ from glassine.errors import (
     parameter,
     worded,
 )
+from glassine.files import write_text
 from glassine.models import Branch, DecisionTree, Evidence, Node
 
 DOMAIN = Domain({"age": Integer(18, 99, thresholds=(40,)), "smoker": Binary()})
@@ -75,6 +77,15 @@ def test_errors_with_attributes_of_their_own_have_these_too() -> None:
 def test_an_unreadable_file_keeps_its_path() -> None:
     with pytest.raises(UnreadableFileError, match=r"^cannot read nothing\.json"):
         glassine.load_model("nothing.json")
+
+
+def test_a_text_that_cannot_be_written_is_refused_without_what_stands_around_the_fault(tmp_path: Path) -> None:
+    with pytest.raises(
+        UnreadableFileError, match=r"holds '\\ud800', which is half a character pair\. Rename it\."
+    ) as caught:
+        write_text("secret \ud800", tmp_path / "model.json")
+    assert "secret" not in str(caught.value)
+    assert not list(tmp_path.iterdir())
 
 
 def test_texts_within_texts_keep_their_marks() -> None:

@@ -185,7 +185,13 @@ def write_text(text: str, path: str | os.PathLike[str]) -> None:
     try:
         data = text.encode()
     except UnicodeEncodeError as error:
-        raise UnreadableFileError(f"cannot write {os.fspath(path)}: {error}.", path=path) from None
+        # Only halves of a pair cannot be written; what stands around one may be a record's.
+        half = ascii(text[error.start])
+        raise UnreadableFileError(
+            f"cannot write {os.fspath(path)}: a name or value holds {half}, which is half a character pair.",
+            remedy="Rename it.",
+            path=path,
+        ) from None
     write_bytes(data, path)
 
 

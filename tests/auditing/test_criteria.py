@@ -368,7 +368,10 @@ def test_advice_is_a_step_with_its_parameters() -> None:
     findings = audit(parse_rules(RULES, domain), domain=domain, policy=bits_policy(purest_leaf=0.7))
     (remedy,) = findings.advice
     assert (remedy.action, dict(remedy.parameters)) == ("scrub", {"counts": "remove"})
-    assert remedy.text == "Publish labels without counts: `scrub(counts='remove')`. Or merge the pure leaves."
+    assert (
+        remedy.text
+        == "Publish labels without counts: `scrub(model, domain, counts='remove')`. Or merge the pure leaves."
+    )
     assert as_command(remedy).text == (
         "Publish labels without counts: `glassine scrub --counts remove`. Or merge the pure leaves."
     )

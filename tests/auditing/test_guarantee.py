@@ -250,7 +250,7 @@ def test_the_bounds_name_their_proofs_and_their_figures_are_right() -> None:
     figures = {bound.name: round(bound.value, 4) for bound in found.bounds}
     assert figures == {
         "membership advantage": 0.4621,
-        "members found at 1% false alarms": 0.0272,
+        "true positive rate at 1% false positives": 0.0272,
         "guess that would be right 1 time in 100": 0.0272,
         "guess that would be right 1 time in 1,000": 0.0027,
         "belief about one record, even odds before": 0.8808,

@@ -156,6 +156,14 @@ def test_a_fit_remarks_on_a_declared_identifier_whatever_it_holds(visits: Path, 
     assert run(*PERSONS, "--overwrite", cwd=visits).err == ""
 
 
+def test_a_fit_remarks_on_an_identifier_that_is_left_out(visits: Path, run: Run) -> None:
+    """The column is not in the domain, so that nothing was said of people with several records."""
+    done = run(*FIT, "-o", "m.json", cwd=visits)
+    assert done.status == 0, done.err
+    assert "patient is left out, and named like an identifier." in done.err
+    assert "give --person patient and --records-per-person." in done.err
+
+
 def test_a_draft_of_a_domain_tells_of_repeats(visits: Path, run: Run) -> None:
     done = run("domain", "infer", "visits.csv", cwd=visits)
     assert done.status == 0, done.err

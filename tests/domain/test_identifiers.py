@@ -11,14 +11,30 @@ from glassine.domain import Binary, Category, Domain, Integer, Real
 
 @pytest.mark.parametrize(
     "name",
-    ["id", "ID", "patient_id", "patientID", "userId", "userid", "customer no", "SSN", "mrn", "person", "Patient Nr."],
+    [
+        "id",
+        "ID",
+        "patient_id",
+        "patientID",
+        "userId",
+        "userid",
+        "customer no",
+        "SSN",
+        "mrn",
+        "person",
+        "Patient Nr.",
+        "Patienten-Nr",
+        "Kundennummer",
+        "fall_id",
+    ],
 )
 def test_names_of_identifiers(name: str) -> None:
     assert is_identifier_name(name)
 
 
 @pytest.mark.parametrize(
-    "name", ["age", "valid", "customer_age", "ideas", "idle", "number", "", "7", "paid", "humidity"]
+    "name",
+    ["Personen", "Mitarbeiter", "age", "valid", "customer_age", "ideas", "idle", "number", "", "7", "paid", "humidity"],
 )
 def test_other_names(name: str) -> None:
     assert not is_identifier_name(name)

@@ -20,7 +20,7 @@ from glassine.domain import Between, Binary, Category, Domain, OneOf, Real
 from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError
 from glassine.formats import as_model, to_onnx, tree_from_onnx
 from glassine.learners.publishing import probabilities
-from glassine.models import Branch, DecisionTree, Evidence, Node
+from glassine.models import AdditiveModel, Branch, CategoryBins, DecisionTree, Evidence, Node, Term
 from glassine.models.evidence import cell_probabilities
 from tests.models.fuzzing import read_or_refused
 from tests.models.test_scikit import NAMES, make_data
@@ -350,3 +350,14 @@ DATA = by_hand("BRANCH_LEQ", 0.5, 1).SerializeToString()
 @given(st.integers(0, len(DATA) - 1), st.binary(max_size=4), st.integers(0, 6))
 def test_damaged_files_raise_only_our_errors(at: int, put: bytes, cut: int) -> None:
     read_or_refused(lambda: tree_from_onnx(DATA[:at] + put + DATA[at + cut :]))
+
+
+def test_half_a_character_pair_is_refused_wherever_it_is() -> None:
+    """A value of a category raised a UnicodeEncodeError of the library that writes the file."""
+    with pytest.raises(InvalidModelError, match="half a character pair"):
+        to_onnx(stump("ward", "w\ud800", ("no", "yes")))
+    groups = CategoryBins("ward", (("A",), ("w\ud800",)))
+    term = Term(bins=(groups,), scores=np.array([[0.1], [0.2], [0.0]]), weights=None, name="ward")
+    model = AdditiveModel(attributes=("ward",), terms=(term,), intercept=(0.0,), link="logit", classes=("no", "yes"))
+    with pytest.raises(InvalidModelError, match="half a character pair"):
+        to_onnx(model)

@@ -53,7 +53,7 @@ def test_one_new_module_is_read_written_and_listed(tmp_path: Path) -> None:
 
 def test_without_the_module_nothing_knows_the_format(tmp_path: Path) -> None:
     (tmp_path / "t").write_text(TALLY)
-    with pytest.raises(UnsupportedModelError, match="starts as no model does"):
+    with pytest.raises(UnsupportedModelError, match="in no supported model format"):
         load_model(tmp_path / "t")
     with pytest.raises(InvalidParameterError, match="json"):
         write_model(parse_rules(RULES), tmp_path / "t", to="tally")

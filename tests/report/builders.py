@@ -315,7 +315,9 @@ GUARANTEE = GuaranteeFinding(
     bits_per_record=2.8854,
     bounds=(
         Bound(name="membership advantage", value=0.46212, statement="How much more often.", method="a theorem"),
-        Bound(name="members found at 1% false alarms", value=0.02719, statement="The share.", method="a theorem"),
+        Bound(
+            name="true positive rate at 1% false positives", value=0.02719, statement="The share.", method="a theorem"
+        ),
         Bound(name="bits about one record", value=2.8854, statement="The bits.", method="two steps"),
     ),
 )

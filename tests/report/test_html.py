@@ -211,7 +211,7 @@ def test_a_long_chain_of_conditions_nests_within_what_browsers_take() -> None:
 
 
 def test_code_in_advice_is_set_as_code() -> None:
-    assert "(<code>scrub(smallest_leaf=10)</code>)" in render_html(findings())
+    assert "(<code>scrub(model, domain, smallest_leaf=10)</code>)" in render_html(findings())
 
 
 def test_the_order_of_the_page() -> None:

@@ -39,7 +39,7 @@ def test_a_group_that_only_both_models_single_out_is_reported_and_its_size_suppr
     assert near.verdict == page.tone == "outside policy"
     groups = facts(page.section("groups"))
     assert groups["Small groups revealed only together"].value == str(near.value("joint").n_small_groups)
-    row = rows_of(page.section("policy"))["Smallest group"]
+    row = rows_of(page.section("policy"))["Smallest intersection"]
     assert row.cells[1] == f"{Below(10)} records"
     assert "1 record" not in render_html(near)
 

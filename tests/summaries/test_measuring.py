@@ -14,10 +14,10 @@ import pytest
 from scipy import stats
 from sklearn.metrics import roc_auc_score
 
-from glassine import Domain, Integer, Ledger, PrivateSummary
+from glassine import Category, Domain, Integer, Ledger, PrivateSummary
 from glassine.data import lazy
 from glassine.data.columns import Columns, columns_of
-from glassine.data.conform import collect
+from glassine.data.conform import collect, conform
 from glassine.domain import Between
 from glassine.errors import (
     BudgetExceededError,
@@ -166,6 +166,15 @@ def test_noise_that_is_too_small_cannot_be_certified(monkeypatch: pytest.MonkeyP
     X, y, _ = classed(tuple(PAIRS))
     with pytest.raises(ValueError, match="must claim what its events spend"):
         of_two().measure(over_sixty(), X, y, epsilon=EPSILON, dataset="too small")
+
+
+def test_a_threshold_on_declared_texts_is_not_laid_to_the_records() -> None:
+    """The declared categories were counted as records: "3 of 4 records have something else there"."""
+    columns = conform(pl.DataFrame({"ward": ["A", "B"]}), Domain({"ward": Category(("A", "B", "C"))}))
+    with pytest.raises(
+        InvalidDataError, match="'ward' is compared with a number, but the domain declares other values"
+    ):
+        columns.holds(Between("ward", hi=1.5))
 
 
 # Numbers: what each record adds, for values inside and outside the range, and for predictions of every kind.

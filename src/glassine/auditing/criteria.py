@@ -95,7 +95,7 @@ def _judge_sizes(limit: int, sizes: Sizes, evidence: Evidence) -> Ruling:
     fewest = min(every) if sizes.fewest is None else sizes.fewest
     if fewest < limit:
         return unknown(f"Whether every {evidence.part} holds {limit:,} {evidence.counted} is not known.")
-    one = sizes.parts[0].one if sizes.parts else evidence.part
+    one = sizes.parts[0].one.removeprefix("non-empty ") if sizes.parts else evidence.part
     meaning = f"Every non-empty {one} holds at least {limit:,} {evidence.counted}"
     return passed(f"{meaning}, as {sizes.stated_by} states." if sizes.stated_by else f"{meaning}.", fewest)
 

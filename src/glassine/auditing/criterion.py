@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Generic, Literal, TypeAlias, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Generic, Literal, Self, TypeAlias, TypeVar
 
 from glassine.attacks.outcome import Below, Measured, ShownCount
 from glassine.auditing.evidence import Evidence, Fact, Inapplicable, Kind
@@ -130,8 +130,8 @@ class Remedy:
     step : str
         The piece of the text that names the step, which the command line words as its own; empty without one.
     action : str
-        The step: ``scrub``, ``fit``, ``disclose``, ``explain``; ``audit`` for the same audit with more input. Empty if
-        there is no such step.
+        The step: ``scrub``, ``fit``, ``disclose``, ``explain``; ``audit`` for the same audit with more input,
+        ``domain`` for a better domain. Empty if there is no such step.
     parameters : mapping of str to bool, int, float, str or None
         Parameters of the step; None is for the user to fill in.
     """
@@ -144,9 +144,35 @@ class Remedy:
     def __str__(self) -> str:
         return self.text
 
+    def public(self) -> Remedy:
+        """Return it as a public report may hold it, without files of records."""
+        text, step = (part.public if isinstance(part, Named) else part for part in (self.text, self.step))
+        return replace(self, text=text, step=step)
+
+
+class Named(str):
+    """A text that names files of records, which is for the checker only."""
+
+    __slots__ = ("public",)
+
+    public: str  # What a public report says instead
+
+    def __new__(cls, text: str, public: str) -> Self:
+        """Take both texts."""
+        named = super().__new__(cls, text)
+        named.public = public
+        return named
+
+    def __reduce__(self) -> tuple[type[Self], tuple[str, str]]:
+        """Copy with both texts."""
+        return type(self), (str(self), self.public)
+
 
 PYTHON = {"explain": "SurrogateExplainer"}
 """What a step is called in Python, where it is not its own name."""
+
+FIRST = {"scrub": ("model", "domain")}
+"""What a step in Python takes before its parameters."""
 
 
 def remedy(text: str, action: str = "", *, python: str = "", **parameters: bool | float | str | None) -> Remedy:
@@ -158,7 +184,7 @@ def remedy(text: str, action: str = "", *, python: str = "", **parameters: bool 
     Examples
     --------
     >>> remedy("Merge small leaves: {step}.", "scrub", smallest_leaf=10).text
-    'Merge small leaves: `scrub(smallest_leaf=10)`.'
+    'Merge small leaves: `scrub(model, domain, smallest_leaf=10)`.'
     >>> remedy("Pass the training records: {step}.", "audit", data=None).text
     'Pass the training records: `data=`.'
     """
@@ -167,6 +193,7 @@ def remedy(text: str, action: str = "", *, python: str = "", **parameters: bool 
         step = ", ".join(f"`{name}=`" for name in parameters)
     elif not python and action:
         arguments = [f"{name}=" if value is None else f"{name}={value!r}" for name, value in parameters.items()]
+        arguments = [*FIRST.get(action, ()), *arguments]
         step = f"`{PYTHON.get(action, action)}({', '.join(arguments)})`"
     return Remedy(text=text.replace("{step}", step), step=step, action=action, parameters=parameters)
 
@@ -320,13 +347,15 @@ COUNTED = remedy(
     "audit",
     data=None,
 )
+MATCHING = remedy("Pass exactly the records that the model was trained on: {step}.", "audit", data=None)
 CUT_POINTS = remedy(
     "Ask the publisher which cut points are public, and pass them in a domain: {step}.", "audit", domain=None
 )
+DESCRIBED = remedy("Describe what is public in a domain: {step}. Scrubbing needs one.", "audit", domain=None)
 DOMAIN = remedy(
     "Pass a domain: {step}. Replace its inferred ranges and categories by public ones.",
     "audit",
-    python="`domain=`, drafted with `infer_domain`",
+    python="`domain=`, drafted with `glassine.data.infer_domain`",
     domain=None,
 )
 GROUPED = remedy(

@@ -208,7 +208,7 @@ def bounds_of(claim: Guarantee) -> tuple[Bound, ...]:
             method=kairouz,
         ),
         Bound(
-            name="members found at 1% false alarms",
+            name="true positive rate at 1% false positives",
             value=claim.success(0.01),
             statement=f"The share of the {one}s in the data that an attack can flag if it wrongly flags 1% of others.",
             method=kairouz,

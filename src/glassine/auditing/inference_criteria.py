@@ -74,14 +74,14 @@ def _private_by_guarantee(limit: int, guarantee: GuaranteeFinding, evidence: Evi
     return passed(ruling.meaning, counted)
 
 
-ROUND = remedy("Round thresholds to public cut points: {step}.", "scrub", python="`scrub`")
+ROUND = remedy("Round thresholds to public cut points: {step}.", "scrub")
 RESTRICT = remedy(
     "Explain again in the restricted form: {step}. Its thresholds are public cut points.", "explain", form="restricted"
 )
 DECLARE = remedy(
     "Declare the domain: {step}. The cut points of an inferred domain are not public.", "explain", domain=None
 )
-ROUND_CUTS = remedy("Move cuts to public cut points and remove published ranges: {step}.", "scrub", python="`scrub`")
+ROUND_CUTS = remedy("Move cuts to public cut points and remove published ranges: {step}.", "scrub")
 ROUNDED: Remedies = {
     "tree": ROUND,
     "rule list": ROUND,

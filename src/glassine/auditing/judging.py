@@ -7,7 +7,19 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from glassine.attacks.outcome import Measured, Outcome
-from glassine.auditing.criterion import CUT_POINTS, DOMAIN, Check, PartFacts, Remedies, Remedy, joined, remedy
+from glassine.auditing.criterion import (
+    COUNTED,
+    CUT_POINTS,
+    DESCRIBED,
+    DOMAIN,
+    MATCHING,
+    Check,
+    PartFacts,
+    Remedies,
+    Remedy,
+    joined,
+    remedy,
+)
 from glassine.auditing.evidence import Evidence, Kind
 from glassine.auditing.findings.guarantee import GuaranteeFinding
 from glassine.auditing.findings.membership import MembershipFinding
@@ -19,7 +31,11 @@ from glassine.auditing.suppression import Suppression
 EMPTY = "empty"
 """Flag of a part that no record of the domain can reach."""
 
-PUBLIC_DOMAIN = remedy("Replace the inferred ranges and categories of the domain by public ones.")
+PUBLIC_DOMAIN = remedy(
+    "Replace the inferred ranges and categories of {step} by public ones.",
+    "domain",
+    python="the domain (`glassine.data.infer_domain` drafts one)",
+)
 PRIVATE_ADDITIVE = remedy(
     "A private additive model ({step}) has a guarantee, which covers these checks if you accept it.",
     "fit",
@@ -55,6 +71,7 @@ def advise(policy: Policy, evidence: Evidence, checks: Sequence[Check]) -> tuple
     """Return what to do next: what helps where a check fails, then what to give where one is unknown.
 
     Records are not asked for where the guarantee is what needs attention, and a domain not where there is one.
+    Scrubbing needs a public domain, so that it comes before.
     """
     failing = [check for check in checks if check.status == "fail"]
     open_ = [check for check in checks if check.status == "unknown"]
@@ -67,8 +84,15 @@ def advise(policy: Policy, evidence: Evidence, checks: Sequence[Check]) -> tuple
             continue
         if not guarantee or not {"data", "holdout"} & set(helpful.parameters):
             out.append(helpful)
-    if evidence.domain_inferred and not any("domain" in entry.parameters for entry in out):
-        out.append(PUBLIC_DOMAIN)
+    of_domain = [entry for entry in out if "domain" in entry.parameters]
+    scrubs = any(entry.action == "scrub" for entry in out)
+    if not of_domain and evidence.domain_inferred:
+        of_domain = [PUBLIC_DOMAIN]
+        out += of_domain
+    elif not of_domain and scrubs and not evidence.has_domain:
+        of_domain = [DESCRIBED]
+    if scrubs:
+        out = [*of_domain, *(entry for entry in out if entry not in of_domain)]
     if evidence.kind == "additive model" and evidence.guarantee is None and (failing or open_):
         out.append(PRIVATE_ADDITIVE)
     return tuple({entry.text: entry for entry in out}.values())
@@ -85,6 +109,8 @@ def _remedy(policy: Policy, evidence: Evidence, check: Check) -> Remedy | None:
     helpful = entry(check.limit) if callable(entry) else entry
     if helpful is DOMAIN and not evidence.has_data:
         helpful = CUT_POINTS  # a domain is drafted from records
+    elif helpful is COUNTED and evidence.mismatch:
+        helpful = MATCHING
     return None if helpful is None else replace(helpful, text=_addressed(helpful.text, evidence))
 
 

@@ -172,7 +172,7 @@ def sizes_of_bins(leakage: BinLeakage, histograms: Sequence[float], mismatch: st
     """Return the records of bins, and those of the bars of histograms that are published beside the model."""
     sizes = tuple(size for entry in leakage.terms for size in entry.counts or () if size)
     bars = tuple(int(size) for size in histograms if size > 0)
-    parts = [Parts("bin", "bins", sizes)]
+    parts = [Parts("non-empty bin", "non-empty bins", sizes)]
     if bars:
         parts.append(Parts("bar of the published histograms", "bars of the published histograms", bars))
     unsettled = mismatch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from glassine.cli.audit_options import OPTIONS, AuditOptions
-from glassine.cli.naming import in_options, listed
+from glassine.cli.naming import READING, WRITTEN, in_options, listed
 from glassine.cli.progress import stages
 from glassine.cli.reading import (
     check_person,
@@ -148,7 +149,20 @@ def _finished(findings: Findings, files: dict[str, FileContent | None], options:
     """Return findings with their files and the sign-off, for the audience."""
     with in_options({"day": "--day", "review_by": "--review-by"}):
         signed = options.signed.sign_off()
-    findings = with_inputs(findings, files, {"data": options.records.data, "holdout": options.records.holdout})
+    records = options.records
+    findings = with_inputs(
+        findings,
+        files,
+        {"data": records.data, "holdout": records.holdout},
+        policy=options.policy,
+        options={
+            "target": records.target,
+            "person": records.person,
+            "sensitive": options.disclosure.sensitive,
+            WRITTEN: shlex.join(options.written.words),
+            READING: shlex.join(options.reading.words),
+        },
+    )
     findings = replace(findings, sign_off=signed)
     return findings.public() if options.report.audience == "public" else findings
 

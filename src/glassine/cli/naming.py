@@ -11,7 +11,6 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from glassine.errors import GlassineError, Text, worded
-from glassine.files import PICKLES
 
 if TYPE_CHECKING:
     from glassine.auditing.criterion import Remedy
@@ -44,8 +43,22 @@ FOR_THE_USER = {
 COMMANDS = {"disclose": "audit --only disclosure", "explain": "explain make"}
 """Words of the command of a step, where they are not its own name."""
 
-SCRUBBED = "scrubbed.json"
-"""Where the copy goes in a command that names the model."""
+SCRUBBED = ("scrubbed.json", "scrubbed-again.json")
+"""Where the copy goes in a command that names the model; the second, if the model is such a copy."""
+
+DRAFT = {True: "domain.json", False: "domain.toml"}
+"""Where a domain is drafted, from records or from the model alone: such a form has places to fill in."""
+
+WRITTEN, READING = "written", "reading"
+"""Roles of options that say how records are written, and how the model is read, as they are typed."""
+
+ANSWERS = (
+    "Pass what the publisher answers: cut points in the domain, and `--stated-leaf N`, `--stated-step N`, "
+    "`--one-record-per-person`."
+)
+"""What to do with the answers to the requests of findings."""
+
+JUDGED_BY_DATA = "Without the training records (`--data FILE`), the verdict on the copy can be inconclusive."
 
 SAME = "the same command"
 """What a text says where the command of an earlier remedy takes this step as well."""
@@ -55,7 +68,7 @@ OWN_FORM = (".onnx", ".pmml", ".xml")
 
 
 def as_command(remedy: Remedy, files: Mapping[str, str] | None = None) -> Remedy:
-    """Return a remedy with its step as a command or an option; `files` are names by role, such as ``model``.
+    """Return a remedy with its step as a command or an option; `files` are names, and other options, by role.
 
     Examples
     --------
@@ -67,46 +80,59 @@ def as_command(remedy: Remedy, files: Mapping[str, str] | None = None) -> Remedy
     >>> merge = remedy("Merge small leaves: {step}.", "scrub", smallest_leaf=10)
     >>> as_command(merge, {"model": "tree.json", "domain": "domain.json"}).text
     'Merge small leaves: `glassine scrub tree.json --domain domain.json --smallest-leaf 10 -o scrubbed.json`.'
-    >>> as_command(merge, {"model": "tree.pkl"}).step
-    '`glassine scrub tree.pkl --domain FILE --smallest-leaf 10 --trust-pickle -o scrubbed.json`'
+    >>> as_command(merge, {"model": "a.pkl", "data": "people.csv", "reading": "--trust-pickle"}).step
+    '`glassine scrub a.pkl --domain domain.json --smallest-leaf 10 --data people.csv --trust-pickle -o scrubbed.json`'
     >>> as_command(remedy("Write a copy: {step}.", "export", clean=True), {"model": "tree.onnx"}).text
     'Write a copy: `glassine export tree.onnx --clean -o clean.onnx`.'
     """
     if not remedy.action:
         return remedy
+    # A backtick would end the command.
+    names = {role: shlex.quote(name) for role, name in (files or {}).items() if "`" not in name}
+    # These are options already, with a blank before them; without any, they are nothing.
+    given = {role: (files or {}).get(role, "") for role in (WRITTEN, READING)}
+    names |= {role: f" {options}" if options and "`" not in options else "" for role, options in given.items()}
+    if remedy.action == "domain":
+        step = f"a draft (`glassine domain infer {names.get('data', 'FILE')}{names[WRITTEN]} -o {DRAFT[True]}`)"
+        step = f"`{names['domain']}`" if "domain" in names else step
+        return replace(remedy, step=step, text=remedy.text.replace(remedy.step, step))
     words, options = ["glassine", COMMANDS.get(remedy.action, remedy.action)], []
     for name, value in remedy.parameters.items():
         if (remedy.action, name) == ("fit", "model"):
             words.append(str(value))
             continue
         ending = FOR_THE_USER.get(name, " FILE") if value is None else "" if value is True else f" {value}"
+        if (remedy.action, name) == ("audit", "domain") and "model" in names:
+            ending = f" {DRAFT[False]}"
         options.append(f"--{name.replace('_', '-')}{ending}")
     if remedy.action == "audit":
         step = ", ".join(f"`{option}`" for option in options)
-        step += ", drafted with `glassine domain infer`" if "infer_domain" in remedy.step else ""
-        if "domain" in remedy.parameters and "`" not in (model := (files or {}).get("model", "`")):
-            step += f", drafted with `glassine domain new --model {shlex.quote(model)} -o FILE`"
+        if "infer_domain" in remedy.step:
+            step += ", drafted with `glassine domain infer`"
+        elif "domain" in remedy.parameters and "model" in names:
+            step += f", drafted with `glassine domain new --model {names['model']}{names[READING]} -o {DRAFT[False]}`"
     else:
-        # A backtick would end the command.
-        names = {role: shlex.quote(name) for role, name in (files or {}).items() if "`" not in name}
         if "model" in names and remedy.action in ("scrub", "disclose"):
             words.append(names["model"])
+        read = [f"--{role} {names[role]}" for role in ("data", "target", "person", "policy") if role in names]
+        read += [names[role].strip() for role in (WRITTEN, READING) if names[role]]
         if "model" in names and remedy.action == "scrub":
-            trusted = ["--trust-pickle"] if PurePath((files or {})["model"]).suffix in PICKLES else []
-            options = [f"--domain {names.get('domain', 'FILE')}", *options, *trusted, f"-o {SCRUBBED}"]
+            domain = names.get("domain", DRAFT["data" in names])
+            copy = SCRUBBED[PurePath((files or {})["model"]).name in SCRUBBED]
+            options = [f"--domain {domain}", *options, *read, f"-o {copy}"]
+        if remedy.action == "disclose":
+            options += [*read, *([f"--sensitive {names['sensitive']}"] if "sensitive" in names else [])]
         if remedy.action == "export":
             words.append(names.get("model", "MODEL"))
-            options += _of_export((files or {}).get("model", ""), names.get("domain"))
+            options += _of_export((files or {}).get("model", ""), names.get("domain"), names[READING].split())
         step = f"`{' '.join([*words, *options])}`"
     return replace(remedy, step=step, text=remedy.text.replace(remedy.step, step))
 
 
-def _of_export(model: str, domain: str | None) -> list[str]:
+def _of_export(model: str, domain: str | None, reading: Sequence[str]) -> list[str]:
     """Return the options with which a clean copy of a model is written."""
     end = PurePath(model).suffix
-    options = [f"--domain {domain}"] if domain else []
-    if end in PICKLES:
-        options.append("--trust-pickle")
+    options = [*([f"--domain {domain}"] if domain else []), *reading]
     copy = f"clean{end}" if end in OWN_FORM else "clean.json"
     return [*options, f"-o {copy}" if model else "-o FILE"]
 
@@ -124,12 +150,31 @@ OF_AUDITS = {
 """Options by the parameters that findings name."""
 
 
-def in_commands(found: Findings, files: Mapping[str, str] | None = None) -> Findings:
-    """Return findings whose advice, reasons and meanings name commands, options and the files of each role."""
+def in_commands(
+    found: Findings, files: Mapping[str, str] | None = None, records: Mapping[str, str] | None = None
+) -> Findings:
+    """Return findings whose advice, reasons and meanings name commands, options and the files of each role.
+
+    Files of records, and how they are read, are named to the checker only.
+    """
+    from glassine.auditing.criterion import Named, Remedy
+
     worded_: Findings = _in_options(found)
-    holder = None if found.holder is None else in_commands(found.holder, files)
-    advice = _in_one_copy([as_command(one, files) for one in _merged(found.advice)])
+    holder = None if found.holder is None else in_commands(found.holder, files, records)
+    advice = _commands(found.advice, files)
+    if records and found.holder is None:
+        named = _commands(found.advice, {**(files or {}), **records})
+        advice = tuple(
+            replace(one, text=Named(one.text, bare.text), step=Named(one.step, bare.step))
+            for one, bare in zip(named, advice, strict=True)
+        )
+    if found.requests and found.verdict == "inconclusive" and found.guarantee is None:
+        advice = (*advice, Remedy(text=ANSWERS))
     return replace(worded_, advice=advice, holder=holder)
+
+
+def _commands(advice: Sequence[Remedy], files: Mapping[str, str] | None) -> tuple[Remedy, ...]:
+    return _in_one_copy([as_command(one, files) for one in _merged(advice)], counted="data" in (files or {}))
 
 
 def _merged(advice: Sequence[Remedy]) -> list[Remedy]:
@@ -142,15 +187,17 @@ def _merged(advice: Sequence[Remedy]) -> list[Remedy]:
     return [replace(one, parameters=parameters) if i == first else one for i, one in enumerate(advice)]
 
 
-def _in_one_copy(advice: Sequence[Remedy]) -> tuple[Remedy, ...]:
+def _in_one_copy(advice: Sequence[Remedy], *, counted: bool) -> tuple[Remedy, ...]:
     """Return remedies in commands; those that scrub, behind the first, refer to its command."""
-    first = next((i for i, one in enumerate(advice) if one.action == "scrub"), len(advice))
-    return tuple(
-        replace(one, step=advice[first].step, text=one.text.replace(one.step, SAME))
-        if i > first and one.action == "scrub"
-        else one
-        for i, one in enumerate(advice)
-    )
+    out, step = [], ""
+    for one in advice:
+        if one.action == "scrub" and step:
+            one = replace(one, step=step, text=one.text.replace(one.step, SAME))
+        elif one.action == "scrub":
+            step = one.step
+            one = one if counted else replace(one, text=f"{one.text} {JUDGED_BY_DATA}")
+        out.append(one)
+    return tuple(out)
 
 
 def _in_options(value: Any) -> Any:

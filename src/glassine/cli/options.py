@@ -332,6 +332,12 @@ class ModelFileOptions(Group):
     ] = None
     trust_pickle: TrustOption = False
 
+    @property
+    def words(self) -> list[str]:
+        """The options that were given, as they are typed."""
+        tree = [] if self.tree is None else [f"--tree={self.tree}"]
+        return [*tree, *["--trust-pickle"] * self.trust_pickle]
+
 
 def _listed_texts(text: str) -> str:
     """Return a list of texts unchanged; raise if it lists none."""

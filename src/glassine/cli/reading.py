@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from glassine.cli.naming import in_commands, in_options, listed, nearest
+from glassine.cli.naming import READING, in_commands, in_options, listed, nearest
 from glassine.cli.writing import tell
 from glassine.errors import (
     InvalidDataError,
@@ -247,19 +247,33 @@ def input_files(**files: Path | FileContent | None) -> tuple[InputFile, ...]:
 
 
 def with_inputs(
-    found: Findings, files: Mapping[str, FileContent | None], records: Mapping[str, Path | None]
+    found: Findings,
+    files: Mapping[str, FileContent | None],
+    records: Mapping[str, Path | None],
+    *,
+    policy: Path | None = None,
+    options: Mapping[str, str | None] | None = None,
 ) -> Findings:
     """Return findings with the files that were read, advice in commands.
 
-    Which records a private model has is for the checker only.
+    Which records a private model has is for the checker only. A built-in ``policy`` has a name, and no file; other
+    options, by role, are those with which the model and the records were read.
     """
     # As typed, so that commands can be pasted; but a report leaves the machine, and the folders above stay there.
     paths = {role: file.path for role, file in files.items() if file is not None}
-    names = {role: path.name if path.is_absolute() else path.as_posix() for role, path in paths.items()}
-    given, found = input_files(**files, **records), in_commands(found, names)
+    names = _typed(({} if policy is None else {"policy": policy}) | paths)
+    of_records, data = {}, records.get("data")
+    if data is not None:
+        of_records = {role: option for role, option in (options or {}).items() if option} | _typed({"data": data})
+    names[READING] = (options or {}).get(READING) or ""
+    given, found = input_files(**files, **records), in_commands(found, names, of_records)
     if found.holder is None:
         return replace(found, inputs=given)
     return replace(found, inputs=input_files(**files), holder=replace(found.holder, inputs=given))
+
+
+def _typed(paths: Mapping[str, Path]) -> dict[str, str]:
+    return {role: path.name if path.is_absolute() else path.as_posix() for role, path in paths.items()}
 
 
 def is_release(file: FileContent) -> bool:

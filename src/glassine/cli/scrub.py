@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import typer
 
+from glassine.cli.naming import WRITTEN
 from glassine.cli.options import (
     AudienceOption,
     AuditOption,
@@ -170,8 +172,11 @@ def scrub_command(
         second = replace(second, holder=replace(second.holder, notes=(*second.holder.notes, *measured)))
         cost = None
     files = {"domain": domain_file, "policy": policy_file}
-    first = with_inputs(first, {"model": model_file, **files}, {"data": data})
-    second = with_inputs(second, {"model": read_once(output), **files}, {"data": data})
+    options = {"target": target, "person": person, WRITTEN: shlex.join(written.words)}
+    first, second = (
+        with_inputs(found, {"model": file, **files}, {"data": data}, policy=audited.policy, options=options)
+        for found, file in ((first, model_file), (second, read_once(output)))
+    )
     if audited.audience == "public":
         first, second, cost = first.public(), second.public(), None
     if report is not None:

@@ -144,7 +144,14 @@ class Columns:
             if isinstance(literal, OneOf) and prefixes((*values, *literal.values)):
                 _check_declared(literal, values)
             # The last entry, that of None, is the one at index -1.
-            truths = literal.holds(decoder(self.attributes[literal.attribute]))
+            try:
+                truths = literal.holds(decoder(self.attributes[literal.attribute]))
+            except InvalidDataError:
+                # It counts declared values, which are no records.
+                raise InvalidDataError(
+                    f"{literal.attribute!r} is compared with a number, but the domain declares other values of it.",
+                    remedy="Declare a number, or take a model of this domain.",
+                ) from None
             return np.asarray(truths[np.maximum(array, -1)])
         inside = _inside(literal, array)
         if literal.negated:

@@ -386,7 +386,10 @@ PEOPLE = frozenset(
 )
 """A name that is one of these words, or one of them with a number, is that of an identifier."""
 
-NUMBERS = frozenset({"code", "key", "no", "nr", "num", "number"})
+NUMBERED = frozenset({"cliente", "fall", "kunden", "mitarbeiter", "paciente", "patienten", "personen", "versicherten"})
+"""A name that is one of these words with a number is that of an identifier; alone it can be a number of people."""
+
+NUMBERS = frozenset({"code", "id", "key", "no", "nr", "num", "number", "numero", "nummer"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -413,6 +416,8 @@ def is_identifier_name(name: str) -> bool:
     --------
     >>> [is_identifier_name(name) for name in ("patient_id", "userId", "SSN", "customer no", "customer_age", "valid")]
     [True, True, True, True, False, False]
+    >>> [is_identifier_name(name) for name in ("Patienten-Nr", "Kundennummer", "Personen")]
+    [True, True, False]
     """
     parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+", name)
     words = [part.lower() for part in parts if not part.isdigit()]
@@ -420,7 +425,9 @@ def is_identifier_name(name: str) -> bool:
         return False
     if IDENTIFIER_WORDS & set(words) or any(words[-1] == f"{who}id" for who in PEOPLE):
         return True
-    return words[0] in PEOPLE and set(words[1:]) <= NUMBERS
+    if any(words[-1] == f"{who}{number}" for who in NUMBERED for number in NUMBERS):
+        return True
+    return words[0] in PEOPLE | (NUMBERED if words[1:] else set()) and set(words[1:]) <= NUMBERS
 
 
 def identifying(domain: Domain) -> tuple[str, ...]:

@@ -20,6 +20,8 @@ from glassine.files import read_text
 FILL_IN = "?"
 """Stands in a form for what a person is to fill in."""
 
+GAPS = "The model says where records without a value go: add missing = true if it can be missing."
+
 MOST_NAMED = 6
 """Thresholds that a comment names."""
 
@@ -187,7 +189,10 @@ def form_of_literals(literals: Iterable[Literal]) -> tuple[list[Entry], dict[str
     """
     cuts: dict[str, set[float]] = {}
     values: dict[str, set[Any]] = {}
+    gaps = set()
     for literal in literals:
+        if literal.missing:
+            gaps.add(literal.attribute)
         if isinstance(literal, Between):
             cuts.setdefault(literal.attribute, set()).update(
                 end for end in (literal.lo, literal.hi) if math.isfinite(end)
@@ -199,7 +204,7 @@ def form_of_literals(literals: Iterable[Literal]) -> tuple[list[Entry], dict[str
     for name in dict.fromkeys([*cuts, *values]):
         entry, comment = _form(cuts.get(name, set()), values.get(name, set()))
         entries.append({"name": name, **entry})
-        comments[name] = comment
+        comments[name] = [*comment, GAPS] if name in gaps else comment
     return entries, comments
 
 

@@ -447,8 +447,8 @@ def _unsupported(content: object, kind: Content) -> UnsupportedModelError:
     if kind == "text":
         return UnsupportedModelError(
             # Its first line is not quoted: it may be a record.
-            "the file is a text that starts as no model does.",
-            remedy=f"Give {READABLE}. A table of records is no model: give the model, and the table as its data.",
+            "it is a text, in no supported model format.",
+            remedy=f"Give {READABLE}. If it holds records, pass it as the data of a model.",
         )
     if isinstance(content, str | os.PathLike):
         # Not quoted: it may be a record.

@@ -46,6 +46,7 @@ def additive_to_onnx(model: AdditiveModel) -> bytes:
         raise UnsupportedModelError("an ONNX graph needs a term, and the model has none.", remedy="Write it as JSON.")
     readable([*model.tested, *map(str, model.classes or ())], "the name")
     values = _values_of(model)
+    readable([value for name in values.values() for value in name if isinstance(value, str)], "the value")
     kinds, describe, node = onnx.TensorProto, onnx.helper.make_tensor_value_info, onnx.helper.make_node
     names = model.tested
     inputs, columns, nodes = [], [], []

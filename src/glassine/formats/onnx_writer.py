@@ -14,7 +14,7 @@ from glassine.domain.attributes import Scalar
 from glassine.domain.literals import attributes_of
 from glassine.errors import UnsupportedModelError
 from glassine.formats.builder import place_of
-from glassine.formats.conditions import check_predicts, fresh_name, outcomes, readable
+from glassine.formats.conditions import check_predicts, compared_values, fresh_name, outcomes, readable
 from glassine.formats.onnx import forest_from_onnx, is_onnx, onnx_module, tree_from_onnx
 from glassine.formats.onnx_additive import (
     ML_OPSET,
@@ -94,6 +94,9 @@ def to_onnx(model: PublishedModel, domain: Domain | None = None) -> bytes:
     readable([*names, *map(str, model.classes or ())], "the name")
     if not names or not all(names):
         raise UnsupportedModelError("an ONNX tree needs an attribute with a name.", remedy="Name one.")
+    readable(
+        [value for name in compared_values(model).values() for value in name if isinstance(value, str)], "the value"
+    )
     encoder = Encoder(model, domain)
     grown = BinaryTree(model, encoder)
     nodes = [*_inputs(onnx, encoder, names)]

@@ -311,9 +311,9 @@ def _astray(number: int, name: str, value: npt.NDArray[Any]) -> InvalidDataError
     records = f"{number:,} records satisfy" if number != 1 else "1 record satisfies"
     if bool(is_missing(value)[0]):
         return InvalidDataError(
-            f"{records} no branch on {name!r}: a value is missing there, and the model does not say where such records "
-            "go.",
-            remedy="Leave them out of the data, or read the model from a file that says where missing values go.",
+            f"{records} no branch on {name!r}: a value is missing there. Either the domain does not declare that, "
+            "or the model does not say where such records go.",
+            remedy=f"Declare it: missing = true of {name!r} in the domain. Or leave these records out.",
         )
     return InvalidDataError(
         f"{records} no branch on {name!r}: the model does not know the value there.",

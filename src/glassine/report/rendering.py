@@ -155,6 +155,7 @@ def page_of(result: Reportable, *, title: str | None = None) -> Page:
 
 
 WIDTH = 88
+COMMAND, UNBROKEN = re.compile("`glassine [^`]+`"), "\ue000"
 LONGEST_NAME = 50
 
 
@@ -235,7 +236,17 @@ def _answer(block: Block) -> Iterator[str]:
 
 
 def _wrap(text: str, *, indent: int = 0, hang: int = 0) -> list[str]:
-    return textwrap.wrap(text, WIDTH, initial_indent=" " * indent, subsequent_indent=" " * hang, break_on_hyphens=False)
+    """Return lines of a text; a command is on one line, however long, as a shell would end it where it breaks."""
+    joined = COMMAND.sub(lambda found: found[0].replace(" ", UNBROKEN), text)
+    lines = textwrap.wrap(
+        joined,
+        WIDTH,
+        initial_indent=" " * indent,
+        subsequent_indent=" " * hang,
+        break_on_hyphens=False,
+        break_long_words=joined == text,
+    )
+    return [line.replace(UNBROKEN, " ") for line in lines]
 
 
 def _aligned(rows: Sequence[tuple[str, ...]], indent: int = 0) -> list[str]:

@@ -56,8 +56,8 @@ exponential mechanism | Exponential mechanism | A mechanism that samples an outp
 exp(-epsilon cost).
 exposure curve | Exposure curve | For each share of the training records, the bits learned that this share reaches, \
 the most exposed first.
-false alarms | False positive rate | The share of non-members that an attack flags. An attack that is almost never \
-wrong identifies members, even if it finds few.
+false positive rate | False positive rate | The share of non-members that an attack flags. An attack that is almost \
+never wrong identifies members, even if it finds few.
 fidelity | Fidelity | How often a tree decides as the black box. Guided, the first of several close trees that agrees \
 is used; random trees often agree as well.
 gap | Gap | Training accuracy minus test accuracy: the advantage of flagging every record that the model classifies \

@@ -141,12 +141,12 @@ def amount(value: float) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def worlds(value: float, *, power_from: float = 40) -> str:
-    """Return the number of records that ``value`` bits tell apart: ``1,020``, or ``2^64`` from so many bits on.
+def worlds(value: float) -> str:
+    """Return the number of records that ``value`` bits tell apart: ``1,020``, or ``2^64`` from 40 bits on.
 
     It has at most three significant digits, and from 10 on no fraction.
     """
-    if value >= power_from:
+    if value >= 40:
         return f"2^{amount(value)}"
     count = float(f"{2.0 ** max(value, 0.0):.3g}")
     return f"{count:,.0f}" if count >= 10 else amount(round(count, 1))

@@ -337,6 +337,7 @@ class Findings:
             self,
             audience="public",
             measured=self.measured.public(),
+            advice=tuple(remedy.public() for remedy in self.advice),
             notes=tuple(note for note in self.notes if not isinstance(note, RecordNote)),
             inputs=tuple(file for file in self.inputs if file.sha256 is not None),
             **bare,
@@ -370,7 +371,11 @@ class Findings:
             for c in self.checks
         )
         head = "<tr><th>check</th><th>measured</th><th>limit</th><th>status</th></tr>"
-        return f"<p><b>Glassine: {self.verdict}</b> &mdash; {escape(self.subject.kind)}</p><table>{head}{rows}</table>"
+        steps = "".join(f"<li>{escape(remedy.text)}</li>" for remedy in self.advice)
+        return (
+            f"<p><b>Glassine: {self.verdict}</b> &mdash; {escape(self.decision)}</p><table>{head}{rows}</table>"
+            f"<ol>{steps}</ol>"
+        )
 
 
 def plain_value(value: object) -> Any:

@@ -339,7 +339,7 @@ def tree_from_sklearn(estimator: object, domain: Domain | None = None) -> Decisi
     if set(ENSEMBLES) & set(kinds):
         raise UnsupportedModelError(
             f"{type(estimator).__name__} is an ensemble; Glassine audits one tree or rule list at a time.",
-            remedy="Give one member, for example as_model(model.estimators_[0], domain).",
+            remedy="Give one of its trees, a member of estimators_. The page on forests says what a forest reveals.",
         )
     if "Pipeline" not in kinds and not set(TREES) & set(kinds):
         raise UnsupportedModelError(f"a decision tree or a pipeline that ends with one is expected, got {kinds[:1]}.")

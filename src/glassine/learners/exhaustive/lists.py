@@ -19,6 +19,7 @@ from glassine.data.conjunctions import ConjunctionCounts, count_conjunctions, co
 from glassine.data.slices import Progress
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
+from glassine.errors import parameter
 from glassine.learners.exhaustive import gibbs, tree_sums
 from glassine.learners.exhaustive.gibbs import Choice, Weighting
 from glassine.learners.exhaustive.losses import Loss
@@ -188,7 +189,7 @@ class ListClass(ModelClass[DrawnList]):
     length: int  # Largest number of rules besides the default rule
     loss: Loss  # What records cost, by the value of a rule
 
-    ways_out: ClassVar[str] = "Lower max_rules, take a smaller pool, or raise the limits."
+    ways_out: ClassVar[str] = f"Lower {parameter('max_rules')}, take a smaller pool, or raise the limits."
 
     @property
     def antecedents(self) -> tuple[tuple[Literal, ...], ...]:

@@ -19,6 +19,7 @@ from glassine.data.slices import Progress
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.domain.literals import complement
+from glassine.errors import parameter
 from glassine.learners.exhaustive import gibbs, tree_sums
 from glassine.learners.exhaustive.gibbs import Choice, Weighting
 from glassine.learners.exhaustive.last_splits import last_level
@@ -63,7 +64,9 @@ class TreeClass(ModelClass[Tree]):
     depth: int  # Largest number of splits on a path
     loss: Loss  # What records cost, by the value of a leaf
 
-    ways_out: ClassVar[str] = "Lower max_depth, declare fewer thresholds or literals, or raise the limits."
+    ways_out: ClassVar[str] = (
+        f"Lower {parameter('max_depth')}, declare fewer thresholds or literals, or raise the limits."
+    )
 
     @property
     def antecedents(self) -> tuple[tuple[Literal, ...], ...]:

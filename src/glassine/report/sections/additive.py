@@ -93,7 +93,7 @@ def additive_figures(finding: AdditiveFinding, limit: int | None) -> tuple[Fact,
         Fact(
             "Small bins",
             f"{small:,} of {finding.n_bins:,}" if counted else "not known",
-            "" if limit is None else f"made from fewer than {wording.plural(limit, 'record')}",
+            "" if limit is None else f"of all bins; made from fewer than {wording.plural(limit, 'record')}",
         ),
         Fact(
             "Values that follow by arithmetic",
@@ -105,7 +105,7 @@ def additive_figures(finding: AdditiveFinding, limit: int | None) -> tuple[Fact,
         else Fact(
             unknown.name,
             f"{sum(count or 0 for count in midpoints):,} of {sum(e.n_cuts for e in finding.attributes):,}",
-            "half way between two training values, bit for bit",
+            "exactly the midpoint of two training values",
         ),
     )
 
@@ -252,8 +252,8 @@ def _told(entry: BinsFinding) -> Iterator[str]:
     if entry.n_midpoints:
         at = "is" if entry.n_midpoints == 1 else "are"
         yield (
-            f"{entry.n_midpoints:,} of {wording.plural(entry.n_cuts, 'cut')} {at} half way between two training "
-            "values, bit for bit."
+            f"{entry.n_midpoints:,} of {wording.plural(entry.n_cuts, 'cut')} {at} exactly the midpoint of two training "
+            "values."
         )
     private = entry.n_private_bounds != 0
     if entry.exact_bounds and private:

@@ -25,9 +25,9 @@ RELATIONS = {
     "by at most that factor.",
 }
 SEARCHED = "A search chose it from the training data. Epsilon and delta cover the choice."
-GUESSES = ("members found", "guess ")
+GUESSES = ("true positive", "guess ")
 """How the names of bounds begin that are folded: they say the same as the others, for one way to attack."""
-SHARES = ("members found", "guess of a ", "belief about")
+SHARES = (*GUESSES, "belief about")
 
 
 def guarantee_section(finding: GuaranteeFinding) -> Section:

@@ -14,7 +14,7 @@ from glassine.report.measured import MeasuredSection
 from glassine.report.section import Page, Section, clean_inputs, facts_of, sentence
 
 STATES = {"measured": "measured", "not applicable": "not measured", "failed": "failed"}
-COLUMNS = ("Attack", "Advantage", "Balanced accuracy", "Found at 1% false alarms", "Status")
+COLUMNS = ("Attack", "Advantage", "Balanced accuracy", "True positives at 1% false positives", "Status")
 FOUND, NOT_FOUND = "found members", "found none beyond chance"
 
 
@@ -59,7 +59,7 @@ def attack_page(
         caveat="An attack that finds nothing does not show that nothing can be found.",
         figures=(_strongest(finding), *(replace(fact, meaning="") for fact in _facts(finding)[1:])),
         sections=(_attacks_section(finding), _holdout_section(finding)),
-        terms=("member", "advantage", "balanced accuracy", "beyond chance", "false alarms", "vulnerability"),
+        terms=("member", "advantage", "balanced accuracy", "beyond chance", "false positive rate", "vulnerability"),
         inputs=clean_inputs(inputs),
         notice=wording.CHECKER_ONLY,
         version=__version__,

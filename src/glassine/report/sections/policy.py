@@ -121,7 +121,7 @@ PARTS = {
     "rule list": ("rule", "rules"),
     "additive model": ("bin", "bins"),
     "private summary": ("bin", "bins"),
-    "several models": ("group", "groups"),
+    "several models": ("intersection", "intersections"),
 }
 
 ONLY_A_PERSON = "Only a person can state this. Glassine fills in nothing."
@@ -223,7 +223,7 @@ def judged_page(findings: Findings, kind: str, measures: Sequence[MeasureRow], *
         Points(items=steps[:FIRST_STEPS], style="advice", title="What to do"),
         *((Fold(wording.plural(len(more.items), "more step"), (more,)),) if more.items else ()),
     )
-    todo = (*(todo if steps else ()), *asked_for(findings.requests))
+    todo = (*(todo if steps else ()), *asked_for(findings))
     columns = (*(((Failures(against),),) if against else ()), *((todo,) if todo else ()))
     return Page(
         kind="privacy audit",
@@ -308,11 +308,14 @@ def released(findings: Findings) -> tuple[Released, ...]:
     )
 
 
-def asked_for(requests: Sequence[str]) -> tuple[Fold, ...]:
+def asked_for(findings: Findings) -> tuple[Fold, ...]:
     """Return what to ask the publisher for, as sentences to paste into a message; nothing where nothing is missing."""
-    opening = "To decide on the release of this model, please state of its training data:"
-    points = Points(items=tuple(map(wording.clean, requests)), style="advice")
-    return (Fold("What to ask the publisher for", (Paragraph(text=opening), points)),) if requests else ()
+    purpose = "To decide on the release of this model"
+    if findings.verdict == "within policy":
+        purpose = "The audit of this model counts records. To count people"
+    opening = f"{purpose}, please state of its training data:"
+    points = Points(items=tuple(map(wording.clean, findings.requests)), style="advice")
+    return (Fold("What to ask the publisher for", (Paragraph(text=opening), points)),) if findings.requests else ()
 
 
 def _failure(row: CheckRow) -> Failure:

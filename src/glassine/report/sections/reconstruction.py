@@ -210,8 +210,7 @@ def _fits(finding: ReconstructionFinding, domain: DomainSummary | None, bits: fl
         return ""
     if prior is None:
         return f"{wording.candidates(bits)} possible records remains"
-    # Few are counted; many read better as powers of two.
-    left, possible = (wording.worlds(value, power_from=20) for value in (prior - bits, prior))
+    left, possible = (wording.worlds(value) for value in (prior - bits, prior))
     return f"about {left} of {possible} possible records remain"
 
 

@@ -188,7 +188,7 @@ def _thresholds_section(finding: ThresholdsFinding) -> Section:
             "Their place reveals something about training values." if finding.n_off_grid else "",
         ),
         Fact(
-            "Thresholds half way between two values of the group",
+            "Thresholds that are midpoints of two values of the group",
             UNKNOWN if finding.n_midpoints is None else f"{finding.n_midpoints or 'none'} of {n:,}",
             meaning,
         ),

@@ -133,9 +133,9 @@ def _groups_section(joint: JointFinding) -> Section:
             "Their records certainly have one class, and every model alone shows several.",
         ),
         Fact(
-            "Smallest intersection that holds a record",
+            "Smallest intersection",
             UNKNOWN if joint.fewest_in_common is None else _records(joint.fewest_in_common),
-            "An intersection is what one leaf or rule of each model have in common."
+            "Of those that hold a record. One is what a leaf or rule of each model have in common."
             if joint.fewest_in_common is not None
             else "Neither the counts nor the data settle it.",
         ),
