@@ -48,7 +48,7 @@ nitpick_ignore_regex = [
 ]
 # Names of unions and type variables in signatures: they are explained where they are used, and have no page.
 nitpick_ignore = [
-    ("py:class", "glassine.surrogates.answers.Answers"),
+    ("py:class", "glassine.surrogates.answers.Names"),
     ("py:class", "glassine.attacks.outcome.R"),
     ("py:class", "glassine.attacks.outcome.T"),
     ("py:class", "glassine.auditing.criterion.N"),

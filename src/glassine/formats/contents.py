@@ -147,7 +147,7 @@ def merged_values(fitted: Iterable[FittedValues]) -> tuple[FittedValues, ...]:
 def fitted_categories(
     part: str, attribute: str, values: Sequence[str], domain: Domain | None
 ) -> Iterator[FittedValues]:
-    """Yield the categories of an attribute that a part lists, if any, and how many no public domain declares."""
+    """Yield the categories of an attribute that a part lists, and how many of them no public domain declares."""
     if values:
         declared = attribute_of(attribute, domain)
         public = set(map(str, declared.values)) if isinstance(declared, Category) and not declared.inferred else set()

@@ -135,12 +135,10 @@ def beside_pmml(data: bytes, domain: Domain | None, tree: int | None) -> Iterato
             if not fine:
                 n = len(name.encode()) + len(value.encode())
                 yield OtherContent(where=f"{where}, {shown_name(name)}", kind="attribute", n_bytes=n)
-        stack += [(_below(where, child.tag), child) for child in element.children]
-
-
-def _below(where: str, tag: str) -> str:
-    """Return the place of an element; nodes in nodes share one."""
-    return where if where.endswith(f", {tag}") else f"{where}, {shown_name(tag)}"
+        for child in element.children:
+            # Nodes in nodes share one place.
+            inside = where if where.endswith(f", {child.tag}") else f"{where}, {shown_name(child.tag)}"
+            stack.append((inside, child))
 
 
 def _elements(root: Element) -> Iterator[Element]:

@@ -195,23 +195,24 @@ class _Onnx:
         if len(names) == 1:
             feed = {names[0]: _typed(np.asarray(X), self._inputs[0].type)}
         else:
-            columns = _by_name(X, names)
+            columns = _columns(X, names)
             feed = {
-                entry.name: _typed(np.asarray(columns[entry.name]).reshape(-1, 1), entry.type) for entry in self._inputs
+                entry.name: _typed(np.asarray(column).reshape(-1, 1), entry.type)
+                for entry, column in zip(self._inputs, columns, strict=True)
             }
         answer = np.asarray(self._session.run([self._label], feed)[0])
         return answer[:, 0] if answer.ndim == 2 and answer.shape[1] == 1 else answer
 
 
-def _by_name(X: Any, names: list[str]) -> dict[str, Any]:
+def _columns(X: Any, names: list[str]) -> list[Any]:
     if isinstance(X, np.ndarray):
         if X.shape[1] != len(names):
             raise BlackBoxError(f"the ONNX model has {len(names)} inputs, got {X.shape[1]} columns.")
-        return {name: X[:, i] for i, name in enumerate(names)}
+        return list(X.T)
     absent = [name for name in names if name not in X.columns]
     if absent:
         raise BlackBoxError(f"the ONNX model's input {absent[0]!r} is not an attribute.", remedy="Rename it.")
-    return {name: X[name].to_numpy() for name in names}
+    return [X[name].to_numpy() for name in names]
 
 
 def _typed(array: npt.NDArray[Any], kind: str) -> npt.NDArray[Any]:

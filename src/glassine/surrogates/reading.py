@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -42,7 +42,7 @@ class Layout:
             library: Any = self.backend
             typed = {name: _column(name, domain[name], columns[name], library) for name in self.names}
             return nw.from_dict(typed, backend=library).to_native()
-        words = any(isinstance(v, str) for name in self.names for v in _listed(domain[name]))
+        words = _have_texts(domain[name] for name in self.names)
         out = np.empty((len(records), len(self.names)), dtype=object if words else float)
         for i, name in enumerate(self.names):
             out[:, i] = [math.nan if value is None and not words else value for value in columns[name]]
@@ -54,7 +54,7 @@ class Layout:
         if self.backend is not None:
             typed = [_typed_column(name, columns.attributes[name], arrays[name], self.backend) for name in self.names]
             return typed[0].to_frame().with_columns(*typed[1:]).to_native()
-        words = any(isinstance(v, str) for name in self.names for v in _listed(columns.attributes[name]))
+        words = _have_texts(columns.attributes.values())
         return np.column_stack(list(arrays.values())).astype(object if words else float)
 
 
@@ -63,14 +63,13 @@ def _typed_column(name: str, attribute: Attribute, values: npt.NDArray[Any], lib
 
     Where the attribute declares texts and numbers, it is one of objects in pandas, and of texts elsewhere.
     """
-    declared = _listed(attribute)
-    if not any(isinstance(value, str) for value in declared):
+    if not _have_texts([attribute]):
         return nw.new_series(name, values.astype(float), nw.Float64(), backend=library)
     listed = values.tolist()
     if library != "pandas":
         listed = [None if value is None else str(value) for value in listed]
-    objects = library == "pandas" and not all(isinstance(value, str) for value in declared)
-    return nw.new_series(name, listed, nw.Object() if objects else nw.String(), backend=library)
+    texts = library != "pandas" or _are_texts(attribute)
+    return nw.new_series(name, listed, nw.String() if texts else nw.Object(), backend=library)
 
 
 def _column(name: str, attribute: Attribute, values: list[Scalar | None], library: Any) -> Any:
@@ -81,13 +80,18 @@ def _column(name: str, attribute: Attribute, values: list[Scalar | None], librar
         if library == "pandas":
             return [math.nan if value is None else value for value in values]
         return nw.new_series(name, values, nw.Float64(), backend=library)
-    if all(isinstance(value, str) for value in attribute.values):
+    if _are_texts(attribute):
         return nw.new_series(name, values, nw.String(), backend=library)
     return values
 
 
-def _listed(attribute: Attribute) -> tuple[Scalar, ...]:
-    return attribute.values if isinstance(attribute, Category) else ()
+def _have_texts(attributes: Iterable[Attribute]) -> bool:
+    """Return whether a text is a value of any attribute."""
+    return any(isinstance(one, Category) and any(isinstance(value, str) for value in one.values) for one in attributes)
+
+
+def _are_texts(attribute: Attribute) -> bool:
+    return isinstance(attribute, Category) and all(isinstance(value, str) for value in attribute.values)
 
 
 def open_records(X: Any, domain: Domain | None) -> tuple[Layout, Any, Any]:
@@ -177,8 +181,7 @@ def open_each(X: object, domain: Domain) -> tuple[Layout, Columns, npt.NDArray[n
 
 def _typed(cells: npt.NDArray[np.object_], domain: Domain) -> npt.NDArray[Any]:
     """Return rows as doubles where the domain has numbers alone, so that no record changes the type of the others."""
-    words = any(isinstance(value, str) for name in domain for value in _listed(domain[name]))
-    if words or cells.shape[1] != len(domain):
+    if _have_texts(domain[name] for name in domain) or cells.shape[1] != len(domain):
         return cells
     anything = Domain({name: Real(-LARGEST, LARGEST, missing=True) for name in domain})
     read = conform(dict(zip(domain.names, cells.T, strict=True)), anything, outside=Outside.CLIP)

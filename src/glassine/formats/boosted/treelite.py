@@ -72,7 +72,33 @@ def tree_from_treelite(data: Any, domain: Domain | None = None, tree: int | None
     trees = data.get("trees")
     n = len(trees) if isinstance(trees, list) else 0
     place = place_of(n, tree, "the treelite model", REMEDY)
-    return _tree(data, place, n, domain)
+    listed = trees[place].get("nodes") if isinstance(trees[place], dict) else None
+    if not isinstance(listed, list) or not listed or not all(isinstance(node, dict) for node in listed):
+        raise InvalidModelError("the tree of the treelite model must be a list of objects, 'nodes'.")
+    width = data.get("num_feature")
+    names = feature_names(None, width if type(width) is int else -1, domain, "the treelite model")
+    classes, base, shares = _outputs(data)
+    vector = isinstance(listed[-1].get("leaf_value"), list) or any(
+        isinstance(node.get("leaf_value"), list) for node in listed
+    )
+    if (n > 1 and not shares) or (len(base) > 1 and not vector):
+        if vector:
+            raise UnsupportedModelError("the leaves of the treelite trees hold several scores, which add up.")
+        classes, base = None, [0.0]
+    builder: TreeBuilder[int] = TreeBuilder("the treelite tree", domain, names)
+    for node in listed:
+        key = node.get("node_id")
+        if type(key) is not int or key in builder:
+            raise InvalidModelError(f"a node of the treelite model has the number {key!r:.40}; each needs its own.")
+        size = node.get("data_count")
+        total = size if type(size) is int and 0 <= size <= MOST_RECORDS else None
+        if "leaf_value" in node:
+            weighted = node.get("sum_hess", size) != size
+            builder.leaf(key, _leaf(node["leaf_value"], base, classes, total, shares, weighted))
+        else:
+            builder.split(key, *_branches(node, builder), Evidence(total=total))
+    source = source_of("treelite", place, n)
+    return builder.tree(listed[0]["node_id"], classes, source)
 
 
 def forest_from_treelite(data: Any, domain: Domain | None = None) -> Forest:
@@ -139,37 +165,6 @@ def _in_order(nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
         if "leaf_value" not in node:
             stack += [node["right_child"], node["left_child"]]
     return out
-
-
-def _tree(data: Any, place: int, n_trees: int, domain: Domain | None) -> DecisionTree:
-    tree = data["trees"][place]
-    listed = tree.get("nodes") if isinstance(tree, dict) else None
-    if not isinstance(listed, list) or not listed or not all(isinstance(node, dict) for node in listed):
-        raise InvalidModelError("the tree of the treelite model must be a list of objects, 'nodes'.")
-    width = data.get("num_feature")
-    names = feature_names(None, width if type(width) is int else -1, domain, "the treelite model")
-    classes, base, shares = _outputs(data)
-    vector = isinstance(listed[-1].get("leaf_value"), list) or any(
-        isinstance(node.get("leaf_value"), list) for node in listed
-    )
-    if (n_trees > 1 and not shares) or (len(base) > 1 and not vector):
-        if vector:
-            raise UnsupportedModelError("the leaves of the treelite trees hold several scores, which add up.")
-        classes, base = None, [0.0]
-    builder: TreeBuilder[int] = TreeBuilder("the treelite tree", domain, names)
-    for node in listed:
-        key = node.get("node_id")
-        if type(key) is not int or key in builder:
-            raise InvalidModelError(f"a node of the treelite model has the number {key!r:.40}; each needs its own.")
-        size = node.get("data_count")
-        total = size if type(size) is int and 0 <= size <= MOST_RECORDS else None
-        if "leaf_value" in node:
-            weighted = node.get("sum_hess", size) != size
-            builder.leaf(key, _leaf(node["leaf_value"], base, classes, total, shares, weighted))
-        else:
-            builder.split(key, *_branches(node, builder), Evidence(total=total))
-    source = source_of("treelite", place, n_trees)
-    return builder.tree(listed[0]["node_id"], classes, source)
 
 
 def _outputs(data: dict[str, Any]) -> tuple[tuple[int, ...] | None, list[float], bool]:

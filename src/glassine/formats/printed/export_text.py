@@ -90,8 +90,8 @@ def _lines(text: str) -> list[tuple[int, int, str]]:
     return out
 
 
-def _parse(text: str) -> tuple[list[_Leaf | _Split], int]:
-    """Return the nodes in depth-first order, and the number of the last line."""
+def _parse(text: str) -> list[_Leaf | _Split]:
+    """Return the nodes in depth-first order."""
     lines = _lines(text)
     nodes: list[_Leaf | _Split] = []
     open_splits: list[_Split] = []
@@ -130,7 +130,7 @@ def _parse(text: str) -> tuple[list[_Leaf | _Split], int]:
         raise UnsupportedModelError(
             f"the exported tree ends inside a branch, at line {lines[-1][0]}.", remedy="Give all of it."
         )
-    return nodes, lines[-1][0]
+    return nodes
 
 
 def _classes(leaves: Sequence[_Leaf]) -> tuple[Scalar, ...]:
@@ -226,7 +226,7 @@ def tree_from_export_text(text: str, domain: Domain | None = None) -> DecisionTr
     (['age <= 40.5', 'age > 40.5'], ('no', 'yes'))
     """
     claim = opening_claim(text)
-    parsed, _ = _parse(text if claim is None else text[text.find("\n") :])
+    parsed = _parse(text if claim is None else text[text.find("\n") :])
     leaves = [node for node in parsed if isinstance(node, _Leaf)]
     regression = any(leaf.value is not None for leaf in leaves)
     if regression and any(leaf.label is not None for leaf in leaves):

@@ -11,7 +11,7 @@ import numpy as np
 from glassine.domain import Binary, Category, Domain, Literal, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
-from glassine.formats.conditions import binary, not_fitted, require
+from glassine.formats.conditions import attribute_of, binary, not_fitted, require
 from glassine.formats.contents import only, usual, without
 from glassine.formats.printed.conditions import condition, split_conditions
 from glassine.formats.registry import BEFORE_JSON, BY_START, Format, first_line
@@ -99,11 +99,10 @@ def _literal(name: str, domain: Domain | None) -> Literal:
             )
         return binary(name, True)
     attribute, _, value = name.partition(":")
-    if attribute in domain and isinstance(domain[attribute], Category):
-        declared = domain[attribute]
-        for listed in declared.values if isinstance(declared, Category) else ():
-            if str(listed) == value:
-                return OneOf(attribute, (listed,))
+    declared = attribute_of(attribute, domain)
+    for listed in declared.values if isinstance(declared, Category) else ():
+        if str(listed) == value:
+            return OneOf(attribute, (listed,))
     require(name, domain, "the CORELS list tests")
     return binary(name, True)
 
