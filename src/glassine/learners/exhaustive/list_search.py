@@ -232,7 +232,7 @@ class ListSearch:
     def _expand(
         self, level: _Level, some: slice, bound: float, tests: int
     ) -> tuple[_Level, list[tuple[int, int, int]]]:
-        """Add every rule to some beginnings; return those that may go on, and the best list that ends here, if any."""
+        """Add every rule to some beginnings; return those that may go on, and the best list that ends here."""
         sets, p = self._sets, len(self._numbers)
         left = level.words[some]
         taken = np.zeros((len(left), p, sets.n_classes), dtype=np.int64)
