@@ -257,7 +257,7 @@ def figures(rows: Sequence[Row], tree: str) -> str:
     """Return the table of a tree: a row for each attack, with its control."""
     lines = []
     for name in NAMES:
-        if not select(rows, tree=tree, attack=name):
+        if not select(rows, tree=tree, attack=name, target="members"):
             continue
         cells = [
             interval(by_split(rows, measure, tree=tree, attack=name, target=target))
@@ -274,6 +274,12 @@ def best_of_ours(rows: Sequence[Row], tree: str, measure: str) -> str:
     return max(OURS, key=lambda name: fmean(by_split(rows, measure, tree=tree, attack=name, target="members").values()))
 
 
+def beyond_control(rows: Sequence[Row], measure: str, tree: str, attack: str) -> dict[str, float]:
+    """Return by split what an attack finds, less what it finds in the control."""
+    found, control = (by_split(rows, measure, tree=tree, attack=attack, target=t) for t in ("members", CONTROL))
+    return {split: found[split] - control[split] for split in found.keys() & control.keys()}
+
+
 def judged(rows: Sequence[Row]) -> str:
     """Return for each peer whether the package's best attack finds more, what is found in the control taken off."""
     lines = []
@@ -281,13 +287,7 @@ def judged(rows: Sequence[Row]) -> str:
         for measure, margin in MEASURES.items():
             ours = best_of_ours(rows, tree, measure)
             for peer in PEERS:
-                sides = [
-                    {
-                        split: value - by_split(rows, measure, tree=tree, attack=name, target=CONTROL)[split]
-                        for split, value in by_split(rows, measure, tree=tree, attack=name, target="members").items()
-                    }
-                    for name in (ours, peer)
-                ]
+                sides = [beyond_control(rows, measure, tree, name) for name in (ours, peer)]
                 common = sides[0].keys() & sides[1].keys()
                 if len(common) < SPLITS:
                     continue

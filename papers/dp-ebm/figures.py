@@ -1,4 +1,4 @@
-"""Tables 2 and 3 and the pairs of attributes as plots, from the results."""
+"""Tables 2 and 3, the pairs of attributes and the shapes of Figure 5 as plots, from the results."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 from matplotlib.axes import Axes
+from shapes import read_shape
 from study import EPSILONS, HERE, published, read
 
 from papers.common.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, SKY, new_figure, save
@@ -73,6 +75,27 @@ def pairs(results: Path, images: Path) -> None:
     save(figure, images / "pairs.svg")
 
 
+def figure_5(results: Path, images: Path) -> None:
+    """Draw the shapes of the six numbers of Adult."""
+    rows = read(results / "figure_5.csv")
+    figure, panels = new_figure(2, 3, 4.6)
+    colors = dict(zip((row["method"] for row in rows), (BLUE, SKY, ORANGE, GREY), strict=True))
+    for axes, name in zip(panels, [name for name in rows[0] if name != "method"], strict=True):
+        for row in rows:
+            low, high, shape = read_shape(row[name])
+            axes.plot(
+                np.linspace(low, high, len(shape)), shape, color=colors[row["method"]], linewidth=1.2,
+                label=row["method"],
+            )  # fmt: skip
+        axes.set_title(name, loc="left", fontsize=10)
+        axes.locator_params(axis="x", nbins=4)
+    panels[0].set_ylabel("log-odds, less their mean")
+    figure.legend(
+        *panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False, fontsize=8
+    )
+    save(figure, images / "figure-5.svg")
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Draw everything."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -83,6 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for which in DATA:
         table(which, given.results, given.images)
     pairs(given.results, given.images)
+    figure_5(given.results, given.images)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 """Shapes of the six numbers of Adult, Figure 5: how much they jump with and without privacy; ``shapes.csv``.
 
+``figure_5.csv`` holds those of the first split, with the least and the largest value, to be drawn.
+
 A shape is the log-odds of one record as one attribute runs through 200 equally spaced values between the least and the
 largest of the training records, as a plot draws it. *Variation* is the sum of its steps up and down, *range* its
 largest value less its least one. Their ratio is 1 for a shape that only rises or only falls.
@@ -9,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -37,31 +40,57 @@ METHODS = {
     "boosting without noise": (ordinary("boosting"), 0.0),
     "EBM, no bagging": (ebm, 0.0),
 }
-"""Three of the figure's columns, and the private algorithm with exact sums; 25 bags are not run."""
+"""Three of the figure's columns, and the private algorithm with exact sums. 25 bags take eight processor minutes a
+fit, and are not run."""
+
+
+def span(frame: pl.DataFrame, attribute: str) -> tuple[float, float]:
+    """Return the least and the largest value."""
+    values = frame[attribute].cast(pl.Float64).drop_nulls().to_numpy()
+    return float(values.min()), float(values.max())
 
 
 def shape_of(model: Any, frame: pl.DataFrame, attribute: str, *, pandas: bool) -> np.ndarray:
     """Return the log-odds of the first record as an attribute runs through its values."""
-    values = frame[attribute].cast(pl.Float64).drop_nulls().to_numpy()
-    grid = np.linspace(values.min(), values.max(), POINTS)
+    grid = np.linspace(*span(frame, attribute), POINTS)
     rows = frame[np.zeros(POINTS, dtype=np.int64)].with_columns(pl.Series(attribute, grid))
     chance = np.asarray(model.predict_proba(filled(rows) if pandas else rows))[:, 1]
     return np.log(chance) - np.log1p(-chance)
 
 
-def measured(key: Mapping[str, str]) -> dict[str, object]:
-    """Return the variation and the range of every number's shape."""
+def shapes_of(key: Mapping[str, str]) -> dict[str, tuple[tuple[float, float], np.ndarray]]:
+    """Return the span of every number, and its shape."""
     data = LOADERS[DATA]()
     make, epsilon = METHODS[key["method"]]
     train, _ = data.split(int(key["seed"]))
     frame, peer = data.frame[train], key["method"].startswith("EBM")
     model = make(data, epsilon, int(key["seed"])).fit(filled(frame) if peer else frame, data.target[train])
+    return {name: (span(frame, name), shape_of(model, frame, name, pandas=peer)) for name in numbers(data)}
+
+
+def measured(key: Mapping[str, str]) -> dict[str, object]:
+    """Return the variation and the range of every number's shape."""
     found: dict[str, object] = {}
-    for name in numbers(data):
-        shape = shape_of(model, frame, name, pandas=peer)
+    for name, (_, shape) in shapes_of(key).items():
         found[f"{name} variation"] = float(np.abs(np.diff(shape)).sum())
         found[f"{name} range"] = float(np.ptp(shape))
     return found
+
+
+def drawn(key: Mapping[str, str]) -> dict[str, object]:
+    """Return every number's span and its shape, less its mean, as text: values with how often each comes in a row."""
+    found = {}
+    for name, ((low, high), shape) in shapes_of({"seed": SEEDS[0], **key}).items():
+        runs = groupby(f"{value:.4g}" for value in shape - shape.mean())
+        found[name] = " ".join([f"{low:g}", f"{high:g}", *(f"{value}x{len(list(same))}" for value, same in runs)])
+    return found
+
+
+def read_shape(text: str) -> tuple[float, float, list[float]]:
+    """Return the least and the largest value, and the shape, of what :func:`drawn` wrote."""
+    low, high, *runs = text.split()
+    pairs = (run.split("x") for run in runs)
+    return float(low), float(high), [float(value) for value, times in pairs for _ in range(int(times))]
 
 
 def numbers(data: Additive) -> list[str]:
@@ -76,9 +105,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given, _ = parser.parse_known_args(arguments)
     keys = [{"seed": seed, "method": method} for method in METHODS for seed in SEEDS]
     resume(given.results / "shapes.csv", keys, measured)
+    resume(given.results / "figure_5.csv", [{"method": method} for method in METHODS], drawn)
 
 
-__all__ = ["METHODS", "SEEDS", "main", "measured", "numbers", "shape_of"]
+__all__ = ["METHODS", "SEEDS", "drawn", "main", "measured", "numbers", "read_shape", "shape_of", "shapes_of", "span"]
 
 if __name__ == "__main__":
     main()

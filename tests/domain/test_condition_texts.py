@@ -70,7 +70,12 @@ def test_conjunctions_that_share_their_first_literals_are_worded_one_by_one(monk
     assert list(conjunction_texts(leaves)) == texts
     assert texts[1] == "(2 < x <= 5 or missing) and (c != cook or missing)"
     worded: list[object] = []
-    monkeypatch.setattr("glassine.domain.literals._texts_on_one", lambda own, digits: worded.append(own) or ("",))
+
+    def once(own: object, digits: object) -> tuple[str, ...]:
+        worded.append(own)
+        return ("",)
+
+    monkeypatch.setattr("glassine.domain.literals._texts_on_one", once)
     list(conjunction_texts([(young, cook)] * 5))
     assert worded == [(young,), (cook,)]
 

@@ -102,12 +102,16 @@ def test_a_rough_bound_and_small_batches_cost_no_list(monkeypatch: pytest.Monkey
 def test_costs_of_rules_prune_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = records(8, 400, 8, 2)
     _, pool = pool_of(8, pairs=False)
-    bitsets, kept = BitSets.pack(truth_of(pool, X), y, 2), []
+    bitsets = BitSets.pack(truth_of(pool, X), y, 2)
+    kept: list[int] = []
     merged = list_search._merged
+
+    def counted(level: Any, tests: int) -> Any:
+        kept.append(len(level.costs))
+        return merged(level, tests)
+
     monkeypatch.setattr(list_search, "BEAM", 5)
-    monkeypatch.setattr(
-        list_search, "_merged", lambda level, tests: kept.append(len(level.costs)) or merged(level, tests)
-    )
+    monkeypatch.setattr(list_search, "_merged", counted)
     sizes = []
     for penalty in (0.0, 20.0):
         kept.clear()

@@ -62,6 +62,30 @@ def test_our_models_without_privacy_stand_in_both_tables() -> None:
     assert without == {(data, f"ordinary {form}", "5") for data in datasets for form in ("penalized", "boosting")}
 
 
+@pytest.mark.parametrize("table", [2, 3])
+def test_every_stored_method_is_one_that_is_measured(table: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    study: Any = module("study", monkeypatch)
+    known = {(method.name, method.private) for method in study.METHODS}
+    rows = read(f"results/table_{table}.csv")
+    assert {(row["method"], row["epsilon"] != "inf") for row in rows} == known
+
+
+def test_figure_5_draws_the_stored_shapes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shapes: Any = module("shapes", monkeypatch)
+    figures: Any = module("figures", monkeypatch)
+    rows = {row["method"]: row for row in read("results/figure_5.csv")}
+    jumps = {row["method"]: row for row in read("results/shapes.csv") if row["seed"] == shapes.SEEDS[0]}
+    assert list(rows) == list(shapes.METHODS)
+    low, high, shape = shapes.read_shape(rows["EBM, no bagging"]["age"])
+    assert (low, high, len(shape)) == (17, 90, shapes.POINTS)
+    variation = float(np.abs(np.diff(shape)).sum())
+    assert variation == pytest.approx(float(jumps["EBM, no bagging"]["age variation"]), rel=0.05)
+    figures.figure_5(HERE / "results", tmp_path)
+    text = (tmp_path / "figure-5.svg").read_text()
+    assert text.count("EBM, no bagging") >= 1
+    assert "capital-gain" in text
+
+
 def test_a_shape_is_the_log_odds_as_one_attribute_runs_through_its_values(monkeypatch: pytest.MonkeyPatch) -> None:
     shapes: Any = module("shapes", monkeypatch)
     frame = pl.DataFrame({"a": [3.0, 0.0, 1.0], "b": [0.5, 9.0, 9.0]})

@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import importlib
 import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -345,3 +346,28 @@ def test_the_control_attacks_a_list_that_never_saw_the_split(monkeypatch: pytest
     for attack in figure.ATTACKS:
         figure.attacked("toy", "GreedyRL", attack, 3)
     assert asked == [3, 3, 3, 3 + figure.OTHER]
+
+
+class Stopped(Exception):
+    """A script has said what it would measure."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["figure_4", "figure_6", "lists", "pools", "table_1", "table_2", "table_3", "trees"])
+def test_a_repeated_run_measures_nothing_that_is_stored(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise rows on more splits than the pages name would take the place of theirs."""
+    shutil.copytree(RESULTS, tmp_path / "results")
+    script, asked = module(name, monkeypatch), {}
+
+    def run(path: Path, names: Sequence[str], work: Iterable[tuple[tuple[str, ...], int, object]]) -> None:
+        stored = {tuple(row[each] for each in names): int(row["seeds"]) for row in read(RESULTS / path.name)}
+        asked.update({key: (seeds, stored.get(key)) for key, seeds, _ in work})
+        raise Stopped
+
+    monkeypatch.setattr(script, "run", run)
+    with pytest.raises(Stopped):
+        script.main(["--results", str(tmp_path / "results"), "--images", str(tmp_path / "images")])
+    assert asked
+    assert {key: found for key, found in asked.items() if found[1] is None or found[1] < found[0]} == {}

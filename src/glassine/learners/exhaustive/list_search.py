@@ -1,9 +1,9 @@
 """Optimal rule lists: an exact search over what the first rules leave, level by level.
 
 How a list goes on depends on the records that its first rules leave, so that of the beginnings that leave the same ones
-the best alone is kept. A beginning is dropped if its cost, and what records that no rule tells apart must cost, exceed
-that of a known list (the equivalent points of Angelino et al., *Learning Certifiably Optimal Rule Lists*, 2018); and if
-its last rule saves less than it costs, whatever becomes of its records. A beam finds the list that others must beat.
+the best alone is kept. A beginning is dropped if its cost, and what records on which all rules agree must cost, exceed
+that of a known list (the equivalent points of Angelino et al., *Learning Certifiably Optimal Rule Lists*, 2018). It is
+also dropped if its last rule saves less than it costs, at most. A beam finds the list that others must beat.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ class ListSearch:
         first[np.unique(np.packbits(truth, axis=1), axis=0, return_index=True)[1]] = True
         self._numbers = np.flatnonzero(some & first)
         self._prices, self._most = loss.costs.astype(np.float64), loss.costs.max(axis=0).astype(np.float64)
-        # One more class of "records": what those that no rule tells apart cost at least.
+        # One more class of "records": what those on which all rules agree cost at least.
         floor = self._cost(counts)
         self._sets = BitSets.pack_counts(truth[self._numbers], np.column_stack([counts, floor]))
         self._fewest, self._fewest_left, self._penalty = fewest, fewest_left, penalty
@@ -232,7 +232,7 @@ class ListSearch:
     def _expand(
         self, level: _Level, some: slice, bound: float, tests: int
     ) -> tuple[_Level, list[tuple[int, int, int]]]:
-        """Add every rule to some beginnings; return those that may go on, and the best list that ends here, if any."""
+        """Add every rule to some beginnings; return those that may go on, and the best list that ends here."""
         sets, p = self._sets, len(self._numbers)
         left = level.words[some]
         taken = np.zeros((len(left), p, sets.n_classes), dtype=np.int64)
@@ -277,7 +277,7 @@ class ListSearch:
 
 
 def _patterns(bitsets: BitSets) -> tuple[npt.NDArray[np.bool_], Ints]:
-    """Return the rules' truth on records that no rule tells apart, shape (p, n), and these by class, shape (n, c)."""
+    """Return the truth of rules on groups of records on which all agree, (p, n), and classes of these, (n, c)."""
     valid, words = (words.astype("<u8").view(np.uint8) for words in (bitsets.valid, bitsets.words))
     bits = np.unpackbits(valid, bitorder="little").astype(bool)
     truth = np.unpackbits(words, axis=1, bitorder="little")[:, bits]
