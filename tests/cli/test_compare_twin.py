@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from glassine import (
@@ -27,11 +28,12 @@ from glassine import (
     as_model,
     write_model,
 )
+from glassine.cli.twin import TwinReport
 from glassine.comparison.twin import TwinComparison, TwinSide, claimed_by_estimator, compare_twin
 from glassine.domain import Domain
 from glassine.errors import InvalidDataError, InvalidParameterError
 from glassine.learners import EBMClassifier
-from glassine.models import Guarantee
+from glassine.models import Evidence, Guarantee
 from glassine.privacy.release import fresh_count
 from tests.cli.running import Run
 
@@ -165,6 +167,21 @@ def test_an_estimator_of_another_library_states_its_epsilon(sides: tuple[pl.Data
 
 
 @pytest.mark.slow
+def test_a_model_without_probabilities_has_no_auroc_and_the_text_says_so(
+    sides: tuple[pl.DataFrame, pl.DataFrame], private: DecisionTree
+) -> None:
+    labels = replace(
+        private, nodes=tuple(replace(node, evidence=Evidence(label=node.evidence.prediction)) for node in private.nodes)
+    )
+    found = compare_twin(labels, *sides, "y", twin=private, domain=DOMAIN)
+    assert (found.private.auroc, found.private.log_loss) == (None, None)
+    assert found.twin.auroc is not None
+    assert accuracy(found.private) == accuracy(found.twin)
+    said = "  AUROC and log loss: none, as not every outcome of the holdout has a published probability."
+    assert TwinReport(found).text().count(said) == 1
+
+
+@pytest.mark.slow
 def test_the_command_is_for_the_checker_and_says_which_epsilon(
     private: DecisionTree, sides: tuple[pl.DataFrame, pl.DataFrame], tmp_path: Path, run: Run
 ) -> None:
@@ -179,7 +196,19 @@ def test_the_command_is_for_the_checker_and_says_which_epsilon(
     assert done.out.startswith("For the checker. Do not publish it")
     assert "Claim: epsilon 1, by the model's certificate." in done.out
     assert "Accuracy lost against the twin: " in done.out
-    assert json.loads((tmp_path / "twin.json").read_text())["audience"] == "checker"
+    plain = json.loads((tmp_path / "twin.json").read_text())
+    assert plain["audience"] == "checker"
+    # Beside each accuracy stand AUROC, log loss and what is predicted without any attribute.
+    _, others = sides
+    truth = others["y"].to_numpy()
+    for side, model in (("private", private), ("twin", tree(sides[0], None, max_depth=2))):
+        chances = model.predict_proba(others)
+        assert plain[side]["auroc"] == pytest.approx(roc_auc_score(truth, chances[:, 1]))
+        assert plain[side]["log_loss"] == pytest.approx(-np.log(chances[np.arange(600), truth].clip(1e-6)).mean())
+        assert f"  AUROC on the holdout: {plain[side]['auroc']:.4f}; chance: 0.5000." in done.out
+        assert f"  Log loss on the holdout: {plain[side]['log_loss']:.4f}; the base rates alone: " in done.out
+    assert plain["baseline"]["accuracy"] == pytest.approx(max(truth.mean(), 1 - truth.mean()))
+    assert f"; the largest class alone: {plain['baseline']['accuracy']:.1%}." in done.out
     alone = run(*command, cwd=tmp_path)
     assert (alone.status, "--twin needs --holdout" in alone.err) == (2, True)
 
@@ -382,6 +411,7 @@ def test_the_command_compares_a_regression_of_another_library(tmp_path: Path, ru
     assert done.status == 0, done.err
     assert "Scikit-learn's LinearRegression of the same parameters" in done.out
     assert "Root mean squared error on the holdout: " in done.out
+    assert done.out.count(f"; the mean alone: {others['y'].to_numpy().std():.4g}.") == 2
     assert "Root mean squared error added to the twin's: " in done.out
     assert "The model's bounds are the extremes of its training records." in done.out
     plain = json.loads((tmp_path / "twin.json").read_text())

@@ -48,7 +48,11 @@ def test_outcomes_that_are_no_class_leave_accuracy_alone() -> None:
     found = quality(fitted.model_, odd, "y")
     assert found["auroc"]["value"] is None
     assert found["log_loss"]["value"] is None
-    assert [line.split(" on ")[0] for line in sentences(changed(found, found))] == ["Accuracy"]
+    lines = sentences(changed(found, found))
+    assert [line.split(" on ")[0] for line in lines] == [
+        "Accuracy",
+        "AUROC and log loss: none, as not every outcome of the data has a published probability.",
+    ]
 
 
 def test_measures_of_numbers() -> None:

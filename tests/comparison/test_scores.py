@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from sklearn import metrics
 
-from glassine.comparison.targets import auroc, full_probabilities, log_loss
+from glassine.comparison.targets import full_probabilities
+from glassine.models.quality import auroc, log_loss
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

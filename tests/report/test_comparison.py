@@ -225,6 +225,7 @@ def test_the_caveats_of_the_comparison_are_notes() -> None:
 def test_text_is_at_most_88_wide_but_for_table_and_command() -> None:
     text = render_text(comparison_page(comparison(CHEAP, BEST, CART, CONSTANT), command="glassine fit x.csv"))
     assert "* private tree" in text
+    assert "log-loss" in next(line for line in text.splitlines() if line.startswith("  model "))
     assert "  glassine fit x.csv" in text.splitlines()
     prose = [line for line in text.splitlines() if "±" not in line and "glassine fit" not in line]
     assert max(map(len, prose)) <= 88

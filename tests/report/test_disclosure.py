@@ -233,6 +233,15 @@ def test_held_out_accuracy_is_drawn_where_there_is_one(estimate: Disclosure) -> 
     assert len(alike) == len(table.rows)
     text = render_text(found)
     assert "of those held out" in text
+    # AUROC, log loss and the baseline stand beside accuracy, and labels alone have none.
+    counts, labels = (next(row for row in table.rows if row.name.startswith(name)) for name in ("class", "labels"))
+    assert counts.holdout_auroc is not None
+    said = " ".join(text.split())
+    assert f"AUROC {counts.holdout_auroc:.3g}, log loss {counts.holdout_log_loss:.3g}" in said
+    assert (labels.holdout_auroc, "AUROC none, log loss none" in said) == (None, True)
+    assert table.holdout_baseline is not None
+    assert f"AUROC is 0.5 and log loss {table.holdout_baseline.log_loss:.3g}" in said
+    assert "AUROC and log loss are those on held-out records." in said
     assert max(map(len, text.splitlines())) <= 88
 
 

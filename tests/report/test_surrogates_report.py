@@ -16,6 +16,7 @@ from glassine.auditing.api import audit
 from glassine.auditing.findings import Findings, FormFinding, FormsFinding
 from glassine.auditing.inputs import AuditSettings
 from glassine.domain import Category, Domain, Real
+from glassine.models.quality import Quality
 from glassine.report import release_page, render_html, render_text
 from glassine.report.blocks import RowNumbers
 from glassine.surrogates import SurrogateExplainer
@@ -93,6 +94,21 @@ def with_forms(found: Findings, *forms: FormFinding) -> Findings:
     return replace(found, measured=found.measured.beside({"forms": compared}))
 
 
+def test_auroc_log_loss_and_the_baseline_stand_beside_accuracy(found: Findings) -> None:
+    base = Quality(accuracy=0.61, auroc=0.5, log_loss=0.6687)
+    bare = Quality(accuracy=0.8)
+    ranked = Quality(accuracy=0.82, auroc=0.91, log_loss=0.4123)
+    shown = {"accuracy": 0.8, "accuracy_guided": 0.82, "quality_baseline": base}
+    paper = form("paper", quality=bare, quality_guided=bare, **shown)
+    other = form("restricted", quality=ranked, quality_guided=ranked, **shown)
+    section = release_page(with_forms(found, paper, other)).section("forms")
+    rows = {name: row.cells for name, row in rows_of(section).items()}
+    assert rows["Accuracy"] == ("0.800, 0.820 (0.610 without the model)",) * 2
+    none = "none: leaves publish no probabilities"
+    assert rows["AUROC"] == (f"{none} (0.500 without the model)", "0.910, 0.910 (0.500 without the model)")
+    assert rows["Log loss"] == (f"{none} (0.669 without the model)", "0.412, 0.412 (0.669 without the model)")
+
+
 def test_both_forms_stand_side_by_side(found: Findings) -> None:
     other = form(
         "restricted", accused=0, share_accused=0.0, gap_true=0.015, off_grid=0, n_thresholds=308, fidelity=0.923,
@@ -104,6 +120,7 @@ def test_both_forms_stand_side_by_side(found: Findings) -> None:
     assert rows["Advantage of the gap attack"] == ("0.065", "0.015")
     assert rows["Fidelity"] == ("0.906", "0.923")
     assert rows["Accuracy"] == ("not known, not known",) * 2
+    assert "AUROC" not in rows
     assert rows["Thresholds that are not public cut points"] == ("1,379 of 1,379", "0 of 308")
     text = words(render_html(both))
     assert "Paper's form (this release)" in text

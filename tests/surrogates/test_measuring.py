@@ -9,12 +9,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 import pytest
+from sklearn.metrics import roc_auc_score
 
 from glassine.auditing.api import audit
 from glassine.data.conform import conform
 from glassine.domain import Category, Domain, Real
 from glassine.errors import GlassineError, InvalidParameterError
 from glassine.microaggregation import SemanticDistance, microaggregate
+from glassine.models.quality import Quality
 from glassine.surrogates import Measures, SurrogateExplainer
 from glassine.surrogates.distances import Metric, as_metric
 from glassine.surrogates.measuring import choose
@@ -58,10 +60,32 @@ def test_measures_are_what_loops_give(fitted: SurrogateExplainer) -> None:
     own = decided(fitted, numbers(420))[np.arange(420), fitted.training_.groups]
     assert found.representativeness == np.mean(own == ring(numbers(420)))
     assert 0 < found.fidelity < found.fidelity_guided < 1
+    # These trees publish labels alone.
+    assert found.quality == Quality(accuracy=float(np.mean(np.array(first) == truth)))
+    assert found.quality_guided == Quality(accuracy=float(np.mean(np.array(guided) == truth)))
+    assert found.quality_baseline is not None
+    near = (truth == release.classes[0]).mean()
+    assert found.quality_baseline.accuracy == pytest.approx(max(near, 1 - near))
     data = json.loads(found.to_json())
     assert data["schema"] == "glassine.surrogate-measures/1"
     assert data["fidelity"] == found.fidelity
     assert isinstance(found, Measures)
+
+
+def test_trees_with_counts_rank() -> None:
+    X = numbers(420)
+    explainer = SurrogateExplainer(ring, 60, min_samples_leaf=12, leaf_counts=True).fit(X)
+    columns = {name: X[:, i] for i, name in enumerate(explainer.domain_)}
+    release, truth = explainer.release(), ring(X + 0.2)
+    points = np.array(release.representatives, dtype=float) / np.array(release.metric.scales)
+    at = X / np.array(release.metric.scales)
+    closest = ((at[:, None] - points[None]) ** 2).sum(axis=2).argmin(axis=1)
+    chances = np.stack([tree.predict_proba(columns) for tree in release.trees])[closest, np.arange(len(X))]
+    found = explainer.measures(X, truth).quality
+    assert found is not None
+    assert found.auroc == pytest.approx(roc_auc_score(truth == release.classes[1], chances[:, 1]))
+    right = np.where(truth == release.classes[1], chances[:, 1], chances[:, 0])
+    assert found.log_loss == pytest.approx(-np.log(right.clip(1e-6)).mean())
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from glassine.attacks.disclosure import Disclosure
 from glassine.attacks.disclosure.estimate import anonymity
-from glassine.attacks.disclosure.remedies import Remedy
+from glassine.attacks.disclosure.remedies import Remedy, RemedyTable, figures_of
 from glassine.attacks.membership.outputs import generator
 from glassine.attacks.outcome import Measured, NotApplicable, Outcome
 from glassine.auditing.disclosure import UNSTATED, Inferred, Question, column_of
@@ -105,6 +105,7 @@ def _details(inferred: Inferred, suppression: Suppression) -> DisclosureDetails:
         remedies=()
         if remedies is None
         else tuple(_remedy(row, n, remedies.n_holdout or n, suppression) for row in remedies.rows),
+        baseline=None if remedies is None else _baseline(remedies, n, suppression),
         subgroups=() if inferred.frame is None else _subgroups(inferred, suppression),
         sample=None if disclosure.sample is None else _sample(disclosure, suppression),
     )
@@ -202,6 +203,9 @@ def _truth(disclosure: Disclosure, truth: npt.ArrayLike, suppression: Suppressio
 
 
 def _remedy(row: Remedy, n: int, n_holdout: int, suppression: Suppression) -> RemedyFinding:
+    def coarse(value: float | None, records: int) -> float | None:
+        return None if value is None else suppression.mean(value, records)
+
     return RemedyFinding(
         name=row.name,
         kind=row.kind,
@@ -210,12 +214,22 @@ def _remedy(row: Remedy, n: int, n_holdout: int, suppression: Suppression) -> Re
         n_leaves=row.n_leaves,
         entropy=None if row.entropy is None else suppression.bits(row.entropy),
         d_overall=None if row.d_overall is None else suppression.bits(row.d_overall),
-        accuracy=None if row.accuracy is None else suppression.proportion(row.accuracy, n),
-        holdout_accuracy=None
-        if row.holdout_accuracy is None
-        else suppression.proportion(row.holdout_accuracy, n_holdout),
+        accuracy=coarse(row.accuracy, n),
+        auroc=coarse(row.auroc, n),
+        log_loss=coarse(row.log_loss, n),
+        holdout_accuracy=coarse(row.holdout_accuracy, n_holdout),
+        holdout_auroc=coarse(row.holdout_auroc, n_holdout),
+        holdout_log_loss=coarse(row.holdout_log_loss, n_holdout),
         internal_nodes=row.internal_nodes,
     )
+
+
+def _baseline(remedies: RemedyTable, n: int, suppression: Suppression) -> RemedyFinding | None:
+    if remedies.baseline is None:
+        return None
+    figures = figures_of(remedies.baseline, remedies.holdout_baseline)
+    row = Remedy(name="without the model", kind="none", status="measured", **figures)
+    return _remedy(row, n, remedies.n_holdout or n, suppression)
 
 
 def _certainty(probability: float, suppression: Suppression) -> float:

@@ -49,12 +49,16 @@ class Suppression:
 
     def proportion(self, value: float, n: int) -> float:
         """Return a share of n records, too coarse to solve for a small count."""
+        return min(1.0, self.mean(value, n)) if self.below else value
+
+    def mean(self, value: float, n: int) -> float:
+        """Return a mean over n records of what is at least 0, too coarse to solve for a small count."""
         if not self.below:
             return value
         # One step holds at least as many records as are suppressed, so that a share is no finer than a count.
         unit = max(0.01, self.below / n)
         # A share on a step must not fall below it by the rounding of the division.
-        return min(1.0, round(math.floor(value / unit + 1e-9) * unit, 4))
+        return round(math.floor(value / unit + 1e-9) * unit, 4)
 
     def hidden(self, sizes: Sequence[int | None]) -> list[bool]:
         """Return which sizes of the parts of a known total to hide.

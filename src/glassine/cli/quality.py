@@ -30,9 +30,9 @@ def quality(model: DecisionTree | RuleList | AdditiveModel, data: Any, target: s
     """
     import numpy as np
 
-    from glassine.comparison.targets import auroc, log_loss
     from glassine.data.inference import columns as read_columns
-    from glassine.data.labels import class_key
+    from glassine.data.labels import class_places
+    from glassine.models.quality import Quality
     from glassine.scrubbing.scrub import accuracy
 
     value = accuracy(model, data, target)  # Refuses what cannot be measured.
@@ -42,18 +42,16 @@ def quality(model: DecisionTree | RuleList | AdditiveModel, data: Any, target: s
         spread = float(np.std(truth.astype(float)))
         rmse = spread * float(max(0.0, 1 - value)) ** 0.5
         return {"r2": {"value": value, "baseline": 0.0}, "rmse": {"value": rmse, "baseline": spread}}
-    places = {class_key(name): place for place, name in enumerate(model.classes)}
-    own = np.array([places.get(class_key(one), -1) for one in truth.tolist()])
-    shares = np.bincount(own[own >= 0], minlength=len(model.classes)) / len(own)
-    found: Measured = {"accuracy": {"value": value, "baseline": float(shares.max())}}
-    area: float | None = None
-    loss: float | None = None
-    base: float | None = None
-    if (own >= 0).all():
-        foretold = model.predict_proba(columns)
-        area, loss = auroc(own, foretold), log_loss(own, foretold)
-        base = log_loss(own, np.tile(shares, (len(own), 1)))
-    return {**found, "auroc": {"value": area, "baseline": 0.5}, "log_loss": {"value": loss, "baseline": base}}
+    own = class_places(truth, model.classes)
+    base = Quality.baseline(own, len(model.classes))
+    # Classes are compared as text for the accuracy, which is that above.
+    foretold = model.predict_proba(columns) if (own >= 0).all() else None
+    found = Quality.measured(own, own, foretold)
+    return {
+        "accuracy": {"value": value, "baseline": base.accuracy},
+        "auroc": {"value": found.auroc, "baseline": base.auroc},
+        "log_loss": {"value": found.log_loss, "baseline": base.log_loss},
+    }
 
 
 def changed(before: Measured, after: Measured) -> Measured:
@@ -65,19 +63,25 @@ def changed(before: Measured, after: Measured) -> Measured:
 
 
 def sentences(found: Mapping[str, Mapping[str, float | None]], records: str = "data") -> list[str]:
-    """Return a line a measure that has a value.
+    """Return a line a measure that has a value, and which ones have none.
 
     >>> sentences({"auroc": {"before": 0.81, "after": None, "baseline": 0.5}})
     ['AUROC on the data before: 0.8100; after: none; chance: 0.5000.']
+    >>> sentences({"auroc": {"value": None, "baseline": 0.5}, "log_loss": {"value": None, "baseline": 0.69}})
+    ['AUROC and log loss: none, as not every outcome of the data has a published probability.']
     """
-    out = []
+    out: list[str] = []
+    lacking: list[str] = []
     for name, values in found.items():
         known = [value for key, value in values.items() if key != "baseline" and value is not None]
         if not known or values["baseline"] is None:
+            lacking.append(NAMES[name] if not lacking else NAMES[name].lower())
             continue
         each = ["none" if value is None else _text(name, value) for value in values.values()]
         own = f" before: {each[0]}; after: {each[1]}" if "before" in values else f": {each[0]}"
         out.append(f"{NAMES[name]} on the {records}{own}; {BASELINES[name]}: {each[-1]}.")
+    if lacking:
+        out.append(f"{' and '.join(lacking)}: none, as not every outcome of the {records} has a published probability.")
     return out
 
 

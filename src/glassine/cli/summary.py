@@ -278,19 +278,16 @@ def _training_figures(outcome: Outcome) -> dict[str, float | None]:
         return {**own, "baseline_log_loss": found["log_loss"]["baseline"]}
     import numpy as np
 
-    from glassine.comparison.targets import auroc, log_loss
     from glassine.learners.publishing import probabilities
+    from glassine.models.quality import Quality
 
     model = outcome.estimator.model_
     counts = _table(model)
     cells, truth = (np.repeat(axis.ravel(), counts.ravel()) for axis in np.indices(counts.shape))
-    foretold = probabilities(model)[cells]
-    base = np.tile(counts.sum(axis=0) / max(1, counts.sum()), (len(truth), 1))
-    return {
-        "auroc": auroc(truth, foretold),
-        "log_loss": log_loss(truth, foretold),
-        "baseline_log_loss": log_loss(truth, base),
-    }
+    # Right or wrong is not asked here.
+    own = Quality.measured(truth, truth, probabilities(model)[cells])
+    base = Quality.baseline(truth, counts.shape[1])
+    return {"auroc": own.auroc, "log_loss": own.log_loss, "baseline_log_loss": base.log_loss}
 
 
 def _table(model: Any) -> npt.NDArray[np.int64]:

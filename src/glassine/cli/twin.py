@@ -11,6 +11,7 @@ import typer
 from glassine.cli.naming import in_options
 from glassine.cli.options import Group, HoldoutOption, TrustOption
 from glassine.cli.progress import stages
+from glassine.cli.quality import BASELINES, sentences
 from glassine.cli.reading import check_person, identifiers, load_published, read_domain, read_records
 from glassine.cli.training import TrainingFile, without
 from glassine.cli.writing import print_value
@@ -82,7 +83,7 @@ class TwinReport:
             lines += [f"It does not hold: {caveat}." for caveat in claim.caveats]
         if found.ceiling is not None:
             lines.append(f"It allows any attack on membership an advantage of at most {found.ceiling:.3f}.")
-        lines += [line for side in (found.private, found.twin) for line in ("", *_lines(side))]
+        lines += [line for side in (found.private, found.twin) for line in ("", *_lines(side, found))]
         lines += [
             "",
             *_price(found),
@@ -121,12 +122,22 @@ def _price(found: TwinComparison) -> list[str]:
     return lines
 
 
-def _lines(side: TwinSide) -> list[str]:
+def _lines(side: TwinSide, found: TwinComparison) -> list[str]:
     out = [f"{side.title[0].upper()}{side.title[1:]}"]
     if (accuracy := side.accuracy) is not None:
-        out.append(f"  Accuracy on the holdout: {accuracy.value:.1%} ({accuracy.low:.1%} to {accuracy.high:.1%}).")
+        base = found.baseline
+        alone = "" if base is None else f"; {BASELINES['accuracy']}: {base.accuracy:.1%}"
+        out.append(
+            f"  Accuracy on the holdout: {accuracy.value:.1%} ({accuracy.low:.1%} to {accuracy.high:.1%}){alone}."
+        )
+        names = ("auroc", "log_loss")
+        measures = {name: {"value": getattr(side, name), "baseline": getattr(base, name, None)} for name in names}
+        out += [f"  {line}" for line in sentences(measures, "holdout")]
     if (rmse := side.rmse) is not None:
-        out.append(f"  Root mean squared error on the holdout: {rmse.value:.4g} ({rmse.low:.4g} to {rmse.high:.4g}).")
+        alone = "" if found.baseline_rmse is None else f"; {BASELINES['rmse']}: {found.baseline_rmse:.4g}"
+        out.append(
+            f"  Root mean squared error on the holdout: {rmse.value:.4g} ({rmse.low:.4g} to {rmse.high:.4g}){alone}."
+        )
     if side.advantage is None:
         return [*out, "  No attack on membership could be made."]
     value, low, high = (round(one, 3) + 0.0 for one in (side.advantage.value, side.advantage.low, side.advantage.high))

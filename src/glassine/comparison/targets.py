@@ -11,12 +11,9 @@ import numpy.typing as npt
 
 from glassine.comparison.values import CLASS_MEASURES, NUMBER_MEASURES, Kind, Measure
 from glassine.domain.attributes import Scalar
+from glassine.models.quality import Quality
 
 Floats = npt.NDArray[np.float64]
-Labels = npt.NDArray[np.int64]
-
-LEAST = 1e-6
-"""Probability below which a class counts as having it, so that one sure mistake does not cost infinitely much."""
 
 
 def full_probabilities(model: Any, probabilities: Floats, n_classes: int) -> Floats:
@@ -24,48 +21,6 @@ def full_probabilities(model: Any, probabilities: Floats, n_classes: int) -> Flo
     out = np.zeros((len(probabilities), n_classes))
     out[:, np.asarray(model.classes_, dtype=np.intp)] = probabilities
     return out
-
-
-def auroc(truth: Labels, probabilities: Floats) -> float | None:
-    """Return the area under the ROC curve; of several classes the mean of each against the others, None if one lacks.
-
-    Examples
-    --------
-    >>> auroc(np.array([0, 0, 1, 1]), np.array([[0.9, 0.1], [0.6, 0.4], [0.65, 0.35], [0.2, 0.8]]))
-    0.75
-    """
-    if not np.isfinite(probabilities).all():
-        return None
-    classes = (1,) if probabilities.shape[1] == 2 else range(probabilities.shape[1])
-    areas = [_area(truth == k, probabilities[:, k]) for k in classes]
-    defined = [area for area in areas if area is not None]
-    return math.fsum(defined) / len(defined) if defined and len(defined) == len(areas) else None
-
-
-def _area(positive: npt.NDArray[np.bool_], score: Floats) -> float | None:
-    """Return the chance that a positive's score exceeds a negative's, ties counting half."""
-    from scipy.stats import rankdata
-
-    m = int(positive.sum())
-    n = len(positive) - m
-    if not (m and n):
-        return None
-    ranks = rankdata(score)
-    return float((ranks[positive].sum() - m * (m + 1) / 2) / (m * n))
-
-
-def log_loss(truth: Labels, probabilities: Floats) -> float | None:
-    """Return the mean of -ln of the probability of the true class, probabilities below a millionth taken as that.
-
-    Examples
-    --------
-    >>> round(log_loss(np.array([0, 1]), np.array([[0.5, 0.5], [1.0, 0.0]])), 4)
-    7.2543
-    """
-    assigned = probabilities[np.arange(len(truth)), truth]
-    if not np.isfinite(assigned).all():
-        return None
-    return float(-np.log(np.clip(assigned, LEAST, 1.0)).mean())
 
 
 Scores: TypeAlias = dict[Measure, float | None]
@@ -93,11 +48,8 @@ class Classes:
     def scores(self, model: Any, records: Any, truth: npt.NDArray[Any]) -> Scores:
         """Return accuracy, AUROC and log-loss of a model on records and their classes, shape (n,)."""
         foretold = full_probabilities(model, model.predict_proba(records), len(self.names))
-        return {
-            "accuracy": float((np.asarray(model.predict(records)) == truth).mean()),
-            "auroc": auroc(truth, foretold),
-            "log_loss": log_loss(truth, foretold),
-        }
+        found = Quality.measured(np.asarray(model.predict(records)), truth, foretold)
+        return {"accuracy": found.accuracy, "auroc": found.auroc, "log_loss": found.log_loss}
 
 
 @dataclass(frozen=True, slots=True)

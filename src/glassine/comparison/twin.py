@@ -39,6 +39,7 @@ from glassine.domain import Category, Domain
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.formats.sklearn.interpret import TAKEN_OVER, additive_from_interpret, is_interpret_ebm
 from glassine.models import AdditiveModel, DecisionTree, Guarantee, RuleList
+from glassine.models.quality import Quality
 
 if TYPE_CHECKING:
     import polars as pl
@@ -57,6 +58,9 @@ class TwinSide:
 
     title: str  # What it is
     accuracy: Estimate | None  # Accuracy on the held-out records; None of a model of numbers
+    # auroc, log_loss: on the held-out records; None of numbers, and where one of them has no published probability.
+    auroc: float | None
+    log_loss: float | None
     rmse: Estimate | None  # Root mean squared error on them, in the unit of the target; None of a model of classes
     attack: str  # The strongest attack on membership, by its advantage; empty if none could be made
     advantage: Estimate | None
@@ -91,6 +95,9 @@ class TwinComparison:
     accuracy_lost: Estimate | None
     # Root mean squared error of the private model less that of the twin, on the same records; None of classes.
     rmse_added: Estimate | None
+    # What a prediction without any attribute has on these records: of classes, and of numbers that of their mean.
+    baseline: Quality | None
+    baseline_rmse: float | None
     # n_members, n_others: numbers of records on which they were attacked; of people, where persons are stated.
     n_members: int
     n_others: int
@@ -211,13 +218,16 @@ def compare_twin(
     ceiling = claim.membership_advantage if claim is not None and claim.holds and comparable else None
     bounded = (OF_EXTREMES,) if _bounded_by(model, whole.frame[: len(inside)]) else ()
     doubts = (*_doubts(attacks[0]), *(() if comparable else (OF_RECORDS,)))
-    lost, added = None, None
+    lost, added, base, base_rmse = None, None, None, None
+    truth = whole.labels[len(inside) :]
     if isinstance(whole.target, Classes):
         right = [_right(one, whole, len(inside), coded) for one, coded in ((model, False), (twin, by_code))]
         lost = _paired(right[1], right[0])
+        base = Quality.baseline(truth, len(whole.classes))
     else:
         off = [_off(one, whole, len(inside)) for one in (model, twin)]
         added = root_mean_square_added(off[0], off[1], CONFIDENCE)
+        base_rmse = float(truth.std())
     return TwinComparison(
         claim=claim,
         claimed_by="the model's certificate" if certified else "its parameters",
@@ -227,6 +237,8 @@ def compare_twin(
         twin=sides[1],
         accuracy_lost=lost,
         rmse_added=added,
+        baseline=base,
+        baseline_rmse=base_rmse,
         n_members=attacks[0].n_members,
         n_others=attacks[0].n_nonmembers,
         # Whether bounds are public is for a person to say: it settles nothing.
@@ -367,6 +379,24 @@ def _right(model: object, whole: Labelled, n: int, coded: bool) -> npt.NDArray[n
     return np.asarray(predicted == np.asarray(truth).astype(str))
 
 
+def _quality(model: object, whole: Labelled, n: int, coded: bool) -> Quality:
+    """Return how well a model predicts the held-out records; AUROC and log loss only of one with probabilities."""
+    truth, asked = whole.labels[n:], _asked(model)
+    right = _right(model, whole, n, coded)
+    names = getattr(asked, "classes_", getattr(asked, "classes", None))
+    if names is None or not hasattr(asked, "predict_proba"):
+        return Quality(accuracy=float(right.mean()))
+    own = [str(name) for name in (range(len(whole.classes)) if coded else whole.classes)]
+    with _unnamed():
+        given = np.asarray(asked.predict_proba(whole.frame[n:]), dtype=float)
+    # A class that the model does not know has probability 0.
+    foretold = np.zeros((len(truth), len(own)))
+    for column, name in enumerate(np.asarray(names).tolist()):
+        if str(name) in own:
+            foretold[:, own.index(str(name))] = given[:, column]
+    return Quality.measured(np.where(right, truth, -1), truth, foretold)
+
+
 def _off(model: object, whole: Labelled, n: int) -> npt.NDArray[np.float64]:
     """Return the absolute error of a model of numbers on each held-out record, shape (others,)."""
     with _unnamed():
@@ -374,10 +404,11 @@ def _off(model: object, whole: Labelled, n: int) -> npt.NDArray[np.float64]:
 
 
 def _side(title: str, model: object, whole: Labelled, n: int, coded: bool, found: MembershipAttacks) -> TwinSide:
-    accuracy, rmse = None, None
+    accuracy, rmse, quality = None, None, None
     if isinstance(whole.target, Classes):
         right = _right(model, whole, n, coded)
         accuracy = clopper_pearson(int(right.sum()), len(right), CONFIDENCE)
+        quality = _quality(model, whole, n, coded)
     else:
         rmse = root_mean_square(_off(model, whole, n), CONFIDENCE)
     strongest = found.strongest
@@ -385,6 +416,8 @@ def _side(title: str, model: object, whole: Labelled, n: int, coded: bool, found
     return TwinSide(
         title=title,
         accuracy=accuracy,
+        auroc=None if quality is None else quality.auroc,
+        log_loss=None if quality is None else quality.log_loss,
         rmse=rmse,
         attack="" if strongest is None else str(getattr(strongest, "attack", "midpoint attack")),
         advantage=None if strongest is None else strongest.advantage,

@@ -13,6 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from glassine.data.conform import Columns
 from glassine.learners.antecedents import check_whole
 from glassine.models import DecisionTree
+from glassine.models.evidence import cell_shares
+from glassine.models.quality import Quality
 from glassine.surrogates import settings
 from glassine.surrogates.answers import AnswerErrors, Answers, NumericAnswer, numbers_of
 from glassine.surrogates.black_boxes import BlackBox
@@ -32,8 +34,18 @@ def choose(
 
     Shapes: ``decided`` (n, m); ``answers`` (n,).
     """
+    return np.asarray(decided[np.arange(len(decided)), chosen_tree(decided, answers, kind)])
+
+
+def chosen_tree(
+    decided: npt.NDArray[np.int64], answers: npt.NDArray[np.int64], kind: Answers | None = None
+) -> npt.NDArray[np.intp]:
+    """Return which tree of its row is returned, shape (n,); see :func:`choose`.
+
+    Shapes: ``decided`` (n, m); ``answers`` (n,).
+    """
     agrees = decided == answers[:, None] if kind is None else kind.agree(decided, answers[:, None])
-    return np.asarray(decided[np.arange(len(decided)), agrees.argmax(axis=1)])
+    return np.asarray(agrees.argmax(axis=1))
 
 
 def agreement(release: SurrogateRelease, records: Columns, answers: npt.NDArray[np.int64], n_closest: int) -> float:
@@ -233,6 +245,37 @@ class MeasuredExplainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
         decided = self._decided(columns, self._closest(guided, n_closest))
         return self._right(choose(decided, answers, self.release_.answers), truth)
 
+    def _quality(
+        self,
+        columns: Columns,
+        decided: npt.NDArray[np.int64],
+        groups: npt.NDArray[np.intp],
+        truth: npt.NDArray[Any] | None,
+    ) -> Quality | None:
+        """Return how well the trees of these groups predict the truth; None without it.
+
+        Shapes: ``columns`` (n,); ``decided``, ``groups``, ``truth`` (n,).
+        """
+        if truth is None:
+            return None
+        release = self.release_
+        classes = release.answers.tree_classes
+        if classes is None:
+            return Quality(accuracy=self._right(decided, truth))
+        foretold = np.full((len(groups), len(classes)), np.nan)
+        leaves = _leaves(release, columns, groups)
+        for group in np.unique(groups).tolist():
+            rows = groups == group
+            foretold[rows] = cell_shares(release.trees[group])[leaves[rows]]
+        return Quality.measured(decided, release.answers.places(truth), foretold)
+
+    def _baseline(self, truth: npt.NDArray[Any] | None) -> Quality | None:
+        """Return how well classes are predicted without any attribute; None of numbers, and without the truth."""
+        classes = self.release_.answers.tree_classes
+        if truth is None or classes is None:
+            return None
+        return Quality.baseline(self.release_.answers.places(truth), len(classes))
+
     def _decided(self, columns: Columns, n_closest: int) -> npt.NDArray[np.int64]:
         return self.release_.decisions(columns, self.release_.closest(columns, n_closest))
 
@@ -259,8 +302,13 @@ class MeasuredExplainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
         closest = self._closest(True, n_closest)
         draws, rng = check_whole(n_draws, "n_draws", 1, 100_000), settings.generator(random_state)
         truth = None if y is None else self._truth(y, answered)
-        decided = self._decided(columns, closest)
-        first, guided = decided[:, 0], choose(decided, answers, release.answers)
+        groups = release.closest(columns, closest)
+        decided = release.decisions(columns, groups)
+        chosen = chosen_tree(decided, answers, release.answers)
+        every = np.arange(len(decided))
+        first, guided = decided[:, 0], decided[every, chosen]
+        own = self._quality(columns, first, groups[:, 0], truth)
+        sought = self._quality(columns, guided, groups[every, chosen], truth)
         stable = stability(release, columns) or (None, None, None)
         null = _null_choices(release, columns, answers, n_closest=closest, n_draws=draws, rng=rng)
         agree = release.answers.agree
@@ -272,8 +320,11 @@ class MeasuredExplainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
             fidelity=float(agree(first, answers).mean()),
             fidelity_guided=float(agree(guided, answers).mean()),
             fidelity_null=float(np.mean([agree(one, answers).mean() for one in null])),
-            accuracy=None if truth is None else self._right(first, truth),
-            accuracy_guided=None if truth is None else self._right(guided, truth),
+            accuracy=None if own is None else own.accuracy,
+            accuracy_guided=None if sought is None else sought.accuracy,
+            quality=own,
+            quality_guided=sought,
+            quality_baseline=self._baseline(truth),
             # A label that the release does not hold may be right.
             black_box_accuracy=None
             if truth is None

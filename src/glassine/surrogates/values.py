@@ -17,6 +17,7 @@ from glassine.domain import Category, Domain
 from glassine.domain.attributes import Scalar, is_scalar
 from glassine.errors import InvalidModelError, InvalidParameterError, parameter
 from glassine.formats.json import TREE
+from glassine.models.quality import Quality
 from glassine.models.tree import DecisionTree
 from glassine.surrogates.answers import REACHED, AnswerErrors, Goal, shown
 
@@ -345,6 +346,10 @@ class Measures:
         ``n_closest`` trees gives alone.
     accuracy, accuracy_guided, black_box_accuracy : float or None
         Share of the records on which the returned tree, or the black box, decides as the truth; None without it.
+    quality, quality_guided, quality_baseline : Quality or None
+        Accuracy, AUROC and log loss of the trees that Protocol 1 and Protocol 2 return, and of a prediction without any
+        attribute; None without the truth, the last of numbers as well. AUROC and log loss are None where a leaf
+        publishes no probabilities: most releases publish labels alone.
     nodes : NodeCounts
         Sizes of the trees.
     comprehensibility : float
@@ -381,6 +386,9 @@ class Measures:
     reach: float
     information_loss: float | None
     errors: AnswerErrors | None = None
+    quality: Quality | None = None
+    quality_guided: Quality | None = None
+    quality_baseline: Quality | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values, the schema's name first."""

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from sklearn.metrics import roc_auc_score
 
 from glassine import Category, Domain, Integer, MultiwayTreeClassifier
 from glassine.attacks.disclosure import Adversary, SearchError, dual, infer_sensitive
@@ -64,6 +65,30 @@ def test_the_first_row_is_the_estimate(table: RemedyTable) -> None:
     assert table.rows[0].d_overall == pytest.approx(found.d_overall(y), abs=1e-9)
     assert table.rows[0].entropy == pytest.approx(found.entropy, abs=1e-9)
     assert table.rows[0].accuracy == pytest.approx(float((tree.predict(frame) == y).mean()))
+    chances, true = tree.predict_proba(frame), y == "low"
+    assert table.rows[0].auroc == pytest.approx(roc_auc_score(true, chances[:, 1]))
+    assert table.rows[0].log_loss == pytest.approx(-np.log(chances[np.arange(400), true.astype(int)].clip(1e-6)).mean())
+
+
+def test_ranking_is_measured_by_what_each_remedy_publishes(table: RemedyTable) -> None:
+    rows = {row.name: row for row in table.rows}
+    counts, labels = rows["class counts of the leaves"], rows["labels alone"]
+    # Of two classes an error rate gives both probabilities; a label gives none.
+    rates = rows["error rates instead of counts"]
+    assert (rates.auroc, rates.log_loss) == (pytest.approx(counts.auroc), pytest.approx(counts.log_loss))
+    assert (labels.accuracy, labels.auroc, labels.log_loss) == (counts.accuracy, None, None)
+    assert counts.auroc is not None
+    assert 0.5 < counts.auroc < 1
+    base = table.baseline
+    assert base is not None
+    assert base.log_loss is not None
+    _, y = records()
+    high = (y == "high").mean()
+    assert base.accuracy == pytest.approx(max(high, 1 - high))
+    assert base.log_loss == pytest.approx(-high * np.log(high) - (1 - high) * np.log(1 - high))
+    assert counts.log_loss is not None
+    assert counts.log_loss < base.log_loss
+    assert table.to_frame()["auroc"].null_count() == sum(row.auroc is None for row in table.rows)
 
 
 def test_the_table_is_a_frame(table: RemedyTable) -> None:

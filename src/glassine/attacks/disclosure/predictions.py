@@ -15,6 +15,8 @@ from glassine.domain.attributes import Scalar
 from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.models import DecisionTree
+from glassine.models.evidence import cell_shares
+from glassine.models.quality import Quality
 
 OTHER_CLASSES = "the data are not the training records: their classes are not those that the leaves count."
 
@@ -76,9 +78,9 @@ class Holdout:
     # Index of each one's class, -1 where it is none of the tree's: no prediction is right then; shape (m,).
     codes: Codes
 
-    def accuracy(self, tree: DecisionTree) -> float:
-        """Return the share of the records whose class a tree predicts."""
-        return float((predictions(tree, self.columns) == self.codes).mean())
+    def quality(self, tree: DecisionTree, shown: DecisionTree | None = None) -> Quality:
+        """Return how well a tree predicts the records."""
+        return quality(tree, self.columns, self.codes, shown)
 
 
 def read_holdout(evaluation: object, tree: DecisionTree) -> Holdout:
@@ -122,10 +124,27 @@ def predictions(tree: DecisionTree, columns: Mapping[str, npt.NDArray[Any]]) -> 
     Shapes: ``columns`` (m,).
     """
     labels = [cell.evidence.prediction for cell in tree.cells]
-    cells = tree.cells_of(
-        len(next(iter(columns.values()))),
-        lambda literal, rows: literal.holds(columns[literal.attribute][rows]),
-        "left out",
-    )
     # The last entry is that of a record that is left out.
-    return np.array([*(-2 if label is None else label for label in labels), -2], dtype=np.intp)[cells]
+    return np.array([*(-2 if label is None else label for label in labels), -2], dtype=np.intp)[_cells(tree, columns)]
+
+
+def quality(
+    tree: DecisionTree,
+    columns: Mapping[str, npt.NDArray[Any]],
+    codes: Codes,
+    shown: DecisionTree | None = None,
+) -> Quality:
+    """Return how well a tree predicts records of which the classes are known, by the probabilities that it publishes.
+
+    ``shown`` is the published tree where that says less about its leaves. Shapes: ``columns`` (m,);
+    ``codes`` (m,).
+    """
+    none = np.full((1, len(tree.classes or ())), np.nan)
+    foretold = np.concatenate([cell_shares(shown or tree), none])[_cells(tree, columns)]
+    return Quality.measured(predictions(tree, columns), codes, foretold)
+
+
+def _cells(tree: DecisionTree, columns: Mapping[str, npt.NDArray[Any]]) -> Codes:
+    """Return the leaf of each record, shape (m,); that after the last for one that is left out."""
+    n = len(next(iter(columns.values())))
+    return tree.cells_of(n, lambda literal, rows: literal.holds(columns[literal.attribute][rows]), "left out")

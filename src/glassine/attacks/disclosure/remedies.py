@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
@@ -22,8 +22,7 @@ from glassine.attacks.disclosure.infer import SearchError, infer_sensitive
 from glassine.attacks.disclosure.leaves import ExpectedLeaves
 from glassine.attacks.disclosure.noise import CountNoise
 from glassine.attacks.disclosure.people import true_table
-from glassine.attacks.disclosure.predictions import Holdout, read_holdout
-from glassine.attacks.disclosure.predictions import predictions as tree_predictions
+from glassine.attacks.disclosure.predictions import Holdout, quality, read_holdout
 from glassine.codec import record
 from glassine.data.inference import columns as read_columns
 from glassine.data.store import ResultKind, Store
@@ -41,6 +40,7 @@ from glassine.errors import (
 from glassine.formats import as_model
 from glassine.learners.exhaustive.private import PrivateTreeClassifier
 from glassine.models import DecisionTree, Evidence
+from glassine.models.quality import Quality
 from glassine.models.transform import merge_leaves
 
 Codes = npt.NDArray[np.intp]
@@ -82,8 +82,9 @@ class Remedy:
         Entropy left, in nats per person.
     d_overall : float or None
         Mean distance of the reader's estimate to the truth, in nats: small means disclosed.
-    accuracy, holdout_accuracy : float or None
-        Share of the training records, and of held-out ones if they were given, whose class the tree predicts.
+    accuracy, auroc, log_loss, holdout_accuracy, holdout_auroc, holdout_log_loss : float or None
+        How well the tree predicts the class of the training records, and of held-out ones if they were given. AUROC and
+        log loss are None where a record gets no published probability.
     internal_nodes : bool
         Whether the reader that was measured used the internal nodes.
     status : str
@@ -97,15 +98,30 @@ class Remedy:
     entropy: float | None = None
     d_overall: float | None = None
     accuracy: float | None = None
+    auroc: float | None = None
+    log_loss: float | None = None
     holdout_accuracy: float | None = None
+    holdout_auroc: float | None = None
+    holdout_log_loss: float | None = None
     internal_nodes: bool = False
     status: str = "not measured"
 
+    @property
+    def figures(self) -> tuple[float | None, ...]:
+        """What was measured, in the order of :data:`FIGURES`."""
+        return tuple(getattr(self, name) for name in FIGURES)
+
+
+FIGURES = (
+    *("n_leaves", "entropy", "d_overall"),
+    *("accuracy", "auroc", "log_loss", "holdout_accuracy", "holdout_auroc", "holdout_log_loss"),
+)
+"""Figures of a remedy."""
 
 REMEDIES: ResultKind[Remedy] = ResultKind(
     name="table of remedies",
     identity="remedies.json",
-    schema="glassine.remedies/1",
+    schema="glassine.remedies/2",
     codec=record(Remedy),
     key=lambda remedy: remedy.name,
 )
@@ -122,18 +138,21 @@ class RemedyTable:
         The first is the tree with its class counts.
     n_holdout : int or None
         Held-out records, if there were any.
+    baseline, holdout_baseline : Quality or None
+        How well the training records, and held-out ones, are predicted without any attribute.
     """
 
     rows: tuple[Remedy, ...]
     n_holdout: int | None = None
+    baseline: Quality | None = None
+    holdout_baseline: Quality | None = None
 
     def to_frame(self) -> Any:
         """Return the table as a polars frame, one row a remedy."""
         import polars as pl
 
-        numbers = ("n_leaves", "entropy", "d_overall", "accuracy", "holdout_accuracy")
-        names = ("name", "kind", "status", *numbers, "internal_nodes", "reason")
-        kinds: dict[str, Any] = dict.fromkeys(numbers, pl.Float64) | {"internal_nodes": pl.Boolean}
+        names = ("name", "kind", "status", *FIGURES, "internal_nodes", "reason")
+        kinds: dict[str, Any] = dict.fromkeys(FIGURES, pl.Float64) | {"internal_nodes": pl.Boolean}
         return pl.DataFrame(
             {name: [getattr(row, name) for row in self.rows] for name in names},
             schema={name: kinds.get(name, pl.String) for name in names},
@@ -317,7 +336,13 @@ def measure_remedies(
                     remedy="Name another folder, or give the records that it was made for.",
                     path=store.folder,
                 )
-    return RemedyTable(rows=tuple(rows), n_holdout=None if held is None else len(held.codes))
+    n_classes = len(tree.classes or ())
+    return RemedyTable(
+        rows=tuple(rows),
+        n_holdout=None if held is None else len(held.codes),
+        baseline=Quality.baseline(codes, n_classes),
+        holdout_baseline=None if held is None else Quality.baseline(held.codes, n_classes),
+    )
 
 
 def _identity(bench: _Bench, tried: Remedies) -> dict[str, Any]:
@@ -338,10 +363,9 @@ def _identity(bench: _Bench, tried: Remedies) -> dict[str, Any]:
 
 def _alike(one: Remedy, other: Remedy) -> bool:
     """Return whether two rows are the same but for the rounding of another machine."""
-    figures = [(row.n_leaves, row.entropy, row.d_overall, row.accuracy, row.holdout_accuracy) for row in (one, other)]
     return all(
         a == b or (a is not None and b is not None and math.isclose(a, b, rel_tol=ROUNDING, abs_tol=ROUNDING))
-        for a, b in zip(*figures, strict=True)
+        for a, b in zip(one.figures, other.figures, strict=True)
     )
 
 
@@ -375,8 +399,8 @@ class _Draw:
     n_leaves: float
     entropy: float
     d_overall: float
-    accuracy: float
-    held: float | None
+    quality: Quality
+    held: Quality | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -402,8 +426,7 @@ class _Bench:
             n_leaves=float(len(result.people.leaf_sizes)),
             entropy=result.entropy,
             d_overall=result.d_overall(self.truth),
-            accuracy=self._accuracy(tree),
-            holdout_accuracy=None if self.held is None else self.held.accuracy(tree),
+            **self._qualities(tree, _told(tree, adversary.leaves)),
             internal_nodes=adversary.internal_nodes,
             status=result.status,
         )
@@ -469,32 +492,51 @@ class _Bench:
             )
             tree = learner.fit(frame, self.codes).model_
             result = infer_sensitive(tree, frame, adversary=reader, starts=Starts(limit=limit))
-            right = float((tree_predictions(tree, given) == self.codes).mean())
-            held = None if self.held is None else self._held_right(learner)
-            drawn.append(
-                _Draw(float(len(result.people.leaf_sizes)), result.entropy, result.d_overall(self.codes), right, held)
-            )
-        rates = [draw.held for draw in drawn if draw.held is not None]
+            leaves, distance = float(len(result.people.leaf_sizes)), result.d_overall(self.codes)
+            own = quality(tree, given, self.codes)
+            drawn.append(_Draw(leaves, result.entropy, distance, own, self._held_quality(learner)))
+        held = [draw.held for draw in drawn if draw.held is not None]
         return Remedy(
             name=name,
             kind="private",
             n_leaves=float(np.mean([draw.n_leaves for draw in drawn])),
             entropy=float(np.mean([draw.entropy for draw in drawn])),
             d_overall=float(np.mean([draw.d_overall for draw in drawn])),
-            accuracy=float(np.mean([draw.accuracy for draw in drawn])),
-            holdout_accuracy=float(np.mean(rates)) if rates else None,
+            **figures_of(Quality.mean([draw.quality for draw in drawn]), Quality.mean(held) if held else None),
             status="optimal",
         )
 
-    def _held_right(self, learner: PrivateTreeClassifier) -> float | None:
-        """Return the share of the held-out records that a private tree is right about; None if they lack a column."""
+    def _held_quality(self, learner: PrivateTreeClassifier) -> Quality | None:
+        """Return how well a private tree predicts the held-out records; None if they lack a column."""
         if self.held is None or any(a not in self.held.columns for a in self.tree.attributes):
             return None
-        predicted = learner.predict(_frame({a: self.held.columns[a] for a in self.tree.attributes}))
-        return float((np.asarray(predicted) == self.held.codes).mean())
+        frame = _frame({a: self.held.columns[a] for a in self.tree.attributes})
+        return Quality.measured(np.asarray(learner.predict(frame)), self.held.codes, learner.predict_proba(frame))
 
-    def _accuracy(self, tree: DecisionTree) -> float:
-        return float((tree_predictions(tree, read_columns(self.frame)) == self.codes).mean())
+    def _qualities(self, tree: DecisionTree, shown: DecisionTree) -> dict[str, Any]:
+        held = None if self.held is None else self.held.quality(tree, shown)
+        return figures_of(quality(tree, read_columns(self.frame), self.codes, shown), held)
+
+
+def figures_of(own: Quality, held: Quality | None) -> dict[str, Any]:
+    """Return what a remedy has of the quality on the training records and on held-out ones."""
+    outside = {} if held is None else asdict(held)
+    return {**asdict(own), **{f"holdout_{name}": value for name, value in outside.items()}}
+
+
+def _told(tree: DecisionTree, leaves: str) -> DecisionTree:
+    """Return a tree whose leaves publish error rates or labels alone, if that is asked."""
+    if leaves not in ("error_rates", "labels_only"):
+        return tree
+    nodes = []
+    for node in tree.nodes:
+        label, size = node.evidence.prediction, node.evidence.size
+        counts = node.evidence.counts
+        rate = None
+        if leaves == "error_rates" and label is not None and counts is not None and size:
+            rate = 1 - counts[label] / size
+        nodes.append(replace(node, evidence=Evidence(label=label, error_rate=rate)))
+    return replace(tree, nodes=tuple(nodes))
 
 
 def _plain(model: object) -> DecisionTree:

@@ -73,13 +73,17 @@ class RemedyFinding:
     kind: str
     status: str  # ``optimal``, ``local``, ``closed form`` or ``not measured``
     reason: str | None = None  # Why there are no figures, or why the internal nodes were not used
-    # n_leaves, entropy, d_overall, accuracy, holdout_accuracy: its figures; accuracy on the training records, and on
-    # held-out ones if there were any.
+    # Its figures; accuracy, AUROC and log loss on the training records, and on held-out ones if there were any. AUROC
+    # and log loss are None where a record gets no published probability.
     n_leaves: float | None = None
     entropy: float | None = None
     d_overall: float | None = None
     accuracy: float | None = None
+    auroc: float | None = None
+    log_loss: float | None = None
     holdout_accuracy: float | None = None
+    holdout_auroc: float | None = None
+    holdout_log_loss: float | None = None
     internal_nodes: bool = False  # Whether the reader used the internal nodes
 
 
@@ -134,6 +138,7 @@ class DisclosureDetails:
     # Some of the internal constraints that shape the estimate; empty where small counts are hidden.
     active: tuple[str, ...]
     remedies: tuple[RemedyFinding, ...] = ()  # Empty unless they were asked for
+    baseline: RemedyFinding | None = None  # What is predicted without any attribute, beside the remedies
     # The most exposed subgroups, and the least exposed one; empty where no subgroup was asked for.
     subgroups: tuple[SubgroupFinding, ...] = ()
     # Who was in the training sample, where the attacker knows more people than that.

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from glassine.attacks.outcome import ShownCount, for_checker
+from glassine.models.quality import Quality
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -286,6 +287,8 @@ class FormFinding:
         The form, and what its trees were trained on.
     fidelity, fidelity_guided, fidelity_null, accuracy, accuracy_guided : float or None
         As :class:`~glassine.surrogates.values.Measures` has them.
+    quality, quality_guided, quality_baseline : Quality or None
+        The same by the true labels, with AUROC and log loss where leaves publish probabilities.
     nodes_median, nodes_mean : float
         Nodes of a tree.
     smallest_leaf : ShownCount
@@ -330,6 +333,9 @@ class FormFinding:
     accused: ShownCount | None
     accused_wrongly: ShownCount | None
     share_accused: float | None
+    quality: Quality | None = None
+    quality_guided: Quality | None = None
+    quality_baseline: Quality | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -126,15 +126,16 @@ def _figures_section(comparison: Comparison, worded: Advice) -> Section:
     if missing:
         blocks += [Heading("Without figures"), Definitions(tuple((name, (reason,)) for name, reason in missing))]
     blocks.append(Fold("The rule", (Paragraph(text=worded.rule),)))
-    # The rest stands on the page alone: a terminal is 88 characters wide.
-    brief = ("Epsilon", "Accuracy", "AUROC", "RMSE", "R²", "Bits", CHANCE, "Gap", ADVANTAGE)
+    # The rest stands on the page alone, as do errors of what does not rank: a terminal is 88 characters wide.
+    brief = ("Epsilon", "Accuracy", "AUROC", "Log-loss", "RMSE", "R²", "Bits", CHANCE, "Gap", ADVANTAGE)
     heads = [name for name in (shown[0] if shown else ()) if name in brief]
     briefly = [name.partition(" (")[0] for name in heads]
     # An abbreviation keeps its capitals.
     lines = [("model", *(name if len(name) < 3 or name[1].isupper() else name.lower() for name in briefly))]
     for row, cells in zip(rows, shown, strict=True):
         name = f"{'* ' if row.picked else ''}{row.name.partition(' ')[2]}"
-        lines.append((name, *(cells[head].partition(" (")[0] for head in heads)))
+        ranking = TITLES[advice.measure]
+        lines.append((name, *(cells[head].partition(" (" if head == ranking else " ")[0] for head in heads)))
     lines = lines if rows else []
     return Section(
         id="table",

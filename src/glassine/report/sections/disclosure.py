@@ -128,19 +128,21 @@ def _remedies_section(details: DisclosureDetails, base_rate: float | None) -> Se
     held_out = any(row.holdout_accuracy is not None for row in details.remedies)
     columns = [Column("Remedy"), Column("Tree"), Column("D_overall", numeric=True), Column("Accuracy", numeric=True)]
     columns += [Column("Held out", numeric=True)] if held_out else []
+    columns += [Column("AUROC", numeric=True), Column("Log loss", numeric=True)]
     rows = tuple(_remedy(number, row, held_out) for number, row in enumerate(details.remedies, start=1))
     marks = [
         Mark(number=number, x=accuracy, y=row.d_overall)
         for number, row in enumerate(details.remedies, start=1)
         if (accuracy := row.holdout_accuracy if held_out else row.accuracy) is not None and row.d_overall is not None
     ]
-    cheapest = cheapest_remedy(details, base_rate)
+    cheapest, beside = cheapest_remedy(details, base_rate), _beside(details, held_out)
     blocks: list[Block] = [
         *((Paragraph(text=cheapest, tone="lead"),) if cheapest else ()),
         Paragraph(
             text="Each remedy was tried on the training records. Publish a choice, not this table: the figures were "
             "read off the data."
         ),
+        *(Paragraph(text=sentence) for sentence in beside),
         Table(caption="D_overall in bits: small means disclosed", columns=(*columns, Column("Status")), rows=rows),
     ]
     if marks:
@@ -160,6 +162,7 @@ def _remedies_section(details: DisclosureDetails, base_rate: float | None) -> Se
         text=(
             *((cheapest,) if cheapest else ()),
             *(f"{row.name}: {f'{_figures(row)} {row.remark}'.strip()}" for row in rows),
+            *beside,
         ),
         text_title=f"Remedies: D_overall (lower means more disclosed) and accuracy on {RECORDS[held_out]}",
     )
@@ -414,7 +417,7 @@ def _remedy(number: int, row: RemedyFinding, held_out: bool) -> Row:
     if row.status == "local":
         reason = "a local optimum: another estimate may leave more open."
     if row.d_overall is None or row.accuracy is None:
-        return Row(name=name, cells=(*("",) * (3 + held_out), Status("not measured")), remark=sentence(reason))
+        return Row(name=name, cells=(*("",) * (5 + held_out), Status("not measured")), remark=sentence(reason))
     held = "" if row.holdout_accuracy is None else wording.percent(row.holdout_accuracy)
     return Row(
         name=name,
@@ -423,6 +426,7 @@ def _remedy(number: int, row: RemedyFinding, held_out: bool) -> Row:
             f"{row.d_overall:.3g}",
             wording.percent(row.accuracy),
             *([held] if held_out else []),
+            *_ranking(row, held_out),
             Status("measured"),
         ),
         remark=sentence(reason),
@@ -431,9 +435,30 @@ def _remedy(number: int, row: RemedyFinding, held_out: bool) -> Row:
 
 def _figures(row: Row) -> str:
     """Return the figures of a remedy in a sentence; empty where there are none."""
-    leaves, distance, accuracy, *held = row.cells[:-1]
+    leaves, distance, accuracy, *held, area, loss = row.cells[:-1]
     aside = f" ({held[0]} of those held out)" if held and held[0] else ""
-    return f"{distance} bits, {accuracy} right{aside}, {leaves}." if distance else ""
+    return f"{distance} bits, {accuracy} right{aside}, AUROC {area}, log loss {loss}, {leaves}." if distance else ""
+
+
+def _ranking(row: RemedyFinding, held_out: bool) -> tuple[str, str]:
+    """Return AUROC and log loss, on held-out records if there are any; "none" without probabilities."""
+    area, loss = (row.holdout_auroc, row.holdout_log_loss) if held_out else (row.auroc, row.log_loss)
+    return ("none" if area is None else f"{area:.3g}"), ("none" if loss is None else f"{loss:.3g}")
+
+
+def _beside(details: DisclosureDetails, held_out: bool) -> tuple[str, ...]:
+    """Return what a prediction without any attribute has, and why some remedies have no AUROC."""
+    base = details.baseline
+    if base is None or base.accuracy is None:
+        return ()
+    right = base.holdout_accuracy if held_out and base.holdout_accuracy is not None else base.accuracy
+    area, loss = _ranking(base, held_out)
+    lacking = any(row.accuracy is not None and "none" in _ranking(row, held_out) for row in details.remedies)
+    why = " They are none where a record gets no published probability." if lacking else ""
+    return (
+        f"Without the model {wording.percent(right)} are right, AUROC is {area} and log loss {loss}. "
+        f"AUROC and log loss are those on {'held-out' if held_out else 'the training'} records.{why}",
+    )
 
 
 def _certainty(probability: float) -> str:

@@ -402,8 +402,11 @@ def _comparison(rows: tuple[FormFinding, ...]) -> Iterator[Row]:
     yield line(
         "Accuracy",
         "By the true labels: closest tree, and guided",
-        *(f"{_figure(row.accuracy)}, {_figure(row.accuracy_guided)}" for row in rows),
+        *(f"{_figure(row.accuracy)}, {_figure(row.accuracy_guided)}{_alone(row, 'accuracy')}" for row in rows),
     )
+    if any(row.quality is not None for row in rows):
+        yield line("AUROC", "The same, by published probabilities", *(_by_probabilities(row, "auroc") for row in rows))
+        yield line("Log loss", "The same", *(_by_probabilities(row, "log_loss") for row in rows))
     yield line("Nodes of a tree", "Median, and mean", *(f"{row.nodes_median:g}, {row.nodes_mean:.1f}" for row in rows))
     yield line("Trees of one leaf", "", *(wording.percent(row.share_constant) for row in rows))
     yield line(
@@ -432,6 +435,19 @@ def _comparison(rows: tuple[FormFinding, ...]) -> Iterator[Row]:
         "From the leaf, the group being known",
         *("not known" if row.bits_mean is None else wording.bits(row.bits_mean) for row in rows),
     )
+
+
+def _by_probabilities(row: FormFinding, name: str) -> str:
+    values = [getattr(one, name, None) for one in (row.quality, row.quality_guided)]
+    if None in values:
+        return f"none: leaves publish no probabilities{_alone(row, name)}"
+    return f"{', '.join(map(_figure, values))}{_alone(row, name)}"
+
+
+def _alone(row: FormFinding, name: str) -> str:
+    """Return what a prediction without any attribute has, in brackets; empty where that is unknown."""
+    value = getattr(row.quality_baseline, name, None)
+    return "" if value is None else f" ({_figure(value)} without the model)"
 
 
 def _named(row: FormFinding) -> str:
