@@ -263,10 +263,9 @@ class MeasuredExplainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
         if classes is None:
             return Quality(accuracy=self._right(decided, truth))
         foretold = np.full((len(groups), len(classes)), np.nan)
-        leaves = _leaves(release, columns, groups)
         for group in np.unique(groups).tolist():
-            rows = groups == group
-            foretold[rows] = cell_shares(release.trees[group])[leaves[rows]]
+            tree, rows = release.trees[group], np.flatnonzero(groups == group)
+            foretold[rows] = cell_shares(tree)[tree.apply(columns.take(rows))]
         return Quality.measured(decided, release.answers.places(truth), foretold)
 
     def _baseline(self, truth: npt.NDArray[Any] | None) -> Quality | None:
