@@ -54,7 +54,7 @@ class Suppression:
         # One step holds at least as many records as are suppressed, so that a share is no finer than a count.
         unit = max(0.01, self.below / n)
         # A share on a step must not fall below it by the rounding of the division.
-        return min(1.0, round(math.floor(value / unit + 1e-9) * unit, 4))
+        return round(math.floor(value / unit + 1e-9) * unit, 4)
 
     def hidden(self, sizes: Sequence[int | None]) -> list[bool]:
         """Return which sizes of the parts of a known total to hide.
