@@ -17,7 +17,7 @@ from glassine import Category, DecisionTree, Domain, Integer, Real, RuleList, as
 from glassine.domain import Between, OneOf
 from glassine.domain.grid import on_grid
 from glassine.errors import InvalidDataError, InvalidModelError, InvalidParameterError
-from glassine.models import Branch, Evidence, Guarantee, Node
+from glassine.models import Branch, Evidence, Guarantee, Node, Rule
 from glassine.scrubbing.scrub import accuracy
 from tests.oracles import strategies
 from tests.oracles.worlds import captured, records
@@ -185,6 +185,20 @@ def test_bad_options_are_refused(options: dict[str, Any], message: str) -> None:
     tree, _ = fitted(max_depth=2)
     with pytest.raises(InvalidModelError, match=message):
         scrub(tree, DOMAIN, **options)
+
+
+@pytest.mark.parametrize(("value", "cell"), [(20, Between("a", hi=40)), (70, Between("a", lo=40))])
+def test_a_number_beyond_the_outer_cuts_becomes_its_open_cell(value: int, cell: Between) -> None:
+    rules = RuleList(
+        (
+            Rule(antecedent=(OneOf("a", (value,)),), evidence=Evidence(counts=(14, 31))),
+            Rule(evidence=Evidence(counts=(52, 9))),
+        ),
+        ("a",),
+        ("no", "yes"),
+    )
+    domain = Domain({"a": Integer(0, 99, thresholds=(40,))})
+    assert scrub(rules, domain, counts="keep").model.literals == (cell,)
 
 
 def test_merging_needs_a_tree_with_counts() -> None:

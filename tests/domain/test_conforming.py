@@ -379,6 +379,14 @@ def test_codes_take_as_few_bytes_as_the_declared_values_need(size: int, dtype: t
     assert codes.tolist() == [0, size - 1, -1]
 
 
+@pytest.mark.parametrize(("missing", "seen"), [(True, [0, 1, -2, -1]), (False, [0, 1, -2, -2])])
+def test_only_a_text_for_a_gap_is_missing_and_only_where_a_value_may_be(missing: bool, seen: list[int]) -> None:
+    domain = Domain({"c": Category(("a", 3), missing=missing)})
+    # A list of several types is read value by value.
+    columns = conform({"c": ["a", "3.0", "zz", "NA"]}, domain, outside=Outside.KEEP_UNDECLARED)
+    assert columns.codes["c"].tolist() == seen
+
+
 def test_decimals_are_numbers() -> None:
     relation = duckdb.connect().sql("select 0.1 as x, 0.5 as y union all select 7.0, 0.25")
     columns = conform(relation, Domain({"x": Real(0.0, 1.0), "y": Category((0.5,))}))
