@@ -1,4 +1,4 @@
-"""Tables 2 and 3, the pairs of attributes and the shapes of Figure 5 as plots, from the results."""
+"""Tables 2 and 3 and the shapes of Figure 5 as plots, from the results."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ STYLE = {
     "boosting gdp": ORANGE,
     "boosting classic": GREEN,
     "interpret": BLACK,
-    "penalized + pairs": SKY,
-    "penalized + named pair": GREEN,
 }
 DATA = {2: ("adult", "telco"), 3: ("california", "elevators", "pol", "wine")}
 MEASURES = {2: "auroc", 3: "rmse"}
@@ -63,18 +61,6 @@ def table(which: int, results: Path, images: Path) -> None:
     save(figure, images / f"table-{which}.svg")
 
 
-def pairs(results: Path, images: Path) -> None:
-    """Draw fits with and without pairs of attributes."""
-    figure, panels = new_figure(1, 2, 3.4)
-    rows = read(results / "pairs.csv")
-    panel(panels[0], rows, "adult", "auroc", ("penalized", "penalized + pairs"))
-    panel(panels[1], rows, "california", "rmse", ("penalized", "penalized + pairs", "penalized + named pair"))
-    figure.legend(
-        *panels[1].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False, fontsize=8
-    )
-    save(figure, images / "pairs.svg")
-
-
 def figure_5(results: Path, images: Path) -> None:
     """Draw the shapes of the six numbers of Adult."""
     rows = read(results / "figure_5.csv")
@@ -105,7 +91,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given.images.mkdir(parents=True, exist_ok=True)
     for which in DATA:
         table(which, given.results, given.images)
-    pairs(given.results, given.images)
     figure_5(given.results, given.images)
 
 

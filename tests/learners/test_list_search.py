@@ -133,7 +133,7 @@ def test_many_rules_are_learned_where_all_sets_of_them_cannot_be_summed() -> Non
 
 
 @pytest.mark.parametrize("limits", [{"memory_limit": 1_000}, {"time_limit": 0}])
-def test_the_search_ends_at_its_limits(limits: dict[str, float]) -> None:
+def test_the_search_ends_at_its_limits(limits: dict[str, Any]) -> None:
     X, y = records(9, 300, 8, 2)
     with pytest.raises(ClassTooLargeError, match=r"the search took .* Lower .*max_rules") as caught:
         OptimalRuleListClassifier(6, domain=Domain.binary([f"b{i}" for i in range(8)]), **limits).fit(X.astype(int), y)

@@ -82,7 +82,7 @@ class Optimal(ClassLearner):
         loss = members.loss
         # A share of the records as a penalty becomes units of cost, in which the sums count.
         cost = penalty * n * loss.unit * loss.parts
-        best, counts = self._best(members, bitsets, cost, fewest)
+        best, counts = self._best(members, intake, bitsets, cost, fewest)
         values = members.values(best)
 
         def publish(cells: Sequence[Evidence]) -> DecisionTree | RuleList:
@@ -101,11 +101,18 @@ class Optimal(ClassLearner):
         keep(self, fitted(intake, model, certificate) | {"objective_": objective})
         return self
 
-    def _best(self, members: Any, bitsets: BitSets, penalty: float, fewest: int) -> tuple[Any, npt.NDArray[np.int64]]:
+    def _best(
+        self, members: Any, intake: Intake, bitsets: BitSets, penalty: float, fewest: int
+    ) -> tuple[Any, npt.NDArray[np.int64]]:
         """Return a member of least cost, and the class counts of its leaves or rules, shape (k, c)."""
         sums = members.sums(bitsets, Weighting.optimal(penalty, fewest * members.loss.parts), self.progress)
         best = sums.best()
         return best, sums.class_counts(best)
+
+
+def _has_gaps(intake: Intake) -> bool:
+    """Return whether values may be missing: a rule then needs room for a record without gaps, which records miss."""
+    return any(intake.domain[name].missing for name in intake.domain)
 
 
 def _least(value: object) -> int | Fraction:
@@ -196,6 +203,9 @@ class OptimalRuleListClassifier(Lists, Classes, Optimal):
         self._store(locals())
 
     def _refuse_too_large(self, members: Any, intake: Intake, **weighing: Any) -> None:
+        if _has_gaps(intake):
+            super()._refuse_too_large(members, intake, **weighing)
+            return
         # The search itself ends at the limits; before it, only what they are is checked.
         check_size(
             members.text(),
@@ -206,7 +216,11 @@ class OptimalRuleListClassifier(Lists, Classes, Optimal):
             time_limit=self.time_limit,
         )
 
-    def _best(self, members: Any, bitsets: BitSets, penalty: float, fewest: int) -> tuple[Any, npt.NDArray[np.int64]]:
+    def _best(
+        self, members: Any, intake: Intake, bitsets: BitSets, penalty: float, fewest: int
+    ) -> tuple[Any, npt.NDArray[np.int64]]:
+        if _has_gaps(intake):
+            return super()._best(members, intake, bitsets, penalty, fewest)
         search = ListSearch(
             bitsets,
             members.loss,
