@@ -260,7 +260,8 @@ def _last_bin_is_drawn(shape: ShapeFunction, axis: int) -> bool:
     """Return whether the last bin of an axis has records or a score: of many models it has none, or noise alone."""
 
     def last(array: Array) -> Array:
-        return np.take(array, -1, axis=axis)
+        taken: Array = np.take(array, -1, axis=axis)
+        return taken
 
     if shape.term.weights is not None and (last(shape.term.weights) > 0).any():
         return True
