@@ -394,7 +394,9 @@ def test_several_models_are_judged_like_one() -> None:
     lenient = Policy(smallest_leaf=None, largest_bits_per_record=50)
     assert decide(judge(lenient, evidence_of_models(joint, lenient), HIDING)) == "within policy"
     apart = replace(joint, contradiction="they differ.")
-    assert judge(policy, evidence_of_models(apart, policy), HIDING) == ()
+    unjudged = judge(policy, evidence_of_models(apart, policy), HIDING)
+    assert [(check.rule, check.status) for check in unjudged] == [("smallest_leaf", "unknown")]
+    assert decide(unjudged) == "inconclusive"
 
 
 CUTS = ((40, 50), (41, 51))

@@ -104,7 +104,7 @@ def test_json(model: Path, run: Run) -> None:
 
 BAD = {
     "no model": (("none.json", "--to", "sql"), "cannot read none.json"),
-    "data for a model": (("people.csv", "--to", "sql"), "no model"),
+    "data for a model": (("people.csv", "--to", "sql"), "in no supported model format"),
     "a table for Python": (("rules.json", "--to", "python", "--table", "t"), "are for SQL"),
     "probabilities without a table": (("rules.json", "--to", "sql", "--probabilities"), "--table"),
     "a prediction without a table": (("rules.json", "--to", "sql", "--prediction", "p"), "--table"),

@@ -160,8 +160,9 @@ def test_a_fit_remarks_on_an_identifier_that_is_left_out(visits: Path, run: Run)
     """The column is not in the domain, so that nothing was said of people with several records."""
     done = run(*FIT, "-o", "m.json", cwd=visits)
     assert done.status == 0, done.err
-    assert "patient is left out, and named like an identifier." in done.err
-    assert "give --person patient and --records-per-person." in done.err
+    said = " ".join(done.out.split())
+    assert "Columns left out, because the domain does not declare them: patient. patient is named like an" in said
+    assert "train with --person patient and --records-per-person." in said
 
 
 def test_a_draft_of_a_domain_tells_of_repeats(visits: Path, run: Run) -> None:

@@ -26,7 +26,7 @@ def test_which_of_several_trees_must_be_said(command: str, boosted: Path, run: R
     done = run(command, "three.txt", *(("--to", "text") if command == "export" else ()), cwd=boosted)
     assert done.status == 2
     assert "holds 3 trees" in done.err
-    assert "--tree 0 reads the first; glassine rebuild reads all, where its trees tell counts." in done.err
+    assert "--tree 0 reads the first; glassine rebuild reads all, if its trees publish counts." in done.err
     assert "load_model" not in done.err
 
 

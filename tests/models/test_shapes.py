@@ -198,6 +198,11 @@ def test_a_bin_for_missing_values_is_drawn_where_it_says_something() -> None:
     assert ">missing<" in draw_shape(shape_of(bins, [1, 2, 0], weights=[5, 5, 1]))
     assert ">missing<" in draw_shape(shape_of(bins, [1, 2, -1]))
     assert ">missing<" in draw_shape(shape_of(bins, [1, 2, 0], errors=np.array([0.1, 0.1, 0.1])))
+    # A private model publishes a noisy score there, and a noisy count of nobody: noise that looked like a finding.
+    noise = np.array([0.1, 0.1, 0.1])
+    assert ">missing<" not in draw_shape(shape_of(bins, [1, 2, 0.01], weights=[5, 5, -1], errors=noise))
+    assert ">missing<" in draw_shape(shape_of(bins, [1, 2, 0.9], weights=[5, 5, -1], errors=noise))
+    assert ">missing<" in draw_shape(shape_of(bins, [1, 2, 0.01], weights=[5, 5, 3], errors=noise))
 
 
 def test_one_scale_makes_equal_scores_equally_high() -> None:

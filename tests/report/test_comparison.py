@@ -157,8 +157,8 @@ def test_a_comparison_of_numbers_shows_errors_in_units_of_the_target() -> None:
     ("rows", "headline", "why"),
     [
         ((row("tree", 1.0, (0.5, 0.6, 0.7)), CONSTANT), "No private model is worth fitting", "of 0.600"),
-        ((refused("tree", 1.0), CONSTANT), "No private model was measured", "reasons stand below"),
-        ((CART, CONSTANT), "No private model was measured", "reasons stand below"),
+        ((refused("tree", 1.0), CONSTANT), "No private model was measured", "reasons are below"),
+        ((CART, CONSTANT), "No private model was measured", "reasons are below"),
         ((CHEAP,), "Fit the private tree at epsilon 0.1", "whether they beat it is not known"),
         ((CHEAP, refused("constant", None)), "Fit the private tree at epsilon 0.1", "is not known"),
     ],

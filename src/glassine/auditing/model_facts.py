@@ -292,7 +292,9 @@ def evidence_of_models(joint: JointReconstruction, policy: Policy) -> Evidence:
     [('smallest_leaf', 50, 'fail')]
     """
     if joint.contradiction is not None:
-        return Evidence(kind="several models")
+        # No check passes because nothing was judged.
+        nothing = NotApplicable("no dataset meets the counts of all models.")
+        return Evidence(kind="several models", sizes=nothing, bits=nothing)
     composed = joint.composition
     by_claims = policy.max_epsilon is not None and (
         policy.max_delta is not None or composed is None or not composed.delta

@@ -172,10 +172,15 @@ def run_demo(folder: Path, *, progress: Callable[[str], None] | None = None) -> 
     estimator = DecisionTreeClassifier(max_depth=5, random_state=0).fit(records, names)
     tree = tree_or_rules(as_model(estimator, domain))
     rules = greedy_rules(records, bunch.target, classes, n_rules=6, min_support=12)
+    read = {"data": "records.csv", "target": TARGET}
     say("auditing the tree")
-    of_tree = in_commands(audit(tree, domain=domain, data=records), {"model": "tree.json", "domain": "domain.json"})
+    of_tree = in_commands(
+        audit(tree, domain=domain, data=records), {"model": "tree.json", "domain": "domain.json"}, read
+    )
     say("auditing the rule list")
-    of_rules = in_commands(audit(rules, domain=domain, data=records), {"model": "rules.txt", "domain": "domain.json"})
+    of_rules = in_commands(
+        audit(rules, domain=domain, data=records), {"model": "rules.txt", "domain": "domain.json"}, read
+    )
     say("scrubbing the tree")
     cleaned = scrub(tree, domain, counts="remove", smallest_leaf=10, data=records)
     of_scrubbed = in_commands(audit(cleaned.model, domain=domain, data=records))

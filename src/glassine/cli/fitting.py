@@ -8,7 +8,7 @@ import json
 import math
 import shlex
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -278,7 +278,6 @@ def run(order: Order, display: Display) -> Outcome:
         ranged=ranged,
         lenient=order.private,
     )
-    _tell_left_out(order, training.left_out)
     whose = {} if budget.person is None else {"persons": budget.person}
     declared: dict[str, Any] = {"domain": domain} if number else {"domain": domain, "classes": training.classes}
     known = public_parameters(domain, shared.target, budget.person, declared)
@@ -385,19 +384,6 @@ def _check_persons(order: Order, domain: Domain | None) -> None:
                 f"glassine: {name} is named like an identifier. If a person can have several records, the guarantee "
                 "for one record does not cover the person: give --person and --records-per-person, or leave it out."
             )
-
-
-def _tell_left_out(order: Order, left_out: Sequence[str]) -> None:
-    """Point out a column named like an identifier that is not used: whether people repeat matters all the same."""
-    from glassine.data.inference import is_identifier_name
-
-    named = next(filter(is_identifier_name, left_out), None)
-    if order.private and order.shared.budget.person is None and named is not None:
-        tell(
-            f"glassine: {named} is left out, and named like an identifier. If it is a person with several records, the "
-            f"guarantee for one record does not cover the person: give --person {shlex.quote(named)} and "
-            "--records-per-person."
-        )
 
 
 def _stages(order: Order, learner: Any, public: Mapping[str, Any], options: Mapping[str, Any]) -> list[str]:

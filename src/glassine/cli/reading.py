@@ -152,7 +152,7 @@ def load(
         raise error if str(error).startswith(name) else error.within(name) from None
 
 
-ALL_TREES = "--tree 0 reads the first; glassine rebuild reads all, where its trees tell counts."
+ALL_TREES = "--tree 0 reads the first; glassine rebuild reads all, if its trees publish counts."
 """What to do with a file of several trees."""
 
 

@@ -378,7 +378,7 @@ def _text(found: RowReconstruction, error: ErrorEstimate | None, output: Path | 
             "(0 is equal, 1 as far as can be)."
         )
         if error.error >= error.baseline:
-            said.append("That is no closer than random records: the rows tell no more than the counts do.")
+            said.append("That is no closer than random records: the rows reveal no more than the counts do.")
     if output is not None:
         said.append(f"\nRows: {output}")
     return "\n".join(said)

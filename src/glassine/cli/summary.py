@@ -61,12 +61,26 @@ def to_text(outcome: Outcome) -> str:
         checks = [f"Check: glassine domain check {domain} --data {_records_of(outcome.order)}"]
     if outcome.left_out:
         sentences.append(f"Columns left out, because the domain does not declare them: {_names(outcome.left_out)}.")
+        sentences += _left_out(outcome)
     for said in sentences:
         parts += textwrap.wrap(said, WIDTH, break_on_hyphens=False, break_long_words=False)
     parts += ["", f"Model: {files.output}", f"Certificate: {files.certified}"]
     if files.report is not None:
         parts.append(f"Report: {files.report} ({outcome.verdict})")
     return "\n".join([*parts, *checks, _next(outcome)])
+
+
+def _left_out(outcome: Outcome) -> list[str]:
+    """Return what a column named like an identifier asks for though it is not used: people can repeat all the same."""
+    from glassine.data.inference import is_identifier_name
+
+    named = next(filter(is_identifier_name, outcome.left_out), None)
+    if named is None or not outcome.order.private or outcome.order.shared.budget.person is not None:
+        return []
+    return [
+        f"{named} is named like an identifier. If a person can have several records, the guarantee for one record does "
+        f"not cover the person: train with --person {shlex.quote(named)} and --records-per-person."
+    ]
 
 
 def _headline(outcome: Outcome) -> str:

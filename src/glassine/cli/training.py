@@ -177,8 +177,8 @@ def _check_domain(domain: Domain | None, *, private: bool, infer_domain: bool) -
     if domain is None and not infer_domain:
         raise InvalidDomainError(
             "a private model needs a public domain, --domain.",
-            remedy="Draft one with 'glassine domain infer' and replace what "
-            "only the data tell; or give --infer-domain, and the guarantee does not hold.",
+            remedy="Draft one with 'glassine domain infer' and replace the inferred values; or give --infer-domain, "
+            "which voids the guarantee.",
         )
     inferred = [] if domain is None else [name for name in domain if domain[name].inferred]
     if inferred:

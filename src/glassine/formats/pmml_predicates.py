@@ -365,8 +365,7 @@ def _compound(predicate: Element, fields: Fields, domain: Domain | None, level: 
     if operator == "surrogate":
         if can_be_missing(first.attribute, domain, False):
             raise UnsupportedModelError(
-                f"{first.attribute!r} can be missing, and surrogates on other fields stand in for it, which are not "
-                "read.",
+                f"{first.attribute!r} can be missing, and surrogates on other fields replace it, which are not read.",
                 remedy="Export the tree without them.",
             )
         return first

@@ -122,7 +122,7 @@ class MultiwayTreeClassifier(OrdinaryLearner, TransparentClassifier):
 
     def _widest(self, domain: Domain, n_classes: int) -> NoReturn:
         raise InvalidParameterError(
-            "a tree that is grown greedily is not chosen from a class of models, so there is no size to tell.",
+            "a tree that is grown greedily is not chosen from a class of models, so there is no size to show.",
             remedy="Use OptimalTreeClassifier for a choice among all trees of a depth.",
         )
 

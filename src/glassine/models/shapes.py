@@ -197,7 +197,8 @@ def draw_shape(
     """Return a shape function as SVG: scores, noise band, bin weights and, where edited, the released scores.
 
     Bins of a number lie to scale between its bounds; groups are equally wide. The bin for missing values is separate,
-    at the right, and left out where it adds nothing. A pair of attributes is drawn as a heat map with its legend.
+    at the right, and left out where it adds nothing, or nothing but noise for no record. A pair of attributes is drawn
+    as a heat map with its legend.
 
     Parameters
     ----------
@@ -256,11 +257,20 @@ def _name(text: str, x: float, y: float, **more: str) -> Markup:
 
 
 def _last_bin_is_drawn(shape: ShapeFunction, axis: int) -> bool:
-    """Return whether the last bin of an axis has a score, noise or records: of many models it has none of them."""
-    weights = None if shape.term.weights is None else np.maximum(shape.term.weights, 0.0)
-    blurred = None if shape.low is None or shape.high is None else shape.high - shape.low
-    arrays = (shape.term.scores, shape.released, blurred, weights)
-    return any(array is not None and bool(np.take(array, -1, axis=axis).any()) for array in arrays)
+    """Return whether the last bin of an axis has records or a score: of many models it has none, or noise alone."""
+
+    def last(array: Array) -> Array:
+        taken: Array = np.take(array, -1, axis=axis)
+        return taken
+
+    if shape.term.weights is not None and (last(shape.term.weights) > 0).any():
+        return True
+    scores, released = last(shape.term.scores), last(shape.released)
+    if shape.low is None or shape.high is None or (scores != released).any():
+        return bool(scores.any() or released.any())
+    if shape.term.weights is None and (last(shape.high) != last(shape.low)).any():
+        return True
+    return bool(((last(shape.low) > 0) | (last(shape.high) < 0)).any())
 
 
 def _steps(shape: ShapeFunction, output: int, size: tuple[int, int], scale: tuple[float, float]) -> Iterator[Markup]:

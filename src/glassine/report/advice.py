@@ -121,7 +121,7 @@ def _advice(advice: Recommendation, n_splits: int) -> tuple[str, str]:
     best, chosen = advice.best, advice.chosen
     top = None if best is None else best.measured(advice.measure)
     if best is None or top is None or advice.floor is None:
-        return "No private model was measured", "No private model was measured on every split; the reasons stand below."
+        return "No private model was measured", "No private model was measured on every split; the reasons are below."
     single = n_splits == 1
     beaten = "" if single else " within its standard error"
     constant = None if advice.constant is None else advice.constant.measured(advice.measure)

@@ -174,7 +174,7 @@ def published_labels(people: People, evidence: list[Evidence]) -> npt.NDArray[np
         )
     if any(entry.weighted for entry in evidence):
         raise UndefinedMeasureError(
-            "the tree's labels are by weight, so that they do not tell the most frequent class."
+            "the tree's labels are by weight, so that they do not reveal the most frequent class."
         )
     return labels
 

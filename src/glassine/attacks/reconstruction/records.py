@@ -185,7 +185,7 @@ def _not_applicable(forest: Forest) -> str | None:
             "the forest was trained on weighted draws, and the weights hide how often its leaves' records were drawn."
         )
     if forest.bootstrap and forest.n_records is None:
-        return "the forest drew fewer records than there are, and does not tell how many there are. Give n_records."
+        return "the forest drew fewer records than there are, and does not state how many there are. Give n_records."
     return None if forest.n_records != 0 else "the forest's counts are all zero: it describes no record."
 
 

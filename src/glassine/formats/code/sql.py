@@ -280,7 +280,7 @@ def to_sql(
     """
     if probabilities and table is None:
         raise InvalidModelError(
-            "probabilities stand in columns of their own, so they need a query.", remedy="Give the table."
+            "probabilities have columns of their own, so they need a query.", remedy="Give the table."
         )
     if dialect is not None and dialect not in DIALECTS:
         raise InvalidParameterError(f"{parameter('dialect')} must be one of {', '.join(DIALECTS)}, got {dialect!r}.")

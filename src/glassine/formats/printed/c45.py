@@ -229,7 +229,7 @@ def _parsed(text: str) -> list[_Entry]:
         if depth > len(path) or depth > DEEPEST:
             raise _bad(line, f"it is indented {depth} deep where at most {min(len(path), DEEPEST)} is expected")
         if depth and path[depth - 1].leaf is not None:
-            raise _bad(line, "it stands below a leaf")
+            raise _bad(line, "it is below a leaf")
         del path[depth:]
         (path[-1] if path else entries[0]).below.append(entry)
         path.append(entry)

@@ -374,7 +374,7 @@ def _guarantee(data: dict[str, Any], features: tuple[_Feature, ...], *, regressi
     caveats = [TAKEN_OVER]
     if epsilon is None or delta is None:
         raise InvalidModelError(
-            "a private machine must tell its epsilon and delta.", remedy="Write it with detail='all'."
+            "a private model must state its epsilon and delta.", remedy="Write it with detail='all'."
         )
     named = [feature.name for feature in features if not feature.numeric]
     if named:

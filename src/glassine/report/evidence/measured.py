@@ -113,7 +113,7 @@ def _degrees_of_freedom(basis: Basis) -> Iterator[Answer]:
     n = _records(basis)
     yield Figure(
         f"residual degrees of freedom: {n:,} - {parameters:,} = {n - parameters:,}",
-        "records less the scores of each bin, which stand in place of leaves"
+        "records less the scores of each bin, which replace leaves"
         if basis.report["subject"]["kind"] == ADDITIVE
         else "records minus two per split and one per leaf for each class but one, as SACRO-ML counts them",
     )

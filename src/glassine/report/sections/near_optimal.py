@@ -103,7 +103,7 @@ def outward(low: float, high: float) -> tuple[str, str]:
 
 
 ALL = 0.9995
-"""A share that rounds to 100.0%: representative records do not tell it from all."""
+"""A share that rounds to 100.0%: representative records do not distinguish it from all."""
 
 MOST_DRAWN = 30
 """Attributes that are drawn; the table has the others."""

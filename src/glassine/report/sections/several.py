@@ -108,7 +108,7 @@ def _joint_section(joint: JointFinding) -> Section:
         *((Table(caption=BITS, columns=columns, rows=rows, style="bars"), Paragraph(text=prior)) if rows else ()),
         *((Points(items=left_out, title="Left out", style="missing"),) if left_out else ()),
     )
-    contradiction = sentence(joint.contradiction or "")
+    contradiction = joint.contradiction and f"No dataset meets all counts: {wording.clean(joint.contradiction)}"
     return Section(
         id="joint",
         title="What the models reveal together",
