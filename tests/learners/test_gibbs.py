@@ -15,10 +15,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
 
+from glassine.compiling import interpreted
+from glassine.data.conjunctions import binomials
 from glassine.learners.exhaustive import gibbs
 from glassine.learners.exhaustive.gibbs import LOG_RANGE, Choice, Weighting
+from glassine.learners.exhaustive.last_splits import settle, spread
 from glassine.learners.exhaustive.lists import ListClass, ListSums
 from glassine.learners.exhaustive.losses import Loss
+from glassine.learners.exhaustive.tree_sums import Costs, Weighed, power
 from glassine.learners.exhaustive.trees import TreeClass, TreeSums
 from glassine.privacy.randomness import Randomness
 from tests.learners import engine
@@ -137,6 +141,50 @@ def worst_error(found: dict[Any, Decimal], expected: dict[Any, Decimal]) -> floa
     assert found.keys() == expected.keys()
     with engine.precise():
         return max(float(abs((found[model] / expected[model]).ln())) for model in expected)
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 1000), Fraction(1, 50), Fraction(3, 4), Fraction(60)])
+@pytest.mark.parametrize("unit", [1, 1024])
+@pytest.mark.parametrize("order", ["falling", "far falling", "rising", "mixed"])
+def test_sums_are_right_though_the_least_cost_comes_last(epsilon: Fraction, unit: int, order: str) -> None:
+    # A root with one split on each of many literals: terms of one sum, in the order of the literals.
+    n, records = 60, 10**6
+    rng = np.random.default_rng(5)
+    step = 1 + int(Fraction(unit * (300 if order == "far falling" else 20)) / epsilon)
+    sides = np.arange(n)[:, None] * step + rng.integers(0, step, (n, 2))
+    if order == "mixed":
+        rng.shuffle(sides)
+    sides = sides[::-1] if "falling" in order else sides
+    weighting = Weighting.private(epsilon, 0.25, max(records, int(2 * sides.max())), unit)
+    costs = Costs.of(weighting, Loss.errors(2))
+    leaves = Weighed(sides.astype(float), rng.uniform(1, 9, (n, 2)))
+    alone = Weighed(np.array([[float(sides.sum(axis=1).min() + step // 3)]]), np.array([[2.5]]))
+    out = Weighed(np.full((1, 1), np.inf), np.zeros((1, 1)))
+    with interpreted(1):
+        spread(np.array([0]), binomials(n + 1, 3), leaves, costs, out)
+        settle(0, alone, costs, out)
+    assert out.costs[0, 0] == min(sides.sum(axis=1).min(), alone.costs[0, 0])
+    with engine.precise():
+        rate = Decimal(weighting.exact_epsilon.numerator) / weighting.exact_epsilon.denominator
+        exact = Decimal("2.5") * (-rate * int(alone.costs[0, 0] - out.costs[0, 0])).exp()
+        for pair, weights in zip(sides.tolist(), leaves.weights.tolist(), strict=True):
+            power = (-rate * int(sum(pair) - out.costs[0, 0])).exp()
+            exact += Decimal("0.25") * Decimal(weights[0]) * Decimal(weights[1]) * power
+        assert abs(Decimal(out.weights[0, 0]) / exact - 1) < (n + 16) * Decimal(2) ** -53 + Decimal(2) ** -40
+
+
+@pytest.mark.parametrize(
+    "epsilon", [Fraction(0), Fraction(1, 2**35), Fraction(1, 3), Fraction(50), Fraction(51), Fraction(10**4)]
+)
+def test_a_block_is_the_largest_whose_powers_are_held_and_not_below_exp_100(epsilon: Fraction) -> None:
+    for records, unit in ((0, 1), (10, 1), (3000, 1), (3000, 1024)):
+        weighting = Weighting.private(epsilon, 1.0, records, unit)
+        block, rate = weighting.block, weighting.exact_epsilon
+        assert rate * 2**block > 50 or 2 ** (block + 1) > records * unit
+        assert rate * 2**block <= 100 or block == 0
+        # What a sum is divided by is in the tables.
+        assert power(2**block - 1, weighting.powers, weighting.jumps, weighting.shift) > 0
+    assert Weighting.optimal(0.5).block == 0
 
 
 def some_class(kind: str, n_classes: int) -> tuple[TreeClass | ListClass, list[oracle.World], list[Any], float]:

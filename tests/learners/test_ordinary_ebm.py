@@ -226,3 +226,21 @@ def test_a_card_of_an_ordinary_model_has_no_guarantee_either() -> None:
     card = learner(EBMClassifier).fit(frame, target(EBMClassifier, y)).to_scorecard(max_items=4)
     assert card.model_.scorecard is not None
     assert not card.certificate_.holds
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_ordinary_fit_has_as_fine_bins_as_a_private_one_of_large_budget(kind: Any) -> None:
+    # Most records have none, as of capital gains: quantiles would leave a single bin for the others.
+    rng = np.random.default_rng(4)
+    amounts = np.where(rng.random(3000) < 0.95, 0, rng.integers(1, 100, 3000))
+    domain = Domain({"amount": Integer(0, 100)})
+    y = amounts // 10 % 2 * 9.0
+    frame, labels = pl.DataFrame({"amount": amounts}), target(kind, y)
+    own = learner(kind, domain=domain).fit(frame, labels)
+    private = PrivateEBMClassifier if kind is EBMClassifier else PrivateEBMRegressor
+    declared = {"classes": ("no", "yes")} if kind is EBMClassifier else {"target_range": (0, 10)}
+    beside = private(100.0, domain=domain, random_state=0, **declared).fit(frame, labels)
+    sizes = [len(model.model_.term("amount").scores) - 1 for model in (own, beside)]
+    assert sizes[0] >= sizes[1] > 50
+    assert sizes[0] == len(np.unique(amounts))
+    assert own.score(frame, labels) >= beside.score(frame, labels)

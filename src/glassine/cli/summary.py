@@ -288,8 +288,8 @@ def _training_figures(outcome: Outcome) -> dict[str, float | None]:
     if outcome.errors is not None:
         return dict(zip(("rmse", "baseline_rmse"), outcome.errors, strict=True))
     if (found := outcome.quality) is not None:
-        own = {name: found[name]["value"] for name in ("auroc", "log_loss")}
-        return {**own, "baseline_log_loss": found["log_loss"]["baseline"]}
+        values = {name: found[name]["value"] for name in ("auroc", "log_loss")}
+        return {**values, "baseline_log_loss": found["log_loss"]["baseline"]}
     import numpy as np
 
     from glassine.learners.publishing import probabilities

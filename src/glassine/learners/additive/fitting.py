@@ -29,7 +29,7 @@ from glassine.learners.additive.boosting import (
 )
 from glassine.learners.additive.budget import Exact, GaussianBudget, Mechanism, Portion, Portions
 from glassine.learners.additive.calibration import calibrate, release_totals
-from glassine.learners.additive.grids import MOST_BINS, Axis, Grid, bin_counted, public_grids
+from glassine.learners.additive.grids import Axis, Grid, bin_counted, public_grids
 from glassine.learners.additive.pairs import terms_of_pairs
 from glassine.learners.additive.penalized import NO_PAIRS, FittedPairs, PairWish, fit_rounds
 from glassine.learners.additive.publishing import (
@@ -175,8 +175,8 @@ class Privacy(Protocol[EventT_co]):
         ...
 
     @property
-    def bins(self) -> int | None:
-        """Most bins of a number in a penalised fit, of about equal counts; None where the noise decides."""
+    def bins(self) -> float | None:
+        """Most bins of about equal counts in a penalised fit, infinite for all filled ones; None by the noise."""
         ...
 
     @property
@@ -268,7 +268,7 @@ class Ordinary:
     """
 
     mu: ClassVar[float] = math.inf
-    bins: ClassVar[int] = MOST_BINS
+    bins: ClassVar[float] = math.inf
     boosting: ClassVar[Boosting] = Boosting(clip=UNCLIPPED)
     splits: ClassVar[BestSplits] = BestSplits()
 
@@ -367,7 +367,7 @@ class _Run(Generic[EventT]):
         self.events.append(event)
         return looks
 
-    def axes(self, mechanism: Mechanism[EventT], *, quantiles: int | None) -> list[Axis]:
+    def axes(self, mechanism: Mechanism[EventT], *, quantiles: float | None) -> list[Axis]:
         """Release the bins of all attributes."""
         counts = self.training.records.cell_counts(self.plan.grids)
         axes, event = bin_counted(counts, self.plan.grids, mechanism, quantiles=quantiles)

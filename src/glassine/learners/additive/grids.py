@@ -311,6 +311,8 @@ class CountTree:
         """Return the bins: the leaves, merged from left to right until each has enough records."""
         spans, counts, variances = self._leaves()
         variances *= noise**2
+        # Exact counts are whole but for the rounding of their weights.
+        counts = counts if noise else np.rint(counts)
         if target is not None:
             counts = np.maximum(counts, 0.0)
         if self.grid.fixed:
@@ -339,9 +341,7 @@ class CountTree:
             bin_of[-1] = len(merged)
             merged.append(self.gap)
             spread.append(noise**2)
-        # Sums of exact counts are whole but for the rounding of their weights.
-        totals = np.array(merged) if noise else np.rint(merged)
-        return Axis(grid=self.grid, bin_of=bin_of, counts=totals, variances=np.array(spread))
+        return Axis(grid=self.grid, bin_of=bin_of, counts=np.array(merged), variances=np.array(spread))
 
     def _leaves(self) -> tuple[list[tuple[int, int]], Array, Array]:
         """Return spans, counts and variances of the leaves, after least squares over the tree."""
@@ -412,7 +412,7 @@ def bin_counted(
     grids: Sequence[Grid],
     mechanism: Mechanism[EventT],
     *,
-    quantiles: int | None = None,
+    quantiles: float | None = None,
 ) -> tuple[list[Axis], EventT]:
     """Release the bins and noisy counts of all attributes.
 
@@ -429,9 +429,9 @@ def bin_counted(
         The public cells.
     mechanism : Mechanism
         What it may draw on.
-    quantiles : int, optional
-        Merge cells of a number until each holds one in so many of the records, by their noisy total. By default as far
-        as the noise asks for.
+    quantiles : float, optional
+        Merge cells of a number until each holds one in so many of the records, by their noisy total, and at least one.
+        By default as far as the noise asks for. Of either, at most :data:`MOST_BINS` bins are left.
     """
     noise = mechanism.sums(sum(len(grid.sizes) for grid in grids))
     # Cumulated, so that the count of any span is one difference.

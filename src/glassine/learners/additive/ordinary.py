@@ -69,8 +69,9 @@ class EBMClassifier(AdditiveClassifier, _OrdinaryEBM):
         "penalized": few rounds over all shape functions, with penalties set by the scatter of the residuals.
         "boosting": Algorithm 1 of the paper, cyclic boosting of the best splits.
     bins : mapping of str to sequence, optional
-        Bins fixed by the user, as for :class:`~glassine.PrivateEBMClassifier`. All other numbers get at most 128 bins
-        of about equal counts, with "boosting" 32.
+        Bins fixed by the user, as for :class:`~glassine.PrivateEBMClassifier`. All other numbers get a bin
+        for each cell of the finest grid with a record, as a private fit of large budget; neighbors are merged until at
+        most 128 are left. With "boosting" 32 of about equal counts.
     monotone, interactions
         As for :class:`~glassine.PrivateEBMClassifier`.
     classes : sequence of scalars, optional

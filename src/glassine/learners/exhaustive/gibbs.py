@@ -44,6 +44,9 @@ LARGEST_JUMP = 20
 """Largest exponent of a jump, so that powers are taken as zero below exp(-680) alone."""
 
 
+BLOCK_RANGE = 100
+"""Largest exponent by which a sum falls below its least cost while that is not known."""
+
 LEAST_RATE = Fraction(100, 2**EPSILON_BITS)
 """Least epsilon for one unit of cost: it is rounded to a multiple of 2^-40, at most a hundredth of it."""
 
@@ -107,6 +110,20 @@ class Weighting:
     def count(cls, n_values: int = 1) -> Weighting:
         """Return the weighting under which every split or rule counts so many times, and all else one."""
         return cls(epsilon=Fraction(0), part_weight=float(n_values), penalty=0.0, powers=np.array([1.0, 0.0]))
+
+    @property
+    def block(self) -> int:
+        """The most bits b for which exp(-epsilon 2^b) is at least exp(-100) and the tables hold all smaller costs.
+
+        It is 0 in the limit of large epsilon.
+        """
+        if self.epsilon is None:
+            return 0
+        reach = len(self.powers) - 1 if len(self.jumps) == 1 else (len(self.jumps) - 1) << self.shift
+        block = 0
+        while 2 ** (block + 1) <= reach and self.epsilon * 2 ** (block + 1) <= BLOCK_RANGE:
+            block += 1
+        return block
 
     @property
     def exact_epsilon(self) -> Fraction:

@@ -2,7 +2,7 @@
 
 A leaf of d literals has d parents, the nodes that lack one of them. Summed from the parents it would be summed d times,
 which is most of the work of deep trees. So the leaves of all sets of d literals are summed set by set, a chunk of sets
-at a time, and each is added to its parents: first the least costs, then the weights relative to them.
+at a time, and each is added to its parents, whose least costs are found on the way: see ``gibbs.md`` for the rounding.
 """
 
 from __future__ import annotations
@@ -30,28 +30,21 @@ def last_level(counts: Counts, atoms: Atoms, costs: Costs, size: int, progress: 
     """Return the sums below every node after which one split may come, shapes (binom(p, size - 1), 2^(size - 1))."""
     p = len(atoms.blocks)
     shape = (comb(p, size - 1), 2 ** (size - 1))
-    out = Weighed(np.empty(shape), np.empty(shape))
+    out = Weighed(np.full(shape, np.inf), np.zeros(shape))
     if not counts.table[0].any() and not costs.penalty and not costs.fewest:
         # All leaves weigh the same, as where models are counted: a node's splits are counted, not their leaves.
         _, weight = leaf(counts.table[0], costs)
         run(cuts(len(out.costs), PIECES), partial(_no_records, size - 1, atoms, weight, costs, out))
         return out
     tables = (counts, atoms, costs)
-    ticks = {size - 1: None, size: progress}
-    # Leaves of one chunk are kept for both passes.
-    kept = {k: [*_leaves(tables, k, True, tick)] for k, tick in ticks.items() if _sets_of_chunk(k) >= comb(p, k)}
-    # The least costs first: relative to them no weight exceeds its own size, and nothing overflows.
-    for weigh in (False, True):
-        for start, leaves in kept.get(size - 1) or _leaves(tables, size - 1, weigh, None):
-            settle(start, leaves, costs, weigh, out)
-        for start, leaves in kept.get(size) or _leaves(tables, size, weigh, progress if weigh else None):
-            spread(_combination(start, size), counts.binom, leaves, costs, weigh, out)
+    for start, leaves in _leaves(tables, size, progress):
+        spread(_combination(start, size), counts.binom, leaves, costs, out)
+    for start, leaves in _leaves(tables, size - 1, None):
+        settle(start, leaves, costs, out)
     return out
 
 
-def _leaves(
-    tables: tuple[Counts, Atoms, Costs], size: int, weigh: bool, progress: Progress | None
-) -> Iterator[tuple[int, Weighed]]:
+def _leaves(tables: tuple[Counts, Atoms, Costs], size: int, progress: Progress | None) -> Iterator[tuple[int, Weighed]]:
     """Yield the leaves of all sets of literals of a size, a chunk of sets at a time, with the number of its first."""
     n_sets = comb(len(tables[1].blocks), size)
     each = _sets_of_chunk(size)
@@ -62,7 +55,7 @@ def _leaves(
         # Bound now, as the slices run on several threads.
         def work(first: int, last: int, start: int = start) -> None:
             into = Weighed(room.costs[first:last], room.weights[first:last])
-            sum_leaves(_combination(start + first, size), *tables, weigh, into)
+            sum_leaves(_combination(start + first, size), *tables, into)
 
         run(cuts(number, PIECES), work)
         if progress is not None:
@@ -145,12 +138,12 @@ def possible_signs(
 
 @compiled
 def sum_leaves(
-    first: AnyArray, counts: Counts, atoms: Atoms, costs: Costs, weigh: bool, into: Weighed
+    first: AnyArray, counts: Counts, atoms: Atoms, costs: Costs, into: Weighed
 ) -> None:  # pragma: no cover - compiled
     """Sum the leaves of consecutive sets of k literals under all signs; costs are infinite where one is not allowed.
 
     Bit i of a sign pattern says that literal i of the set is true. ``into`` (sets, 2^k) gets the least cost of a value
-    and, if asked, the sum over values of exp(-epsilon (cost - least cost)).
+    and the sum over values of exp(-epsilon (cost - least cost)).
     """
     # Consecutive sets differ in their first literal alone until it meets the second: all but the first are the tail,
     # whose patterns and counts are formed once. Rows of sets that differ in the first literal are consecutive too, so
@@ -236,11 +229,10 @@ def sum_leaves(
                     for v in range(1, n_values):
                         lowest = min(lowest, own[v])
                     least[q] = lowest
-                    if weigh:
-                        weight = 0.0
-                        for v in range(n_values):
-                            weight += power(int(own[v] - lowest), powers, jumps, shift)
-                        weights[q] = weight
+                    weight = 0.0
+                    for v in range(n_values):
+                        weight += power(int(own[v] - lowest), powers, jumps, shift)
+                    weights[q] = weight
             row += 1
         chosen[0] = stop - 1
         advance(chosen)
@@ -268,36 +260,15 @@ def sum_empty(
 
 
 @compiled
-def settle(start: int, leaves: Weighed, costs: Costs, weigh: bool, out: Weighed) -> None:  # pragma: no cover - compiled
-    """Begin the sums of consecutive nodes with what they are as leaves: their costs, then their weights."""
-    powers, jumps, shift = costs.powers, costs.jumps, costs.shift
-    for i in range(len(leaves.costs)):
-        for s in range(leaves.costs.shape[1]):
-            cost = leaves.costs[i, s]
-            if not weigh:
-                out.costs[start + i, s] = cost
-            elif cost < np.inf:
-                gap = int(cost - out.costs[start + i, s])
-                out.weights[start + i, s] = leaves.weights[i, s] * power(gap, powers, jumps, shift)
-            else:
-                out.weights[start + i, s] = 0.0
-
-
-@compiled
 def spread(
-    first: AnyArray, binom: AnyArray, leaves: Weighed, costs: Costs, weigh: bool, out: Weighed
+    first: AnyArray, binom: AnyArray, leaves: Weighed, costs: Costs, out: Weighed
 ) -> None:  # pragma: no cover - compiled
-    """Add the splits into two leaves of consecutive sets of literals to their nodes: their costs, then their weights.
+    """Add the splits into two leaves of consecutive sets of literals to their nodes, without the splits' prior.
 
-    A split is admissible where both of its leaves are allowed.
+    A split is admissible where both of its leaves are allowed. The costs of a node are the least so far; its weight is
+    relative to that cost with its low ``block`` bits cleared, so that it is seldom multiplied by another power.
     """
-    penalty, split_weight, powers, jumps, shift = (
-        costs.penalty,
-        costs.part_weight,
-        costs.powers,
-        costs.jumps,
-        costs.shift,
-    )
+    penalty, powers, jumps, shift, block = costs.penalty, costs.powers, costs.jumps, costs.shift, costs.block
     chosen = first.copy()
     k = len(chosen)
     for row in range(len(leaves.costs)):
@@ -309,19 +280,43 @@ def spread(
         for i in range(k):
             node_costs, node_weights = out.costs[below + above], out.weights[below + above]
             half = 1 << i
-            for high in range(1 << (k - 1 - i)):
-                for low in range(half):
-                    false = high << (i + 1) | low
-                    true = false | half
-                    s = high << i | low
-                    cost = penalty + (least[true] + least[false])
-                    if not weigh:
-                        node_costs[s] = min(node_costs[s], cost)
-                    elif cost < np.inf:
-                        gap = int(cost - node_costs[s])
-                        weight = split_weight * weights[true] * weights[false]
+            for s in range(1 << (k - 1)):
+                false = (s >> i) << (i + 1) | s & (half - 1)
+                true = false | half
+                cost = penalty + (least[true] + least[false])
+                if cost < np.inf:
+                    before = node_costs[s]
+                    weight = weights[true] * weights[false]
+                    if cost >= before:
+                        gap = int(cost) - (int(before) >> block << block)
                         node_weights[s] += weight * power(gap, powers, jumps, shift)
+                    else:
+                        reference = int(cost) >> block << block
+                        if before < np.inf:
+                            gap = (int(before) >> block << block) - reference
+                            if gap > 0:
+                                node_weights[s] *= power(gap, powers, jumps, shift)
+                        node_weights[s] += weight * power(int(cost) - reference, powers, jumps, shift)
+                        node_costs[s] = cost
             below += binom[chosen[i], i + 1]
             if i + 1 < k:
                 above -= binom[chosen[i + 1], i + 1]
         advance(chosen)
+
+
+@compiled
+def settle(start: int, leaves: Weighed, costs: Costs, out: Weighed) -> None:  # pragma: no cover - compiled
+    """Add to the splits of consecutive nodes what they are as leaves, relative to the least cost of both."""
+    powers, jumps, shift, block = costs.powers, costs.jumps, costs.shift, costs.block
+    for i in range(len(leaves.costs)):
+        for s in range(leaves.costs.shape[1]):
+            cost, split = leaves.costs[i, s], out.costs[start + i, s]
+            least = min(cost, split)
+            weight = 0.0
+            if cost < np.inf:
+                weight += leaves.weights[i, s] * power(int(cost - least), powers, jumps, shift)
+            if split < np.inf:
+                rest = int(split) - (int(split) >> block << block)
+                own = out.weights[start + i, s] / power(rest, powers, jumps, shift)
+                weight += costs.part_weight * own * power(int(split - least), powers, jumps, shift)
+            out.costs[start + i, s], out.weights[start + i, s] = least, weight

@@ -66,7 +66,8 @@ class Costs(NamedTuple):
 
     ``penalty`` and ``part_weight`` are those of a split or rule; ``values`` (v, c) is the cost of a record of each
     class in a leaf of each value. exp(-epsilon j) is ``jumps[j >> shift]`` times ``powers`` of the bits below. A leaf
-    of fewer than ``fewest`` counts is not allowed.
+    of fewer than ``fewest`` counts is not allowed. Sums whose least cost is not known yet are relative to a multiple of
+    2^``block``.
     """
 
     penalty: float
@@ -76,6 +77,7 @@ class Costs(NamedTuple):
     jumps: AnyArray
     shift: int
     fewest: int
+    block: int
 
     @classmethod
     def of(cls, weighting: Weighting, loss: Loss) -> Costs:
@@ -88,6 +90,7 @@ class Costs(NamedTuple):
             weighting.jumps,
             weighting.shift,
             weighting.fewest,
+            weighting.block,
         )
 
 
@@ -285,7 +288,7 @@ def last_choices(
     ``beside[:, l]`` those of its part in which l is true. Costs are infinite where a split is not admissible; a weight
     is relative to exp(-epsilon cost). Loops run over literals for the sake of vector instructions.
     """
-    penalty, split_weight, values, powers, jumps, shift, _ = costs
+    penalty, split_weight, values, powers, jumps, shift, _, _ = costs
     least_costs, weights = out
     by_value, leaves = room
     n_classes, p = beside.shape
