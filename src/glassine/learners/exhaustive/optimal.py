@@ -152,7 +152,8 @@ class OptimalRuleListClassifier(Lists, Classes, Optimal):
         Fewest records that each rule captures, and that the default rule does, counted as for
         :class:`~glassine.OptimalTreeClassifier`.
     memory_limit, time_limit
-        Bytes and seconds that the search may take: how many it takes depends on the records.
+        Bytes and seconds that the search may take: how many it takes depends on the records. If values may be missing,
+        all sets of rules are summed, as for :class:`~glassine.PrivateRuleListClassifier`.
     progress
         As for :class:`~glassine.PrivateTreeClassifier`.
 
