@@ -155,7 +155,7 @@ BAD: dict[str, tuple[bytes, str]] = {
     "blank": (b" \n\t\n", "is empty"),
     "rubbish": (bytes(range(256)), "is binary"),
     "zeros": (b"\0" * 100, "is binary"),
-    "prose": (b"Dear reader,\n", "no model"),
+    "prose": (b"Dear reader,\n", "in no supported model format"),
     "truncated JSON": (b'{"schema": "glassine.mod', r"not valid JSON.* ends too early: copy it whole\."),
     "truncated list": (b'{"schema": "glassine.model/1", "nodes": [1, \n', "The file ends too early: copy it whole"),
     "broken JSON": (b'{"schema": "glassine.model/1" "nodes"}', r"not valid JSON.*\(char 30\)\.$"),
