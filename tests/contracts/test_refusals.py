@@ -79,6 +79,7 @@ NAMES_AND_SHAPES = (
     "persons names the column",
     "is a number in the domain",
     "is not a number in the domain",
+    "is compared with a number, but the domain declares other values of it",
     'labels="true" needs y',
     "a target must be a category or binary attribute",
     "must increase strictly",

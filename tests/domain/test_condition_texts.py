@@ -66,7 +66,10 @@ def test_conjunctions_that_share_their_first_literals_are_worded_one_by_one(monk
     young, old = Between("x", hi=5, missing=True), Between("x", 5)
     cook = OneOf("c", ("cook",))
     leaves = [(young, cook), (young, cook.negate(), Between("x", 2, missing=True)), (young, GAP), (old,), (old, cook)]
+    # What is kept grows with the square of a conjunction, so that a long one is worded by itself.
+    leaves.insert(2, (young, *(Between("x", n, missing=True) for n in range(-150, 3))))
     texts = [conjunction_text(leaf) for leaf in leaves]
+    assert texts[2] == "2 < x <= 5 or missing"
     assert list(conjunction_texts(leaves)) == texts
     assert texts[1] == "(2 < x <= 5 or missing) and (c != cook or missing)"
     worded: list[object] = []

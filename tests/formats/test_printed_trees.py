@@ -334,7 +334,7 @@ def test_a_gap_that_meets_no_branch_is_told_without_its_value() -> None:
     tree = load_model(FILES / "rpart.txt")
     assert isinstance(tree, DecisionTree)
     columns = {"Age": np.array([10.0, 10.0]), "Start": np.array([5.0, np.nan])}
-    with pytest.raises(InvalidDataError, match="Declare it: missing = true.* Or leave these records out") as caught:
+    with pytest.raises(InvalidDataError, match=r"Declare it: missing = true.* Or leave these records out") as caught:
         tree.apply(columns)
     assert "1 record satisfies no branch on 'Start': a value is missing there" in str(caught.value)
     assert "nan" not in str(caught.value)

@@ -339,6 +339,10 @@ def all_of(texts: Iterable[str]) -> str:
     return " and ".join(f"({part})" if part.endswith(" or missing") else part for part in parts)
 
 
+MOST_SHARED = 100
+"""Most literals of a conjunction whose beginning is kept for the next one: what is kept grows with their square."""
+
+
 def conjunction_text(literals: Iterable[Literal], digits: int | None = None) -> str:
     """Return a conjunction as text, the bounds on one attribute merged; empty for no literal.
 
@@ -349,7 +353,10 @@ def conjunction_text(literals: Iterable[Literal], digits: int | None = None) -> 
     >>> conjunction_text([Between("age", hi=40, missing=True), Between("age", 40, missing=True)])
     'age is missing'
     """
-    return next(conjunction_texts([tuple(literals)], digits))
+    own: dict[str, list[Literal]] = {}
+    for literal in literals:
+        own.setdefault(literal.attribute, []).append(literal)
+    return all_of(dict.fromkeys(text for some in own.values() for text in _texts_on_one(some, digits)))
 
 
 def conjunction_texts(conjunctions: Iterable[Sequence[Literal]], digits: int | None = None) -> Iterator[str]:
@@ -358,6 +365,9 @@ def conjunction_texts(conjunctions: Iterable[Sequence[Literal]], digits: int | N
     # For the first literals of the one before: those on each attribute, and their texts as soon as they are needed.
     shared: list[dict[str, tuple[tuple[Literal, ...], list[str]]]] = [{}]
     for literals in conjunctions:
+        if len(literals) > MOST_SHARED:
+            yield conjunction_text(literals, digits)
+            continue
         same = 0
         for old, new in zip(before, literals, strict=False):
             if old is not new:
