@@ -18,7 +18,7 @@ from glassine import Policy, audit
 from glassine.data.bits import BitSets
 from glassine.data.conform import Columns, conform
 from glassine.domain import Binary, Category, Domain, Integer, Real
-from glassine.errors import InvalidParameterError, PrivacyLeakWarning
+from glassine.errors import BlackBoxError, InvalidDataError, InvalidParameterError, PrivacyLeakWarning
 from glassine.learners.exhaustive.gibbs import Weighting
 from glassine.learners.exhaustive.losses import PARTS
 from glassine.learners.exhaustive.trees import Split, Tree
@@ -302,7 +302,7 @@ def test_nothing_but_the_drawn_trees_follows_from_the_answers() -> None:
     assert first.metric == second.metric
     # One answer that is none is left out, and refuses nothing.
     frame = pd.DataFrame(people(50))
-    for odd in (-1.0, 1e9, "x"):
+    for odd in (-1.0, 1e9, "x", math.nan, math.inf, None, 10**400, [1.0], 1j):
 
         def box(X: Any, odd: Any = odd) -> Any:
             return [odd, *scored(X)[1:].tolist()]
@@ -311,6 +311,22 @@ def test_nothing_but_the_drawn_trees_follows_from_the_answers() -> None:
         assert made.release().n_groups == 20
         assert (made.training_.answers[1:] >= 0).all()
         assert made.training_.answers[0] == -1
+
+
+@pytest.mark.parametrize("odd", ["never", math.nan, None, ["yes"]])
+def test_one_answer_that_is_no_class_is_left_out(odd: Any) -> None:
+    made = explainer_of().set_params(predict=lambda X: [odd, *lender(X)[1:].tolist()])
+    assert made.fit(pd.DataFrame(people(50))).training_.answers.min() == made.training_.answers[0] == -1
+    with pytest.raises(BlackBoxError if odd != "never" else InvalidDataError):
+        made.set_params(epsilon=None, dataset=None, partition="microaggregation", k=20).fit(pd.DataFrame(people(50)))
+
+
+def test_a_black_box_that_fails_says_no_number_of_records() -> None:
+    data = pd.DataFrame(people(137))
+    for box in (lambda X: 1 / 0, lambda X: np.zeros(len(X) + 1)):
+        with pytest.raises(BlackBoxError) as error:
+            explainer_of().set_params(predict=box).fit(data)
+        assert not any(digit in str(error.value) for digit in "0123456789")
 
 
 def test_private_trees_of_numbers_are_useful_and_audited_as_such() -> None:

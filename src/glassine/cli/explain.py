@@ -341,10 +341,10 @@ def _from_records(
     if data is None:
         raise GlassineError("no records given.", remedy="Name a CSV or Parquet file, or add --queries and --domain.")
     names = settings["classes"]
-    words = names is not None and all(isinstance(name, str) for name in names)
-    private = settings["epsilon"] is not None and domain is not None and names is not None
+    private = settings["epsilon"] is not None and domain is not None and bool(names or settings["answer"])
     # Classes that are words are read as they are written, so that 01 stays 01; of a private fit all are, one by one.
-    meant: dict[str, Attribute] = {target: Category(names)} if target is not None and (words or private) else {}
+    exactly = private or all(isinstance(name, str) for name in names or ())
+    meant: dict[str, Attribute] = {target: Category(names)} if target is not None and names and exactly else {}
     meant |= identifiers(person)
     table = read_records(data, source.written, domain, attributes=meant, lenient=private)
     records: Any = table.frame.to_native()

@@ -72,8 +72,11 @@ class BlackBox:
         self.n_queries = 0
         self.n_calls = 0
 
-    def __call__(self, records: object, n_records: int) -> npt.NDArray[Any]:
-        """Return the labels of records as an array of plain scalars, shape (n,)."""
+    def __call__(self, records: object, n_records: int, *, lenient: bool = False) -> npt.NDArray[Any]:
+        """Return the labels of records as an array of plain scalars, shape (n,).
+
+        An answer that is no label is refused, or None where that is ``lenient``. No refusal states a number of records.
+        """
         if self.max_queries is not None and not self.n_queries + n_records <= self.max_queries:
             raise InvalidParameterError(
                 f"the black box may be asked on {self.max_queries} records, {self.n_queries} were, and {n_records} "
@@ -91,12 +94,11 @@ class BlackBox:
             raise
         except Exception as error:
             raise BlackBoxError(
-                f"the black box raised {type(error).__name__} on {n_records} records.",
-                remedy="Call it on these records to see.",
+                f"the black box raised {type(error).__name__}.", remedy="Call it on these records to see."
             ) from None
-        return _labels(answer, n_records)
+        return _labels(answer, n_records, lenient=lenient)
 
-    def ask_once(self, records: object, n_records: int) -> npt.NDArray[Any]:
+    def ask_once(self, records: object, n_records: int, *, lenient: bool = False) -> npt.NDArray[Any]:
         """Return the labels of records as a call does, asking only on records that this method never saw.
 
         Equal records get one label. Records and labels are kept in memory for that.
@@ -108,7 +110,7 @@ class BlackBox:
                 first.setdefault(key, row)
         if first:
             new = records if len(first) == n_records else _taken(records, list(first.values()))
-            self._answers.update(zip(first, self(new, len(first)).tolist(), strict=True))
+            self._answers.update(zip(first, self(new, len(first), lenient=lenient).tolist(), strict=True))
         out = np.empty(n_records, dtype=object)
         out[:] = [self._answers[key] for key in keys]
         return out
@@ -140,7 +142,7 @@ def _taken(records: Any, rows: list[int]) -> Any:
     return nw.from_native(records, eager_only=True)[rows, :].to_native()
 
 
-def _labels(answer: object, n_records: int) -> npt.NDArray[Any]:
+def _labels(answer: object, n_records: int, *, lenient: bool) -> npt.NDArray[Any]:
     try:
         # Of a list each answer keeps its type: one text among numbers would make texts of all.
         listed = object if isinstance(answer, list | tuple) else None
@@ -151,13 +153,13 @@ def _labels(answer: object, n_records: int) -> npt.NDArray[Any]:
         ) from None
     if array.shape != (n_records,):
         raise BlackBoxError(
-            f"the black box must answer with one label a record, shape ({n_records},), got {array.shape}.",
+            "the black box must answer with one label a record, an array of their number and of one dimension.",
             remedy="Return labels, not probabilities.",
         )
     out = np.empty(n_records, dtype=object)
     for i, value in enumerate(array.tolist()):
         out[i] = plain_label(value)
-        if out[i] is None:
+        if out[i] is None and not lenient:
             raise BlackBoxError(
                 f"the black box must answer with texts, finite numbers or Booleans, but an answer is a "
                 f"{type(value.item() if isinstance(value, np.generic) else value).__name__} that is none of these.",

@@ -373,7 +373,7 @@ class SurrogateExplainer(MeasuredExplainer):
         box = BlackBox(self.predict)
         answered = np.full(n, None, dtype=object)
         if asked.any():
-            answered[asked] = box.ask_once(native, int(asked.sum()))
+            answered[asked] = box.ask_once(native, int(asked.sum()), lenient=each)
         learned = None if plan.labels == "black-box" else truth
         # Of queries that were drawn, no name is anybody's.
         least = 1 if records == "queries" else LEAST_SHARING
