@@ -162,6 +162,15 @@ def test_no_record_changes_how_another_is_read(container: str) -> None:
     check()
 
 
+@pytest.mark.parametrize("odd", [np.timedelta64(1), np.timedelta64(1, "D"), np.timedelta64("NaT")], ids=repr)
+def test_a_duration_is_no_number_and_nobody(odd: Any) -> None:
+    # NumPy cannot hash one without a unit, and takes all of them for whole numbers.
+    rows: Rows = [*COMMON, (odd,) * len(ATTRIBUTES)]
+    assert records_read([list(row) for row in rows])[:2] == records_read([list(row) for row in COMMON])
+    assert class_codes([1, odd, 0.5], LABELS).tolist()[::2] == [2, 5]
+    assert identifier(odd) is None
+
+
 @pytest.mark.parametrize("container", [name for name in ANYTHING if name != "pandas as it infers"])
 def test_half_a_surrogate_pair_is_a_text_like_any_other(container: str) -> None:
     rows: Rows = [*COMMON, ("\ud800",) * len(ATTRIBUTES)]

@@ -126,10 +126,10 @@ def _codes(
     grouped = attribute if isinstance(attribute, Category) and prefixes(attribute.values) else None
     try:
         out = np.fromiter(map(codes.get, values, repeat(NOT_EQUAL)), kind, len(values))
-    except TypeError:
+    except (TypeError, ValueError):
         if outside.refuses:
             raise InvalidDataError(
-                f"column {name!r} must hold numbers, Booleans or strings, got nested values.",
+                f"column {name!r} must hold numbers, Booleans or strings, got nested values or durations.",
                 remedy="Split it into columns.",
             ) from None
         out = np.fromiter((_looked_up(codes, value) for value in values), kind, len(values))
@@ -145,7 +145,7 @@ def _codes(
                 absent = absent if place is None else place
                 codes[value] = absent if number is None else numbers.get(number, absent)
             out[i] = codes[value]
-        elif isinstance(value, int | float | np.number | np.bool_ | Decimal | Fraction):
+        elif _is_number_type(type(value)) or isinstance(value, Decimal | Fraction):
             # Infinity is no gap: as a text it is a value like any other that is not declared.
             infinite = GAP if outside.refuses and not attribute.missing and _is_infinite(value) else unknown
             out[i] = numbers.get(value, infinite)
@@ -185,10 +185,10 @@ def _is_infinite(value: object) -> bool:
 
 
 def _looked_up(codes: Mapping[Any, int], value: object) -> int:
-    """Return the code of a value; what cannot be hashed equals no declared value."""
+    """Return the code of a value; what cannot be hashed, such as a duration without a unit, equals no declared one."""
     try:
         return codes.get(value, NOT_EQUAL)
-    except TypeError:
+    except (TypeError, ValueError):
         return NOT_EQUAL
 
 

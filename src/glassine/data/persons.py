@@ -200,7 +200,8 @@ def identifier(value: object) -> bytes | None:
     if isinstance(value, UUID):
         return b"u" + value.bytes
     value = real_number(value)
-    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real | Decimal):
+    # NumPy's durations are whole numbers by type.
+    if isinstance(value, bool | np.bool_ | np.timedelta64) or not isinstance(value, numbers.Real | Decimal):
         return None
     try:
         top, bottom = (int(value), 1) if isinstance(value, numbers.Integral) else _ratio(value)
