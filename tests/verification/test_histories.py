@@ -17,9 +17,11 @@ from glassine import Category, Domain, Integer, PrivateEBMClassifier, PrivateSco
 from glassine.errors import PrivacyLeakWarning
 from glassine.learners.additive import penalized
 from glassine.learners.additive import records as additive_records
+from glassine.learners.additive.budget import NoisySums, Portion
 from glassine.learners.additive.records import PARTS, HeldRecords
 from glassine.learners.additive.targets import read_numbers
 from glassine.learners.summaries import estimator, release, rounds
+from glassine.privacy.conversions import mu_from_epsilon
 from glassine.privacy.fine_gaussian import FineNoise
 from glassine.privacy.release import fresh_count
 
@@ -74,12 +76,15 @@ class DifferentRelease(AssertionError):
     """The second fit asks for another noise or shape than the first: it follows from the records."""
 
 
-def replayed(make: Callable[[], Any], first: Any, second: Any, patch: pytest.MonkeyPatch) -> tuple[Any, Any, float]:
+def replayed(
+    make: Callable[[], Any], first: Any, second: Any, patch: pytest.MonkeyPatch
+) -> tuple[Any, Any, float, float]:
     """Fit both datasets; the second gets what the first released.
 
-    The number is the largest l2 distance of the exact sums of one release, relative to what its noise is for.
+    The numbers are the largest l2 distance of the exact sums of one release, relative to what its noise is for; and the
+    mu of the whole history, from all distances over the noise that they got, relative to that of epsilon and delta.
     """
-    honest = FineNoise.release
+    honest, spent = FineNoise.release, 0.0
     tape: list[tuple[FineNoise, npt.NDArray[np.int64], npt.NDArray[np.float64]]] = []
     moved: dict[FineNoise, float] = defaultdict(float)
 
@@ -89,10 +94,12 @@ def replayed(make: Callable[[], Any], first: Any, second: Any, patch: pytest.Mon
         return tape[-1][2]
 
     def played(noise: FineNoise, sums: Any, randomness: Any) -> Any:
+        nonlocal spent
         kept, exact, out = tape.pop(0)
         if (kept, np.shape(out)) != (noise, np.shape(sums)):
             raise DifferentRelease
-        apart = float(((np.asarray(sums) - exact).astype(np.float64) ** 2).sum()) / noise.l2_sensitivity**2
+        square = float(((np.asarray(sums) - exact).astype(np.float64) ** 2).sum())
+        apart, spent = square / noise.l2_sensitivity**2, spent + square / noise.sigma**2
         # The tables of one release, and the levels of a tree, share a noise and add up; rounds share it and do not,
         # so that those of a summary are counted below.
         moved[noise] = moved[noise] + apart if isinstance(learner, PrivateSummary) else max(moved[noise], apart)
@@ -110,7 +117,8 @@ def replayed(make: Callable[[], Any], first: Any, second: Any, patch: pytest.Mon
     times = {event.sigma: event.count for event in fitted[0].certificate_.events}
     if isinstance(fitted[0], PrivateSummary):
         moved = {noise: value / times[noise.sigma] for noise, value in moved.items()}
-    return fitted[0], fitted[1], max(moved.values()) ** 0.5
+    whole = mu_from_epsilon(fitted[0].epsilon, fitted[0].delta)
+    return fitted[0], fitted[1], max(moved.values()) ** 0.5, spent**0.5 / whole
 
 
 @pytest.mark.parametrize("kind", MAKES)
@@ -118,9 +126,21 @@ def replayed(make: Callable[[], Any], first: Any, second: Any, patch: pytest.Mon
 def test_neighbors_differ_in_the_sums_that_get_noise_alone(
     kind: str, more: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one, other, moved = replayed(MAKES[kind], *neighbors(kind, more), monkeypatch)
+    one, other, moved, spent = replayed(MAKES[kind], *neighbors(kind, more), monkeypatch)
     assert 0 < moved <= 1
+    # Whatever the stages say of each other: what the sums and the noise say together.
+    assert 0.5 < spent <= 1
     assert one.certificate_.to_json() == other.certificate_.to_json(), "the digest of all that is published is in it"
+
+
+@pytest.mark.parametrize("kind", ["additive", "scorecard"])
+def test_a_budget_that_is_spent_on_each_round_anew_is_found(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    once, said = Portion.sums, NoisySums.event
+    # The certificate is told of one round, and adds up to the claim.
+    monkeypatch.setattr(Portion, "sums", lambda portion, squared, times=1: once(portion, squared))
+    monkeypatch.setattr(NoisySums, "event", lambda *given, count=1, **named: said(*given, **named))
+    *_, spent = replayed(MAKES[kind], *neighbors(kind, MORE[2]), monkeypatch)
+    assert spent > 1.2
 
 
 def plain(exact: Any, portion: Any, name: str, parts: int) -> Any:
@@ -173,7 +193,7 @@ def test_a_release_without_noise_is_found(
 ) -> None:
     monkeypatch.setattr(room, name, fault)
     try:
-        one, other, _ = replayed(MAKES[kind], *neighbors(kind, MORE[2]), monkeypatch)
+        one, other, *_ = replayed(MAKES[kind], *neighbors(kind, MORE[2]), monkeypatch)
     except DifferentRelease:
         return
     assert one.certificate_.model != other.certificate_.model
@@ -216,5 +236,5 @@ def test_a_number_that_counts_for_more_than_its_noise_is_found(
     room: Any, name: str, fault: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(room, name, fault)
-    _, _, moved = replayed(MAKES["summary of a number"], *neighbors("summary of a number", MORE[0]), monkeypatch)
+    _, _, moved, _ = replayed(MAKES["summary of a number"], *neighbors("summary of a number", MORE[0]), monkeypatch)
     assert moved > 1.2
