@@ -67,7 +67,7 @@ class Lack:
     deviation: float
 
 
-NO_PAIRS = FittedPairs()
+NO_PAIRS: FittedPairs = FittedPairs()
 """A fit without pairs."""
 
 
