@@ -239,7 +239,8 @@ def tree_subject(
     target = inputs.target
     if target is not None and target in attributes_of(model.literals):
         raise InvalidDataError(
-            f"the target {target!r} is an attribute that the model tests.", remedy="Name what it predicts."
+            f"the target {target!r} is an attribute that the model tests.",
+            remedy="Name what it predicts: the column, or the name of the series.",
         )
     lacking = subject.columns is not None and target not in subject.columns and not inputs.lacks_labels
     if target is not None and lacking:

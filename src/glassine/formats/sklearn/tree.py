@@ -171,7 +171,10 @@ def final_tree(estimator: Any, domain: Domain | None) -> tuple[Any, tuple[str, .
     steps = list(estimator.steps)
     if not steps or not set(TREES) & set(sklearn_names(steps[-1][1])):
         last = type(steps[-1][1]).__name__ if steps else "nothing"
-        raise UnsupportedModelError(f"a pipeline must end with a decision tree to be read, but ends with {last}.")
+        raise UnsupportedModelError(
+            f"a pipeline must end with a decision tree to be read, but ends with {last}.",
+            remedy="The page on formats lists the rule lists and additive models that are read, without a pipeline.",
+        )
     tree = steps[-1][1]
     _fitted(tree, "tree_")
     columns = first_columns(estimator, domain)
@@ -337,9 +340,12 @@ def tree_from_sklearn(estimator: object, domain: Domain | None = None) -> Decisi
     if set(SEARCHES) & set(kinds):
         return tree_from_sklearn(best_of(estimator), domain)
     if set(ENSEMBLES) & set(kinds):
+        one = (
+            "Give one of its trees, a member of estimators_." if hasattr(estimator, "estimators_") else "Train a tree."
+        )
         raise UnsupportedModelError(
             f"{type(estimator).__name__} is an ensemble; Glassine audits one tree or rule list at a time.",
-            remedy="Give one of its trees, a member of estimators_. The page on forests says what a forest reveals.",
+            remedy=f"{one} The page on forests says what a forest reveals.",
         )
     if "Pipeline" not in kinds and not set(TREES) & set(kinds):
         raise UnsupportedModelError(f"a decision tree or a pipeline that ends with one is expected, got {kinds[:1]}.")
