@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 from glassine import Binary, Category, Certificate, Domain, Integer, Ledger, Real
+from glassine.domain.attributes import Attribute
 from glassine.learners import persons
 from glassine.learners.persons import Persons
 from glassine.privacy.unit import PrivacyUnit
@@ -22,7 +23,7 @@ Kept: TypeAlias = dict[bytes | None, Counter[Hashable]]
 """How often each record of each person counts."""
 
 MOST = 2
-PUBLIC = {"age": Integer(18, 89, thresholds=(30, 50, 70)), "smoker": Binary()}
+PUBLIC: dict[str, Attribute] = {"age": Integer(18, 89, thresholds=(30, 50, 70)), "smoker": Binary()}
 COMMANDS: dict[str, tuple[str, ...]] = {
     "tree": ("fit", "tree", "--max-depth", "2"),
     "rule list": ("fit", "rule-list", "--max-rules", "2"),
@@ -131,9 +132,10 @@ def test_a_budget_of_persons_pays_for_no_other_unit(name: str, unit: tuple[str, 
 
 
 @pytest.fixture
-def kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Kept]]:
+def kept(monkeypatch: pytest.MonkeyPatch) -> list[Kept]:
     """Note which records of whom each fit counts."""
-    honest, out = Persons.times, []
+    honest = Persons.times
+    out: list[Kept] = []
 
     def times(whose: Persons, columns: Any, labels: Any) -> Any:
         found = honest(whose, columns, labels)

@@ -126,7 +126,7 @@ MOST_COARSE = 20
 """Most coarse bins of one number: as many declared thresholds as a card or a faint fit can tell apart."""
 
 
-def declared_bins(domain: Domain, bins: Mapping[str, Any] | None, most: int = MOST_COARSE) -> Mapping[str, Any]:
+def declared_bins(domain: Domain, bins: Any, most: int = MOST_COARSE) -> Mapping[str, Any]:
     """Return the user's bins; of each other number the declared thresholds, at most so many bins, evenly taken.
 
     Guarantee
@@ -140,7 +140,8 @@ def declared_bins(domain: Domain, bins: Mapping[str, Any] | None, most: int = MO
     {'age': [18.0, 65.0], 'fee': [4]}
     """
     if bins is not None and not isinstance(bins, Mapping):
-        return bins  # what checks the parameters refuses it by its name
+        refused: Mapping[str, Any] = bins  # what checks the parameters refuses it by its name
+        return refused
     out: dict[str, Any] = {}
     for name in domain:
         attribute = domain[name]
