@@ -340,7 +340,8 @@ def sum_leaves(
                     for c in range(n_classes):
                         true = beside[subset, c, j]
                         number = np.int64(true if sign else whole[subset, c] - true)
-                        few &= number < side
+                        if number >= side:
+                            few = False
                         place = place * side + number
                         numbers[c] = number
                         some += number
