@@ -356,7 +356,8 @@ def check_target(target: str | None, data: Path | None, names: Sequence[str] | N
 
 def tell_repeats(table: Table | None, person: str | None = None) -> None:
     """Warn on standard error of columns that look like identifiers and repeat, or of persons written in two ways."""
-    from glassine.data.inference import repeats, spelled_alike, spelling_advice
+    from glassine.data.inference import repeats
+    from glassine.data.persons import spelled_alike, spelling_advice
 
     if table is not None and person is not None:
         if said := spelling_advice(spelled_alike(table.frame[person].to_list())):

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from glassine.data.conform_values import number_of
 from glassine.data.delimited import DATE
-from glassine.data.persons import identifier
+from glassine.data.persons import plain, spelled_alike, spelling_advice
 from glassine.data.table import NO_RECORDS, as_table
 from glassine.domain.attributes import Attribute, Binary, Category, Integer, Real
 from glassine.domain.domain import Domain
@@ -33,14 +33,10 @@ __all__ = [
     "is_identifier_name",
     "remarks",
     "repeats",
-    "spelled_alike",
     "violations",
 ]
 
 MAX_DECIMALS = 9
-
-ZEROS = re.compile(r"^0+(?=\d)|(?<=\d)\.0+$")
-"""Zeros that do not change a number."""
 
 MANY_VALUES = 20
 """Values of a column beyond which they may name people."""
@@ -240,8 +236,8 @@ def _remark(name: str, column: npt.NDArray[Any]) -> str:
         and all(float(value) in CODES and present.count(value) >= FREQUENT for value in numbers)
     ):
         return _of_codes(sorted(map(float, numbers)), "among texts")
-    spellings = Counter(map(_plain, values))
-    alike = sorted(value for value in values if spellings[_plain(value)] > 1)
+    spellings = Counter(map(plain, values))
+    alike = sorted(value for value in values if spellings[plain(value)] > 1)
     if alike:
         return (
             f"{len(alike):,} of its values differ from another only by case or spaces, "
@@ -413,35 +409,6 @@ class Repeats:
             f"{self.column}: {self.n_values:,} different values in {self.n_records:,} records; up to {self.most:,} "
             f"records share one.{spelling_advice(self.alike)}"
         )
-
-
-def spelling_advice(alike: int) -> str:
-    """Return the advice on identifiers that differ little; nothing for none."""
-    if not alike:
-        return ""
-    return (
-        f" {alike:,} of them differ from another only by case, spaces or zeros before or behind a number, and count as "
-        "other people. Write each person in one way: a guarantee covers one spelling."
-    )
-
-
-def spelled_alike(values: Iterable[object]) -> int:
-    """Return how many identifiers differ from another only by case, spaces or zeros before or behind a number.
-
-    Examples
-    --------
-    >>> spelled_alike(["p1", "P1 ", "p2", "7", "7.0", "007", "8", 8])
-    4
-    """
-    # Of several texts for one person, such as 7 and 7.0, any will do.
-    texts = {identifier(value): _plain(str(value)) for value in values}
-    plain = Counter(ZEROS.sub("", text) for key, text in texts.items() if key is not None)
-    return sum(number for number in plain.values() if number > 1)
-
-
-def _plain(text: str) -> str:
-    """Return a text without what values of one meaning may differ in."""
-    return " ".join(text.split()).casefold()
 
 
 def is_identifier_name(name: str) -> bool:
