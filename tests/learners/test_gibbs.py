@@ -19,7 +19,7 @@ from glassine.compiling import interpreted
 from glassine.data.conjunctions import binomials
 from glassine.learners.exhaustive import gibbs
 from glassine.learners.exhaustive.gibbs import LOG_RANGE, Choice, Weighting
-from glassine.learners.exhaustive.last_splits import settle, spread
+from glassine.learners.exhaustive.last_splits import Leaves, settle, spread
 from glassine.learners.exhaustive.lists import ListClass, ListSums
 from glassine.learners.exhaustive.losses import Loss
 from glassine.learners.exhaustive.tree_sums import Costs, Weighed, power
@@ -157,8 +157,9 @@ def test_sums_are_right_though_the_least_cost_comes_last(epsilon: Fraction, unit
     sides = sides[::-1] if "falling" in order else sides
     weighting = Weighting.private(epsilon, 0.25, max(records, int(2 * sides.max())), unit)
     costs = Costs.of(weighting, Loss.errors(2))
-    leaves = Weighed(sides.astype(float), rng.uniform(1, 9, (n, 2)))
-    alone = Weighed(np.array([[float(sides.sum(axis=1).min() + step // 3)]]), np.array([[2.5]]))
+    leaves = Leaves(sides.astype(float), rng.uniform(1, 9, (n, 2)), np.ones((n, 2), dtype=np.uint8))
+    least = float(sides.sum(axis=1).min() + step // 3)
+    alone = Leaves(np.array([[least]]), np.array([[2.5]]), np.zeros((1, 1), dtype=np.uint8))
     out = Weighed(np.full((1, 1), np.inf), np.zeros((1, 1)))
     with interpreted(1):
         spread(np.array([0]), binomials(n + 1, 3), leaves, costs, out)

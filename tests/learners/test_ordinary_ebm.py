@@ -13,8 +13,9 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from glassine import PrivateEBMClassifier, PrivateEBMRegressor, audit
+from glassine.auditing.policy import Policy
 from glassine.data import CountTable
-from glassine.domain import Category, Domain, Integer
+from glassine.domain import Category, Domain, Integer, Real
 from glassine.errors import InvalidCertificateError
 from glassine.learners import EBMClassifier, EBMRegressor
 from glassine.learners.additive.boosting import BestSplits, Boosting, boost
@@ -244,3 +245,28 @@ def test_an_ordinary_fit_has_as_fine_bins_as_a_private_one_of_large_budget(kind:
     assert sizes[0] >= sizes[1] > 50
     assert sizes[0] == len(np.unique(amounts))
     assert own.score(frame, labels) >= beside.score(frame, labels)
+
+
+@pytest.mark.parametrize("algorithm", ["penalized", "boosting"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_ordinary_fit_cuts_at_declared_thresholds_alone(kind: Any, algorithm: str) -> None:
+    frame, y = people(800)
+    ages = tuple(range(20, 60, 10))
+    domain = Domain({**{name: DOMAIN[name] for name in DOMAIN}, "age": Integer(18, 90, thresholds=ages)})
+    labels = target(kind, y)
+    fitted = learner(kind, domain=domain, algorithm=algorithm).fit(frame, labels)
+    stated = learner(kind, algorithm=algorithm, bins={"age": ages}).fit(frame, labels)
+    assert [bins.cuts for bins in fitted.model_.term("age").bins] == [ages]
+    assert fitted.model_.term("age") == stated.model_.term("age")
+    # An auditor without the records finds no cut of that number that follows from them.
+    alone = learner(kind, domain=domain.restrict(["age"]), algorithm=algorithm).fit(frame.select("age"), labels)
+    for model, status in ((alone, "pass"), (learner(kind, algorithm=algorithm).fit(frame, labels), "fail")):
+        found = audit(model.model_, domain=domain, policy=Policy(thresholds_off_grid=0))
+        assert next(check.status for check in found.checks if check.rule == "thresholds_off_grid") == status
+    # What the user fixes comes first; so many thresholds that no byte holds their bins are thinned.
+    own = learner(kind, domain=domain, algorithm=algorithm, bins={"age": [40]}).fit(frame, labels)
+    assert own.model_.term("age").bins[0].cuts == (40,)
+    many = Domain({"x": Real(0, 1, thresholds=np.linspace(0.001, 0.999, 500).tolist())})
+    numbers = np.random.default_rng(0).random(2000)
+    dense = learner(kind, domain=many, algorithm=algorithm).fit(pl.DataFrame({"x": numbers}), target(kind, numbers * 9))
+    assert len(dense.model_.term("x").bins[0].cuts) == 127

@@ -11,8 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from glassine import compiling
 from glassine.domain import Between, Binary, Category, Domain, Implies, Integer, Intervals, Literal, OneOf
 from glassine.learners.exhaustive.gibbs import Weighting
+from glassine.learners.exhaustive.last_splits import Implied
+from glassine.learners.exhaustive.tree_sums import Atoms, Counts
 from glassine.learners.exhaustive.trees import Leaf, TreeClass, children, leaf_nodes
 from glassine.privacy.randomness import Randomness
 from tests.learners import engine
@@ -120,6 +123,67 @@ def test_deep_and_wide_classes_have_the_right_sum(make: engine.Maker, p: int, de
     counted = engine.sums_of(models, truth, labels, engine.weighting_of(0, 12))
     assert counted.log_size() == pytest.approx(math.log(number), rel=1e-13)
     assert models.log_count() == pytest.approx(math.log(number), rel=1e-13)
+
+
+CONTRADICTED: list[tuple[engine.Maker, int, int]] = [
+    (engine.one_hot_domain, 4, 4),
+    (engine.category_domain, 4, 4),
+    (engine.gapped_domain, 6, 4),
+]
+"""Domains in which records may contradict the logic: two of a group hold, or none; a value is not declared."""
+
+
+def contradicted_sum(make: engine.Maker, p: int, depth: int, number: int) -> tuple[float, float]:
+    """Return the logarithm of the sum over all trees, and the exact one, where some records contradict the logic."""
+    models, worlds = engine.trees_of(*make(p), depth, 2)
+    truth, labels = engine.some_data(p, worlds, 16, 2)
+    rng = np.random.default_rng(number)
+    truth[:number] = rng.random((number, truth.shape[1])) < 0.5
+    cells = [(tuple(row), int(y)) for row, y in zip(truth.tolist(), labels, strict=True)]
+    found = engine.sums_of(models, truth, labels, engine.weighting_of(Fraction(1, 3), 16))
+    return found.log_size(), float(oracle.log(partition(worlds, cells, depth, 2, oracle.decay(Fraction(1, 3)))))
+
+
+@pytest.mark.parametrize("number", [0, 1, 2, 5])
+@pytest.mark.parametrize(("make", "p", "depth"), CONTRADICTED)
+def test_records_that_contradict_the_logic_are_counted_where_they_are(
+    make: engine.Maker, p: int, depth: int, number: int
+) -> None:
+    found, expected = contradicted_sum(make, p, depth, number)
+    assert found == pytest.approx(expected, abs=1e-10)
+
+
+@pytest.mark.parametrize("interpret", [True, False])
+def test_a_literal_that_follows_by_logic_but_not_in_the_records_is_not_left_out(
+    interpret: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The planted fault takes what the logic says of two literals for what the records hold."""
+    honest = Implied.of
+
+    def by_logic(counts: Counts, atoms: Atoms) -> Implied:
+        return honest(counts._replace(table=np.zeros_like(counts.table)), atoms)
+
+    monkeypatch.setattr(compiling, "LEFT", [10**9 if interpret else 0])
+    for fault in (False, True):
+        if fault:
+            monkeypatch.setattr(Implied, "of", by_logic)
+        agree = []
+        for number in (0, 5):
+            found, expected = contradicted_sum(engine.one_hot_domain, 4, 4, number)
+            agree.append(found == pytest.approx(expected, abs=1e-10))
+        assert agree == [True, not fault]
+
+
+def test_pairs_are_implied_by_logic_and_records_together() -> None:
+    models, worlds = engine.trees_of(*engine.threshold_domain(4), 3, 2)
+    truth, labels = engine.some_data(0, worlds, 12, 2)
+    sums = engine.sums_of(models, truth, labels, engine.weighting_of(Fraction(1, 3), 12))
+    found = Implied.of(Counts.of(sums.counts, 4, 3), Atoms.of(models.logic))
+    above = np.triu(np.ones((4, 4), dtype=bool), 1)
+    # Below a threshold is below a higher one, which is left out; above one is above a lower one.
+    assert (found.pairs[above] == 0b1001).all()
+    assert (found.later[above] == 0b1000).all()
+    assert not found.pairs[~above].any()
 
 
 @pytest.mark.slow

@@ -260,8 +260,8 @@ def _of_model(file: FileContent, known: Domain | None, options: AuditOptions, li
             for path in (records.data, records.holdout)
         )
         check_person(records.person, {records.data: table, records.holdout: others})
-        if records.person is None and options.exchange.ci is None:
-            tell_repeats(table)
+        if options.exchange.ci is None:
+            tell_repeats(table, records.person)
         names = [*(known or ()), *(() if table is None else table.names)]
         sensitive = () if asked.sensitive is None else (asked.sensitive,)
         if settings is None or records.target != asked.sensitive:

@@ -349,8 +349,8 @@ def _from_records(
     table = read_records(data, source.written, domain, attributes=meant, lenient=private)
     records: Any = table.frame.to_native()
     check_person(person, {data: records})
-    if person is None and not private:
-        tell_repeats(table)
+    if not private:
+        tell_repeats(table, person)
     persons, truth = None, None
     if person is not None:
         persons, records = records[person].to_list(), records.drop(person)

@@ -354,11 +354,15 @@ def check_target(target: str | None, data: Path | None, names: Sequence[str] | N
         raise InvalidDataError(f"{data} has no column {target!r} for --target.{listed(target, names)}")
 
 
-def tell_repeats(table: Table | None) -> None:
-    """Warn on standard error of columns that look like identifiers and repeat."""
+def tell_repeats(table: Table | None, person: str | None = None) -> None:
+    """Warn on standard error of columns that look like identifiers and repeat, or of persons written in two ways."""
     from glassine.data.inference import repeats
+    from glassine.data.persons import spelled_alike, spelling_advice
 
-    if table is not None and len(table):
+    if table is not None and person is not None:
+        if said := spelling_advice(spelled_alike(table.frame[person].to_list())):
+            tell(f"glassine: for the checker only: {person}:{said}")
+    elif table is not None and len(table):
         found = list(repeats(table))
         for repeat in found:
             tell(f"glassine: for the checker only: {repeat}")

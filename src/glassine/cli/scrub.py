@@ -142,8 +142,7 @@ def scrub_command(
         person = audited.person
         table = None if data is None else read_records(data, written, known, attributes=identifiers(person))
         check_person(person, {data: table})
-        if person is None:
-            tell_repeats(table)
+        tell_repeats(table, person)
         check_target(target, data, None if table is None else table.names)
         progress("scrubbing")
         # A copy of a private model that is counted in its data would be no longer covered.

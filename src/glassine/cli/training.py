@@ -250,8 +250,8 @@ def read_training(
     table = read_records(data, file.written, domain, attributes=meant, lenient=lenient)
     frame: Any = table.frame.to_native()
     check_person(person, {data: table})
-    if person is None and counts:
-        tell_repeats(table)
+    if counts:
+        tell_repeats(table, person)
     if target not in frame.columns:
         raise InvalidDataError(
             f"--target names {target!r}, which is not a column of {data}.",

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from glassine.data.conform_values import number_of
 from glassine.data.delimited import DATE
+from glassine.data.persons import plain, spelled_alike, spelling_advice
 from glassine.data.table import NO_RECORDS, as_table
 from glassine.domain.attributes import Attribute, Binary, Category, Integer, Real
 from glassine.domain.domain import Domain
@@ -235,8 +236,8 @@ def _remark(name: str, column: npt.NDArray[Any]) -> str:
         and all(float(value) in CODES and present.count(value) >= FREQUENT for value in numbers)
     ):
         return _of_codes(sorted(map(float, numbers)), "among texts")
-    spellings = Counter(" ".join(value.split()).casefold() for value in values)
-    alike = sorted(value for value in values if spellings[" ".join(value.split()).casefold()] > 1)
+    spellings = Counter(map(plain, values))
+    alike = sorted(value for value in values if spellings[plain(value)] > 1)
     if alike:
         return (
             f"{len(alike):,} of its values differ from another only by case or spaces, "
@@ -401,11 +402,12 @@ class Repeats:
     n_records: int
     n_values: int
     most: int
+    alike: int  # How many values differ from another only as spelled_alike() says
 
     def __str__(self) -> str:
         return (
             f"{self.column}: {self.n_values:,} different values in {self.n_records:,} records; up to {self.most:,} "
-            "records share one."
+            f"records share one.{spelling_advice(self.alike)}"
         )
 
 
@@ -478,5 +480,5 @@ def repeats(frame: object) -> Iterator[Repeats]:
         n_records, most = sum(counts.values()), max(counts.values(), default=0)
         many = len(counts) > max(MANY_VALUES, n_records // SHARE)
         likely = numbered or (all(isinstance(value, str) for value in counts) and not _are_measured(counts))
-        if most > 1 and len(counts) > 1 and (named or (many and likely)):
-            yield Repeats(column=name, n_records=n_records, n_values=len(counts), most=most)
+        if len(counts) > 1 and (named or (many and likely)) and ((alike := spelled_alike(counts)) or most > 1):
+            yield Repeats(column=name, n_records=n_records, n_values=len(counts), most=most, alike=alike)

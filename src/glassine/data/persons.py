@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import numbers
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
@@ -21,6 +22,9 @@ from glassine.errors import InvalidDataError, parameter
 
 WHOLE = re.compile(r"(0|-?[1-9][0-9]{0,999})(?:\.0{1,20})?")
 """A whole number as Python writes it, as one of any type and of as many digits as it surely reads."""
+
+ZEROS = re.compile(r"^0+(?=\d)|(?<=\d)\.0+$")
+"""Zeros that do not change a number."""
 
 LISTED = 20
 """Rows without an identifier that an error lists at most."""
@@ -208,6 +212,35 @@ def identifier(value: object) -> bytes | None:
     except (ValueError, OverflowError, AttributeError):
         return None  # not a number, or infinite
     return f"n{top:x}/{bottom:x}".encode()
+
+
+def spelling_advice(alike: int) -> str:
+    """Return the advice on identifiers that differ little; nothing for none."""
+    if not alike:
+        return ""
+    return (
+        f" {alike:,} of them differ from another only by case, spaces or zeros before or behind a number, and count as "
+        "other people. Write each person in one way: a guarantee covers one spelling."
+    )
+
+
+def spelled_alike(values: Iterable[object]) -> int:
+    """Return how many identifiers differ from another only by case, spaces or zeros before or behind a number.
+
+    Examples
+    --------
+    >>> spelled_alike(["p1", "P1 ", "p2", "7", "7.0", "007", "8", 8])
+    4
+    """
+    # Of several texts for one person, such as 7 and 7.0, any will do.
+    texts = {identifier(value): plain(str(value)) for value in values}
+    found = Counter(ZEROS.sub("", text) for key, text in texts.items() if key is not None)
+    return sum(number for number in found.values() if number > 1)
+
+
+def plain(text: str) -> str:
+    """Return a text without what values of one meaning may differ in."""
+    return " ".join(text.split()).casefold()
 
 
 def _ratio(value: Any) -> tuple[int, int]:

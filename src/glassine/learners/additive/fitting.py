@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import import_module
@@ -39,7 +39,7 @@ from glassine.learners.additive.publishing import (
     Shapes,
     check_monotone,
     choices,
-    coarse_bins,
+    declared_bins,
     matched,
     ordered,
     publish,
@@ -125,13 +125,12 @@ class Plan:
                 f"{parameter('interactions=')}{interactions!r} with {parameter('algorithm', 'boosting')}: it has none.",
                 remedy=f"Use {parameter('algorithm', 'penalized')}.",
             )
-        coarse = {**coarse_bins(training.domain), **bins} if isinstance(bins, Mapping) else bins
         equal = 2 * Boosting().bins if algorithm == "boosting" else None
         return cls(
             algorithm=algorithm,
             accounting=accounting,
             grids=public_grids(training.domain, bins, equal=equal),
-            coarse=public_grids(training.domain, coarse_bins(training.domain) if coarse is None else coarse),
+            coarse=public_grids(training.domain, declared_bins(training.domain, bins)),
             monotone=directions,
             interactions=pairs,
             card=card,

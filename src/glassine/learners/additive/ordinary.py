@@ -17,7 +17,9 @@ from glassine.learners.additive.estimators import (
     class_training,
 )
 from glassine.learners.additive.fitting import Ordinary, Plan, fit_model
+from glassine.learners.additive.grids import MOST_BINS
 from glassine.learners.additive.memory import check_memory, pairs_asked_for
+from glassine.learners.additive.publishing import declared_bins
 from glassine.learners.additive.targets import Training, read_numbers
 from glassine.learners.estimator import OrdinaryLearner
 from glassine.privacy.certificate import Certificate
@@ -44,7 +46,8 @@ class _OrdinaryEBM(OrdinaryLearner, AdditiveEstimator):
             training,
             algorithm=self.algorithm,
             accounting="gdp",
-            bins=self.bins,
+            # Without noise, what the records decide of the cuts would be published.
+            bins=declared_bins(training.domain, self.bins, MOST_BINS),
             monotone=self.monotone,
             interactions=self.interactions,
         )
@@ -69,9 +72,10 @@ class EBMClassifier(AdditiveClassifier, _OrdinaryEBM):
         "penalized": few rounds over all shape functions, with penalties set by the scatter of the residuals.
         "boosting": Algorithm 1 of the paper, cyclic boosting of the best splits.
     bins : mapping of str to sequence, optional
-        Bins fixed by the user, as for :class:`~glassine.PrivateEBMClassifier`. All other numbers get a bin
-        for each cell of the finest grid with a record, as a private fit of large budget; neighbors are merged until at
-        most 128 are left. With "boosting" 32 of about equal counts.
+        Bins fixed by the user, as for :class:`~glassine.PrivateEBMClassifier`. A number's ``thresholds`` in the domain
+        are its bins, at most 128 of them. All other numbers get a bin for each cell of the finest grid with a record,
+        as a private fit of large budget; neighbors are merged until at most 128 are left. With "boosting" 32 of about
+        equal counts.
     monotone, interactions
         As for :class:`~glassine.PrivateEBMClassifier`.
     classes : sequence of scalars, optional

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -125,8 +126,8 @@ MOST_COARSE = 20
 """Most coarse bins of one number: as many declared thresholds as a card or a faint fit can tell apart."""
 
 
-def coarse_bins(domain: Domain) -> dict[str, list[float]]:
-    """Return the declared thresholds of each number as its bins, at most so many, evenly taken.
+def declared_bins(domain: Domain, bins: Any, most: int = MOST_COARSE) -> Mapping[str, Any]:
+    """Return the user's bins; of each other number the declared thresholds, at most so many bins, evenly taken.
 
     Guarantee
     ---------
@@ -134,18 +135,22 @@ def coarse_bins(domain: Domain) -> dict[str, list[float]]:
 
     Examples
     --------
-    >>> coarse_bins(Domain({"age": Integer(0, 99, thresholds=(18, 65)), "size": Real(0, 1)}))
-    {'age': [18.0, 65.0]}
+    >>> domain = Domain({"age": Integer(0, 99, thresholds=(18, 65)), "size": Real(0, 1), "fee": Integer(0, 9)})
+    >>> declared_bins(domain, {"fee": [4]})
+    {'age': [18.0, 65.0], 'fee': [4]}
     """
-    out = {}
+    if bins is not None and not isinstance(bins, Mapping):
+        refused: Mapping[str, Any] = bins  # what checks the parameters refuses it by its name
+        return refused
+    out: dict[str, Any] = {}
     for name in domain:
         attribute = domain[name]
         cuts = tuple(attribute.thresholds or ()) if isinstance(attribute, Integer | Real) else ()
         inside = sorted({float(cut) for cut in cuts if isinstance(attribute, Integer | Real) and cut < attribute.hi})
         if inside:
-            places = np.unique(np.linspace(0, len(inside) - 1, min(len(inside), MOST_COARSE - 1)).round().astype(int))
+            places = np.unique(np.linspace(0, len(inside) - 1, min(len(inside), most - 1)).round().astype(int))
             out[name] = [inside[place] for place in places.tolist()]
-    return out
+    return {**out, **(bins or {})}
 
 
 DIRECTIONS = ("increasing", "decreasing")

@@ -17,7 +17,7 @@ from glassine.learners.additive.calibration import calibrate
 from glassine.learners.additive.estimators import AdditiveClassifier, PrivateEBMClassifier
 from glassine.learners.additive.fitting import Card
 from glassine.learners.additive.grids import Grid, public_grids, read_cells
-from glassine.learners.additive.publishing import coarse_bins
+from glassine.learners.additive.publishing import declared_bins
 from glassine.learners.additive.targets import Training
 from glassine.learners.estimator import OrdinaryLearner, fitted
 from glassine.learners.intake import read_training
@@ -138,10 +138,7 @@ class PrivateScorecardClassifier(PrivateEBMClassifier):
         return Card.of(self.max_items, self.max_points, self.calibration_share)
 
     def _bins(self, domain: Domain) -> Mapping[str, Any] | None:
-        if self.bins is not None and not isinstance(self.bins, Mapping):
-            refused: Mapping[str, Any] = self.bins  # what checks the parameters refuses it by its name
-            return refused
-        return {**coarse_bins(domain), **(self.bins or {})}
+        return declared_bins(domain, self.bins)
 
 
 class ScorecardClassifier(OrdinaryLearner, AdditiveClassifier):
@@ -227,7 +224,7 @@ class ScorecardClassifier(OrdinaryLearner, AdditiveClassifier):
         _two_classes(intake.classes)
         columns, labels = intake.columns, intake.labels
         weights = np.ones(len(labels)) if intake.multiplicities is None else intake.multiplicities.astype(np.float64)
-        bins = {**_quantiles(columns, intake.domain), **coarse_bins(intake.domain), **(self.bins or {})}
+        bins = {**_quantiles(columns, intake.domain), **declared_bins(intake.domain, self.bins)}
         grids = public_grids(intake.domain, bins)
         cells = read_cells(columns, grids)
         terms, intercept = _ridge(cells, grids, labels, weights)

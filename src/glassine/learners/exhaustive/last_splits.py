@@ -3,13 +3,18 @@
 A leaf of d literals has d parents, the nodes that lack one of them. Summed from the parents it would be summed d times,
 which is most of the work of deep trees. So the leaves of all sets of d literals are summed set by set, a chunk of sets
 at a time, and each is added to its parents, whose least costs are found on the way: see ``gibbs.md`` for the rounding.
+
+Of literals on one attribute, often one follows from another. Then the node is a smaller one with the same records and
+splits, whose sum it gets; the leaves of sets in which two follow are not formed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from itertools import product
 from math import comb
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,58 +24,122 @@ from glassine.learners.exhaustive.tree_sums import Atoms, Costs, Counts, Weighed
 
 __all__: list[str] = []
 
-CHUNK = 2**18
-"""Leaves of a chunk: 4 MB of costs and weights, which stay in the cache between the two steps."""
+CHUNK = 2**19
+"""Leaves of a chunk: 9 MB, which stay in the last cache between the two steps, and are many enough for threads."""
 
-PIECES = 16
+PIECES = 8
 """Slices of a chunk, which are summed on all cores."""
+
+REMEMBERED = 2**12
+"""Most leaves of few records that are summed once: 64 kB, so that they stay in the second-level cache."""
+
+
+class Implied(NamedTuple):
+    """Pairs of literals of which one says nothing beside the other, by the domain's logic and in the records.
+
+    Bit a + 2 b of ``pairs[i, j]``, i < j, says so of literal i with sign a and j with sign b; that of ``later``, that j
+    follows from i, else i from j.
+    """
+
+    pairs: AnyArray
+    later: AnyArray
+
+    @classmethod
+    def of(cls, counts: Counts, atoms: Atoms) -> Implied:
+        """Return the pairs that no record contradicts: one with an undeclared value, or against a group, may."""
+        table, offsets, binom = counts
+        blocks, _, masks, full = atoms
+        out = cls(*np.zeros((2, len(blocks), len(blocks)), dtype=np.uint8))
+        if len(offsets) < 4:
+            return out
+        i, j = np.triu_indices(len(blocks), 1)
+        i, j = i[blocks[i] == blocks[j]], j[blocks[i] == blocks[j]]
+        sizes = table[: offsets[3]].sum(axis=1, dtype=np.int64)
+        one, other, both = sizes[offsets[1] + i], sizes[offsets[1] + j], sizes[offsets[2] + binom[i, 1] + binom[j, 2]]
+        records = [[sizes[0] - one - other + both, other - both], [one - both, both]]
+        first, second = ([full[blocks[i]] & ~masks[at], full[blocks[i]] & masks[at]] for at in (i, j))
+        empty = [[(records[a][b] == 0) & ~(first[a] & second[b]).any(axis=1) for b in (0, 1)] for a in (0, 1)]
+        for a, b in product((0, 1), (0, 1)):
+            out.later[i, j] |= empty[a][1 - b].astype(np.uint8) << (a + 2 * b)
+            out.pairs[i, j] |= (empty[a][1 - b] | empty[1 - a][b]).astype(np.uint8) << (a + 2 * b)
+        return out
+
+
+class Leaves(NamedTuple):
+    """The leaves of some sets of k literals under all signs, each (sets, 2^k).
+
+    A leaf weighs ``weights`` exp(-epsilon ``costs``), where bit i of ``wanted`` is set: it is possible, and without
+    literal i a node in which no literal is implied by another. Otherwise it is not formed.
+    """
+
+    costs: AnyArray
+    weights: AnyArray
+    wanted: AnyArray
 
 
 def last_level(counts: Counts, atoms: Atoms, costs: Costs, size: int, progress: Progress | None) -> Weighed:
     """Return the sums below every node after which one split may come, shapes (binom(p, size - 1), 2^(size - 1))."""
     p = len(atoms.blocks)
-    shape = (comb(p, size - 1), 2 ** (size - 1))
-    out = Weighed(np.full(shape, np.inf), np.zeros(shape))
     if not counts.table[0].any() and not costs.penalty and not costs.fewest:
         # All leaves weigh the same, as where models are counted: a node's splits are counted, not their leaves.
+        out = _nodes(p, size - 1)
         _, weight = leaf(counts.table[0], costs)
         run(cuts(len(out.costs), PIECES), partial(_no_records, size - 1, atoms, weight, costs, out))
         return out
-    tables = (counts, atoms, costs)
-    for start, leaves in _leaves(tables, size, progress):
-        spread(_combination(start, size), counts.binom, leaves, costs, out)
-    for start, leaves in _leaves(tables, size - 1, None):
-        settle(start, leaves, costs, out)
-    return out
+    side = int(max(1, min(REMEMBERED, comb(p, size) << size >> 4)) ** (1 / counts.table.shape[1]))
+    known = Weighed(*np.empty((2, side ** counts.table.shape[1])))
+    remember(side, counts.table[0].copy(), costs, known)
+    implied = Implied.of(counts, atoms)
+    nodes = [_nodes(p, m) for m in range(size)]
+    for k in range(size, -1, -1):
+        for start, leaves in _leaves((counts, atoms, implied, costs, side, known), k, progress if k == size else None):
+            if k < size:
+                settle(start, leaves, costs, nodes[k])
+            if k:
+                spread(_combination(start, k), counts.binom, leaves, costs, nodes[k - 1])
+    # A node in which a literal is implied is the one without it. From small nodes to large ones: those are complete.
+    for m in range(2, size):
+
+        def work(start: int, stop: int, m: int = m) -> None:
+            into = Weighed(nodes[m].costs[start:stop], nodes[m].weights[start:stop])
+            inherit(_combination(start, m), counts.binom, implied, nodes[m - 1], into)
+
+        run(cuts(len(nodes[m].costs), PIECES), work)
+    return nodes[-1]
 
 
-def _leaves(tables: tuple[Counts, Atoms, Costs], size: int, progress: Progress | None) -> Iterator[tuple[int, Weighed]]:
+def _nodes(p: int, size: int) -> Weighed:
+    """Return room for the sums of the nodes of a size, which are zero."""
+    shape = (comb(p, size), 2**size)
+    return Weighed(np.full(shape, np.inf), np.zeros(shape))
+
+
+def _leaves(
+    tables: tuple[Counts, Atoms, Implied, Costs, int, Weighed], size: int, progress: Progress | None
+) -> Iterator[tuple[int, Leaves]]:
     """Yield the leaves of all sets of literals of a size, a chunk of sets at a time, with the number of its first."""
     n_sets = comb(len(tables[1].blocks), size)
-    each = _sets_of_chunk(size)
-    room = Weighed(np.empty((min(each, n_sets), 2**size)), np.empty((min(each, n_sets), 2**size)))
+    each = max(1, CHUNK >> size)
+    shape = (min(each, n_sets), 2**size)
+    room = Leaves(np.empty(shape), np.empty(shape), np.empty(shape, dtype=np.uint8 if size <= 8 else np.uint32))
     for start in range(0, n_sets, each):
         number = min(each, n_sets - start)
 
         # Bound now, as the slices run on several threads.
         def work(first: int, last: int, start: int = start) -> None:
-            into = Weighed(room.costs[first:last], room.weights[first:last])
+            into = Leaves(room.costs[first:last], room.weights[first:last], room.wanted[first:last])
             sum_leaves(_combination(start + first, size), *tables, into)
 
         run(cuts(number, PIECES), work)
         if progress is not None:
             progress(start + number, n_sets)
-        yield start, Weighed(room.costs[:number], room.weights[:number])
+        yield start, Leaves(room.costs[:number], room.weights[:number], room.wanted[:number])
 
 
 def _no_records(size: int, atoms: Atoms, weight: float, costs: Costs, out: Weighed, start: int, stop: int) -> None:
     """Sum below a slice of the nodes of a size, without any record."""
     into = Weighed(out.costs[start:stop], out.weights[start:stop])
     sum_empty(_combination(start, size), atoms, weight, costs, into)
-
-
-def _sets_of_chunk(size: int) -> int:
-    return max(1, CHUNK >> size)
 
 
 def _combination(rank: int, size: int) -> AnyArray:
@@ -137,13 +206,45 @@ def possible_signs(
 
 
 @compiled
+def remember(side: int, counts: AnyArray, costs: Costs, known: Weighed) -> None:  # pragma: no cover - compiled
+    """Sum the leaves with fewer than ``side`` records of each class: digits of their place in base ``side``."""
+    # counts: (c,), room.
+    for place in range(len(known.costs)):
+        rest = place
+        for c in range(len(counts) - 1, -1, -1):
+            counts[c] = rest % side
+            rest //= side
+        known.costs[place], known.weights[place] = leaf(counts, costs)
+
+
+@compiled
+def keep_apart(chosen: AnyArray, implied: Implied, wanted: AnyArray) -> None:  # pragma: no cover - compiled
+    """Clear bit i of each sign pattern of a set where, without literal i, a literal is still implied by another."""
+    # A pair stays in the node that lacks one literal, unless that is of the pair.
+    for b in range(1, len(chosen)):
+        for a in range(b):
+            bits = implied.pairs[chosen[a], chosen[b]]
+            if bits:
+                for q in range(len(wanted)):
+                    if bits >> ((q >> a & 1) + 2 * (q >> b & 1)) & 1:
+                        wanted[q] &= np.uint32(1 << a | 1 << b)
+
+
+@compiled
 def sum_leaves(
-    first: AnyArray, counts: Counts, atoms: Atoms, costs: Costs, into: Weighed
+    first: AnyArray,
+    counts: Counts,
+    atoms: Atoms,
+    implied: Implied,
+    costs: Costs,
+    side: int,
+    known: Weighed,
+    into: Leaves,
 ) -> None:  # pragma: no cover - compiled
-    """Sum the leaves of consecutive sets of k literals under all signs; costs are infinite where one is not allowed.
+    """Sum the wanted leaves of consecutive sets of k literals; costs are infinite where one is not allowed.
 
     Bit i of a sign pattern says that literal i of the set is true. ``into`` (sets, 2^k) gets the least cost of a value
-    and the sum over values of exp(-epsilon (cost - least cost)).
+    and the sum over values of exp(-epsilon (cost - least cost)); ``known`` has those of few records.
     """
     # Consecutive sets differ in their first literal alone until it meets the second: all but the first are the tail,
     # whose patterns and counts are formed once. Rows of sets that differ in the first literal are consecutive too, so
@@ -154,6 +255,7 @@ def sum_leaves(
     k, n_classes, n_values, p = len(first), table.shape[1], len(values), len(blocks)
     if k == 0:
         into.costs[0, 0], into.weights[0, 0] = leaf(table[0], costs)
+        into.wanted[0, 0] = 0
         return
     n, width = 1 << (k - 1), masks.shape[1]
     chosen = first.copy()
@@ -169,6 +271,8 @@ def sum_leaves(
     beside = np.empty((n, n_classes, p), dtype=table.dtype)
     possible = np.empty(n, dtype=np.bool_)
     regions = np.empty((n, width), dtype=np.uint64)
+    nodes = np.empty(n, dtype=np.uint32)
+    here = np.empty(2 * n, dtype=np.uint32)
     row = 0
     while row < len(into.costs):
         start = chosen[0]
@@ -198,41 +302,67 @@ def sum_leaves(
                         for j in range(some_literals):
                             fewer[j] -= more[j]
         n_first = possible_signs(tail, atoms, regions, possible)
+        # Pairs of the tail, in which literal i of the set is literal i - 1.
+        nodes[:] = n - 1
+        keep_apart(tail, implied, nodes)
         for j in range(some_literals):
             literal = start + j
+            chosen[0] = literal
             joined = k > 1 and blocks[literal] == blocks[tail[0]]
-            least, weights = into.costs[row], into.weights[row]
-            for q in range(2 * n):
-                subset = q >> 1
-                mark = np.uint64(0)
-                if possible[subset]:
+            n_here = n_first if joined else 1
+            # What the first literal adds is the same for all patterns with one part in its block.
+            for subset in range(n_here):
+                for sign in range(2):
+                    mark = np.uint64(0)
                     for w in range(width):
-                        region = regions[subset & (n_first - 1), w] if joined else full[blocks[literal], w]
-                        mark |= region & (masks[literal, w] if q & 1 else ~masks[literal, w])
-                some = 0.0
-                for c in range(n_classes):
-                    true = beside[subset, c, j]
-                    numbers[c] = true if q & 1 else whole[subset, c] - true
-                    some += numbers[c]
-                if mark == 0 or some < costs.fewest:
-                    least[q], weights[q] = np.inf, 0.0
-                elif some == 0.0:
-                    # No record, no cost: many leaves of deep trees.
-                    least[q], weights[q] = 0.0, float(n_values)
-                else:
-                    for v in range(n_values):
-                        own[v] = prices[0, v] * numbers[0]
-                    for c in range(1, n_classes):
+                        region = regions[subset, w] if joined else full[blocks[literal], w]
+                        mark |= region & (masks[literal, w] if sign else ~masks[literal, w])
+                    here[2 * subset + sign] = 0 if mark == 0 else (1 << k) - 1
+            b = 1
+            while 1 << b < 2 * n_here:
+                bits = implied.pairs[literal, chosen[b]]
+                if bits:
+                    for q in range(2 * n_here):
+                        if bits >> ((q & 1) + 2 * (q >> b & 1)) & 1:
+                            here[q] &= np.uint32(1 | 1 << b)
+                b += 1
+            least, weights, wanted = into.costs[row], into.weights[row], into.wanted[row]
+            for subset in range(n):
+                reach = np.uint32(0)
+                if possible[subset]:
+                    reach = np.uint32(nodes[subset] << 1 | (nodes[subset] == n - 1))
+                for sign in range(2):
+                    q = 2 * subset + sign
+                    wanted[q] = reach & here[q & (2 * n_here - 1)]
+                    if wanted[q] == 0:
+                        continue
+                    place, few, some = np.int64(0), True, np.int64(0)
+                    for c in range(n_classes):
+                        true = beside[subset, c, j]
+                        number = np.int64(true if sign else whole[subset, c] - true)
+                        if number >= side:
+                            few = False
+                        place = place * side + number
+                        numbers[c] = number
+                        some += number
+                    if few:
+                        least[q], weights[q] = known.costs[place], known.weights[place]
+                    elif some < costs.fewest:
+                        least[q], weights[q] = np.inf, 0.0
+                    else:
                         for v in range(n_values):
-                            own[v] += prices[c, v] * numbers[c]
-                    lowest = own[0]
-                    for v in range(1, n_values):
-                        lowest = min(lowest, own[v])
-                    least[q] = lowest
-                    weight = 0.0
-                    for v in range(n_values):
-                        weight += power(int(own[v] - lowest), powers, jumps, shift)
-                    weights[q] = weight
+                            own[v] = prices[0, v] * numbers[0]
+                        for c in range(1, n_classes):
+                            for v in range(n_values):
+                                own[v] += prices[c, v] * numbers[c]
+                        lowest = own[0]
+                        for v in range(1, n_values):
+                            lowest = min(lowest, own[v])
+                        least[q] = lowest
+                        weight = 0.0
+                        for v in range(n_values):
+                            weight += power(int(own[v] - lowest), powers, jumps, shift)
+                        weights[q] = weight
             row += 1
         chosen[0] = stop - 1
         advance(chosen)
@@ -261,7 +391,7 @@ def sum_empty(
 
 @compiled
 def spread(
-    first: AnyArray, binom: AnyArray, leaves: Weighed, costs: Costs, out: Weighed
+    first: AnyArray, binom: AnyArray, leaves: Leaves, costs: Costs, out: Weighed
 ) -> None:  # pragma: no cover - compiled
     """Add the splits into two leaves of consecutive sets of literals to their nodes, without the splits' prior.
 
@@ -272,7 +402,7 @@ def spread(
     chosen = first.copy()
     k = len(chosen)
     for row in range(len(leaves.costs)):
-        least, weights = leaves.costs[row], leaves.weights[row]
+        least, weights, wanted = leaves.costs[row], leaves.weights[row], leaves.wanted[row]
         # Without literal i those before it keep their places, and those behind it move down by one: the node's rank.
         below, above = 0, 0
         for j in range(1, k):
@@ -283,6 +413,8 @@ def spread(
             for s in range(1 << (k - 1)):
                 false = (s >> i) << (i + 1) | s & (half - 1)
                 true = false | half
+                if not (wanted[true] & wanted[false]) >> i & 1:
+                    continue
                 cost = penalty + (least[true] + least[false])
                 if cost < np.inf:
                     before = node_costs[s]
@@ -305,11 +437,15 @@ def spread(
 
 
 @compiled
-def settle(start: int, leaves: Weighed, costs: Costs, out: Weighed) -> None:  # pragma: no cover - compiled
+def settle(start: int, leaves: Leaves, costs: Costs, out: Weighed) -> None:  # pragma: no cover - compiled
     """Add to the splits of consecutive nodes what they are as leaves, relative to the least cost of both."""
+    # A node in which a literal is implied is not looked at: see :func:`inherit`.
     powers, jumps, shift, block = costs.powers, costs.jumps, costs.shift, costs.block
+    n = leaves.costs.shape[1]
     for i in range(len(leaves.costs)):
-        for s in range(leaves.costs.shape[1]):
+        for s in range(n):
+            if leaves.wanted[i, s] != n - 1:
+                continue
             cost, split = leaves.costs[i, s], out.costs[start + i, s]
             least = min(cost, split)
             weight = 0.0
@@ -320,3 +456,39 @@ def settle(start: int, leaves: Weighed, costs: Costs, out: Weighed) -> None:  # 
                 own = out.weights[start + i, s] / power(rest, powers, jumps, shift)
                 weight += costs.part_weight * own * power(int(split - least), powers, jumps, shift)
             out.costs[start + i, s], out.weights[start + i, s] = least, weight
+
+
+@compiled
+def rank_without(chosen: AnyArray, out: int, binom: AnyArray) -> int:  # pragma: no cover - compiled
+    """Return the rank of a set without one of its literals, by its place."""
+    rank = 0
+    for i in range(len(chosen)):
+        if i != out:
+            rank += binom[chosen[i], i + 1 if i < out else i]
+    return rank
+
+
+@compiled
+def inherit(
+    first: AnyArray, binom: AnyArray, implied: Implied, smaller: Weighed, into: Weighed
+) -> None:  # pragma: no cover - compiled
+    """Give consecutive nodes in which a literal is implied by another the sums of the node without it."""
+    # smaller: of all nodes with one literal less. The two nodes have the same records and admissible splits.
+    chosen = first.copy()
+    m = len(chosen)
+    for row in range(len(into.costs)):
+        for b in range(1, m):
+            for a in range(b):
+                bits, later = implied.pairs[chosen[a], chosen[b]], implied.later[chosen[a], chosen[b]]
+                if not bits:
+                    continue
+                without_a, without_b = rank_without(chosen, a, binom), rank_without(chosen, b, binom)
+                for s in range(1 << m):
+                    signs = (s >> a & 1) + 2 * (s >> b & 1)
+                    if bits >> signs & 1:
+                        out = b if later >> signs & 1 else a
+                        without = s >> (out + 1) << out | s & ((1 << out) - 1)
+                        rank = without_b if out == b else without_a
+                        into.costs[row, s] = smaller.costs[rank, without]
+                        into.weights[row, s] = smaller.weights[rank, without]
+        advance(chosen)
