@@ -20,6 +20,7 @@ from glassine.auditing.criterion import (
     GROUPED,
     NUMBER,
     RECORDS,
+    SAME_RECORDS,
     SHARE,
     Criterion,
     F,
@@ -139,7 +140,8 @@ SMALLEST_LEAF: Criterion[int, Sizes] = Criterion(
             min_samples_leaf=limit,
         ),
     },
-    inputs=for_kinds(("tree", "rule list", "additive model"), COUNTED) | {"release": GROUPED},
+    inputs=for_kinds(("tree", "rule list", "additive model"), COUNTED)
+    | {"release": GROUPED, "several models": SAME_RECORDS},
     requests=(COUNTS,),
     # A limit below what may be shown would tell more of a hidden size than that it is hidden.
     flag=Flag(
@@ -332,7 +334,7 @@ LARGEST_BITS_PER_RECORD: Criterion[float, Bits] = Criterion(
             max_depth=None,
         ),
     },
-    inputs=for_kinds(("tree", "rule list"), DOMAIN),
+    inputs=for_kinds(("tree", "rule list"), DOMAIN) | {"several models": SAME_RECORDS},
     flag=Flag(
         "exposed",
         "too many bits",

@@ -43,6 +43,7 @@ from glassine.cli.searching import depth_of
 from glassine.cli.training import (
     TrainingFile,
     check_public,
+    check_unit,
     errors_of,
     predicts_number,
     public_parameters,
@@ -372,11 +373,7 @@ def _check_persons(order: Order, domain: Domain | None) -> None:
             f"--person does not apply to {order.kind}.",
             remedy="Leave it out. To count people in the model, add it to `glassine audit`.",
         )
-    if (budget.person is None) != (budget.records_per_person is None):
-        raise InvalidParameterError(
-            "--person and --records-per-person go together.",
-            remedy="Give both, such as --records-per-person 3, or neither.",
-        )
+    check_unit(budget.person, budget.records_per_person)
     named = () if domain is None or not order.private else identifying(domain)
     for name in named:
         if name != budget.person:

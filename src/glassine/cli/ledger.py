@@ -215,7 +215,8 @@ def suggesting(book: Ledger, dataset: str | None) -> Iterator[None]:
         yield
     except LedgerError as error:
         if error.remedy == NO_LEDGER:
-            command = f"glassine ledger budget {shlex.quote(_shown(book))} NAME EPSILON"
+            named = "NAME" if dataset is None else shlex.quote(dataset)
+            command = f"glassine ledger budget {shlex.quote(_shown(book))} {named} EPSILON"
             extent = f", with --delta D if releases have a delta, and {PERSONS} M if it counts persons"
             error.advise(f"Make it: {command}{extent}")
         elif dataset is not None:

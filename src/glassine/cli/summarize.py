@@ -31,6 +31,7 @@ from glassine.cli.training import (
     NumberOptions,
     TrainingFile,
     check_public,
+    check_unit,
     predicts_number,
     range_of,
     read_training,
@@ -155,8 +156,7 @@ def summarize_command(
         overwrite=released.overwrite,
     )
     check_room(released.output)
-    if (budget.person is None) != (budget.records_per_person is None):
-        raise InvalidParameterError("--person and --records-per-person go together.", remedy="Give both, or neither.")
+    check_unit(budget.person, budget.records_per_person)
     file = TrainingFile(path=data, written=written, person=budget.person)
     if released.measure is not None and released.summary is not None:
         if public != PublicOptions() or budget.target_range is not None or budget.delta != DELTA:
