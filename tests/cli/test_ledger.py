@@ -278,7 +278,7 @@ def test_a_missing_ledger_names_the_command_that_makes_it(words: tuple[str, ...]
     assert done.status == 2
     named = "claims" if "claims" in words else "NAME"
     made_by = (
-        f"Make it: glassine ledger budget none.sqlite {named} EPSILON, with --delta D if releases have a delta, and "
-        "--records-per-person M if it counts persons\n"
+        f"Make it: glassine ledger budget none.sqlite {named} EPSILON, with --delta D if releases have a delta, as "
+        "those of additive models, and --records-per-person M if it counts persons\n"
     )
     assert done.err.endswith(made_by)

@@ -113,7 +113,7 @@ SMALLEST_LEAF: Criterion[int, Sizes] = Criterion(
     ),
     reads=lambda evidence: evidence.sizes,
     judge=_judge_sizes,
-    by_guarantee=covered(", however small the leaf"),
+    by_guarantee=covered(", however small the {part}"),
     remedies={
         "tree": lambda limit: remedy(
             f"Merge leaves with fewer than {limit} {{units}}: {{step}}. Or {{retrain}} with "
@@ -228,7 +228,7 @@ PUREST_LEAF: Criterion[float, Shares] = Criterion(
     ),
     reads=lambda evidence: evidence.shares,
     judge=_judge_shares,
-    by_guarantee=covered(", in pure leaves as well"),
+    by_guarantee=covered(", in pure {parts} as well"),
     remedies=for_kinds(
         ("tree", "rule list"),
         remedy("Publish labels without counts: {step}. Or merge the pure leaves.", "scrub", counts="remove"),

@@ -410,10 +410,10 @@ def joined(items: Sequence[str]) -> str:
 
 
 def covered(addition: str = "") -> Callable[[float, GuaranteeFinding, Evidence], Ruling]:
-    """Return that the guarantee covers a limit, for all that the model publishes."""
+    """Return that the guarantee covers a limit, for all that the model publishes; ``{part}`` is one of its."""
 
     def by_guarantee(limit: float, guarantee: GuaranteeFinding, evidence: Evidence) -> Ruling:
-        return passed(f"Covered by the guarantee{addition}.")
+        return passed(f"Covered by the guarantee{addition.format(part=evidence.part, parts=evidence.parts)}.")
 
     return by_guarantee
 

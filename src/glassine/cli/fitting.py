@@ -266,7 +266,7 @@ def run(order: Order, display: Display) -> Outcome:
     if not number:
         check_public(domain, shared.target, public, private=order.private)
     policy = None if shared.files.policy is None else limits
-    charge = Charge(budget.ledger, budget.dataset)
+    charge = Charge(budget.ledger, budget.dataset, budget.records_per_person)
     if charge.book is not None:
         options["ledger"] = charge.book
     display.stage("reading the records")

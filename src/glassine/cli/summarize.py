@@ -173,7 +173,7 @@ def summarize_command(
     numeric = predicts_number(domain, target, public, ranged=bounds is not None, infer_range=False)
     if not numeric:
         check_public(domain, target, public, private=True)
-    charge = Charge(budget.ledger, budget.dataset)
+    charge = Charge(budget.ledger, budget.dataset, budget.records_per_person)
     reserve = None if released.reserve is None else _reserve(released.reserve, released)
     names = {
         "domain": "--domain",
@@ -256,7 +256,7 @@ def _measure(
         )
     model: Any = load_model(path)
     figures: Any = _figures(released)
-    charge = Charge(budget.ledger, budget.dataset)
+    charge = Charge(budget.ledger, budget.dataset, budget.records_per_person)
     summary.set_params(random_state=budget.seed)
     with (
         progress(quiet=released.as_json) as display,

@@ -121,6 +121,11 @@ def bits(value: float | None, *, beyond: float | None = None) -> str:
     return f"{value:,.{digits}f}"
 
 
+def fine_bits(value: float) -> str:
+    """Return bits of less than one record: two decimals, and two digits of what is smaller."""
+    return f"{value:.2f}" if abs(value) >= 0.01 or not value else f"{value:.2g}"
+
+
 def marked(title: str, audience: Audience) -> str:
     """Return a heading of a text, marked where what stands below it is for the checker only."""
     return f"{title} (checker only)" if audience == "checker" else title
@@ -131,6 +136,17 @@ def interval(value: float, low: float, high: float) -> str:
     # Adding 0 makes a negative zero a plain one.
     ends = [round(end, 3) + 0.0 for end in (value, low, high)]
     return "under 0.001" if not any(ends) else f"{ends[0]:.3f} ({ends[1]:.3f} to {ends[2]:.3f})"
+
+
+def p_value(value: float) -> str:
+    """Return a p-value, which findings round to four digits: one that rounds to 0 is small, and never 0.
+
+    Examples
+    --------
+    >>> p_value(0.0123), p_value(0.0)
+    ('p = 0.012', 'p < 0.0001')
+    """
+    return f"p = {value:.2g}" if value >= 1e-4 else "p < 0.0001"
 
 
 def amount(value: float) -> str:

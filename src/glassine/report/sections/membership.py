@@ -143,7 +143,9 @@ def membership_sentence(finding: MembershipFinding) -> str:
     text += f" flags {reached} percentage points more of the members than of the non-members."
     p_value, shown = finding.corrected_p_value, [attack for attack in made if attack.detected]
     tested = (
-        "" if p_value is None else f" (p = {p_value:.2g} after correction for {wording.plural(len(made), 'attack')})"
+        ""
+        if p_value is None
+        else f" ({wording.p_value(p_value)} after correction for {wording.plural(len(made), 'attack')})"
     )
     if finding.beyond_chance:
         text += f" That is beyond chance{tested}."
@@ -226,8 +228,9 @@ def _losses(finding: MembershipFinding) -> Fact:
     return Fact(
         "Losses of members and of the holdout",
         "differ" if differ else "no difference seen",
-        f"Test of Kolmogorov and Smirnov: statistic {finding.loss_gap:.3f}, p = {finding.loss_gap_p_value:.2g}. Output "
-        f"checkers ask from p = {LOSSES_DIFFER:g} on. Of many records it also finds gaps that no attack can use.",
+        f"Test of Kolmogorov and Smirnov: statistic {finding.loss_gap:.3f}, "
+        f"{wording.p_value(finding.loss_gap_p_value)}. Output checkers ask from p = {LOSSES_DIFFER:g} "
+        "on. Of many records it also finds gaps that no attack can use.",
     )
 
 

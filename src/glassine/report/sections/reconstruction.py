@@ -211,7 +211,7 @@ def _fits(finding: ReconstructionFinding, domain: DomainSummary | None, bits: fl
     if prior is None:
         return f"{wording.candidates(bits)} possible records remains"
     left, possible = (wording.worlds(value) for value in (prior - bits, prior))
-    return f"about {left} of {possible} possible records remain"
+    return f"about {left} of {possible} possible records remain{'s' if left == '1' else ''}"
 
 
 def _readings_note(domain: DomainSummary | None) -> str:

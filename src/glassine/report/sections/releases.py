@@ -354,7 +354,7 @@ def _leaf_facts(leaves: LeavesFinding, findings: Findings) -> tuple[Fact, ...]:
         Fact(
             f"{wording.units().capitalize()} alone in a leaf",
             _people(leaves.n_alone, leaves.share_alone),
-            f"Of {leaves.n_held:,} leaves that hold anybody; sizes {leaves.origin}.",
+            f"Of {leaves.n_held:,} leaves with records; sizes {leaves.origin}.",
         ),
         Fact(
             f"{wording.units().capitalize()} of the smallest leaf", _count(leaves.smallest), "In the own group's tree."
