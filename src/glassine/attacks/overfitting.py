@@ -136,7 +136,7 @@ def vulnerability(
     members, nonmembers : Sample
         Training records, and records that were not used for training, with their classes.
     over : {"auto", "parts", "predictions"}, default="auto"
-        Whether to tell records apart by leaf or rule, or by the predicted class; auto takes leaves or rules where the
+        Whether to distinguish records by leaf or rule, or by the predicted class; auto takes leaves or rules where the
         model shows them.
     by : str or sequence of str, or mapping of str to pair of arrays, default=()
         Columns that define subgroups, or for each name the values of the members and of the non-members. Numbers with

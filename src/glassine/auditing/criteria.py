@@ -143,7 +143,7 @@ SMALLEST_LEAF: Criterion[int, Sizes] = Criterion(
     inputs=for_kinds(("tree", "rule list", "additive model"), COUNTED)
     | {"release": GROUPED, "several models": SAME_RECORDS},
     requests=(COUNTS,),
-    # A limit below what may be shown would tell more of a hidden size than that it is hidden.
+    # A limit below what may be shown would reveal more of a hidden size than that it is hidden.
     flag=Flag(
         "small",
         "few records",
@@ -242,7 +242,7 @@ PUREST_LEAF: Criterion[float, Shares] = Criterion(
     },
     inputs=for_kinds(("tree", "rule list"), DOMAIN)
     | {"release": remedy("Pass the true labels: {step}.", "audit", python="`y=`", target=None)},
-    # Of fewer records than may be shown, a share above most limits can only be all: the flag would tell.
+    # Of fewer records than may be shown, a share above most limits can only be all: the flag would reveal.
     flag=Flag(
         "pure",
         "one outcome",

@@ -121,7 +121,7 @@ def bits_of_cells(
     """
     if learned is None:
         return NotApplicable(unmeasured)
-    # An empty region of unknown size can hold nobody; one that claims records contradicts the domain.
+    # An empty region of unknown size can hold no record; one that claims records contradicts the domain.
     finite = [b for b, size in zip(learned, sizes, strict=True) if size or (size is None and math.isfinite(b))]
     if not finite:
         return NotApplicable(EMPTY_MODEL)

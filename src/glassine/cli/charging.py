@@ -47,7 +47,7 @@ class Charge:
 
         class Remembering(Ledger):
             def charge(self, *args: Any, **kwargs: Any) -> Entry:
-                # A signal between the two would leave a charge that nobody knows of.
+                # A signal between the two would leave an unknown charge.
                 with uninterrupted():
                     known.entry = super().charge(*args, **kwargs)
                 return known.entry

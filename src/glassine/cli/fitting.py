@@ -488,7 +488,7 @@ def report_on(order: Order, estimator: Any, data: Any, policy: Any, files: Mappi
     from glassine.auditing.policy import Policy
     from glassine.formats import load_file
 
-    # Whoever learnt the model need not doubt its guarantee.
+    # This run trained the model, so its guarantee is not in doubt.
     limits = policy if policy is not None else Policy(accept_guarantee=True)
     try:
         written = read_once(order.shared.files.output)

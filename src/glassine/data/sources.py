@@ -104,7 +104,7 @@ def _read_parquet(data: bytes, declared: Mapping[str, Attribute], dialect: CsvDi
         frame = pl.read_parquet(io.BytesIO(data))
     except Exception as error:
         first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        # The value that cannot be read is one record's, and so are the places that are told of it.
+        # The value that cannot be read is one record's, and so are its places.
         first = re.sub(r"`[^`]*(`|$)", "a value", first)
         raise UnreadableFileError(f"{path} is not a Parquet file that can be read: {first}.", path=path) from None
     dialect.check_columns(frame.columns, path)
@@ -141,7 +141,7 @@ def _read_csv(
         )
     except Exception:
         if lenient:
-            # The line that cannot be read is one record's, and so is whatever is told of it.
+            # The line that cannot be read is one record's, and so is what is said of it.
             raise UnreadableFileError(
                 f"{path} is not a CSV or Parquet file that can be read: its rows or quotes are malformed.", path=path
             ) from None

@@ -296,7 +296,7 @@ FORMATS = (
     Format(
         name="Glassine",
         reads="Glassine's JSON, schema `glassine.model/1`: trees, rule lists and additive models",
-        tells="everything",
+        reveals="everything",
         extensions=(".json",),
         contents=("values",),
         # What no other format claims is taken for ours, so that its errors say what is wrong with it.
@@ -309,7 +309,7 @@ FORMATS = (
     Format(
         name="a Glassine estimator",
         reads="fitted estimator of Glassine",
-        tells="the model that it released, its guarantee included",
+        reveals="the model that it released, its guarantee included",
         contents=("object",),
         sniff=_is_own_estimator,
         rank=BY_START,

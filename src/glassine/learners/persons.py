@@ -205,7 +205,7 @@ def _bits(values: npt.NDArray[Any]) -> Bits:
 
 def _ranks(person: Ints, keys: Bits, contents: Bits) -> Ints:
     """Return the place of each record among those of its person, in an order that only that person's data decide."""
-    # Equal records of one person are told apart by a number, as which is which makes no difference.
+    # Equal records of one person are distinguished by a number, as which is which makes no difference.
     order = np.lexsort((contents, person))
     same = (person[order][1:] == person[order][:-1]) & (contents[order][1:] == contents[order][:-1])
     copy = _within(order, np.concatenate(([True], ~same)))

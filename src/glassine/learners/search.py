@@ -362,7 +362,7 @@ class PrivateSearchCV(Parameters, PrivateLearner, ClassifierMixin, BaseEstimator
     def _draw(self, plan: _Plan, names: Mapping[str, Any], paid: Paid) -> dict[str, Any]:
         """Hold some records out, fit a random number of settings, and publish one of the fits."""
         training = split(plan.intake, plan.fraction, paid.randomness)
-        # Both may be empty: a fit without records is as private as any other, a refusal would tell of the coins.
+        # Both may be empty: a fit without records is as private as any other, a refusal would reveal the coins.
         part, held_out = plan.intake.take(training), plan.intake.take(~training)
         planned: dict[int, Planned[dict[str, Any]]] = {}
 

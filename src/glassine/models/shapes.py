@@ -144,7 +144,7 @@ def bin_weights(term: Term) -> Array:
             return np.asarray(weights / weights.max())
     equal = np.ones(term.shape)
     for axis in range(len(term.shape)):
-        # The bin for missing values is nobody's, as far as is known.
+        # The bin for missing values has no record, as far as is known.
         np.moveaxis(equal, axis, 0)[-1] = 0.0
     return equal
 

@@ -101,7 +101,7 @@ def percent(share: float, *, digits: int = 0) -> str:
         return "not known"
     step = 10.0**-digits
     value = round(share * 100, digits)
-    # Nobody and somebody are different findings, however few they are.
+    # None and a few are different findings.
     if share > 0 and value <= 0:
         return f"under {step:g}%"
     if share < 1 and value >= 100:
@@ -110,7 +110,7 @@ def percent(share: float, *, digits: int = 0) -> str:
 
 
 def bits(value: float | None, *, beyond: float | None = None) -> str:
-    """Return bits to one decimal, to more where that is needed to tell them from the limit ``beyond``."""
+    """Return bits to one decimal, to more where that is needed to distinguish them from the limit ``beyond``."""
     if value is None or not math.isfinite(value):
         return "not known"
     # What rounds to 0 reads as 0.0, never as -0.0.
@@ -158,7 +158,7 @@ def amount(value: float) -> str:
 
 
 def worlds(value: float) -> str:
-    """Return the number of records that ``value`` bits tell apart: ``1,020``, or ``2^64`` from 40 bits on.
+    """Return the number of records that ``value`` bits distinguish: ``1,020``, or ``2^64`` from 40 bits on.
 
     It has at most three significant digits, and from 10 on no fraction.
     """

@@ -210,7 +210,7 @@ def coarse_domain(data: object) -> Domain:
     """Return a domain inferred from records, its bounds moved outward to round numbers.
 
     The bounds are not public. They are multiples of 1, 2 or 5 times a power of ten, about a twentieth of the range
-    apart, and tell the outermost values no finer than that: those of whole numbers with a range of up to 20 they tell.
+    apart, and the outermost values are no finer than that, except whole numbers with a range of up to 20.
     Names of categories are those of the data.
     """
     inferred = infer_domain(_frame(data) if isinstance(data, dict) else data)

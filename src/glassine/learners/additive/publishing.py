@@ -122,7 +122,7 @@ def most_pairs(signal: float) -> int:
 
 
 MOST_COARSE = 20
-"""Most coarse bins of one number: as many declared thresholds as a card or a faint fit can tell apart."""
+"""Most coarse bins of one number: as many declared thresholds as a card or a faint fit can distinguish."""
 
 
 def coarse_bins(domain: Domain) -> dict[str, list[float]]:

@@ -381,7 +381,7 @@ def _sample(details: DisclosureDetails) -> list[Fact]:
             "Who was in the training sample",
             f"{wording.percent(sample.fraction)} on average",
             f"From {_certainty(sample.lowest)} to {_certainty(sample.highest)}; certain of "
-            f"{people(sample.certain)}. Probabilities of classes are those of anybody, in the sample or not.",
+            f"{people(sample.certain)}. Probabilities of classes are those of any person, in the sample or not.",
         )
     ]
 

@@ -73,7 +73,7 @@ def _attacks_section(finding: MembershipFinding) -> Section:
         id="members",
         title="Membership inference",
         blocks=(attacks, *figure),
-        text=tuple(map(_told, map(_row, finding.attacks))),
+        text=tuple(map(_as_text, map(_row, finding.attacks))),
         text_title="Attacks: advantage with its interval; 0 is guessing",
     )
 
@@ -105,7 +105,7 @@ def _attacks(finding: MembershipFinding) -> tuple[Block, ...]:
     return (attacks, figure) if chart else (attacks,)
 
 
-def _told(row: Row) -> str:
+def _as_text(row: Row) -> str:
     advantage, *_, status = row.cells
     state = status.word if isinstance(status, Status) else ""
     return f"[{state}] {row.name}{f': {advantage}' if advantage else ''}. {row.remark}"

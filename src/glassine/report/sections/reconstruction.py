@@ -309,7 +309,7 @@ def exposed_section(rows: tuple[int, ...]) -> Section:
         f"Row numbers of the data, in ascending order, {wording.ROWS}. Keep this list internal. Anyone with the data "
         f"can look up the {wording.unit()}."
     )
-    # In order of number: the order of exposure would tell where one leaf ends, hence its size.
+    # In order of number: the order of exposure would reveal where one leaf ends, hence its size.
     listed = RowNumbers(tuple(map(wording.row_name, sorted(rows))))
     blocks: tuple[Block, ...] = (Paragraph(text=about), listed)
     if not rows:

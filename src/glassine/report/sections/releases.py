@@ -31,7 +31,7 @@ EXACT = "They are exact means: who knows all but one of a group can compute the 
 ROUNDED = "None is an exact mean: the last of a group does not follow from the others."
 GUESSES = {
     "true labels": "By the decision of a tree.",
-    "black box's decisions": "By the decision of a tree; anybody can ask the black box instead.",
+    "black box's decisions": "By the decision of a tree; an attacker can ask the black box instead.",
 }
 SENSITIVE = "no sensitive attribute was named."
 
