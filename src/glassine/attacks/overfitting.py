@@ -297,7 +297,10 @@ def _groups(by: Any, inside: Records, outside: Records) -> list[tuple[str, str, 
         for name, pair in by.items():
             sides = [np.asarray(side) for side in pair]
             if [len(side) for side in sides] != [len(inside.target), len(outside.target)]:
-                raise InvalidDataError(f"subgroups by {name!r} need one value for each member and each non-member.")
+                raise InvalidDataError(
+                    f"subgroups by {name!r} need one value for each member and each non-member.",
+                    remedy="Pass as many as there are records on each side.",
+                )
             columns[str(name)] = np.concatenate(sides)
     else:
         asked = (by,) if isinstance(by, str) else tuple(by)

@@ -329,7 +329,8 @@ class PrivateSearchCV(Parameters, PrivateLearner, ClassifierMixin, BaseEstimator
             price = planned.price
             if not price.epsilon <= decimal(run[0], "epsilon") or not price.delta <= decimal(run[1], "delta"):
                 raise InvalidParameterError(
-                    f"{type(candidate).__name__} spends more than the search lets it: its epsilon or delta is fixed."
+                    f"{type(candidate).__name__} spends more than the search lets it: its epsilon or delta is fixed.",
+                    remedy="Leave its epsilon and delta to the search.",
                 )
             caveats |= dict.fromkeys(planned.caveats)
             lost = lost or price.delta > 0

@@ -66,7 +66,7 @@ class _Service:
     def ask(self, records: list[Any]) -> list[Any]:
         """Return the black box's decisions; one call at a time, for an estimator need not bear more."""
         if self.black_box is None:
-            raise BlackBoxError("the service has no black box to ask.")
+            raise BlackBoxError("the service has no black box to ask.", remedy="Send the decision with the request.")
         built = self.layout.build(self.release.domain, records)
         with self.lock:
             answers = self.black_box(built, len(records))

@@ -338,7 +338,10 @@ def _named(x: Query, domain: Domain) -> Mapping[Any, Any]:
         raise InvalidDataError(f"a query must be a mapping or a sequence of values, got {type(x).__name__}.")
     values = list(x.ravel().tolist()) if isinstance(x, np.ndarray) and x.shape[:1] == (1,) else list(x)
     if len(values) != len(domain):
-        raise InvalidDataError(f"a query needs {len(domain)} values, one per attribute in order, got {len(values)}.")
+        raise InvalidDataError(
+            f"a query needs {len(domain)} values, one per attribute in order, got {len(values)}.",
+            remedy="Pass one for each.",
+        )
     return dict(zip(domain.names, values, strict=True))
 
 

@@ -120,7 +120,7 @@ def _lines(text: str, start: int) -> dict[int, _Line]:
 def _line(text: str, at: int) -> tuple[int, _Line]:
     """Return the number of a node and its line: ``2) split n loss yval (shares) *``."""
     bad = UnsupportedModelError(
-        f"line {at} of the rpart text cannot be read: {text[:60]!r}. A node is 'number) split n loss yval'."
+        f"line {at} of the rpart text cannot be read: {text[:60]!r}.", remedy="A node is 'number) split n loss yval'."
     )
     number, closing, rest = text.partition(")")
     leaf = rest.endswith("*")

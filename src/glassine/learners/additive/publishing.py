@@ -179,7 +179,10 @@ def check_monotone(monotone: object, domain: Domain, target: Target) -> dict[str
         )
     for name, direction in monotone.items():
         if name not in domain or not isinstance(domain[name], Integer | Real):
-            raise InvalidParameterError(f"{parameter('monotone')} names {name!r}, which is not a number of the domain.")
+            raise InvalidParameterError(
+                f"{parameter('monotone')} names {name!r}, which is not a number of the domain.",
+                remedy="Name a number, or leave it out.",
+            )
         if direction not in DIRECTIONS:
             raise InvalidParameterError(
                 f"{parameter('monotone')}[{name!r}] must be 'increasing' or 'decreasing', got {direction!r}."

@@ -224,12 +224,13 @@ def _vulnerability(finding: MembershipFinding) -> Fact:
 
 
 def _losses(finding: MembershipFinding) -> Fact:
-    differ = (finding.loss_gap_p_value or 0.0) < LOSSES_DIFFER
+    p_value = finding.loss_gap_p_value or 0.0
+    differ = p_value < LOSSES_DIFFER
     return Fact(
         "Losses of members and of the holdout",
         "differ" if differ else "no difference seen",
         f"Test of Kolmogorov and Smirnov: statistic {finding.loss_gap:.3f}, "
-        f"{wording.p_value(finding.loss_gap_p_value)}. Output checkers ask from p = {LOSSES_DIFFER:g} "
+        f"{wording.p_value(p_value)}. Output checkers ask from p = {LOSSES_DIFFER:g} "
         "on. Of many records it also finds gaps that no attack can use.",
     )
 
