@@ -46,7 +46,7 @@ def _row(one: Format) -> str:
     entries += ["`load_model`"] if set(one.contents) - {"object"} else []
     own = one.leaves_out_of_additive
     left_out = one.leaves_out if own is None else f"{one.leaves_out}; of an additive model {own}"
-    return f"| {one.reads} | {', '.join(entries)} | {one.tells} | {left_out} |"
+    return f"| {one.reads} | {', '.join(entries)} | {one.reveals} | {left_out} |"
 
 
 def _commands(command: Any, words: str, parent: Any = None) -> Iterator[tuple[str, str]]:

@@ -355,7 +355,7 @@ def tagged(key: str, kinds: Mapping[str, tuple[type[Any], Codec[Any]]]) -> Codec
 
 
 def choice(codecs: Mapping[type[Any], Codec[Any]], pick: Callable[[dict[str, Any]], type[Any]]) -> Codec[Any]:
-    """Return the codec of several types that their keys tell apart."""
+    """Return the codec of several types that their keys distinguish."""
     return Codec(
         lambda value: codecs[type(value)].encode(value), lambda plain: codecs[pick(OBJECT.decode(plain))].decode(plain)
     )

@@ -82,7 +82,7 @@ def warn_caller(text: str, category: type[Warning]) -> None:
         names.append(f"{frame.f_globals.get('__name__', '')}.")
         frame = frame.f_back
     depths = [depth for depth, name in enumerate(names, 1) if not name.startswith(PACKAGE)]
-    # In a thread of joblib nobody else is on the way: then the first line outside this package is all there is.
+    # In a thread of joblib no caller is on the way: then the first line outside this package is all there is.
     users = [depth for depth in depths if not names[depth - 1].startswith(BETWEEN)]
     warnings.warn(text, category, stacklevel=min(users or depths, default=1))
 

@@ -195,6 +195,15 @@ def write_text(text: str, path: str | os.PathLike[str]) -> None:
     write_bytes(data, path)
 
 
+def unwritable(path: str | os.PathLike[str], error: OSError) -> UnreadableFileError:
+    """Return the error of a file that cannot be written."""
+    return UnreadableFileError(
+        f"cannot write {os.fspath(path)}: {error.strerror or error}.",
+        remedy="Name a file in a folder that exists and that you may write to, with room for it.",
+        path=path,
+    )
+
+
 def write_bytes(data: bytes, path: str | os.PathLike[str]) -> None:
     """Write a binary file, whole or not at all, as :func:`write_text` does."""
     target = Path(path)
@@ -205,7 +214,7 @@ def write_bytes(data: bytes, path: str | os.PathLike[str]) -> None:
     try:
         handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     except OSError as error:
-        raise UnreadableFileError(f"cannot write {target}: {error.strerror or error}.", path=path) from None
+        raise unwritable(target, error) from None
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)
@@ -215,7 +224,7 @@ def write_bytes(data: bytes, path: str | os.PathLike[str]) -> None:
         os.replace(temporary, target)
     except OSError as error:
         Path(temporary).unlink(missing_ok=True)
-        raise UnreadableFileError(f"cannot write {target}: {error.strerror or error}.", path=path) from None
+        raise unwritable(target, error) from None
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise

@@ -353,7 +353,8 @@ def test_remedies_are_found_for_every_kind_and_name_no_option(kind: Kind) -> Non
             assert "glassine " not in remedy.text
             assert "{" not in remedy.text
             worded = as_command(remedy)
-            assert ("glassine " in worded.text or "`--" in worded.text) == bool(remedy.action)
+            named = any(part in worded.text for part in ("glassine ", "`--", ": the same run."))
+            assert named == bool(remedy.action)
         # What helps a private summary follows from its guarantee, which is not given here.
         if status == "fail" and kind not in ("several models", "private summary"):
             assert advice
@@ -400,6 +401,17 @@ def test_several_models_are_judged_like_one() -> None:
 
 
 CUTS = ((40, 50), (41, 51))
+
+
+def test_one_call_in_python_does_what_all_remedies_that_scrub_ask_for() -> None:
+    """Each of two failing checks had a call of its own, and neither copy met both."""
+    domain = Domain({"age": Integer(0, 99)})
+    policy = Policy(smallest_leaf=40, smallest_class_count=10, thresholds_off_grid=0)
+    scrubs = [one for one in audit(parse_rules(RULES, domain), domain=domain, policy=policy).advice if one.parameters]
+    call = "`scrub(model, domain, counts='remove')`"
+    assert [one.step for one in scrubs] == [call] * len(scrubs)
+    assert [call in one.text for one in scrubs] == [True] + [False] * (len(scrubs) - 1)
+    assert sum(": the same run." in one.text for one in scrubs) == len(scrubs) - 1 > 0
 
 
 def test_a_remedy_without_a_step_stays_as_it_is() -> None:

@@ -150,6 +150,10 @@ def test_models_that_contradict_each_other_are_inconclusive() -> None:
     assert findings.verdict == "inconclusive"
     assert findings.value("joint").status == "inconsistent"
     assert any("No dataset meets the counts" in note for note in findings.notes)
+    # An audit that is inconclusive says what happened and what to do.
+    (advice,) = findings.advice
+    assert "trained on different records, or the domain leaves out some of their records" in advice.text
+    assert "Widen the domain" in advice.text
 
 
 def test_what_each_of_several_estimators_carries_is_told(tmp_path: Path) -> None:

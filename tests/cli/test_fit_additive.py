@@ -256,8 +256,8 @@ def test_a_budget_without_delta_is_raised_by_the_command_that_the_refusal_names(
     fit = (*FIT, "--epsilon", "1", "--ledger", "new.sqlite", "--dataset", "my claims")
     missing = run(*fit, cwd=folder)
     made_by = (
-        "Make it: glassine ledger budget new.sqlite NAME EPSILON, with --delta D if releases have a delta, and "
-        "--records-per-person M if it counts persons\n"
+        "Make it: glassine ledger budget new.sqlite 'my claims' EPSILON, with --delta D if releases have a delta, as "
+        "those of additive models, and --records-per-person M if it counts persons\n"
     )
     assert missing.err.endswith(made_by)
     Ledger(folder / "new.sqlite").budget("my claims", 1)

@@ -276,8 +276,9 @@ def test_a_charge_that_does_not_fit_names_the_command_that_makes_it_fit(tmp_path
 def test_a_missing_ledger_names_the_command_that_makes_it(words: tuple[str, ...], tmp_path: Path, run: Run) -> None:
     done = run("ledger", words[0], "none.sqlite", *words[1:], cwd=tmp_path)
     assert done.status == 2
+    named = "claims" if "claims" in words else "NAME"
     made_by = (
-        "Make it: glassine ledger budget none.sqlite NAME EPSILON, with --delta D if releases have a delta, and "
-        "--records-per-person M if it counts persons\n"
+        f"Make it: glassine ledger budget none.sqlite {named} EPSILON, with --delta D if releases have a delta, as "
+        "those of additive models, and --records-per-person M if it counts persons\n"
     )
     assert done.err.endswith(made_by)

@@ -121,8 +121,13 @@ def test_identifiers_of_a_file_are_read_as_they_are_written(visits: Path) -> Non
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (("--person", "patient"), "--person and --records-per-person go together"),
-        (("--records-per-person", "2"), "--person and --records-per-person go together"),
+        (("--person", "patient"), "--person needs --records-per-person: how many records of one person count."),
+        (("--person", "patient"), "The largest number in the data is private."),
+        (("--records-per-person", "2"), "--records-per-person 2 needs --person: whose record each is."),
+        (
+            ("--person", "patient", "--records-per-person", "2", "--ledger", "none.sqlite", "--dataset", "visits"),
+            "glassine ledger budget none.sqlite visits EPSILON --records-per-person 2, with --delta D",
+        ),
         (("--person", "patinet", "--records-per-person", "2"), "--person names 'patinet', which is not a column"),
         (("--person", "patient", "--records-per-person", "0"), "--records-per-person must be a whole number"),
         (("--person", "ill", "--records-per-person", "2"), "is the target"),

@@ -48,7 +48,7 @@ def test_one_new_module_is_read_written_and_listed(tmp_path: Path) -> None:
     with pytest.raises(InvalidModelError, match="which the domain lacks"):
         load_model(path, Domain.binary(["age"]))
     page: Any = importlib.import_module("docs.generated")
-    assert f"| {found.reads} | `load_model` | {found.tells} | {found.leaves_out} |" in page.table()
+    assert f"| {found.reads} | `load_model` | {found.reveals} | {found.leaves_out} |" in page.table()
 
 
 def test_without_the_module_nothing_knows_the_format(tmp_path: Path) -> None:

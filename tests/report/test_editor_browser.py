@@ -373,3 +373,23 @@ def test_the_exported_text_is_plain_json(show: Any, tmp_path: Path) -> None:
     # A number that no double equals, and one that is a whole float, leave the page as they came.
     assert "9007199254740993" in text
     assert json.loads(text)["kind"] == "additive"
+
+
+def test_a_bin_of_missing_values_is_drawn_once_it_says_something(show: Any) -> None:
+    """No record had a missing value, and each drawing ended in an empty slot."""
+    term = Term(bins=(NumericBins("age", (40.0,)),), scores=np.array([0.25, 0.5, 0.0]), weights=np.array([5.0, 9, 0]))
+    page = show(AdditiveModel(attributes=("age",), terms=(term,), intercept=(0.0,), link="identity"))
+    slot = page.locator("#plot").get_by_text("missing", exact=True)
+    assert slot.count() == 0
+    # The two bins fill the axis: a click at its right end is in the second.
+    bounds = page.locator("#plot").bounding_box()
+    page.mouse.click(bounds["x"] + bounds["width"] - 14, bounds["y"] + 40)
+    assert page.locator("#plot").get_attribute("aria-valuetext").startswith("> 40")
+    field = page.locator("#record").get_by_label("age", exact=True)
+    field.fill("")
+    assert slot.count() == 1
+    field.fill("50")
+    assert slot.count() == 0
+    # Whoever gives it a score sees it, and goes on to see it when something else is chosen.
+    page.locator("#first").select_option(label="missing")
+    assert slot.count() == 1

@@ -57,7 +57,10 @@ def original_records(
             raise InvalidDataError(f"the original lacks the column {name!r} of the domain.", remedy="Add it.")
     n = len(data[domain.names[0]])
     if n != n_records:
-        raise InvalidDataError(f"the original holds {n} records, but the model counts {n_records}.")
+        raise InvalidDataError(
+            f"the original holds {n} records, but the model counts {n_records}.",
+            remedy="Pass the records that the model was trained on.",
+        )
     for name, value in (("n_draws", n_draws), ("max_records", max_records)):
         if not value >= 1:
             raise InvalidDataError(f"{parameter(name)} must be at least 1, got {value!r}.")

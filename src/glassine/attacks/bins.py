@@ -46,7 +46,7 @@ class TermBins:
     n_bins : int
         Its bins, or its cells for a pair, those for missing values included.
     sizes : tuple of int or None
-        Records in each, row by row for a pair; None where neither the model nor the data tell exactly.
+        Records in each, row by row for a pair; None where neither the model nor the data reveal exactly.
     origin : {"published", "counted"} or None
         Whether the sizes are in the model or were counted in the data.
     people : tuple of int or None
@@ -152,7 +152,7 @@ class AttributeBins(BinsFinding):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BinLeakage:
-    """What the bins of an additive model tell.
+    """What the bins of an additive model reveal.
 
     Attributes
     ----------
@@ -325,11 +325,11 @@ def _numbers(
     def n_private(ends: tuple[float, float]) -> int:
         return 0 if attribute is None else sum(end not in known for end in ends)
 
-    # Of several ranges the one that tells most.
+    # Of several ranges the one that reveals most.
     ranges = [bins.bounds for bins in found if bins.bounds is not None]
     bounds = max(ranges, key=lambda ends: (n_private(ends), ends[0] - ends[1]), default=None)
     private = None if attribute is None else 0 if bounds is None else n_private(bounds)
-    # A chain that starts at a public end tells of no record.
+    # A chain that starts at a public end reveals no record.
     told_bounds = attribute is None or inferred or bool(private)
     rebuilt = rebuild_values(max(found, key=lambda bins: len(bins.cuts))) or () if told_bounds and not noisy else ()
     out = AttributeBins(

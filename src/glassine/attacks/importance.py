@@ -177,7 +177,7 @@ def importance_preservation(
     Notes
     -----
     A short rule list uses few attributes; all others have the importance 0. Where k exceeds the number used, most of
-    the top k are ties, and I_k depends on how they are broken: ``low`` and ``high`` tell how much.
+    the top k are ties, and I_k depends on how they are broken: ``low`` and ``high`` reveal how much.
 
     References
     ----------

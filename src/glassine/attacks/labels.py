@@ -139,7 +139,7 @@ def _hide(disclosure: LabelDisclosure, hiding: Hiding) -> LabelDisclosure:
     """Return what labels disclose, too coarse to solve for a small count."""
     if not hiding.below:
         return disclosure
-    # A step of this many records moves a rate by one unit, so that a rate does not tell a count below the limit.
+    # A step of this many records moves a rate by one unit, so that a rate does not reveal a count below the limit.
     unit = max(0.01, hiding.below / disclosure.n_records)
     names = ("guess_rate", "base_rate", "bits_prior", "bits_left")
     rounded = {name: round(math.floor(getattr(disclosure, name) / unit) * unit, 4) for name in names}

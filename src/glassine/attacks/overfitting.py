@@ -136,7 +136,7 @@ def vulnerability(
     members, nonmembers : Sample
         Training records, and records that were not used for training, with their classes.
     over : {"auto", "parts", "predictions"}, default="auto"
-        Whether to tell records apart by leaf or rule, or by the predicted class; auto takes leaves or rules where the
+        Whether to distinguish records by leaf or rule, or by the predicted class; auto takes leaves or rules where the
         model shows them.
     by : str or sequence of str, or mapping of str to pair of arrays, default=()
         Columns that define subgroups, or for each name the values of the members and of the non-members. Numbers with
@@ -297,7 +297,10 @@ def _groups(by: Any, inside: Records, outside: Records) -> list[tuple[str, str, 
         for name, pair in by.items():
             sides = [np.asarray(side) for side in pair]
             if [len(side) for side in sides] != [len(inside.target), len(outside.target)]:
-                raise InvalidDataError(f"subgroups by {name!r} need one value for each member and each non-member.")
+                raise InvalidDataError(
+                    f"subgroups by {name!r} need one value for each member and each non-member.",
+                    remedy="Pass as many as there are records on each side.",
+                )
             columns[str(name)] = np.concatenate(sides)
     else:
         asked = (by,) if isinstance(by, str) else tuple(by)

@@ -115,7 +115,7 @@ def nameable_sides(domain: Domain, thresholds: Iterable[tuple[str, float]], n_re
         if not isinstance(attribute, Integer | Real):
             continue
         step, n = _step(attribute), n_records or 0
-        # Single values of a continuum have no share, so that nobody else is expected to hold one.
+        # Single values of a continuum have no share, so that no other record is expected to hold one.
         near = ((bound - step, bound), (bound, bound + step)) if step else ()
         expected = [n * domain.share(name, *side) for side in near]
         sides += sum(value < EXPECTED for value in expected) if near else 2

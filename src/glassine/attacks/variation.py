@@ -273,6 +273,6 @@ def _chunks(n_draws: int, width: int) -> list[slice]:
 
 def _taus(inside: Counts | Floats, outside: Counts | Floats) -> Floats:
     m, n = inside.sum(axis=-1, keepdims=True), outside.sum(axis=-1, keepdims=True)
-    # A class that nobody has is left out below; of people the weight of a class may be a fraction.
+    # A class without records is left out below; of people the weight of a class may be a fraction.
     apart = np.abs(inside / np.where(m > 0, m, 1) - outside / np.where(n > 0, n, 1)).sum(axis=-1) / 2
     return np.asarray(np.where((m[..., 0] > 0) & (n[..., 0] > 0), apart, 0.0))

@@ -226,7 +226,7 @@ def _membership(subject: AdditiveSubject) -> Outcome[MembershipAttacks]:
 
 
 def _values(subject: AdditiveSubject) -> Outcome[ValueLeakage]:
-    """Return what the bins tell in the terms of other models: cuts are thresholds, ranges are bounds."""
+    """Return what the bins reveal in the terms of other models: cuts are thresholds, ranges are bounds."""
     leakage, entries = subject.leakage, subject.leakage.attributes
     counted = all(entry.exact_bounds is not None for entry in entries if entry.n_bounds)
     lone = [entry.n_lone_categories for entry in entries]

@@ -180,7 +180,7 @@ class RegionBits:
     4.0
     """
 
-    # What they tell for certain: some record is known to be in a region of so many bits. 0 if none is known, infinite
+    # What they reveal for certain: some record is known to be in a region of so many bits. 0 if none is known, infinite
     # if it is where the domain allows none.
     least: float
     most: float | None  # No record is known to be in a region of more bits. None where that is not known.
@@ -213,7 +213,7 @@ def bits_of_bins(model: AdditiveModel, domain: Domain, leakage: BinLeakage) -> R
     tied = _Ties.of(domain)
     for term, entry in zip(model.terms, leakage.terms, strict=True):
         learned = _bits(term, domain, tied)
-        # A cell that nobody can be in tells nothing, unless somebody is said to be in it.
+        # A cell that no record can be in reveals nothing, unless one is said to be in it.
         occupied = np.isfinite(learned) if entry.sizes is None else np.array(entry.sizes) > 0
         if not np.isfinite(learned[occupied]).all():
             return RegionBits(least=math.inf, most=None)
@@ -223,7 +223,7 @@ def bits_of_bins(model: AdditiveModel, domain: Domain, leakage: BinLeakage) -> R
         if entry.origin == "published" and entry.sizes is not None:
             groups.append(_Sides.of(learned, np.array(entry.sizes)))
             sized.update({tied.first(name) for name in term.attributes})
-    # Sizes with noise, two sizings of one attribute or group, and ranges of the data tell more than is computed here.
+    # Sizes with noise, two sizings of one attribute or group, and ranges of the data reveal more than is computed here.
     loose = any(entry.n_private_bounds for entry in leakage.attributes) or any(
         term.weights is not None and entry.origin != "published"
         for term, entry in zip(model.terms, leakage.terms, strict=True)
@@ -386,7 +386,7 @@ def _together(groups: Sequence[_Sides]) -> RegionBits:
         return RegionBits(least=0.0, most=None)
     least, most = 0.0, math.inf
     for name in ("real", "bound"):
-        # A price of 64 bits for one record outside exceeds what any side tells, so that nothing is bought there.
+        # A price of 64 bits for one record outside exceeds what any side reveals, so that nothing is bought there.
         low, high = 0.0, 64.0
         for _ in range(STEPS):
             price = (low + high) / 2

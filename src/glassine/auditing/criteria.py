@@ -20,6 +20,7 @@ from glassine.auditing.criterion import (
     GROUPED,
     NUMBER,
     RECORDS,
+    SAME_RECORDS,
     SHARE,
     Criterion,
     F,
@@ -112,7 +113,7 @@ SMALLEST_LEAF: Criterion[int, Sizes] = Criterion(
     ),
     reads=lambda evidence: evidence.sizes,
     judge=_judge_sizes,
-    by_guarantee=covered(", however small the leaf"),
+    by_guarantee=covered(", however small the {part}"),
     remedies={
         "tree": lambda limit: remedy(
             f"Merge leaves with fewer than {limit} {{units}}: {{step}}. Or {{retrain}} with "
@@ -139,9 +140,10 @@ SMALLEST_LEAF: Criterion[int, Sizes] = Criterion(
             min_samples_leaf=limit,
         ),
     },
-    inputs=for_kinds(("tree", "rule list", "additive model"), COUNTED) | {"release": GROUPED},
+    inputs=for_kinds(("tree", "rule list", "additive model"), COUNTED)
+    | {"release": GROUPED, "several models": SAME_RECORDS},
     requests=(COUNTS,),
-    # A limit below what may be shown would tell more of a hidden size than that it is hidden.
+    # A limit below what may be shown would reveal more of a hidden size than that it is hidden.
     flag=Flag(
         "small",
         "few records",
@@ -226,7 +228,7 @@ PUREST_LEAF: Criterion[float, Shares] = Criterion(
     ),
     reads=lambda evidence: evidence.shares,
     judge=_judge_shares,
-    by_guarantee=covered(", in pure leaves as well"),
+    by_guarantee=covered(", in pure {parts} as well"),
     remedies=for_kinds(
         ("tree", "rule list"),
         remedy("Publish labels without counts: {step}. Or merge the pure leaves.", "scrub", counts="remove"),
@@ -240,7 +242,7 @@ PUREST_LEAF: Criterion[float, Shares] = Criterion(
     },
     inputs=for_kinds(("tree", "rule list"), DOMAIN)
     | {"release": remedy("Pass the true labels: {step}.", "audit", python="`y=`", target=None)},
-    # Of fewer records than may be shown, a share above most limits can only be all: the flag would tell.
+    # Of fewer records than may be shown, a share above most limits can only be all: the flag would reveal.
     flag=Flag(
         "pure",
         "one outcome",
@@ -332,7 +334,7 @@ LARGEST_BITS_PER_RECORD: Criterion[float, Bits] = Criterion(
             max_depth=None,
         ),
     },
-    inputs=for_kinds(("tree", "rule list"), DOMAIN),
+    inputs=for_kinds(("tree", "rule list"), DOMAIN) | {"several models": SAME_RECORDS},
     flag=Flag(
         "exposed",
         "too many bits",

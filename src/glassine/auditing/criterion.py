@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Generic, Literal, Self, TypeAlias, TypeVar
 
@@ -188,14 +188,48 @@ def remedy(text: str, action: str = "", *, python: str = "", **parameters: bool 
     >>> remedy("Pass the training records: {step}.", "audit", data=None).text
     'Pass the training records: `data=`.'
     """
-    step = python
-    if not python and action == "audit":
-        step = ", ".join(f"`{name}=`" for name in parameters)
-    elif not python and action:
-        arguments = [f"{name}=" if value is None else f"{name}={value!r}" for name, value in parameters.items()]
-        arguments = [*FIRST.get(action, ()), *arguments]
-        step = f"`{PYTHON.get(action, action)}({', '.join(arguments)})`"
+    step = python or _in_python(action, parameters)
     return Remedy(text=text.replace("{step}", step), step=step, action=action, parameters=parameters)
+
+
+def _in_python(action: str, parameters: Mapping[str, bool | float | str | None]) -> str:
+    """Return a step as a user of the library takes it."""
+    if action == "audit":
+        return ", ".join(f"`{name}=`" for name in parameters)
+    arguments = [f"{name}=" if value is None else f"{name}={value!r}" for name, value in parameters.items()]
+    return action and f"`{PYTHON.get(action, action)}({', '.join([*FIRST.get(action, ()), *arguments])})`"
+
+
+SAME = "the same run"
+"""What a text says where the step of an earlier remedy takes this step as well."""
+
+
+def in_one_copy(advice: Iterable[Remedy]) -> tuple[Remedy, ...]:
+    """Return remedies of which the first that scrubs does what all of them do: one copy must meet every check.
+
+    Every one has the whole step, for a program that reads one of them; the texts of the later ones refer to the first.
+
+    Examples
+    --------
+    >>> merge = remedy("Merge small leaves: {step}.", "scrub", smallest_leaf=10)
+    >>> for one in in_one_copy([merge, remedy("Publish no counts: {step}.", "scrub", counts="remove")]):
+    ...     print(one)
+    Merge small leaves: `scrub(model, domain, smallest_leaf=10, counts='remove')`.
+    Publish no counts: the same run.
+    """
+    advice = list(advice)
+    parameters: dict[str, bool | float | str | None] = {}
+    for one in advice:
+        if one.action == "scrub":
+            # A value outweighs one that is left to the user.
+            parameters |= {k: v for k, v in one.parameters.items() if v is not None or k not in parameters}
+    step, out = _in_python("scrub", parameters), list[Remedy]()
+    for one in advice:
+        if one.action == "scrub":
+            text = one.text.replace(one.step, SAME if any(earlier.step == step for earlier in out) else step)
+            one = replace(one, text=text, step=step, parameters=parameters)
+        out.append(one)
+    return tuple(out)
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,6 +392,10 @@ DOMAIN = remedy(
     python="`domain=`, drafted with `glassine.data.infer_domain`",
     domain=None,
 )
+SAME_RECORDS = remedy(
+    "The models were trained on different records, or the domain leaves out some of their records. Audit together only "
+    "models of the same records, and each of the others alone. Widen the domain to every value that is possible."
+)
 GROUPED = remedy(
     "Pass the training records, in their order, so that groups and leaves can be counted: {step}.", "audit", data=None
 )
@@ -372,10 +410,10 @@ def joined(items: Sequence[str]) -> str:
 
 
 def covered(addition: str = "") -> Callable[[float, GuaranteeFinding, Evidence], Ruling]:
-    """Return that the guarantee covers a limit, for all that the model publishes."""
+    """Return that the guarantee covers a limit, for all that the model publishes; ``{part}`` is one of its."""
 
     def by_guarantee(limit: float, guarantee: GuaranteeFinding, evidence: Evidence) -> Ruling:
-        return passed(f"Covered by the guarantee{addition}.")
+        return passed(f"Covered by the guarantee{addition.format(part=evidence.part, parts=evidence.parts)}.")
 
     return by_guarantee
 

@@ -214,7 +214,8 @@ class Evidence:
     has_data : bool
         Whether training records were given.
     mismatch : str
-        Why the data that were given are not the training records; empty if nothing says so.
+        Why the data that were given are not the training records, or several models have no records in common; empty if
+        nothing says so.
     has_domain, domain_inferred : bool
         Whether a domain was given, and whether a part of it was inferred from data.
     people : bool

@@ -63,7 +63,8 @@ def compare_forms(
     release = explainer.release()
     if release.provenance.records == "queries":
         raise InvalidParameterError(
-            f"{parameter('forms')} are compared on training records, and a third party has none."
+            f"{parameter('forms')} are compared on training records, and a third party has none.",
+            remedy="Fit the explainer on records.",
         )
     settings = settings or AuditSettings()
     # What is drawn after the audit is drawn independently of it.

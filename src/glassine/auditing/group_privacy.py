@@ -23,7 +23,7 @@ from glassine.surrogates.release import SurrogateRelease
 
 # A mean of a few whole numbers has few digits by chance; of more than these, it was not rounded.
 EXACT_DIGITS = 6
-# Row numbers are for the holder to look up; nobody looks up more by hand.
+# Row numbers are for the holder to look up; more are not looked up by hand.
 MOST_ROWS = 100
 MOST_PEOPLE = 2000
 """Most people of whom distances to all representatives are taken."""
@@ -258,8 +258,8 @@ def dominance_of(inputs: ReleaseInputs, leaves: Leaves | None) -> npt.NDArray[np
     return np.asarray(np.round(most[leaves.sizes > 0], 12), dtype=float)
 
 
-def representatives_told(inputs: ReleaseInputs, suppression: Suppression) -> RepresentativesFinding:
-    """Return what representatives tell: digits, copies, values that all share, and whose is the closest."""
+def measure_representatives(inputs: ReleaseInputs, suppression: Suppression) -> RepresentativesFinding:
+    """Return what representatives reveal: digits, copies, values that all share, and whose is the closest."""
     release = inputs.release
     numbers = [v for p in release.representatives for v in p if isinstance(v, int | float) and not isinstance(v, bool)]
     digits = [_digits(value) for value in numbers]

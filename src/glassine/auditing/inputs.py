@@ -224,7 +224,7 @@ class AuditSettings:
                 raise InvalidParameterError(
                     f"{parameter(name)} must be one of {', '.join(choices)}, got {value!r}.", remedy="Name one."
                 )
-        # What is misplaced would else be ignored, or fail where nobody sees which parameter it was.
+        # What is misplaced would else be ignored, or fail where the parameter is not named.
         _check_kind("sensitive", self.sensitive, str | None, "a string")
         _check_kind("membership", self.membership, MembershipSettings, "MembershipSettings")
         _check_kind("statements", self.statements, Statements, "Statements")

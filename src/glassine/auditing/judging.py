@@ -13,10 +13,12 @@ from glassine.auditing.criterion import (
     DESCRIBED,
     DOMAIN,
     MATCHING,
+    SAME_RECORDS,
     Check,
     PartFacts,
     Remedies,
     Remedy,
+    in_one_copy,
     joined,
     remedy,
 )
@@ -95,7 +97,7 @@ def advise(policy: Policy, evidence: Evidence, checks: Sequence[Check]) -> tuple
         out = [*of_domain, *(entry for entry in out if entry not in of_domain)]
     if evidence.kind == "additive model" and evidence.guarantee is None and (failing or open_):
         out.append(PRIVATE_ADDITIVE)
-    return tuple({entry.text: entry for entry in out}.values())
+    return in_one_copy({entry.text: entry for entry in out}.values())
 
 
 def _remedy(policy: Policy, evidence: Evidence, check: Check) -> Remedy | None:
@@ -111,6 +113,8 @@ def _remedy(policy: Policy, evidence: Evidence, check: Check) -> Remedy | None:
         helpful = CUT_POINTS  # a domain is drafted from records
     elif helpful is COUNTED and evidence.mismatch:
         helpful = MATCHING
+    elif helpful is SAME_RECORDS and not evidence.mismatch:
+        helpful = None
     return None if helpful is None else replace(helpful, text=_addressed(helpful.text, evidence))
 
 

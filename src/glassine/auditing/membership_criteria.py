@@ -146,7 +146,7 @@ CERTAIN_BY_MEMBERSHIP: Criterion[float, Cells] = Criterion(
     ),
     reads=lambda evidence: evidence.classes,
     judge=_judge_made_certain,
-    by_guarantee=covered(", in pure leaves as well"),
+    by_guarantee=covered(", in pure {parts} as well"),
     remedies=for_kinds(
         ("tree", "rule list"),
         remedy("Publish labels without counts: {step}. Or merge small pure leaves.", "scrub", counts="remove"),

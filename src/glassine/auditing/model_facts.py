@@ -121,7 +121,7 @@ def bits_of_cells(
     """
     if learned is None:
         return NotApplicable(unmeasured)
-    # An empty region of unknown size can hold nobody; one that claims records contradicts the domain.
+    # An empty region of unknown size can hold no record; one that claims records contradicts the domain.
     finite = [b for b, size in zip(learned, sizes, strict=True) if size or (size is None and math.isfinite(b))]
     if not finite:
         return NotApplicable(EMPTY_MODEL)
@@ -294,7 +294,7 @@ def evidence_of_models(joint: JointReconstruction, policy: Policy) -> Evidence:
     if joint.contradiction is not None:
         # No check passes because nothing was judged.
         nothing = NotApplicable("no dataset meets the counts of all models.")
-        return Evidence(kind="several models", sizes=nothing, bits=nothing)
+        return Evidence(kind="several models", sizes=nothing, bits=nothing, mismatch=joint.contradiction)
     composed = joint.composition
     by_claims = policy.max_epsilon is not None and (
         policy.max_delta is not None or composed is None or not composed.delta

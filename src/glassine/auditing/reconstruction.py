@@ -160,7 +160,7 @@ def exposed_rows(
     bits = np.array(learned)[rows]
     sizes = table.counts(rows, len(learned))[rows]
     order = table.first_of_each(np.lexsort((np.arange(len(bits)), sizes, -bits)))
-    # by number: the order of exposure would tell where one part ends, hence its size
+    # by number: the order of exposure would reveal where one part ends, hence its size
     return Measured(tuple(sorted(int(row) for row in order[:MOST_EXPOSED])))
 
 

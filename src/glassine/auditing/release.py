@@ -48,7 +48,7 @@ from glassine.auditing.group_privacy import (
     groups_of,
     leak_all,
     leaves_of,
-    representatives_told,
+    measure_representatives,
     sizes_of,
     widths_left,
 )
@@ -369,7 +369,7 @@ def release_subject(
 
 
 def thresholds_finding(values: ValueLeakage) -> ThresholdsFinding:
-    """Return what thresholds tell as a finding."""
+    """Return what thresholds reveal as a finding."""
     return ThresholdsFinding(
         n_thresholds=values.n_thresholds, n_off_grid=values.n_off_grid or 0, n_midpoints=values.n_midpoints
     )
@@ -471,7 +471,7 @@ ReleaseSubject.measurements = (
         title="Representatives",
         question="What do representative records reveal?",
         finding=RepresentativesFinding,
-        run=lambda subject: Measured(representatives_told(subject.records, subject.suppression)),
+        run=lambda subject: Measured(measure_representatives(subject.records, subject.suppression)),
         listed=False,
     ),
     Measurement[ReleaseSubject, ThresholdsFinding](

@@ -98,7 +98,7 @@ def _numbers(release: SurrogateRelease, places: npt.NDArray[np.int64]) -> npt.ND
 def _on_steps(release: SurrogateRelease, labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return numbers rounded to the steps of a release; classes stay the same.
 
-    Those behind a release are known so alone: rounding of one side only would tell the two apart.
+    Those behind a release are known so alone: rounding of one side only would distinguish the two.
     """
     if release.answer is None:
         return labels

@@ -29,7 +29,7 @@ class Charge:
         Whether what was paid for was released: written, or printed where it could not be written.
     """
 
-    def __init__(self, path: Path | None, dataset: str | None) -> None:
+    def __init__(self, path: Path | None, dataset: str | None, records_per_person: int | None = None) -> None:
         if (path is None) != (dataset is None):
             raise InvalidParameterError("--ledger and --dataset go together.", remedy="Give both, or neither.")
         self.path, self.dataset = path, dataset
@@ -37,7 +37,7 @@ class Charge:
         self.settled = False
         self.book = None if path is None else self._open(path)
         if self.book is not None and dataset is not None:
-            with suggesting(self.book, dataset):
+            with suggesting(self.book, dataset, records_per_person):
                 self.book.account(dataset)
 
     def _open(self, path: Path) -> Ledger:
@@ -47,7 +47,7 @@ class Charge:
 
         class Remembering(Ledger):
             def charge(self, *args: Any, **kwargs: Any) -> Entry:
-                # A signal between the two would leave a charge that nobody knows of.
+                # A signal between the two would leave an unknown charge.
                 with uninterrupted():
                     known.entry = super().charge(*args, **kwargs)
                 return known.entry

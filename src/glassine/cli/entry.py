@@ -288,7 +288,7 @@ def _run(given: list[str]) -> int:
 
 
 def _refuse(error: Exception, given: list[str]) -> int:
-    """Tell what the parser refuses; a group of commands without one is answered by its help."""
+    """Say what the parser refuses; a group of commands without one is answered by its help."""
     if type(error).__name__ == "NoArgsIsHelpError":
         tell(str(getattr(error, "message", "")))
     else:

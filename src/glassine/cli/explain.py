@@ -391,16 +391,16 @@ def _said(explainer: SurrogateExplainer, output: Path, measured: dict[str, Any] 
     if measured is not None and errors is not None:
         r2 = "" if errors["r2"] is None else f" (R² {errors['r2']:.3f})"
         lines += [
-            "On the records it was made of, the root mean squared error of the closest tree is "
-            f"{errors['rmse']:,.5g}{r2},",
+            f"On the training records, the root mean squared error of the closest tree is {errors['rmse']:,.5g}{r2},",
             f"of one of the {release.n_closest} closest {errors['rmse_guided']:,.5g}; of as many random groups, "
             f"{errors['rmse_null']:,.5g}; of the mean of all answers, {errors['rmse_baseline']:,.5g}.",
         ]
     elif measured is not None:
         lines += [
-            f"On the records it was made of, the closest tree decides as the black box on {measured['fidelity']:.1%},",
-            f"one of the {release.n_closest} closest on {measured['fidelity_guided']:.1%}; "
-            f"of as many random groups, one does on {measured['fidelity_null']:.1%}.",
+            "Fidelity on the training records: the closest tree agrees with the black box for "
+            f"{measured['fidelity']:.1%},",
+            f"one of the {release.n_closest} closest for {measured['fidelity_guided']:.1%}; "
+            f"of as many random groups, one for {measured['fidelity_null']:.1%}.",
         ]
     if measured is not None:
         nodes = measured["nodes"]

@@ -43,6 +43,7 @@ from glassine.cli.searching import depth_of
 from glassine.cli.training import (
     TrainingFile,
     check_public,
+    check_unit,
     errors_of,
     predicts_number,
     public_parameters,
@@ -265,7 +266,7 @@ def run(order: Order, display: Display) -> Outcome:
     if not number:
         check_public(domain, shared.target, public, private=order.private)
     policy = None if shared.files.policy is None else limits
-    charge = Charge(budget.ledger, budget.dataset)
+    charge = Charge(budget.ledger, budget.dataset, budget.records_per_person)
     if charge.book is not None:
         options["ledger"] = charge.book
     display.stage("reading the records")
@@ -372,11 +373,7 @@ def _check_persons(order: Order, domain: Domain | None) -> None:
             f"--person does not apply to {order.kind}.",
             remedy="Leave it out. To count people in the model, add it to `glassine audit`.",
         )
-    if (budget.person is None) != (budget.records_per_person is None):
-        raise InvalidParameterError(
-            "--person and --records-per-person go together.",
-            remedy="Give both, such as --records-per-person 3, or neither.",
-        )
+    check_unit(budget.person, budget.records_per_person)
     named = () if domain is None or not order.private else identifying(domain)
     for name in named:
         if name != budget.person:
@@ -491,7 +488,7 @@ def report_on(order: Order, estimator: Any, data: Any, policy: Any, files: Mappi
     from glassine.auditing.policy import Policy
     from glassine.formats import load_file
 
-    # Whoever learnt the model need not doubt its guarantee.
+    # This run trained the model, so its guarantee is not in doubt.
     limits = policy if policy is not None else Policy(accept_guarantee=True)
     try:
         written = read_once(order.shared.files.output)

@@ -207,7 +207,7 @@ def _open(path: Path) -> Ledger:
 
 
 @contextlib.contextmanager
-def suggesting(book: Ledger, dataset: str | None) -> Iterator[None]:
+def suggesting(book: Ledger, dataset: str | None, records_per_person: int | None = None) -> Iterator[None]:
     """Name the dataset that was probably meant where the ledger has none of a name, and how a ledger is made."""
     from glassine.privacy.ledger import NO_LEDGER
 
@@ -215,8 +215,11 @@ def suggesting(book: Ledger, dataset: str | None) -> Iterator[None]:
         yield
     except LedgerError as error:
         if error.remedy == NO_LEDGER:
-            command = f"glassine ledger budget {shlex.quote(_shown(book))} NAME EPSILON"
-            extent = f", with --delta D if releases have a delta, and {PERSONS} M if it counts persons"
+            named = "NAME" if dataset is None else shlex.quote(dataset)
+            command = f"glassine ledger budget {shlex.quote(_shown(book))} {named} EPSILON"
+            unit = "" if records_per_person is None else f" {PERSONS} {records_per_person}"
+            extent = f"{unit}, with --delta D if releases have a delta, as those of additive models"
+            extent += "" if unit else f", and {PERSONS} M if it counts persons"
             error.advise(f"Make it: {command}{extent}")
         elif dataset is not None:
             with contextlib.suppress(LedgerError):

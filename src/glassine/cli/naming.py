@@ -60,9 +60,6 @@ ANSWERS = (
 
 JUDGED_BY_DATA = "Without the training records (`--data FILE`), the verdict on the copy can be inconclusive."
 
-SAME = "the same command"
-"""What a text says where the command of an earlier remedy takes this step as well."""
-
 OWN_FORM = (".onnx", ".pmml", ".xml")
 """Ends of the names of models whose clean copy has the same form; that of any other is JSON."""
 
@@ -174,30 +171,11 @@ def in_commands(
 
 
 def _commands(advice: Sequence[Remedy], files: Mapping[str, str] | None) -> tuple[Remedy, ...]:
-    return _in_one_copy([as_command(one, files) for one in _merged(advice)], counted="data" in (files or {}))
-
-
-def _merged(advice: Sequence[Remedy]) -> list[Remedy]:
-    """Return remedies of which the first that scrubs does what all of them do: one copy must meet every check."""
-    parameters: dict[str, bool | float | str | None] = {}
-    for one in advice:
-        if one.action == "scrub":
-            parameters.update(one.parameters)
-    first = next((i for i, one in enumerate(advice) if one.action == "scrub"), None)
-    return [replace(one, parameters=parameters) if i == first else one for i, one in enumerate(advice)]
-
-
-def _in_one_copy(advice: Sequence[Remedy], *, counted: bool) -> tuple[Remedy, ...]:
-    """Return remedies in commands; those that scrub, behind the first, refer to its command."""
-    out, step = [], ""
-    for one in advice:
-        if one.action == "scrub" and step:
-            one = replace(one, step=step, text=one.text.replace(one.step, SAME))
-        elif one.action == "scrub":
-            step = one.step
-            one = one if counted else replace(one, text=f"{one.text} {JUDGED_BY_DATA}")
-        out.append(one)
-    return tuple(out)
+    commands = [as_command(one, files) for one in advice]
+    first = next((i for i, one in enumerate(commands) if one.action == "scrub"), None)
+    if first is not None and "data" not in (files or {}):
+        commands[first] = replace(commands[first], text=f"{commands[first].text} {JUDGED_BY_DATA}")
+    return tuple(commands)
 
 
 def _in_options(value: Any) -> Any:

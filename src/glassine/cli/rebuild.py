@@ -97,7 +97,7 @@ class TogetherOptions(Group):
         typer.Option(
             "--smallest-group",
             metavar="N",
-            help="Largest number of records of a group that several models betray.",
+            help="Largest number of records of a group that only several models reveal.",
             callback=at_least(1),
         ),
     ] = 5

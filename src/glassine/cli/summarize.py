@@ -31,6 +31,7 @@ from glassine.cli.training import (
     NumberOptions,
     TrainingFile,
     check_public,
+    check_unit,
     predicts_number,
     range_of,
     read_training,
@@ -155,8 +156,7 @@ def summarize_command(
         overwrite=released.overwrite,
     )
     check_room(released.output)
-    if (budget.person is None) != (budget.records_per_person is None):
-        raise InvalidParameterError("--person and --records-per-person go together.", remedy="Give both, or neither.")
+    check_unit(budget.person, budget.records_per_person)
     file = TrainingFile(path=data, written=written, person=budget.person)
     if released.measure is not None and released.summary is not None:
         if public != PublicOptions() or budget.target_range is not None or budget.delta != DELTA:
@@ -173,7 +173,7 @@ def summarize_command(
     numeric = predicts_number(domain, target, public, ranged=bounds is not None, infer_range=False)
     if not numeric:
         check_public(domain, target, public, private=True)
-    charge = Charge(budget.ledger, budget.dataset)
+    charge = Charge(budget.ledger, budget.dataset, budget.records_per_person)
     reserve = None if released.reserve is None else _reserve(released.reserve, released)
     names = {
         "domain": "--domain",
@@ -256,7 +256,7 @@ def _measure(
         )
     model: Any = load_model(path)
     figures: Any = _figures(released)
-    charge = Charge(budget.ledger, budget.dataset)
+    charge = Charge(budget.ledger, budget.dataset, budget.records_per_person)
     summary.set_params(random_state=budget.seed)
     with (
         progress(quiet=released.as_json) as display,

@@ -1,4 +1,4 @@
-"""What several models tell together, as text, and judged against a policy."""
+"""What several models reveal together, as text, and judged against a policy."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from glassine.cli.naming import listed, nearest
+from glassine.cli.naming import in_options, listed, nearest
 from glassine.cli.options import Group, TargetRangeOption
 from glassine.cli.reading import check_person, identifiers, read_records, tell_repeats
 from glassine.domain.attributes import LARGEST as LARGEST_NUMBER
@@ -51,6 +51,14 @@ class Training:
     # The public classes, unless the domain declares them or they are taken from the data.
     classes: tuple[Scalar, ...] | None
     left_out: tuple[str, ...]  # Columns that the domain does not declare
+
+
+def check_unit(person: str | None, records_per_person: int | None) -> None:
+    """Raise if half of a guarantee for persons is given."""
+    from glassine.learners.persons import unit_of
+
+    with in_options({"persons": "--person", "records_per_person": "--records-per-person"}):
+        unit_of(records_per_person, person)
 
 
 def check_public(domain: Domain | None, target: str, public: PublicOptions, *, private: bool) -> None:

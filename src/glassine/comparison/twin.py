@@ -169,7 +169,7 @@ def claimed_by_estimator(model: object) -> Guarantee | None:
         return None
     if is_interpret_ebm(model):
         claim = additive_from_interpret(model).guarantee
-        # That nobody tested the claim is why it is compared.
+        # The claim is compared because it is untested.
         return claim and replace(claim, caveats=tuple(c for c in claim.caveats if c != TAKEN_OVER))
     seeded = getattr(model, "random_state", None) is not None
     return Guarantee(

@@ -22,7 +22,7 @@ class LiteralLogic:
 
     Literals of one block speak of one attribute, or of attributes that the domain's groups tie. Blocks are independent:
     a conjunction is possible if and only if its part in every block is. Each block has finitely many *atoms*, the sets
-    of values that its literals cannot tell apart; a literal is the bit set of the atoms on which it holds.
+    of values that its literals cannot distinguish; a literal is the bit set of the atoms on which it holds.
 
     What is possible is judged by complete records, in which no value is missing: so no conjunction holds for missing
     values alone. Only of an attribute with a literal that tests nothing else, such as "age is missing", a missing value

@@ -4,7 +4,7 @@ The j-th rule of a rule list captures ``f_j and not f_1 ... and not f_(j-1)``: a
 counting the models of a formula in conjunctive normal form over many-valued variables. The published recursion
 (Probabilistic Dataset Reconstruction from Interpretable Models, equation 13) visits every subset of rules; here the
 formula is split into components that share no factor, each component branches on the classes of atoms that its clauses
-tell apart, and measures of components are cached (model counting by DPLL with component caching).
+distinguish, and measures of components are cached (model counting by DPLL with component caching).
 """
 
 from __future__ import annotations
@@ -333,7 +333,7 @@ def _components(clauses: frozenset[Clause]) -> list[frozenset[Clause]]:
 
 
 def _parts(allowed: int, masks: Sequence[int]) -> list[int]:
-    """Split a set of atoms into the classes that masks tell apart."""
+    """Split a set of atoms into the classes that masks distinguish."""
     parts = [allowed] if allowed else []
     for mask in dict.fromkeys(masks):
         parts = [piece for part in parts for piece in (part & mask, part & ~mask) if piece]

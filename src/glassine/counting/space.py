@@ -1,4 +1,4 @@
-"""The space of possible records: a product of factors, cut into the atoms that literals can tell apart."""
+"""The space of possible records: a product of factors, cut into the atoms that literals can distinguish."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def _below(limit: int, size: int, rng: np.random.Generator) -> npt.NDArray[Any]:
 
 
 class ListFactor:
-    """Attributes whose joint values are listed; its atoms are the classes that the literals tell apart."""
+    """Attributes whose joint values are listed; its atoms are the classes that the literals distinguish."""
 
     def __init__(
         self,
@@ -292,7 +292,7 @@ def _truths(literal: Literal, items: Sequence[tuple[Scalar | None, ...]], at: in
 
 
 class Space:
-    """The possible records of a domain, as far as a set of literals can tell them apart.
+    """The possible records of a domain, as far as a set of literals can distinguish them.
 
     Parameters
     ----------

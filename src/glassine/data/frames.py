@@ -60,7 +60,7 @@ def fine_counts(
     whole = bins == ends
     np.add.at(out, bins[whole], groups["n"].to_numpy().astype(np.int64)[whole])
     for some, between in _parts(places[~whole], bins[~whole], ends[~whole]):
-        # Those that lie on both sides of a cut point are told apart by comparing.
+        # Those that lie on both sides of a cut point are distinguished by comparing.
         split = placed.filter(nw.col("place").is_in(some))
         above = [(nw.col("k0") > float(cuts[i])).cast(nw.Int64) for i in between]
         found = _grouped(split.with_columns(balanced_sum(above).alias("side")), ["place", "side"])
@@ -192,7 +192,7 @@ def conjunction_counts(
 ) -> ConjunctionCounts:
     """Count the records in every conjunction of up to d public literals.
 
-    Records are first grouped by what the literals can tell of them.
+    Records are first grouped by what the literals can distinguish.
 
     Parameters
     ----------

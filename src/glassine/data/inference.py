@@ -353,7 +353,7 @@ def violations(domain: Domain, frame: object) -> dict[str, int]:
 def broken_rules(domain: Domain, frame: object) -> dict[str, dict[str, list[int]]]:
     """Return which records break the domain and why: rows by reason, by attribute or block of tied attributes.
 
-    It is for the holder of the records: rows tell which they are. Parameters and errors as for :func:`violations`.
+    It is for the holder of the records: rows reveal which they are. Parameters and errors as for :func:`violations`.
     """
     data = columns(frame)
     absent = [name for name in domain if name not in data]
@@ -373,7 +373,7 @@ def broken_rules(domain: Domain, frame: object) -> dict[str, dict[str, list[int]
     return {name: reasons for name, reasons in kept.items() if reasons}
 
 
-# Attributes that may identify people: told by name and type from what is public, and by repeats from records.
+# Attributes that may identify people: judged by name and type from what is public, and by repeats from records.
 
 
 IDENTIFIER_WORDS = frozenset(

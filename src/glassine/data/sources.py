@@ -74,7 +74,9 @@ def read_table(
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise UnreadableFileError(f"cannot read {path}: {error.strerror or error}.", path=path) from None
+        raise UnreadableFileError(
+            f"cannot read {path}: {error.strerror or error}.", remedy="Check the path.", path=path
+        ) from None
     if not data[:4].strip():
         raise UnreadableFileError(
             f"{path} is empty.", remedy="Give a CSV file with a header, or a Parquet file.", path=path
@@ -104,9 +106,11 @@ def _read_parquet(data: bytes, declared: Mapping[str, Attribute], dialect: CsvDi
         frame = pl.read_parquet(io.BytesIO(data))
     except Exception as error:
         first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        # The value that cannot be read is one record's, and so are the places that are told of it.
+        # The value that cannot be read is one record's, and so are its places.
         first = re.sub(r"`[^`]*(`|$)", "a value", first)
-        raise UnreadableFileError(f"{path} is not a Parquet file that can be read: {first}.", path=path) from None
+        raise UnreadableFileError(
+            f"{path} is not a Parquet file that can be read: {first}.", remedy="Write it again.", path=path
+        ) from None
     dialect.check_columns(frame.columns, path)
     columns = []
     for column in frame:
@@ -141,9 +145,11 @@ def _read_csv(
         )
     except Exception:
         if lenient:
-            # The line that cannot be read is one record's, and so is whatever is told of it.
+            # The line that cannot be read is one record's, and so is what is said of it.
             raise UnreadableFileError(
-                f"{path} is not a CSV or Parquet file that can be read: its rows or quotes are malformed.", path=path
+                f"{path} is not a CSV or Parquet file that can be read: its rows or quotes are malformed.",
+                remedy="Check its separator and quotes, and that all rows have as many values as the header.",
+                path=path,
             ) from None
         raise fault(text, path) from None
     inferred = iter(_inferred([column for column in texts if column.name not in declared], dialect))

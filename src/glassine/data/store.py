@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, Generic, TypeVar
 
 from glassine.codec import Codec, decoded
 from glassine.errors import GlassineError, UnreadableFileError
-from glassine.files import parse_json, read_bytes, read_json, write_json
+from glassine.files import parse_json, read_bytes, read_json, unwritable, write_json
 
 RESULTS = "results.jsonl"
 
@@ -103,8 +103,7 @@ class Store(Generic[R]):
             self._stream.flush()
             os.fsync(self._stream.fileno())
         except OSError as error:
-            path = self.folder / RESULTS
-            raise UnreadableFileError(f"cannot write {path}: {error.strerror or error}.", path=path) from None
+            raise unwritable(self.folder / RESULTS, error) from None
 
     def _check_identity(self) -> None:
         path = self.folder / self.kind.identity
@@ -124,7 +123,7 @@ class Store(Generic[R]):
         try:
             self._stream = path.open("ab")
         except OSError as error:
-            raise UnreadableFileError(f"cannot write {path}: {error.strerror or error}.", path=path) from None
+            raise unwritable(path, error) from None
         try:
             _lock(self._stream, self.folder)
             data = read_bytes(path)

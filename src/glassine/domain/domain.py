@@ -374,7 +374,10 @@ def from_dict(data: object) -> Domain:
     if not isinstance(data, dict) or "schema" not in data:
         raise InvalidDomainError(f'a domain must be a JSON object with "schema": "{SCHEMA}".')
     if data["schema"] != SCHEMA:
-        raise InvalidDomainError(f"this version reads domains of schema {SCHEMA!r}, got {data['schema']!r:.80}.")
+        raise InvalidDomainError(
+            f"this version reads domains of schema {SCHEMA!r}, got {data['schema']!r:.80}.",
+            remedy="Write the domain again with this version.",
+        )
     return decoded(DOMAIN, data, "the domain", InvalidDomainError)
 
 

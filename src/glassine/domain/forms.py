@@ -50,7 +50,11 @@ def read_toml(path: str | os.PathLike[str]) -> Domain:
         if isinstance(error, UnreadableFileError):
             raise
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error).splitlines()[0]
-        raise UnreadableFileError(f"{os.fspath(path)} is not valid TOML: {reason}.", path=path) from None
+        raise UnreadableFileError(
+            f"{os.fspath(path)} is not valid TOML: {reason}.",
+            remedy="Correct that place; texts stand in quotes.",
+            path=path,
+        ) from None
     tables = plain.get("attributes")
     if not isinstance(tables, dict) or not all(isinstance(table, dict) for table in tables.values()):
         raise InvalidDomainError(

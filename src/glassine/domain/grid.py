@@ -116,12 +116,12 @@ def log_grid(attribute: Attribute) -> tuple[float, ...]:
     lo, hi = exact(attribute.lo), exact(attribute.hi)
     largest = max(abs(lo), abs(hi))
     least = _least(attribute, largest, Fraction(isinstance(attribute, Integer)))
-    # Around a zero in the middle of a range, values are no amounts, and fine cuts would tell single ones apart.
+    # Around a zero in the middle of a range, values are no amounts, and fine cuts would distinguish single ones.
     return () if lo < 0 < hi else _in_ratios(attribute, PREFERRED, least, largest)
 
 
 def _least(attribute: Integer | Real, largest: Fraction, unit: Fraction) -> Fraction:
-    """Return the smallest amount that cut points tell apart, at least a unit."""
+    """Return the smallest amount that cut points distinguish, at least a unit."""
     least: Fraction = max(largest / 10**DECADES, unit)
     if isinstance(attribute, Real) and attribute.resolution is not None:
         least = max(least, exact(attribute.resolution))
@@ -148,7 +148,7 @@ def _in_ratios(
 def few_cuts(attribute: Attribute, *, size: int) -> tuple[float, ...]:
     """Return few cut points that follow from the public domain alone: round ones, or in ratios for amounts.
 
-    Most amounts are far below their bound, and a few even steps of the bound hardly tell any apart. A range is one of
+    Most amounts are far below their bound, and a few even steps of the bound hardly distinguish any. A range is one of
     amounts if its bounds have one sign and the larger is at least :data:`WIDE` times the smaller, which is 1 in place
     of 0, and times the resolution.
 

@@ -146,7 +146,7 @@ class Intervals(Group):
     def __post_init__(self) -> None:
         for bound in (self.lo, self.hi):
             if not is_whole(bound):
-                raise InvalidDomainError(f"Intervals needs whole bounds, got {bound!r}.")
+                raise InvalidDomainError(f"Intervals needs whole bounds, got {bound!r}.", remedy="Round them.")
         if not self.lo <= self.hi:
             raise InvalidDomainError(
                 f"Intervals needs lo <= hi, got {parameter('lo=')}{self.lo} and {parameter('hi=')}{self.hi}.",

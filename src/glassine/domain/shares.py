@@ -78,7 +78,9 @@ class Shares:
         else:
             n = len(attribute.values) if isinstance(attribute, Category) else 2
             if self.edges:
-                raise InvalidDomainError(f"{name!r} is no number, so its shares have no {parameter('edges')}.")
+                raise InvalidDomainError(
+                    f"{name!r} is no number, so its shares have no {parameter('edges')}.", remedy="Leave them out."
+                )
         if len(self.weights) != n + attribute.missing:
             raise InvalidDomainError(
                 f"{name!r} needs {n + attribute.missing} {parameter('weights')}, got {len(self.weights)}.",

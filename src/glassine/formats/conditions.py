@@ -56,11 +56,11 @@ def require(name: str, domain: Domain | None, what: str = "the model uses") -> N
     if domain is not None and name not in domain:
         if _is_dummy(name, domain):
             raise InvalidModelError(
-                f"{what} {name!r}, which the domain lacks: a column made by get_dummies? Learn with a OneHotEncoder in "
-                "a pipeline, or declare 0/1 attributes with an exactly-one group."
+                f"{what} {name!r}, which the domain lacks: a column made by get_dummies?",
+                remedy="Learn with a OneHotEncoder in a pipeline, or declare 0/1 attributes with an exactly-one group.",
             )
         raise InvalidModelError(
-            f"{what} {name!r}, which the domain lacks.{near(name, domain.names)} Declare it or rename it."
+            f"{what} {name!r}, which the domain lacks.{near(name, domain.names)}", remedy="Declare it or rename it."
         )
 
 
@@ -172,7 +172,8 @@ def check_domain(model: DecisionTree | RuleList, domain: Domain | None) -> None:
                 if value not in declared:
                     raise InvalidModelError(
                         f"the model compares {literal.attribute!r} with {value!r}, which is not a value of its domain."
-                        f"{near(str(value), map(str, declared))} Declare it or mend the model."
+                        f"{near(str(value), map(str, declared))}",
+                        remedy="Declare it or mend the model.",
                     )
             elif isinstance(value, str):
                 raise InvalidModelError(

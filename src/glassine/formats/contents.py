@@ -28,7 +28,7 @@ MOST_PLACES = 20
 """Places that are listed one by one, the largest; what more there is stands in one sum."""
 PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,39}")
 WIDEST_NUMBER = 25
-"""Most characters of a number: seventeen digits tell a double, with a sign, a point and an exponent of four."""
+"""Most characters of a number: seventeen digits identify a double, with a sign, a point and an exponent of four."""
 WIDEST_MARGIN = 200
 
 Statistic: TypeAlias = Literal["extremes", "categories", "averages", "spreads", "bin edges", "scores"]

@@ -181,14 +181,18 @@ def from_dict(data: object) -> PublishedModel:
     """Return the model that plain JSON values describe."""
     if not isinstance(data, dict) or "schema" not in data:
         raise InvalidModelError(
-            f'no format of models was recognized. A model of Glassine is a JSON object with "schema": "{SCHEMA}".'
+            "no format of models was recognized.",
+            remedy=f'A model of Glassine is a JSON object with "schema": "{SCHEMA}".',
         )
     other = data["schema"] if isinstance(data["schema"], str) else ""
     if re.fullmatch(r"glassine\.(?!model/)[a-z-]+/.*", other, re.DOTALL):
-        hint = " Give it as the domain." if other.startswith("glassine.domain/") else ""
-        raise InvalidModelError(f"this is no model, but of schema {other!r}; a model's is {SCHEMA!r}.{hint}")
+        hint = "Give it as the domain." if other.startswith("glassine.domain/") else "Give the file of the model."
+        raise InvalidModelError(f"this is no model, but of schema {other!r}; a model's is {SCHEMA!r}.", remedy=hint)
     if data["schema"] != SCHEMA:
-        raise InvalidModelError(f"this version reads models of schema {SCHEMA!r}, got {data['schema']!r:.80}.")
+        raise InvalidModelError(
+            f"this version reads models of schema {SCHEMA!r}, got {data['schema']!r:.80}.",
+            remedy="Read it with the version that wrote it, or write it again with this one.",
+        )
     kind = data.get("kind")
     if not isinstance(kind, str) or kind not in MODELS:
         raise InvalidModelError(f"a model's kind must be one of {', '.join(MODELS)}, got {kind!r:.40}.")
@@ -296,7 +300,7 @@ FORMATS = (
     Format(
         name="Glassine",
         reads="Glassine's JSON, schema `glassine.model/1`: trees, rule lists and additive models",
-        tells="everything",
+        reveals="everything",
         extensions=(".json",),
         contents=("values",),
         # What no other format claims is taken for ours, so that its errors say what is wrong with it.
@@ -309,7 +313,7 @@ FORMATS = (
     Format(
         name="a Glassine estimator",
         reads="fitted estimator of Glassine",
-        tells="the model that it released, its guarantee included",
+        reveals="the model that it released, its guarantee included",
         contents=("object",),
         sniff=_is_own_estimator,
         rank=BY_START,

@@ -474,7 +474,17 @@ def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
     except UnreadableFileError:
         raise
     except GlassineError as error:
+        if error.remedy is None and type(error) in REMEDIES:
+            # What a part of a format raises says what is wrong; what to do is the same for all of a kind.
+            error.advise(REMEDIES[type(error)])
         raise error.within(os.fspath(path)) from None
+
+
+REMEDIES: dict[type[GlassineError], str] = {
+    UnsupportedModelError: "Save the model in a form that is read: the page on model formats lists them.",
+    InvalidModelError: "Export the model again with the tool that made it, or correct the domain if it is too narrow.",
+}
+"""What to do about a file of a model, where the error itself does not say so."""
 
 
 @contextmanager

@@ -194,7 +194,7 @@ def tree_from_onnx(data: bytes, domain: Domain | None = None, tree: int | None =
     Returns
     -------
     DecisionTree
-        ONNX holds no counts. Leaves whose weights are shares that add up to one tell their error rate; with class
+        ONNX holds no counts. Leaves whose weights are shares that add up to one reveal their error rate; with class
         weights the shares are not those of the records, and the file does not say so. Thresholds are those of the
         file, mostly of single precision: on numbers of single precision the tree goes where a runtime goes.
 
@@ -213,7 +213,7 @@ def tree_from_onnx(data: bytes, domain: Domain | None = None, tree: int | None =
 
 
 def forest_from_onnx(data: bytes, domain: Domain | None = None) -> Forest:
-    """Read all trees of an ONNX file: those of a forest tell error rates, others the scores that they add.
+    """Read all trees of an ONNX file: those of a forest reveal error rates, others the scores that they add.
 
     The file does not say on which records each tree was trained, so that a forest of several counts as drawn.
     """

@@ -44,7 +44,7 @@ class Format:
         The name, as messages and the documentation say it.
     reads : str
         What is read, a row of the table in docs/reference/formats.md; empty for formats that are only written.
-    tells : str
+    reveals : str
         What a reader of such a file learns.
     leaves_out : str
         What of a model it does not hold: absent where it is read, lost where it is written.
@@ -86,7 +86,7 @@ class Format:
 
     name: str
     reads: str = ""
-    tells: str = ""
+    reveals: str = ""
     leaves_out: str = ""
     leaves_out_of_additive: str | None = None
     extensions: tuple[str, ...] = ()

@@ -97,7 +97,9 @@ def unpacked(data: bytes, path: str | os.PathLike[str], *, most: int = MAX_UNPAC
         size = sum(entry.file_size for entry in archive.infolist())
         if size > most:
             raise UnreadableFileError(
-                f"{os.fspath(path)} unpacks to {size:,} bytes; at most {most:,} are read.", path=path
+                f"{os.fspath(path)} unpacks to {size:,} bytes; at most {most:,} are read.",
+                remedy="Save the model alone.",
+                path=path,
             )
         packings = {entry.compress_type for entry in entries}
         if packings == {zipfile.ZIP_STORED}:
@@ -147,7 +149,9 @@ def read_skops(data: bytes, path: str | os.PathLike[str], *, trusted: Sequence[s
         raise
     except Exception as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise UnreadableFileError(f"{os.fspath(path)} is a damaged skops file: {reason[:200]}.", path=path) from None
+        raise UnreadableFileError(
+            f"{os.fspath(path)} is a damaged skops file: {reason[:200]}.", remedy="Save the model again.", path=path
+        ) from None
 
 
 LOCAL, LOCAL_SIZE = b"PK\x03\x04", 30

@@ -94,7 +94,11 @@ def estimator_in(data: bytes, path: str | os.PathLike[str], trust_pickle: bool) 
             return importlib.import_module("joblib").load(io.BytesIO(expanded(data)[0]))
     except Exception as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise UnreadableFileError(f"{name} cannot be unpickled: {reason[:200]}.", path=path) from None
+        raise UnreadableFileError(
+            f"{name} cannot be unpickled: {reason[:200]}.",
+            remedy="Read it where it was written, and save the model with skops or as JSON.",
+            path=path,
+        ) from None
 
 
 def is_pickle(data: bytes) -> bool:

@@ -212,7 +212,7 @@ def read_training(
         # Where classes are the data's own, or values may be refused, a label outside is an error of the caller.
         refuse_undeclared(labels, class_values)
     else:
-        # A refusal would tell that such a record is there: it is left out, and its number is nowhere kept.
+        # A refusal would reveal that such a record is there: it is left out, and its number is nowhere kept.
         rows = labels >= 0
     if sample_weight is not None:
         multiplicities = multiplicities_of(sample_weight, len(labels))
@@ -269,7 +269,7 @@ def _left_in_place(
     schema = nw.from_native(X).collect_schema()
     declared = declared_classes(domain, target, classes, booleans=schema[target] == nw.Boolean)
     if declared is not None and not outside.refuses:
-        # As in memory: records without a declared class are left out where a refusal would tell of them.
+        # As in memory: records without a declared class are left out where a refusal would reveal them.
         X = _with_declared_target(X, target, declared)
     table = LazyTable(frame=X, outside=outside, keep=target)
     values, counts = table.totals({name: attributes[name] for name in attributes})

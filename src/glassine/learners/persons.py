@@ -113,15 +113,16 @@ def unit_of(records_per_person: object, persons: object) -> PrivacyUnit:
         return RECORD
     if records_per_person is None:
         raise InvalidParameterError(
-            f"{parameter('persons')} needs {parameter('records_per_person')}: how many records of one person may "
-            "count, such as 1.",
-            remedy="Choose it without looking at the records.",
+            f"{parameter('persons')} needs {parameter('records_per_person')}: how many records of one person count.",
+            remedy="Take a public bound, such as the yearly visits that a study plans, or 1. The largest number in the "
+            "data is private. Of a person with more records, only a part counts, so that the guarantee still holds.",
         )
     if persons is None:
         raise InvalidParameterError(
-            f"{parameter('records_per_person=')}{records_per_person!r} needs persons: pass fit(X, y, persons=...) one "
-            "identifier for "
-            "each record, or the name of the column that holds them."
+            f"{parameter('records_per_person=')}{records_per_person!r} needs {parameter('persons')}: whose record each "
+            "is.",
+            remedy=f"Name the column of identifiers with {parameter('persons')}, or leave "
+            f"{parameter('records_per_person')} out.",
         )
     number = int(records_per_person) if isinstance(records_per_person, np.integer) else records_per_person
     return PrivacyUnit.person(number)  # type: ignore[arg-type]  # it checks the type
@@ -204,7 +205,7 @@ def _bits(values: npt.NDArray[Any]) -> Bits:
 
 def _ranks(person: Ints, keys: Bits, contents: Bits) -> Ints:
     """Return the place of each record among those of its person, in an order that only that person's data decide."""
-    # Equal records of one person are told apart by a number, as which is which makes no difference.
+    # Equal records of one person are distinguished by a number, as which is which makes no difference.
     order = np.lexsort((contents, person))
     same = (person[order][1:] == person[order][:-1]) & (contents[order][1:] == contents[order][:-1])
     copy = _within(order, np.concatenate(([True], ~same)))

@@ -134,7 +134,7 @@ def _array(estimator: object, X: Any, *, reset: bool, declared: bool, texts: boo
     except ValueError as error:
         if "could not convert" not in str(error):
             raise
-        # The value must not be told: it is one record's.
+        # The value must not be shown: it is one record's.
         raise InvalidDataError(
             "X holds text where numbers are needed.", remedy="Pass a data frame and a domain."
         ) from None
@@ -291,7 +291,7 @@ Weighed: TypeAlias = tuple[npt.NDArray[np.float64], npt.NDArray[np.int64] | None
 class EngineIntake:
     """Records and classes of a lazy frame, counted by its engine.
 
-    A fit asks for what its literals can tell, so that what comes into memory does not grow with the records. A learner
+    A fit asks for what its literals can use, so that what comes into memory does not grow with the records. A learner
     that asks for :attr:`columns` gets all distinct records.
     """
 
@@ -349,7 +349,7 @@ class EngineIntake:
         return BitSets.pack(truths(groups.columns, antecedents), labels, len(self.classes), groups.counts)
 
     def grouped(self, names: Sequence[str], cuts: Cuts | None) -> tuple[Groups, npt.NDArray[np.int64]]:
-        """Return the records as some attributes tell them apart, numbers by their cells, and their labels."""
+        """Return the records as some attributes distinguish them, numbers by their cells, and their labels."""
         groups = self._group(names, cuts)
         return groups, self._labels(groups)
 

@@ -329,7 +329,8 @@ class PrivateSearchCV(Parameters, PrivateLearner, ClassifierMixin, BaseEstimator
             price = planned.price
             if not price.epsilon <= decimal(run[0], "epsilon") or not price.delta <= decimal(run[1], "delta"):
                 raise InvalidParameterError(
-                    f"{type(candidate).__name__} spends more than the search lets it: its epsilon or delta is fixed."
+                    f"{type(candidate).__name__} spends more than the search lets it: its epsilon or delta is fixed.",
+                    remedy="Leave its epsilon and delta to the search.",
                 )
             caveats |= dict.fromkeys(planned.caveats)
             lost = lost or price.delta > 0
@@ -362,7 +363,7 @@ class PrivateSearchCV(Parameters, PrivateLearner, ClassifierMixin, BaseEstimator
     def _draw(self, plan: _Plan, names: Mapping[str, Any], paid: Paid) -> dict[str, Any]:
         """Hold some records out, fit a random number of settings, and publish one of the fits."""
         training = split(plan.intake, plan.fraction, paid.randomness)
-        # Both may be empty: a fit without records is as private as any other, a refusal would tell of the coins.
+        # Both may be empty: a fit without records is as private as any other, a refusal would reveal the coins.
         part, held_out = plan.intake.take(training), plan.intake.take(~training)
         planned: dict[int, Planned[dict[str, Any]]] = {}
 

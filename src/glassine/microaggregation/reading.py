@@ -147,7 +147,7 @@ def _of_numbers(names: tuple[str, ...], array: npt.NDArray[Any]) -> Unscaled:
 
 
 def _check_finite(name: str, column: FloatArray) -> None:
-    # Neither the value nor its record is told.
+    # Neither the value nor its record is named.
     if (np.abs(column) > LARGEST).any():
         raise InvalidDataError(
             f"column {name!r} holds infinity or a number beyond 1e300.", remedy="Replace or drop these records."

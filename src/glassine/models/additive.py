@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from glassine.domain.attributes import Scalar, is_name, is_scalar
-from glassine.errors import InvalidModelError, parameter
+from glassine.errors import InvalidModelError, first_of, parameter
 from glassine.models.bins import checked_range
 from glassine.models.evidence import are_exact, check_classes, check_guarantee
 from glassine.models.guarantee import Guarantee
@@ -173,7 +173,9 @@ class AdditiveModel(ScoringModel):
         for term in self.terms:
             if term.name == name:
                 return term
-        raise InvalidModelError(f"the model has no term {name!r}. It has {', '.join(t.name for t in self.terms)}.")
+        raise InvalidModelError(
+            f"the model has no term {name!r}.", remedy=f"It has {first_of((t.name for t in self.terms), 5)}."
+        )
 
     def with_term(self, term: Term, edits: tuple[Edit, ...]) -> AdditiveModel:
         """Return the model with a term of the same name exchanged, and another log of edits."""

@@ -225,7 +225,9 @@ def checked_range(limits: object, what: str) -> tuple[float, float]:
 
 def _check_name(name: object) -> None:
     if not is_name(name):
-        raise InvalidModelError(f"bins need the name of an attribute, a non-empty string, got {name!r}.")
+        raise InvalidModelError(
+            f"bins need the name of an attribute, a non-empty string, got {name!r}.", remedy="Name it."
+        )
 
 
 def _listed(values: object, what: str) -> tuple[Any, ...]:

@@ -238,9 +238,15 @@ def redo(model: AdditiveModel, undone: Edit) -> AdditiveModel:
     scores = target.scores.copy().reshape(-1)
     cells = list(undone.cells)
     if undone.number != len(model.edits) + 1 or (cells and not cells[-1] < len(scores)):
-        raise InvalidModelError(f"edit {undone.number} does not follow {len(model.edits)} edits of this model.")
+        raise InvalidModelError(
+            f"edit {undone.number} does not follow {len(model.edits)} edits of this model.",
+            remedy="Redo edits in the order in which they were taken back.",
+        )
     if scores[cells].tolist() != list(undone.before):
-        raise InvalidModelError(f"edit {undone.number} was made on other scores of {undone.term!r} than these.")
+        raise InvalidModelError(
+            f"edit {undone.number} was made on other scores of {undone.term!r} than these.",
+            remedy="Redo it on the model that it was taken from.",
+        )
     scores[cells] = undone.after
     return model.with_term(replace(target, scores=scores.reshape(target.scores.shape)), (*model.edits, undone))
 
@@ -272,12 +278,16 @@ def _where(term: Term, bins: Bin | tuple[Bin, Bin] | None) -> dict[str, Paramete
     """Return a range of one attribute's bins, or a cell of two attributes, as parameters."""
     if len(term.bins) == 2:
         if not isinstance(bins, tuple) or len(bins) != 2:
-            raise InvalidParameterError(f"{term.name!r} is of two attributes: give the bin of each, got {bins!r}.")
+            raise InvalidParameterError(
+                f"{term.name!r} is of two attributes: give the bin of each, got {bins!r}.", remedy="Pass a pair."
+            )
         return {"row": _bin(term, 0, bins[0]), "column": _bin(term, 1, bins[1])}
     if bins is None:
         return {"first": 0, "last": term.shape[0] - 2}
     if isinstance(bins, tuple) and len(bins) != 2:
-        raise InvalidParameterError(f"a range of bins has a first and a last one, got {bins!r}.")
+        raise InvalidParameterError(
+            f"a range of bins has a first and a last one, got {bins!r}.", remedy="Pass a pair, or one bin."
+        )
     first, last = bins if isinstance(bins, tuple) else (bins, bins)
     return {"first": _bin(term, 0, first), "last": _bin(term, 0, last)}
 
@@ -311,7 +321,7 @@ def _checked(term: Term, action: str, parameters: Mapping[str, Any]) -> dict[str
             raise InvalidParameterError(f"{action} of {term.name!r} has no parameter {name!r}. It has {allowed}.")
     for name in names:
         if name not in parameters:
-            raise InvalidParameterError(f"{action} of {term.name!r} lacks the parameter {name!r}.")
+            raise InvalidParameterError(f"{action} of {term.name!r} lacks the parameter {name!r}.", remedy="Add it.")
     for name, value in parameters.items():
         _check_parameter(term, action, name, value)
     if "first" in parameters and not parameters["first"] <= parameters["last"]:

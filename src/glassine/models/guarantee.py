@@ -36,7 +36,7 @@ class Guarantee:
     delta : float, default=0.0
         In [0, 1).
     neighboring : {"add-or-remove-one", "replace-one", "add-or-remove-one-person"}
-        Which datasets the guarantee makes hard to tell apart: those that differ by one record, or by all records of
+        Which datasets the guarantee makes hard to distinguish: those that differ by one record, or by all records of
         one person.
     records_per_person : int, optional
         The most records that the model uses of each person; with "add-or-remove-one-person", and only there.

@@ -95,7 +95,10 @@ class Scorecard:
         if not (self.unit > 0 and self.unit < 1e6 and (self.unit / GRAIN) % 1 == 0):
             raise InvalidModelError(f"the unit of a scorecard must be a positive multiple of 2^-16, got {self.unit!r}.")
         if self.calibrated not in ("scores", "counts"):
-            raise InvalidModelError(f"a scorecard is calibrated by 'scores' or 'counts', got {self.calibrated!r}.")
+            raise InvalidModelError(
+                f"a scorecard is calibrated by 'scores' or 'counts', got {self.calibrated!r}.",
+                remedy="Choose one of them.",
+            )
         object.__setattr__(self, "risks", tuple(self.risks))
         totals = [row.points for row in self.risks]
         if not totals or totals != list(range(totals[0], totals[0] + len(totals))):

@@ -144,7 +144,7 @@ def bin_weights(term: Term) -> Array:
             return np.asarray(weights / weights.max())
     equal = np.ones(term.shape)
     for axis in range(len(term.shape)):
-        # The bin for missing values is nobody's, as far as is known.
+        # The bin for missing values has no record, as far as is known.
         np.moveaxis(equal, axis, 0)[-1] = 0.0
     return equal
 
@@ -256,7 +256,7 @@ def _name(text: str, x: float, y: float, **more: str) -> Markup:
     return element("text", text, class_="name", x=x, y=y, text_anchor="middle", **more)
 
 
-def _last_bin_is_drawn(shape: ShapeFunction, axis: int) -> bool:
+def last_bin_is_drawn(shape: ShapeFunction, axis: int) -> bool:
     """Return whether the last bin of an axis has records or a score: of many models it has none, or noise alone."""
 
     def last(array: Array) -> Array:
@@ -276,7 +276,7 @@ def _last_bin_is_drawn(shape: ShapeFunction, axis: int) -> bool:
 def _steps(shape: ShapeFunction, output: int, size: tuple[int, int], scale: tuple[float, float]) -> Iterator[Markup]:
     term, (width, height) = shape.term, size
     bins, floor = term.bins[0], height - BOTTOM
-    slot = _last_bin_is_drawn(shape, 0)
+    slot = last_bin_is_drawn(shape, 0)
     edges = [(LEFT + a, LEFT + b) for a, b in _spread(bins, width - LEFT - RIGHT, slot=slot)]
     n = len(edges)
     scores, released = term.scores[:n, output], shape.released[:n, output]
@@ -414,7 +414,7 @@ def _heat_map(shape: ShapeFunction, output: int, size: tuple[int, int], scale: t
     most = max(map(abs, scale)) or 1.0
     left, right, floor = 14 * LETTER, width - KEY, height - BOTTOM
     down, across = shape.term.bins
-    slots = [_last_bin_is_drawn(shape, axis) for axis in (0, 1)]
+    slots = [last_bin_is_drawn(shape, axis) for axis in (0, 1)]
     columns = [(left + a, left + b) for a, b in _spread(across, right - left, slot=slots[1])]
     # Numbers grow upwards, groups stand in their order from the top.
     upwards = isinstance(down, NumericBins)

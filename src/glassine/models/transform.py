@@ -40,7 +40,7 @@ State: TypeAlias = Mapping[str, tuple[Mask, Mask]]
 
 
 def _parts(attribute: Attribute, literals: Iterable[Literal]) -> Parts:
-    """Return the parts of an attribute that literals on it tell apart."""
+    """Return the parts of an attribute that literals on it distinguish."""
     if isinstance(attribute, Category | Binary):
         codes = (0, 1) if isinstance(attribute, Binary) else attribute.values
         values = np.array([*codes, None], dtype=object)
@@ -83,8 +83,8 @@ def _stays(old: Mask, new: Mask) -> bool:
 def moved_tree(tree: DecisionTree, moves: Moves, domain: Domain) -> DecisionTree:
     """Return a tree with moved conditions, without the branches that no possible record can take any more.
 
-    A branch that only missing values could still take falls away, too, unless it was so before: it would tell of the
-    people there that they have no value. Missing values then take the branch that is left; of several, the one of most
+    A branch that only missing values could still take falls away, too, unless it was so before: it would reveal
+    that the people there have no value. Missing values then take the branch that is left; of several, the one of most
     records.
     """
     space = _space(moves, domain, numbers_only=True)

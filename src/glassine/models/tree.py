@@ -129,7 +129,9 @@ class DecisionTree(CellModel):
         if self.classes is not None:
             object.__setattr__(self, "classes", tuple(self.classes))
         if not self.nodes:
-            raise InvalidModelError("a decision tree needs at least one node, got none.")
+            raise InvalidModelError(
+                "a decision tree needs at least one node, got none.", remedy="Pass its nodes, the root first."
+            )
         check_classes(self.classes, [node.evidence for node in self.nodes], "decision tree")
         self._check_shape()
         check_guarantee(self.guarantee)
@@ -368,7 +370,7 @@ class Forest:
     def __post_init__(self) -> None:
         object.__setattr__(self, "trees", tuple(self.trees))
         if not self.trees:
-            raise InvalidModelError("a forest needs at least one tree, got none.")
+            raise InvalidModelError("a forest needs at least one tree, got none.", remedy="Pass its trees.")
         for i, tree in enumerate(self.trees):
             member: object = tree
             if not isinstance(member, DecisionTree):

@@ -114,7 +114,7 @@ def _gaussian(event: GaussianNoise | DiscreteGaussianNoise) -> Cost:
         return Cost(pure=0.0, rho=0.0, square=lambda: 0.0)
     if isinstance(event, GaussianNoise):
         return Cost(pure=math.inf, rho=square / 2, square=lambda: square)
-    # Discrete noise is exact in zCDP. Its mu needs a tail for each value, which nobody can set aside without their
+    # Discrete noise is exact in zCDP. Its mu needs a tail for each value, which cannot be set aside without their
     # number.
     if not event.values:
         return Cost(pure=math.inf, rho=square / 2, square=lambda: math.inf)

@@ -34,7 +34,7 @@ from glassine.privacy.selection import mean_runs
 from glassine.privacy.signing import Signed
 from glassine.privacy.unit import RECORD, PrivacyUnit
 
-# Certificates that do not tell the steps of a grid, or the records by which neighbors differ, speak of one; the latter
+# Certificates that do not state the steps of a grid, or the records by which neighbors differ, mean one; the latter
 # is left out, so that certificates for one record read as they always did.
 _ONE = {"units": Field(required=False), "records": Field(required=False, omit=1)}
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from glassine.codec import Codec, Field, decoded, record
-from glassine.errors import InvalidCertificateError, UnreadableFileError, quoted
-from glassine.files import FileContent, read_bytes, read_json, write_json
+from glassine.errors import InvalidCertificateError, quoted
+from glassine.files import FileContent, read_bytes, read_json, unwritable, write_json
 
 DIGEST = re.compile("[0-9a-f]{64}")
 
@@ -136,7 +136,10 @@ class Tie:
         values = read_json(path)
         head = {"schema": SCHEMA, "holder_only": True, "algorithm": "HMAC-SHA-256"}
         if not isinstance(values, dict) or any(values.get(name) != value for name, value in head.items()):
-            raise InvalidCertificateError(f"{os.fspath(path)} is no tie of schema {SCHEMA!r}.")
+            raise InvalidCertificateError(
+                f"{os.fspath(path)} is no tie of schema {SCHEMA!r}.",
+                remedy="Give the file that the tie was written to.",
+            )
         entries = {name: value for name, value in values.items() if name not in head}
         return decoded(TIE, entries, f"the tie {os.fspath(path)}", InvalidCertificateError)
 
@@ -157,7 +160,7 @@ def make_tie_key(path: str | os.PathLike[str]) -> bytes:
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
             stream.write(f"{key.hex()}\n".encode())
     except OSError as error:
-        raise UnreadableFileError(f"cannot write {os.fspath(path)}: {error.strerror or error}.", path=path) from None
+        raise unwritable(path, error) from None
     return key
 
 
@@ -173,5 +176,8 @@ def read_tie_key(path: str | os.PathLike[str]) -> bytes:
     """
     text = read_bytes(Path(path), most=1000)
     if not KEY.fullmatch(text):
-        raise InvalidCertificateError(f"{os.fspath(path)} holds no key of 64 hexadecimal digits.")
+        raise InvalidCertificateError(
+            f"{os.fspath(path)} holds no key of 64 hexadecimal digits.",
+            remedy="Give the key that the tie was made with.",
+        )
     return bytes.fromhex(text.decode())

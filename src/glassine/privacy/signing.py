@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from glassine.errors import GlassineError, SignatureError, UnreadableFileError, not_installed
-from glassine.files import decoded, parse_json, read_bytes, write_bytes, write_json
+from glassine.files import decoded, parse_json, read_bytes, unwritable, write_bytes, write_json
 
 MAX_KEY_BYTES = 10_000
 
@@ -56,7 +56,11 @@ def make_keys(private: str | os.PathLike[str], public: str | os.PathLike[str]) -
         )
     for path in (private, public):
         if Path(path).exists() or Path(path).is_symlink():
-            raise UnreadableFileError(f"cannot write {os.fspath(path)}: it exists. Keys are not replaced.", path=path)
+            raise UnreadableFileError(
+                f"cannot write {os.fspath(path)}: it exists. Keys are not replaced.",
+                remedy="Name another file.",
+                path=path,
+            )
     key = ed25519.Ed25519PrivateKey.generate()
     secret = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
@@ -68,7 +72,7 @@ def make_keys(private: str | os.PathLike[str], public: str | os.PathLike[str]) -
         with os.fdopen(os.open(private, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
             stream.write(secret)
     except OSError as error:
-        raise UnreadableFileError(f"cannot write {os.fspath(private)}: {error.strerror}.", path=private) from None
+        raise unwritable(private, error) from None
     try:
         write_bytes(public_pem, public)
     except UnreadableFileError:
@@ -181,7 +185,9 @@ class Signed:
         try:
             text = decoded(content, path=path)
         except UnicodeDecodeError:
-            raise UnreadableFileError(f"{name} is not UTF-8 text.", path=path) from None
+            raise UnreadableFileError(
+                f"{name} is not UTF-8 text.", remedy="Give the release as it was signed.", path=path
+            ) from None
         values = parse_json(text, path=path)
         if not isinstance(values, dict) or values.get("schema") != self.schema:
             if public_key is not None:

@@ -146,7 +146,8 @@ class PrivacyUnit:
         unit = PrivacyUnit.person(int(person[1])) if person and int(person[1]) <= LARGEST_RECORDS else None
         if unit is None or str(unit) != text:
             raise InvalidParameterError(
-                f"a privacy unit is 'record' or 'person, at most N records each', got {quoted(text)}."
+                f"a privacy unit is 'record' or 'person, at most N records each', got {quoted(text)}.",
+                remedy="Write it so.",
             )
         return unit
 

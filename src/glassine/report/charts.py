@@ -34,7 +34,7 @@ NEXT = 44
 """Least distance of two labels below an axis."""
 
 DEEPEST = 6
-"""Most powers of ten on the axes of a ROC curve: rarer false positives need more records than anybody has."""
+"""Most powers of ten on the axes of a ROC curve: rarer false positives need more records than there are."""
 
 REACH = (15.0, 24.0, 34.0, 46.0, 60.0, 76.0, 96.0, 120.0)
 """Distances from a point at which its number may stand, the nearest first."""

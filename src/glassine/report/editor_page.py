@@ -13,7 +13,7 @@ from glassine import __version__
 from glassine.formats.json import layout, to_dict
 from glassine.models.additive import AdditiveModel, released_terms, score_meaning
 from glassine.models.bins import Bins, CategoryBins, NumericBins
-from glassine.models.shapes import COVERAGE, bands
+from glassine.models.shapes import COVERAGE, ShapeFunction, bands, last_bin_is_drawn, term_importance
 from glassine.models.terms import FLOOR, Term
 from glassine.report.page import environment, script_json
 
@@ -108,10 +108,14 @@ def _pieces(model: AdditiveModel) -> list[str]:
 
 def _term(model: AdditiveModel, term: Term, released: Term, coverage: float) -> dict[str, Any]:
     low, high = bands(released, coverage) or (None, None)
+    drawn = ShapeFunction(
+        term=term, released=released.scores, low=low, high=high, coverage=coverage, importance=term_importance(term)
+    )
     return {
         "name": term.name,
         "shape": list(term.shape),
         "outputs": term.n_outputs,
+        "slots": [last_bin_is_drawn(drawn, axis) for axis in range(len(term.bins))],
         "bins": [_bins(model, bins) for bins in term.bins],
         "scores": term.scores.reshape(-1).tolist(),
         "released": released.scores.reshape(-1).tolist(),

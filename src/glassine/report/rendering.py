@@ -108,9 +108,10 @@ def _attacks_page(findings: Findings, title: str | None) -> Page | None:
 def _described(findings: Findings) -> str:
     model = findings.model
     noun = "rule" if model.kind == "rule list" else "leaf"
-    depth = "conditions a rule at most" if model.kind == "rule list" else "conditions deep"
-    depth = depth.replace("conditions", "condition") if model.depth == 1 else depth
-    said = [model.kind[:1].upper() + model.kind[1:], wording.plural(model.n_parts, noun), f"{model.depth} {depth}"]
+    depth = f"depth {model.depth}"
+    if model.kind == "rule list":
+        depth = f"at most {wording.plural(model.depth, 'condition')} per rule"
+    said = [model.kind[:1].upper() + model.kind[1:], wording.plural(model.n_parts, noun), depth]
     terms = findings.value("terms")
     summary = findings.value("released")
     if summary is not None:

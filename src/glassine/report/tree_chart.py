@@ -95,7 +95,7 @@ class _Drawing:
     # tree, rows: the nodes and the leaves.
     tree: Sequence[TreeNode]
     rows: Sequence[PartRow]
-    names: tuple[str, ...]  # The attributes, which a label that is cut must still tell apart
+    names: tuple[str, ...]  # The attributes, which a label that is cut must still distinguish
     colors: Mapping[str, str]  # The color of each flag
     flagged: Sequence[set[str]]  # Flags at or below each node
     count: Sequence[int]  # Leaves at or below each node
@@ -250,7 +250,7 @@ def _draw(box: _Box, drawing: _Drawing) -> Markup:
         full = f"{condition}; {wording.plural(drawing.count[box.index], 'leaf')}"
     label = f"{mark}{wording.shorten_condition(condition, room - len(mark) - len(after), drawing.names)}{after}"
     if row is not None and not label.startswith(f"{mark}{condition}"):
-        # The condition first: its value tells a leaf from its neighbors, and classes stand beside it.
+        # The condition first: its value distinguishes a leaf from its neighbors, and classes stand beside it.
         label = f"{mark}{wording.shorten_condition(condition, room - len(mark), drawing.names)}"
     gap = 1.0 if box.height > 4 else 0.2
     legible, middle = box.height >= LEGIBLE, box.y + box.height / 2

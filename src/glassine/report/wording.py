@@ -101,7 +101,7 @@ def percent(share: float, *, digits: int = 0) -> str:
         return "not known"
     step = 10.0**-digits
     value = round(share * 100, digits)
-    # Nobody and somebody are different findings, however few they are.
+    # None and a few are different findings.
     if share > 0 and value <= 0:
         return f"under {step:g}%"
     if share < 1 and value >= 100:
@@ -110,7 +110,7 @@ def percent(share: float, *, digits: int = 0) -> str:
 
 
 def bits(value: float | None, *, beyond: float | None = None) -> str:
-    """Return bits to one decimal, to more where that is needed to tell them from the limit ``beyond``."""
+    """Return bits to one decimal, to more where that is needed to distinguish them from the limit ``beyond``."""
     if value is None or not math.isfinite(value):
         return "not known"
     # What rounds to 0 reads as 0.0, never as -0.0.
@@ -119,6 +119,11 @@ def bits(value: float | None, *, beyond: float | None = None) -> str:
     while beyond is not None and digits < 6 and (round(value, digits) > beyond) != (value > beyond):
         digits += 1
     return f"{value:,.{digits}f}"
+
+
+def fine_bits(value: float) -> str:
+    """Return bits of less than one record: two decimals, and two digits of what is smaller."""
+    return f"{value:.2f}" if abs(value) >= 0.01 or not value else f"{value:.2g}"
 
 
 def marked(title: str, audience: Audience) -> str:
@@ -133,6 +138,17 @@ def interval(value: float, low: float, high: float) -> str:
     return "under 0.001" if not any(ends) else f"{ends[0]:.3f} ({ends[1]:.3f} to {ends[2]:.3f})"
 
 
+def p_value(value: float) -> str:
+    """Return a p-value, which findings round to four digits: one that rounds to 0 is small, and never 0.
+
+    Examples
+    --------
+    >>> p_value(0.0123), p_value(0.0)
+    ('p = 0.012', 'p < 0.0001')
+    """
+    return f"p = {value:.2g}" if value >= 1e-4 else "p < 0.0001"
+
+
 def amount(value: float) -> str:
     """Return a quantity to three significant digits."""
     # Three significant digits: as many as a reader compares.
@@ -142,7 +158,7 @@ def amount(value: float) -> str:
 
 
 def worlds(value: float) -> str:
-    """Return the number of records that ``value`` bits tell apart: ``1,020``, or ``2^64`` from 40 bits on.
+    """Return the number of records that ``value`` bits distinguish: ``1,020``, or ``2^64`` from 40 bits on.
 
     It has at most three significant digits, and from 10 on no fraction.
     """

@@ -101,7 +101,7 @@ def scrub_additive(
     Notes
     -----
     The sides of a pair are joined until every cell holds enough records or none. A pair of which nothing is left to
-    tell apart is dropped.
+    distinguish is dropped.
 
     Examples
     --------
@@ -257,7 +257,7 @@ def _joined(term: Term, bins: Sequence[Bins], joins: Sequence[Joined]) -> Term:
     """Return a term on joined bins, scores as means weighted by size; where sizes are unknown or 0, plain means."""
     shape = term.shape
     weights = np.ones(shape) if term.weights is None else np.maximum(term.weights, 0.0)
-    # Bins of nobody count a little, so that a bin made of them alone has the mean of their scores.
+    # Bins without records count a little, so that a bin made of them alone has the mean of their scores.
     heavy = (weights + 1e-9)[..., None]
     total, mass, sizes = term.scores * heavy, heavy, term.weights
     for axis, joined in enumerate(joins):

@@ -235,7 +235,10 @@ def accuracy(model: DecisionTree | RuleList | AdditiveModel, data: object, targe
     predicted = model.predict(columns)
     if model.classes is None:
         if any(value is None for value in predicted):
-            raise InvalidDataError("the model publishes no predicted values, so its accuracy cannot be measured.")
+            raise InvalidDataError(
+                "the model publishes no predicted values, so its accuracy cannot be measured.",
+                remedy="Leave the target out.",
+            )
         if truth.dtype.kind not in "if" or is_missing(truth).any():
             raise InvalidDataError(
                 f"the target {target!r} of a regression must be a number without gaps.", remedy="Clean it."

@@ -66,7 +66,7 @@ class _Service:
     def ask(self, records: list[Any]) -> list[Any]:
         """Return the black box's decisions; one call at a time, for an estimator need not bear more."""
         if self.black_box is None:
-            raise BlackBoxError("the service has no black box to ask.")
+            raise BlackBoxError("the service has no black box to ask.", remedy="Send the decision with the request.")
         built = self.layout.build(self.release.domain, records)
         with self.lock:
             answers = self.black_box(built, len(records))
@@ -191,7 +191,7 @@ def _add_routes(app: Any, fastapi: Any, service: _Service, file: ReleaseFile, ti
     named = {"content-disposition": 'attachment; filename="release.json"', "content-length": str(len(file.content))}
 
     async def released() -> Any:
-        # In parts, so that whoever reads slowly does not make the process hold the whole.
+        # In parts, so that a slow client does not make the process hold the whole.
         parts = (file.content[at : at + PART] for at in range(0, len(file.content), PART))
         return streaming(parts, media_type=JSON, headers=named)
 

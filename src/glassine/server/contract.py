@@ -37,7 +37,7 @@ def read_asked(value: object, release: SurrogateRelease, *, explained: bool, dec
         if name not in keys:
             raise InvalidDataError(f"the request has the unknown key {_short(name)}. Known: {', '.join(sorted(keys))}.")
     if "query" not in value:
-        raise InvalidDataError("the request lacks the key 'query', the record as an object.")
+        raise InvalidDataError("the request lacks the key 'query', the record as an object.", remedy="Add it.")
     guided, n_closest = value.get("guided", True), value.get("n_closest")
     if not isinstance(guided, bool):
         raise InvalidDataError("'guided' must be true or false.")

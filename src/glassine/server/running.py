@@ -92,7 +92,7 @@ def run(app: object, listening: socket.socket, *, limits: Limits | None = None, 
         app,
         # It bounds the size of a request's head, too.
         http=Counted,
-        # What is asked is nobody's business, and clients are not to be believed about who they are.
+        # Requests are not logged, and clients are not to be believed about who they are.
         access_log=False,
         proxy_headers=False,
         server_header=False,

@@ -209,7 +209,10 @@ class _Onnx:
 def _columns(X: Any, names: list[str]) -> list[Any]:
     if isinstance(X, np.ndarray):
         if X.shape[1] != len(names):
-            raise BlackBoxError(f"the ONNX model has {len(names)} inputs, got {X.shape[1]} columns.")
+            raise BlackBoxError(
+                f"the ONNX model has {len(names)} inputs, got {X.shape[1]} columns.",
+                remedy="Pass the columns that it was trained on, in their order.",
+            )
         return list(X.T)
     absent = [name for name in names if name not in X.columns]
     if absent:
@@ -269,7 +272,10 @@ def load_black_box(path: str | os.PathLike[str]) -> Any:
     if data.startswith(b"PK"):
         estimator = read_skops(data, path, trusted=OPTIMIZERS)
         if not callable(getattr(estimator, "predict", None)):
-            raise UnsupportedModelError(f"{name} holds a {type(estimator).__name__}, which does not predict.")
+            raise UnsupportedModelError(
+                f"{name} holds a {type(estimator).__name__}, which does not predict.",
+                remedy="Save the fitted classifier or pipeline.",
+            )
         return estimator
     if is_pickle(data):
         raise UnreadableFileError(
@@ -291,6 +297,8 @@ def _read_onnx(data: bytes, name: str) -> _Onnx:
         session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
     except Exception as error:
         raise UnreadableFileError(
-            f"{name} is neither an ONNX model that can be run nor a skops file ({type(error).__name__}).", path=name
+            f"{name} is neither an ONNX model that can be run nor a skops file ({type(error).__name__}).",
+            remedy="Save the model with skops, or export it to ONNX again.",
+            path=name,
         ) from None
     return _Onnx(session, name)

@@ -375,7 +375,7 @@ class SurrogateExplainer(MeasuredExplainer):
         if asked.any():
             answered[asked] = box.ask_once(native, int(asked.sum()), lenient=each)
         learned = None if plan.labels == "black-box" else truth
-        # Of queries that were drawn, no name is anybody's.
+        # Queries that were drawn belong to no person.
         least = 1 if records == "queries" else LEAST_SHARING
         outcome: Answers = plan.answer or Names(classes_of(self.classes, answered, learned, least=least, persons=whose))
         if each:

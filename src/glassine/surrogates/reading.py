@@ -210,7 +210,7 @@ def coarse_domain(data: object) -> Domain:
     """Return a domain inferred from records, its bounds moved outward to round numbers.
 
     The bounds are not public. They are multiples of 1, 2 or 5 times a power of ten, about a twentieth of the range
-    apart, and tell the outermost values no finer than that: those of whole numbers with a range of up to 20 they tell.
+    apart, and the outermost values are no finer than that, except whole numbers with a range of up to 20.
     Names of categories are those of the data.
     """
     inferred = infer_domain(_frame(data) if isinstance(data, dict) else data)
@@ -338,7 +338,10 @@ def _named(x: Query, domain: Domain) -> Mapping[Any, Any]:
         raise InvalidDataError(f"a query must be a mapping or a sequence of values, got {type(x).__name__}.")
     values = list(x.ravel().tolist()) if isinstance(x, np.ndarray) and x.shape[:1] == (1,) else list(x)
     if len(values) != len(domain):
-        raise InvalidDataError(f"a query needs {len(domain)} values, one per attribute in order, got {len(values)}.")
+        raise InvalidDataError(
+            f"a query needs {len(domain)} values, one per attribute in order, got {len(values)}.",
+            remedy="Pass one for each.",
+        )
     return dict(zip(domain.names, values, strict=True))
 
 

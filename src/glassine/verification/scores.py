@@ -263,7 +263,7 @@ class _Table:
 
     @classmethod
     def of(cls, *samples: Sequence[Any]) -> _Table:
-        """Take the names that occur most often; those that occur once tell nothing."""
+        """Take the names that occur most often; those that occur once reveal nothing."""
         counts = Counter(name for sample in samples for row in sample for name in row)
         return cls(names=tuple(name for name, count in counts.most_common(MOST_NAMES) if count > 1))
 

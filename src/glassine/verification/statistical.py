@@ -98,7 +98,7 @@ def _ran(
 def _run(source: Source, score: Score, dataset: object, seeds: list[int | None]) -> list[Any]:
     kept = []
     for seed in seeds:
-        # Each output is that of one fit: neighbors are made up, and a caveat that counts runs would tell them apart.
+        # Each output is that of one fit: neighbors are made up, and a caveat that counts runs would distinguish them.
         with fresh_count():
             kept.append(kept_of(score, source.draw(dataset, seed)))
     return kept

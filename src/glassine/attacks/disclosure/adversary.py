@@ -71,8 +71,8 @@ class Adversary:
     Parameters
     ----------
     leaves : {"leaf_counts", "error_rates", "labels_only"}, default="leaf_counts"
-        What the leaves tell: the number of records of each class; the class and how many records are not of it; or the
-        class alone. A tree that publishes more is read as if it did not.
+        What the leaves reveal: the number of records of each class; the class and how many records are not of it; or
+        the class alone. A tree that publishes more is read as if it did not.
     internal_nodes : bool, default=True
         Whether the reader uses that every split was the best one of its node.
     criterion : {"gini", "entropy", "gain_ratio", "misclassification"}, default="gini"
@@ -98,11 +98,11 @@ class Adversary:
         Fewest records of a branch that the learner allowed. By default the size of the smallest leaf of the tree: it
         was allowed, so that candidates with smaller branches are left out and none is assumed that was not there.
     training : {"known", "sample"}, default="known"
-        Whether the people whom the reader knows are the training records, or a superset of them: anybody among them may
+        Whether the people whom the reader knows are the training records, or a superset of them: any of them may
         have been left out.
     sampling_fraction : float, optional
-        Of a sample: which share of the people it is, in (0, 1]. Where the leaves tell how many records they hold, they
-        must agree with it.
+        Of a sample: which share of the people it is, in (0, 1]. Where the leaves reveal how many records they hold,
+        they must agree with it.
     noise : CountNoise, optional
         How class counts were blurred, where the tree publishes noisy or rounded ones. By default what the tree's
         guarantee claims: discrete Laplace noise of its scale.

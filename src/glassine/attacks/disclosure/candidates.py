@@ -291,7 +291,7 @@ def _of_columns(columns: Sequence[Column], people: People, *, multiway: bool) ->
 
 
 def _groups(column: Column, values: Values) -> npt.NDArray[np.int32]:
-    """Return which values, and a missing one, a tree cannot tell apart on a column, shape (v + 1,); -1 for NaN."""
+    """Return which values, and a missing one, a tree cannot distinguish on a column, shape (v + 1,); -1 for NaN."""
     codes = np.append(column.codes_of(values.values), column.gap_code).astype(np.float32)
     out = np.full(len(codes), -1, dtype=np.int32)
     present = ~np.isnan(codes)

@@ -1,4 +1,4 @@
-"""What the internal nodes tell: no candidate split was better than the one that was chosen.
+"""What the internal nodes reveal: no candidate split was better than the one that was chosen.
 
 With x the number of people of each quasi-identifier and class, E(W) the impurity that a candidate W leaves at a node,
 in people, and T the split that was chosen there, the constraint is ``E(W) - E(T) >= 0``; of the gain ratio it is

@@ -171,7 +171,7 @@ class Engine:
     # people, leaves: what the reader knows.
     people: People
     leaves: LeafKnowledge
-    # Number of people of each class, where it is known and the leaves do not tell it; NaN for a class of which it is
+    # Number of people of each class, where it is known and the leaves do not reveal it; NaN for a class of which it is
     # not; shape (c,), or None.
     totals: Floats | None = None
     limit: TimeLimit | None = None  # When the search ends

@@ -119,9 +119,9 @@ class Disclosure:
     people : People
         The distinct quasi-identifiers, and where they are in the tree. Of a sample, all who may be in it.
     leaves : LeafKnowledge
-        What the leaves tell.
+        What the leaves reveal.
     constraints : Constraints
-        What the internal nodes tell.
+        What the internal nodes reveal.
     quasi_probabilities : ndarray, shape (q, c)
         P(class | quasi-identifier).
     leaf_probabilities : ndarray, shape (q, c)
@@ -138,14 +138,14 @@ class Disclosure:
     active : tuple of Clash
         Internal constraints that shape the estimate, by node and candidate.
     residual : float
-        Largest violation of what the leaves tell, in people.
+        Largest violation of what the leaves reveal, in people.
     notes : tuple of str
         Which knowledge was left out or assumed, and why.
     unused : str
         Why the internal nodes were not used; empty if they were, or if the adversary leaves them out.
     sample, leaf_sample : SampleEstimate or None
         Of a sample: what the reader concludes about membership, and the reader of the leaves alone. The probabilities
-        are then those of anybody among the people, in the sample or not.
+        are then those of any of the people, in the sample or not.
     """
 
     classes: tuple[Scalar, ...]
@@ -222,7 +222,7 @@ class Disclosure:
             totals = self.leaves.counts.sum(axis=0)[:c]
         if totals is None:
             return np.full(c, 1 / c)
-        # Of a sample, nothing tells the class of those who are not counted.
+        # Of a sample, nothing reveals the class of those who are not counted.
         return np.asarray((totals + (self.people.n_people - totals.sum()) / c) / self.people.n_people)
 
     def entropy_left(self) -> Floats:

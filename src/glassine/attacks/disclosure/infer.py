@@ -85,7 +85,7 @@ def infer_sensitive(
 
     The attacker also knows the quasi-identifiers of the training records.
 
-    The estimate is the distribution of maximum entropy among all that agree with what the leaves tell, and with the
+    The estimate is the distribution of maximum entropy among all that agree with what the leaves reveal, and with the
     fact that every internal node was split in the best way. Where the class counts of the leaves are known, the
     constraints are convex, and the estimate is the global optimum with a certified gap. Otherwise it is the best of
     several local optima of the convex-concave procedure, unless the estimate from the leaves alone satisfies all
@@ -329,7 +329,7 @@ def _check_totals(totals: tuple[int, ...] | None, leaves: LeafKnowledge, n_peopl
 def _rows_of_totals(
     totals: tuple[int, ...] | None, leaves: LeafKnowledge, n_people: int
 ) -> npt.NDArray[np.float64] | None:
-    """Return the people of each class that the leaves do not tell, NaN where it is not known; None if nothing is."""
+    """Return the people of each class that the leaves do not reveal, NaN where it is not known; None if nothing is."""
     if leaves.counts is not None:
         return None
     if not isinstance(leaves, SampledLeaves):

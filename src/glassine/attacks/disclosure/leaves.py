@@ -1,4 +1,4 @@
-"""What the leaves tell: exact, noisy or rounded class counts, error rates or labels, as linear rows."""
+"""What the leaves reveal: exact, noisy or rounded class counts, error rates or labels, as linear rows."""
 
 from __future__ import annotations
 
@@ -251,7 +251,7 @@ class ExpectedLeaves(LeafKnowledge):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BoundedLeaves(LeafKnowledge):
-    """What the leaves tell by rounded class counts."""
+    """What the leaves reveal by rounded class counts."""
 
     # low, high: bounds of the class counts, both included; shape (l, c).
     low: Floats
@@ -280,7 +280,7 @@ class BoundedLeaves(LeafKnowledge):
         """Return the rows of all leaves: a lower and an upper bound of each class, an equality where they meet."""
         n_leaves, c = self.low.shape
         eye = np.repeat(np.eye(c)[None], n_leaves, axis=0)
-        # Whoever has all other counts has this one too.
+        # All other counts determine this one.
         low = np.maximum(self.low, self.sizes[:, None] - (self.high.sum(axis=1, keepdims=True) - self.high))
         high = np.minimum(self.high, self.sizes[:, None] - (self.low.sum(axis=1, keepdims=True) - self.low))
         equal = low >= high

@@ -105,7 +105,7 @@ class Posterior:
         What has to be kept in mind.
     sample : SampleEstimate or None
         Of a sample: P(in the sample | quasi-identifier), and P(class | quasi-identifier, in the sample). The
-        probabilities above are then those of anybody among the people.
+        probabilities above are then those of any of the people.
     """
 
     method: Literal["enumeration", "chain"]

@@ -245,7 +245,7 @@ def measure_remedies(
     truth : array-like, shape (n,)
         Class of each person.
     adversary : Adversary, optional
-        Criterion, candidates, and whether internal nodes are used; what the leaves tell is set by each remedy. It is
+        Criterion, candidates, and whether internal nodes are used; what the leaves reveal is set by each remedy. It is
         completed by what the model states, as for :func:`infer_sensitive`.
     remedies : Remedies, optional
         Which ones are tried.
@@ -426,7 +426,7 @@ class _Bench:
             n_leaves=float(len(result.people.leaf_sizes)),
             entropy=result.entropy,
             d_overall=result.d_overall(self.truth),
-            **self._qualities(tree, _told(tree, adversary.leaves)),
+            **self._qualities(tree, _published(tree, adversary.leaves)),
             internal_nodes=adversary.internal_nodes,
             status=result.status,
         )
@@ -524,7 +524,7 @@ def figures_of(own: Quality, held: Quality | None) -> dict[str, Any]:
     return {**asdict(own), **{f"holdout_{name}": value for name, value in outside.items()}}
 
 
-def _told(tree: DecisionTree, leaves: str) -> DecisionTree:
+def _published(tree: DecisionTree, leaves: str) -> DecisionTree:
     """Return a tree whose leaves publish error rates or labels alone, if that is asked."""
     if leaves not in ("error_rates", "labels_only"):
         return tree

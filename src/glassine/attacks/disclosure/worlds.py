@@ -1,7 +1,7 @@
 """Worlds: whole-number tables of people and classes that agree with everything that the reader knows.
 
 A world says how many people of each quasi-identifier have each class. It agrees with the sizes of the
-quasi-identifiers, with what the leaves tell, and with every internal constraint up to the adversary's tolerance. Of
+quasi-identifiers, with what the leaves reveal, and with every internal constraint up to the adversary's tolerance. Of
 a sample, it also says how many people of each quasi-identifier were left out.
 
 The prior is that every assignment of classes to *people* is equally likely. A table x stands for
@@ -53,7 +53,7 @@ class Combined:
 
 
 def known_totals(disclosure: Disclosure) -> npt.NDArray[np.int64] | None:
-    """Return the people of each class, -1 where it is not known; None where the leaves tell it, or nothing does.
+    """Return the people of each class, -1 where it is not known; None where the leaves reveal it, or nothing does.
 
     Of a sample the last class is outside it.
     """

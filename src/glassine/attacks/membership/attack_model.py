@@ -68,7 +68,7 @@ def _answers(model: Any, records: Records) -> npt.NDArray[np.float64]:
         return np.asarray((model if plain is None else plain).predict(given), dtype=float)
 
 
-# The loss attack: whoever has a small loss is called a member.
+# The loss attack: a small loss makes a member.
 
 
 def loss_attack(
@@ -180,7 +180,7 @@ def black_box_attack(
     random_state: int | np.random.Generator | None = None,
     shift: Shift | None = None,
 ) -> Outcome[MembershipResult]:
-    """Train a random forest to tell members from non-members by the model's answers.
+    """Train a random forest to distinguish members from non-members by the model's answers.
 
     Some members and non-members train the attack, the others judge it (Figure 5 of Ly et al.). The forest sees the
     probabilities, or the predicted class where there are none, the true class, whether they agree, and the loss.

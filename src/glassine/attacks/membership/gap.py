@@ -145,7 +145,7 @@ def holdout_shift(
 
     A membership attack on a holdout that was drawn elsewhere, or later, measures the difference of the two samples and
     calls it leakage. Here a gradient boosting classifier learns from one half of the records, attributes and classes,
-    to tell the sides apart, and is judged on the other half by the rank-sum test; then the halves change places. Twice
+    to distinguish the sides, and is judged on the other half by the rank-sum test; then the halves change places. Twice
     the smaller p-value holds for any classifier. An area far below 0.5 is a sign that records stand
     on both sides.
 
@@ -268,5 +268,5 @@ def _rank_sum(members: Floats, nonmembers: Floats) -> tuple[float, float]:
     test = mannwhitneyu(members, nonmembers, alternative="two-sided", method="asymptotic")
     area = float(test.statistic) / (len(members) * len(nonmembers))
     p_value = float(test.pvalue)
-    # All scores tied: nothing tells the sides apart.
+    # All scores tied: nothing distinguishes the sides.
     return area, p_value if math.isfinite(p_value) else 1.0

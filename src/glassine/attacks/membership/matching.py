@@ -111,7 +111,8 @@ def _members(model: Any, matrix: npt.NDArray[np.float32]) -> Iterator[tuple[Any,
     if hasattr(model, "tree_"):
         if int(model.tree_.n_features) != matrix.shape[1]:
             raise InvalidDataError(
-                f"the tree was fitted on {model.tree_.n_features} columns, but the candidates have {matrix.shape[1]}."
+                f"the tree was fitted on {model.tree_.n_features} columns, but the candidates have {matrix.shape[1]}.",
+                remedy="Pass the columns that it was fitted on.",
             )
         yield model, matrix
         return
@@ -130,7 +131,9 @@ def _matrix(native: Any, model: object) -> npt.NDArray[np.float32]:
     if names is not None and hasattr(native, "columns"):
         absent = [name for name in names if name not in list(native.columns)]
         if absent:
-            raise InvalidDataError(f"the candidates lack the column {absent[0]!r}, which the model was fitted on.")
+            raise InvalidDataError(
+                f"the candidates lack the column {absent[0]!r}, which the model was fitted on.", remedy="Add it."
+            )
         native = native[list(names)]
     if hasattr(native, "toarray"):
         native = native.toarray()
@@ -228,7 +231,10 @@ def _single(column: npt.NDArray[Any], name: str) -> npt.NDArray[np.float64]:
         with np.errstate(over="ignore"):
             return np.where(is_missing(column), np.nan, column).astype(np.float32).astype(np.float64)
     except (TypeError, ValueError):
-        raise InvalidDataError(f"column {name!r} of the candidates holds text where the tree needs numbers.") from None
+        raise InvalidDataError(
+            f"column {name!r} of the candidates holds text where the tree needs numbers.",
+            remedy="Encode it as it was for the fit.",
+        ) from None
 
 
 # Which records are equal.

@@ -405,7 +405,8 @@ def published(model: object) -> DecisionTree | RuleList | None:
         kind = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
         raise UnsupportedModelError(
             f"these attacks need a published model, or a fitted classifier with predict and {parameter('classes_')}; "
-            f"got {kind}."
+            f"got {kind}.",
+            remedy="Fit it, or pass the published model.",
         ) from None
 
 

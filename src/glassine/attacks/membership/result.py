@@ -191,7 +191,7 @@ class Control:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shift:
-    """Whether members and holdout differ already without the model: a classifier trained to tell them apart.
+    """Whether members and holdout differ already without the model: a classifier trained to distinguish them.
 
     Attributes
     ----------

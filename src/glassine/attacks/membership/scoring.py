@@ -47,7 +47,7 @@ def best_threshold(members: Scores, nonmembers: Scores) -> BestThreshold:
     wrong = 1 - np.searchsorted(np.sort(nonmembers), values, side="left") / len(nonmembers)
     advantage = found - wrong
     top = int(advantage.argmax())
-    # Calling nobody a member has advantage 0.
+    # Calling no record a member has advantage 0.
     threshold = float(values[top]) if advantage[top] > 0 else math.inf
     gain = max(float(advantage[top]), 0.0)
     return BestThreshold(threshold=threshold, balanced_accuracy=(1 + gain) / 2, advantage=gain)

@@ -71,7 +71,7 @@ class Overlap:
 def overlap(members: Sample | Records, nonmembers: Sample | Records) -> Overlap:
     """Count the records of a holdout that equal a member, and compare with what duplicates explain.
 
-    An attack that is tested on members in the place of non-members cannot tell them apart: the holdout then hides what
+    An attack that is tested on members in the place of non-members cannot distinguish them: the holdout then hides what
     the model gives away. Equal records also occur by nature, where there are few columns of few values. So the records
     of both sides are dealt again, at random, 199 times, and counted again.
 

@@ -29,8 +29,8 @@ from glassine.attacks.reconstruction.joint_published import (
     Published,
     ReadModels,
     columns_for,
+    match_classes,
     read_models,
-    tell_classes,
 )
 from glassine.attacks.reconstruction.joint_ranges import Shared, cell_ranges, certain_labels, small_groups
 from glassine.attacks.reconstruction.joint_result import JointReconstruction, Reading
@@ -168,7 +168,7 @@ def reconstruct_jointly(
     if read.silence is not None:
         return _unmeasured(read, bits, smallest_group)
     try:
-        published, classes = tell_classes(published, same_labels)
+        published, classes = match_classes(published, same_labels)
         search.progress("intersecting the models")
         cells = intersect(published, domain, max_parts=search.max_parts, max_steps=search.max_steps)
         known = _Known(
@@ -234,7 +234,7 @@ def _measure(
 ) -> JointReconstruction:
     published = known.published
     names = [t.name for t in published]
-    # Where some model tells classes and another does not, the sizes alone are a reading of their own.
+    # Where some model reveals classes and another does not, the sizes alone are a reading of their own.
     widths = [None if known.classes is None else len(known.classes)]
     if known.classes is not None and any(t.classes is None for t in published):
         widths.append(None)
@@ -321,8 +321,8 @@ def _reading(published: Sequence[Published], width: int | None, estimate: Estima
     The parts of a model take the rows in n! / (C_1! C_2! ...) ways, or in so many for each class.
     """
     with_labels = width is not None
-    telling = next((t for t in published if t.classes is not None), None) if with_labels else None
-    totals = np.array([published[0].n_records]) if telling is None else telling.counts.sum(axis=0)
+    labelled = next((t for t in published if t.classes is not None), None) if with_labels else None
+    totals = np.array([published[0].n_records]) if labelled is None else labelled.counts.sum(axis=0)
     ways = float(gammaln(totals + 1.0).sum())
     slack = 1e-12 * (1 + ways)
     arrangements = []

@@ -151,8 +151,8 @@ def _box_measures(packing: Packing, rows: Words) -> list[Measure]:
 
 # The counts of several models as a system: whole numbers of records of options, whose sums over parts are known.
 #
-# An option is a cell, or a cell and a class where some model tells classes. A part of a model is a leaf, or a leaf
-# and a class where that model tells classes. Each option lies in one part of each model.
+# An option is a cell, or a cell and a class where some model reveals classes. A part of a model is a leaf, or a leaf
+# and a class where that model reveals classes. Each option lies in one part of each model.
 
 
 Indices = npt.NDArray[np.intp]

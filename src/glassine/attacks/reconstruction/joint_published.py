@@ -94,7 +94,7 @@ class LeftOut:
 
     @property
     def can_be_counted(self) -> bool:
-        """Whether the data can tell what it does not: of a model with a guarantee, this would undo what protects."""
+        """Whether the data can reveal what it does not: of a model with a guarantee, this would undo what protects."""
         return self.guarantee is None and self.counts in ("none", "rounded")
 
 
@@ -123,7 +123,7 @@ class ReadModels:
     """The models that are read."""
 
     exact: list[Published]  # Those whose counts are put together
-    left: list[LeftOut]  # Those that tell nothing exact
+    left: list[LeftOut]  # Those that reveal nothing exact
     filled: tuple[str, ...] = ()  # Those of ``exact`` whose numbers of records were counted in the data
 
     @property
@@ -165,7 +165,7 @@ def read_models(
     names: Sequence[str] | None,
     columns: Mapping[str, npt.NDArray[Any]] | None = None,
 ) -> ReadModels:
-    """Return the models that tell exact counts, forests tree by tree, and those that do not.
+    """Return the models that reveal exact counts, forests tree by tree, and those that do not.
 
     Where ``columns`` are given, numbers of records that a model without a guarantee does not publish, or rounds, are
     counted in them.
@@ -251,7 +251,7 @@ def _published(name: str, model: DecisionTree | RuleList) -> Published:
     return Published(name=name, model=model, counts=np.array(sizes, dtype=np.int64), classes=None)
 
 
-def tell_classes(
+def match_classes(
     published: Sequence[Published], same_labels: bool
 ) -> tuple[list[Published], tuple[Scalar, ...] | None]:
     """Return the models with classes in one order, and the classes that hold records.
@@ -266,24 +266,24 @@ def tell_classes(
             )
     if not same_labels:
         published = [Published(name=t.name, model=t.model, counts=t.sizes[:, None], classes=None) for t in published]
-    telling = [t for t in published if t.classes is not None]
-    if not telling:
+    labelled = [t for t in published if t.classes is not None]
+    if not labelled:
         return list(published), None
-    everything = list(dict.fromkeys(label for t in telling for label in t.classes or ()))
-    totals = [_class_totals(t, everything) for t in telling]
-    for t in telling[1:]:
-        if not set(t.classes or ()) & set(telling[0].classes or ()):
+    everything = list(dict.fromkeys(label for t in labelled for label in t.classes or ()))
+    totals = [_class_totals(t, everything) for t in labelled]
+    for t in labelled[1:]:
+        if not set(t.classes or ()) & set(labelled[0].classes or ()):
             raise InvalidParameterError(
-                f"{telling[0].name} and {t.name} share no class: {list(telling[0].classes or ())} and "
+                f"{labelled[0].name} and {t.name} share no class: {list(labelled[0].classes or ())} and "
                 f"{list(t.classes or ())}. If they predict different things, give {parameter('same_labels', False)}; "
                 "else rename the "
                 "classes of one."
             )
-    for t, row in zip(telling[1:], totals[1:], strict=True):
+    for t, row in zip(labelled[1:], totals[1:], strict=True):
         if row != totals[0]:
             at = next(i for i, (a, b) in enumerate(zip(totals[0], row, strict=True)) if a != b)
             raise ClashError(
-                f"{telling[0].name} counts {totals[0][at]:,} records of class {everything[at]!r}, "
+                f"{labelled[0].name} counts {totals[0][at]:,} records of class {everything[at]!r}, "
                 f"{t.name} counts {row[at]:,}. If they predict different things, "
                 f"give {parameter('same_labels', False)}."
             )

@@ -111,7 +111,7 @@ def _outer(system: System) -> tuple[Whole, Whole]:
 
 
 def _of_cells(n: int, system: System, low: Whole, high: Whole, exact: Flags) -> tuple[Whole, Whole, Flags]:
-    """Add the ranges of a cell's classes, which do not constrain each other where all models tell classes."""
+    """Add the ranges of a cell's classes, which do not constrain each other where all models reveal classes."""
     below = np.bincount(system.cells, low, minlength=n).astype(np.int64)
     above = np.bincount(system.cells, high, minlength=n).astype(np.int64)
     open_ = np.bincount(system.cells, ~exact, minlength=n) > 0

@@ -1,4 +1,4 @@
-"""What several models of the same records tell together: the values that the attack returns."""
+"""What several models of the same records reveal together: the values that the attack returns."""
 
 from __future__ import annotations
 
@@ -286,7 +286,7 @@ class JointReconstruction:
         learns who also knows which record of one model is which of another.
     fewest_in_common : int or None
         Records of the smallest common part of all models that holds one; None where neither the data nor the counts
-        tell. No reader of the models can be certain of a group of fewer records.
+        reveal. No reader of the models can be certain of a group of fewer records.
     smallest_group : int
         Largest number of records of a small group.
     silence : str or None

@@ -26,8 +26,8 @@ from glassine.attacks.reconstruction.joint_programs import settle
 from glassine.attacks.reconstruction.joint_published import (
     Published,
     columns_for,
+    match_classes,
     read_models,
-    tell_classes,
 )
 from glassine.attacks.reconstruction.possible import Worlds
 from glassine.attacks.reconstruction.row_boxes import (
@@ -86,8 +86,8 @@ def reconstruct_records(
     same_labels : bool, default=True
         Whether the class counts of several models are of the same labels; otherwise sizes count alone.
     use_seeds : bool, default=True
-        Whether the attacker has a fitted forest itself, with the seeds of its bootstrap, which tell how often each tree
-        drew each record. Without them the attacker has the trees and their counts. Of a single forest.
+        Whether the attacker has a fitted forest itself, with the seeds of its bootstrap, which reveal how often each
+        tree drew each record. Without them the attacker has the trees and their counts. Of a single forest.
     random_state : int, Generator or None
         Source of randomness. With several workers the solver may still return another of several datasets.
     search : Search, optional
@@ -281,7 +281,7 @@ class _OfForest(CountSystem):
         return forest_is_met(self.forest, rows, codes)
 
 
-# Several models: what they all tell apart are cells, and each cell of each class is an option.
+# Several models: what they all distinguish are cells, and each cell of each class is an option.
 
 
 @dataclass(kw_only=True)
@@ -307,7 +307,7 @@ class _Several(CountSystem):
 
     def problem(self, search: Search, deadline: float) -> Problem:
         """Return the system of the cells."""
-        self.published, self.labels = tell_classes(self.published, self.same_labels)
+        self.published, self.labels = match_classes(self.published, self.same_labels)
         self.cells = intersect(self.published, self.domain, max_parts=search.max_parts, max_steps=search.max_steps)
         width = None if self.labels is None else len(self.labels)
         names = [one.name for one in self.published]

@@ -215,7 +215,7 @@ class _Builder:
         return self.finish(uppers, n_records)
 
     def _add_bounds(self, members: Whole, firsts: list[int], draws: list[int], size: int, spare: int) -> None:
-        """Add what the draws of one leaf, and the number of different records among them, tell."""
+        """Add what the draws of one leaf, and the number of different records among them, reveal."""
         lows, known = _distinct(draws, size)
         for first, drawn, low in zip(firsts, draws, lows, strict=True):
             if drawn:

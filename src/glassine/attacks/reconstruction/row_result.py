@@ -19,7 +19,7 @@ from glassine.models.tree import Forest
 
 Status: TypeAlias = Literal["unique", "most likely", "possible", "drawn"]
 
-_TRIVIAL = DecisionTree((Node(),), ())  # tells nothing: its one leaf is the whole domain
+_TRIVIAL = DecisionTree((Node(),), ())  # reveals nothing: its one leaf is the whole domain
 
 MEANINGS: dict[str, str] = {
     "unique": "no other dataset meets the counts, up to values that no tree distinguishes",
@@ -43,7 +43,7 @@ class RowReconstruction:
     rows : dict of str to ndarray, shape (n,)
         The rebuilt records, column by column.
     labels : ndarray of object, shape (n,), or None
-        Their classes, None where unknown; None altogether where the model does not tell class counts.
+        Their classes, None where unknown; None altogether where the model does not reveal class counts.
     status : {"unique", "most likely", "possible", "drawn"}
         What is proved of the rows as a whole; :attr:`meaning` says it in words.
     ordered : bool

@@ -21,7 +21,7 @@ from glassine.models.tree import Forest
 #
 # scikit-learn keeps each tree's seed and parameters in the fitted forest. The features that a split looks at are
 # drawn from that seed, and how many are drawn depends on which are constant among the node's records. A value that no
-# split tells apart, even of an attribute that no tree tests, therefore still decides whether the same trees come out.
+# split distinguishes, even of an attribute that no tree tests, therefore still decides whether the same trees come out.
 
 
 Table: TypeAlias = npt.NDArray[np.float32]

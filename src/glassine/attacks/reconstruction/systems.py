@@ -29,7 +29,7 @@ from glassine.domain.attributes import Scalar, is_whole
 from glassine.errors import CountingLimitError, InvalidDomainError, InvalidParameterError
 
 MAX_PARTS = 200_000
-"""Parts of the domain that models together may tell apart. Each is a variable of the solver and takes memory."""
+"""Parts of the domain that models together may distinguish. Each is a variable of the solver and takes memory."""
 
 
 def _silently(stage: str) -> None:
@@ -47,7 +47,7 @@ class Search:
     workers : int or None
         Threads of the solver; as many as there are processors by default.
     max_parts : int, default=200,000
-        Largest number of parts of the domain that the models together may tell apart.
+        Largest number of parts of the domain that the models together may distinguish.
     max_steps : int, default=300,000
         Steps that the exact counts of the parts of rule lists may take.
     progress : callable

@@ -98,7 +98,7 @@ class TermFinding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdditiveFinding:
-    """What an additive model shows, and what its bins tell.
+    """What an additive model shows, and what its bins reveal.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ class AdditiveFinding:
     terms : tuple of TermFinding
         The terms, the most important first.
     attributes : tuple of BinsFinding
-        What the bins tell, attribute by attribute.
+        What the bins reveal, attribute by attribute.
     beside : tuple of str
         What the artefact publishes beside the model.
     """

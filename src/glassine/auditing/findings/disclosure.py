@@ -115,7 +115,7 @@ class SampleFinding:
     """What the reader learns about who was in the training sample."""
 
     fraction: float  # Mean probability of having been in it
-    # lowest, highest: the least and the largest of anybody.
+    # lowest, highest: the least and the largest of any person.
     lowest: float
     highest: float
     certain: ShownCount  # People who were in it for certain
@@ -170,7 +170,7 @@ class DisclosureFinding:
     readers : tuple of ReaderFinding
         Of the class distribution, of the leaves, and of leaves and internal nodes, as far as these were used.
     exposed : tuple of int
-        Rows of the most exposed people, in order of number: the order of exposure would tell where one leaf ends.
+        Rows of the most exposed people, in order of number: the order of exposure would reveal where one leaf ends.
     n_internal, n_active : int
         Internal constraints, and those that shape the estimate.
     unused : str

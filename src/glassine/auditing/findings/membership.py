@@ -35,7 +35,7 @@ class AttackFinding:
     tpr_at_percent, tpr_at_permille : float or None
         Share of the members found where 1 %, and 0.1 %, of the non-members are accused.
     permille_resolved : bool or None
-        Whether there are enough non-members to tell 0.1 % of them.
+        Whether there are enough non-members to resolve 0.1 % of them.
     p_value : float or None
         Chance of such an advantage where membership is permuted.
     detected : bool or None

@@ -102,7 +102,7 @@ class GroupsFinding:
     number : ShownCount
         People behind the release.
     smallest, largest : ShownCount
-        Of the groups that hold anybody.
+        Of the groups with records.
     n_empty : int
         Groups without people.
     fewest_distinct : ShownCount or None
@@ -160,7 +160,7 @@ class LeavesFinding:
     Attributes
     ----------
     n_held : int
-        Leaves that hold anybody.
+        Leaves with records.
     smallest : ShownCount
         People of the smallest of them.
     n_small : int or None
@@ -192,7 +192,7 @@ class LeavesFinding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThresholdsFinding:
-    """What the thresholds of all trees tell.
+    """What the thresholds of all trees reveal.
 
     Attributes
     ----------

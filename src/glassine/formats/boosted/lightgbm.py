@@ -138,7 +138,7 @@ def binary_counts(
     if not (n > 0 and 0 < total <= n / 4 * (1 + WHOLE)):
         return None
     root = math.sqrt(max(0.0, 1 - 4 * total / n))
-    # The second derivative is that of p and of 1 - p: the counts tell which.
+    # The second derivative is that of p and of 1 - p: the counts reveal which.
     more = _number(parameters.get("cat_l2")) if any(listed) else 0.0
     penalties = [[penalty] * len(sizes)]
     if more > 0:
@@ -162,7 +162,7 @@ def _counts(
 ) -> list[tuple[int, int]] | None:
     if not 0 < p < 1:
         return None
-    # Whole numbers of records tell p more exactly than the sum of rounded figures.
+    # Whole numbers of records reveal p more exactly than the sum of rounded figures.
     positives = round(p * sum(sizes))
     p = positives / sum(sizes)
     if not 0 < p < 1:

@@ -115,7 +115,7 @@ def _ranges(names: Sequence[str], infos: Sequence[str], domain: Domain | None) -
 FORMAT = Format(
     name="LightGBM",
     reads="text of LightGBM's `save_model`",
-    tells="conditions, scores as classes or values, numbers of records, often class counts",
+    reveals="conditions, scores as classes or values, numbers of records, often class counts",
     leaves_out="sample weights; class counts that its figures do not determine",
     extensions=(".txt",),
     contents=("text",),

@@ -200,7 +200,7 @@ def _leaf(
     if not shares:
         return Evidence(total=total, label=label)
     if weighted:
-        # The shares of weighted records tell a class alone, if there is only one.
+        # The shares of weighted records reveal a class alone, if there is only one.
         if total is not None and sorted(scores)[:-1] == [0.0] * (len(scores) - 1):
             return Evidence(counts=tuple(total if i == label else 0 for i in range(len(scores))), label=label)
         return Evidence(total=total, label=label, weighted=True)
@@ -272,7 +272,7 @@ def _is_bookkeeping(where: str, value: object, owner: Mapping[str, Any]) -> bool
 FORMAT = Format(
     name="treelite",
     reads="JSON of treelite's `dump_as_json`",
-    tells="conditions, shares or scores as classes or values, often numbers of records and class counts",
+    reveals="conditions, shares or scores as classes or values, often numbers of records and class counts",
     leaves_out="names of attributes and categories; whether boosted trees saw samples of the records",
     extensions=(".json",),
     contents=("values",),

@@ -333,7 +333,7 @@ def _shares(shared: Shared, tree: dict[str, Any], lists: _Lists, totals: Sequenc
 
 
 def _totals(shared: Shared, tree: dict[str, Any], place: int, lists: _Lists, vector: bool) -> list[int | None]:
-    """Return the number of records of each node, as far as the sums of second derivatives tell it."""
+    """Return the number of records of each node, as far as the sums of second derivatives reveal it."""
     unknown: list[int | None] = [None] * len(lists.left)
     each = shared.each
     if "sum_hessian" not in tree or each is None or (place >= shared.first and shared.objective not in COUNTING):
@@ -408,7 +408,7 @@ def _is_bookkeeping(where: str, value: object, owner: Mapping[str, Any]) -> bool
 FORMAT = Format(
     name="XGBoost",
     reads="XGBoost's JSON or UBJSON",
-    tells="conditions, scores as classes or values, often numbers of records and class counts",
+    reveals="conditions, scores as classes or values, often numbers of records and class counts",
     leaves_out="sample weights; numbers of records where its sums do not determine them",
     extensions=(".json", ".ubj"),
     contents=("values",),

@@ -258,7 +258,7 @@ def to_sql(
         Names are in double quotes and texts in single quotes, quotes within them doubled. Spark gets names in
         backticks, and a backslash before each backslash and single quote. MySQL reads standard SQL in the mode
         ANSI_QUOTES only. Texts are compared by the column's collation,
-        which must tell upper from lower case. A comment before it states a guarantee.
+        which must distinguish upper from lower case. A comment before it states a guarantee.
 
     Raises
     ------

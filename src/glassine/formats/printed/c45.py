@@ -59,7 +59,7 @@ def _translated(number: int, content: str) -> str:
     total, share = int(match[1]), float(match[2]) / 100
     wrong = total * share
     near = {k for k in (math.floor(wrong), math.ceil(wrong)) if abs(k - wrong) <= total * HALF_DIGIT}
-    # Where the digits leave several numbers of errors, the leaf tells its class alone.
+    # Where the digits leave several numbers of errors, the leaf reveals its class alone.
     figures = f"({total}/{near.pop()})" if len(near) == 1 and total * HALF_DIGIT < 0.5 else f"({total}) [{total}]"
     test, _, label = content[: match.start()].rpartition(":")
     return f"{_braced(test)}: {label.strip()} {figures}"
@@ -364,7 +364,7 @@ def _needed(text: str, domain: Domain | None) -> Callable[[int, str], str | None
 FORMAT = Format(
     name="C4.5",
     reads="text of C4.5, C5.0 or J48, or what R prints of a tree of partykit, such as ctree",
-    tells="conditions, and the records and errors of each leaf",
+    reveals="conditions, and the records and errors of each leaf",
     leaves_out="where missing values go; class counts of more than two classes",
     extensions=(".txt",),
     contents=("text",),

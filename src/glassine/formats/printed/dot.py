@@ -56,7 +56,7 @@ def tree_from_dot(text: str, domain: Domain | None = None) -> DecisionTree:
     Returns
     -------
     DecisionTree
-        Nodes tell the number of their records, and class counts where the values of every node are whole and add up to
+        Nodes have the number of their records, and class counts where the values of every node are whole and add up to
         it; with ``proportion=True`` or weights they do not. Thresholds are as printed, with three digits behind the
         point by default.
         Without the names of classes they are numbered.
@@ -199,7 +199,7 @@ def _needed(text: str, domain: Domain | None) -> Callable[[int, str], str | None
             name, equals, value = part.partition(" = ")
             if not equals or TEST.fullmatch(part) is not None:
                 continue
-            # The error of a regression tells the spread of the outcomes, and no prediction needs it.
+            # The error of a regression reveals the spread of the outcomes, and no prediction needs it.
             due = {"samples": COUNT, "gini": NUMBER, "entropy": NUMBER, "log_loss": NUMBER}.get(name, ".*")
             if name not in FIGURES or not re.fullmatch(due, value):
                 spare.append(part)
@@ -211,7 +211,7 @@ def _needed(text: str, domain: Domain | None) -> Callable[[int, str], str | None
 FORMAT = Format(
     name="export_graphviz",
     reads="graph of `sklearn.tree.export_graphviz`",
-    tells="conditions to three digits behind the point, and class counts",
+    reveals="conditions to three digits behind the point, and class counts",
     leaves_out="further digits of thresholds; where missing values go",
     extensions=(".dot",),
     contents=("text",),

@@ -134,7 +134,7 @@ def _parse(text: str) -> list[_Leaf | _Split]:
 
 
 def _classes(leaves: Sequence[_Leaf]) -> tuple[Scalar, ...]:
-    """Return the classes in the order of the weights, as far as the leaves tell it."""
+    """Return the classes in the order of the weights, as far as the leaves reveal it."""
     labels = list(dict.fromkeys(plain(leaf.label) for leaf in leaves if leaf.label is not None))
     widths = {len(leaf.weights) for leaf in leaves if leaf.weights is not None}
     if not widths:
@@ -260,7 +260,7 @@ def tree_from_export_text(text: str, domain: Domain | None = None) -> DecisionTr
 FORMAT = Format(
     name="export_text",
     reads="text of `sklearn.tree.export_text`",
-    tells="rounded conditions; counts with `show_weights=True`",
+    reveals="rounded conditions; counts with `show_weights=True`",
     leaves_out="further digits of thresholds; whether weights are counts; where missing values go",
     extensions=(".txt",),
     contents=("text",),

@@ -126,7 +126,7 @@ def _needed(text: str, domain: Domain | None) -> Callable[[int, str], str | None
 FORMAT = Format(
     name="randomForest",
     reads="table of `getTree(forest, k, labelVar = TRUE)` of R's randomForest",
-    tells="conditions and predictions",
+    reveals="conditions and predictions",
     leaves_out="counts; where missing values go",
     extensions=(".txt",),
     contents=("text",),

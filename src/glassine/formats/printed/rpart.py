@@ -120,7 +120,7 @@ def _lines(text: str, start: int) -> dict[int, _Line]:
 def _line(text: str, at: int) -> tuple[int, _Line]:
     """Return the number of a node and its line: ``2) split n loss yval (shares) *``."""
     bad = UnsupportedModelError(
-        f"line {at} of the rpart text cannot be read: {text[:60]!r}. A node is 'number) split n loss yval'."
+        f"line {at} of the rpart text cannot be read: {text[:60]!r}.", remedy="A node is 'number) split n loss yval'."
     )
     number, closing, rest = text.partition(")")
     leaf = rest.endswith("*")
@@ -144,7 +144,7 @@ def _line(text: str, at: int) -> tuple[int, _Line]:
 
 
 def _classes(lines: Sequence[_Line]) -> tuple[Scalar, ...]:
-    """Return the classes in the order of the shares, as far as the labels tell it."""
+    """Return the classes in the order of the shares, as far as the labels reveal it."""
     labels = list(dict.fromkeys(plain(line.yval) for line in lines))
     widths = {len(line.shares) for line in lines if line.shares is not None}
     if len(widths) != 1 or any(line.shares is None for line in lines):
@@ -262,7 +262,7 @@ def _needed(text: str, domain: Domain | None) -> Callable[[int, str], str | None
         if number < first or ended[0] or SKIPPED.fullmatch(content):
             return None
         node = _line(content, number)[1]
-        # The deviance of a regression tells the spread of the outcomes, and no prediction needs it.
+        # The deviance of a regression reveals the spread of the outcomes, and no prediction needs it.
         spread = re.search(rf" ({NUMBER}) +{re.escape(node.yval)}(?: \*)?$", content) if by_deviance else None
         return line if spread is None or not node.loss else without(line, spread[1])
 
@@ -272,7 +272,7 @@ def _needed(text: str, domain: Domain | None) -> Callable[[int, str], str | None
 FORMAT = Format(
     name="rpart",
     reads="text that R prints of a tree of rpart or of the package tree",
-    tells="conditions as printed, and class counts",
+    reveals="conditions as printed, and class counts",
     leaves_out="further digits of thresholds; where missing values go",
     extensions=(".txt",),
     contents=("text",),

@@ -471,7 +471,7 @@ START = re.compile(r"(if|else|elif)(?=[\s\[])|(classes|attributes|counts)\s*:", 
 FORMAT = Format(
     name="a rule list",
     reads="rule list in text, such as 'if [a] then [true]' and 'else [false]' on two lines",
-    tells="what it says",
+    reveals="what it says",
     extensions=(".txt",),
     contents=("text",),
     sniff=lambda text: START.match(first_line(text)) is not None,

@@ -100,7 +100,7 @@ def _beside_tree(estimator: Any, where: str) -> Others:
         wrong = len(impurity) if due is None else int((~(np.abs(impurity - due) <= NEAR + 1e-6 * due)).sum())
         yield OtherContent(where=f"{where}, impurities that no count explains", kind="array", n_bytes=8 * wrong)
         return
-    # A spread of zero is part of the model; others tell more of the outcomes of a small node than its mean.
+    # A spread of zero is part of the model; others reveal more of the outcomes of a small node than its mean.
     yield OtherContent(
         where=f"{where}, spread of the outcomes in each node", kind="array", n_bytes=8 * int((impurity != 0).sum())
     )

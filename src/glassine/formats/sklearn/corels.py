@@ -285,7 +285,7 @@ FORMATS = (
     Format(
         name="CORELS",
         reads="CORELS rule list, or its fields as JSON",
-        tells="conditions and class counts",
+        reveals="conditions and class counts",
         extensions=(".json",),
         contents=("object", "values"),
         sniff=lambda content: is_corels(content) and not (isinstance(content, dict) and "schema" in content),
@@ -294,7 +294,7 @@ FORMATS = (
     Format(
         name="the text of CORELS",
         reads="what CORELS prints",
-        tells="conditions",
+        reveals="conditions",
         leaves_out="counts",
         extensions=(".txt",),
         contents=("text",),
@@ -306,7 +306,7 @@ FORMATS = (
     Format(
         name="the program of CORELS",
         reads="what the program of CORELS prints, or its model file",
-        tells="conditions",
+        reveals="conditions",
         leaves_out="counts",
         extensions=(".txt",),
         contents=("text",),

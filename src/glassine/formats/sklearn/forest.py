@@ -160,8 +160,8 @@ def _n_records(forest: object, drawn: Sequence[Table]) -> int | None:
 def forest_from_sklearn(estimator: Any, domain: Domain | None = None, *, use_seeds: bool = True) -> Forest:
     """Return a fitted scikit-learn forest, alone or at the end of a pipeline or search, as a plain value.
 
-    With bootstrap, its trees tell the number of different records of each leaf, and ``drawn`` the draws. Every fitted
-    forest holds the seeds of its bootstrap, which tell how often each tree drew each training record. With
+    With bootstrap, its trees reveal the number of different records of each leaf, and ``drawn`` the draws. Every fitted
+    forest holds the seeds of its bootstrap, which reveal how often each tree drew each training record. With
     ``use_seeds`` they are used if they give, for every tree, the number of records that it holds, and if random seeds
     would do so in every tree with a chance of at most one in 10,000.
 
@@ -214,7 +214,7 @@ FORMATS = (
     Format(
         name="scikit-learn tree",
         reads="scikit-learn decision tree, or a pipeline or search that ends with one, also in a skops file or pickle",
-        tells="conditions, and class counts where weights do not hide them",
+        reveals="conditions, and class counts where weights do not hide them",
         leaves_out="class counts that sample weights hide",
         extensions=(".skops", ".pkl", ".joblib"),
         contents=("object",),

@@ -211,7 +211,7 @@ FORMATS = (
     Format(
         name="imodels",
         reads="greedy rule list of imodels",
-        tells="conditions and class counts",
+        reveals="conditions and class counts",
         contents=("object",),
         sniff=is_imodels_list,
         read=rules_from_imodels,
@@ -219,7 +219,7 @@ FORMATS = (
     Format(
         name="the text of imodels",
         reads="what imodels prints of a greedy rule list",
-        tells="conditions as printed, numbers of records, class counts of small rules",
+        reveals="conditions as printed, numbers of records, class counts of small rules",
         leaves_out="further digits of thresholds; class counts of large rules; where missing values go",
         extensions=(".txt",),
         contents=("text",),

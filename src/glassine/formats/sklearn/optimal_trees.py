@@ -39,7 +39,7 @@ def tree_from_streed(estimator: Any, domain: Domain | None = None) -> DecisionTr
     Returns
     -------
     DecisionTree
-        Leaves tell their class counts, or of a regression their value.
+        Leaves reveal their class counts, or of a regression their value.
 
     Raises
     ------
@@ -221,7 +221,7 @@ FORMATS = (
     Format(
         name="pystreed",
         reads="tree of pystreed",
-        tells="conditions; class counts of classifiers",
+        reveals="conditions; class counts of classifiers",
         leaves_out="where missing values go; numbers of records of a regression",
         contents=("object",),
         sniff=lambda obj: not isinstance(obj, type) and "BaseSTreeDSolver" in _class_names(obj),
@@ -230,7 +230,7 @@ FORMATS = (
     Format(
         name="pydl8.5",
         reads="tree of pydl8.5",
-        tells="conditions, and often error rates and numbers of records",
+        reveals="conditions, and often error rates and numbers of records",
         leaves_out="where missing values go",
         contents=("object",),
         sniff=lambda obj: not isinstance(obj, type) and bool({"DL85Classifier", "DL85Predictor"} & _class_names(obj)),

@@ -18,7 +18,7 @@ from glassine.formats.sklearn.pipelines import sklearn_names, through
 from glassine.models.evidence import Evidence
 from glassine.models.tree import Branch, DecisionTree, Node
 
-# Class counts of the nodes of a weighted tree: what the masses and the sizes of its nodes tell.
+# Class counts of the nodes of a weighted tree: what the masses and the sizes of its nodes reveal.
 
 Matrix: TypeAlias = npt.NDArray[np.float64]
 Whole: TypeAlias = npt.NDArray[np.int64]
@@ -323,7 +323,7 @@ def tree_from_sklearn(estimator: object, domain: Domain | None = None) -> Decisi
     -----
     scikit-learn compares in single precision. A value whose rounding to it crosses a threshold takes the other branch
     here. A threshold on a scaled column is given as the shortest number in the original unit that single precision
-    cannot tell from it.
+    cannot distinguish it.
 
     Each node stores where it sends missing values: where one was missing in training, to the better side, else to the
     larger one. The branches say so, unless the domain says that the attribute cannot be missing. A step of a pipeline

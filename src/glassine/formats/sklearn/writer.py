@@ -182,7 +182,7 @@ def to_sklearn(model: DecisionTree | RuleList, domain: Domain | None = None) -> 
         ``ColumnTransformer``: numbers and binary attributes pass through, and each list of values that the model
         compares with has an ``OrdinalEncoder``, whose code is -1 for every other value. ``tree`` is a
         ``DecisionTreeClassifier`` or ``DecisionTreeRegressor`` on these columns. The nodes of a decision tree keep
-        their numbers, which ``apply`` and ``decision_path`` tell; nodes that scikit-learn needs besides, for more than
+        their numbers, which ``apply`` and ``decision_path`` name; nodes that scikit-learn needs besides, for more than
         two branches or for two bounds in one condition, stand behind them. Probabilities are those of
         :func:`~glassine.models.evidence.cell_probabilities`; a leaf without any has probability 1 for its
         prediction.

@@ -168,7 +168,7 @@ def _given_groups(name: str, values: tuple[Scalar | None, ...], bins: Any) -> tu
 def read_cells(columns: Columns, grids: Sequence[Grid]) -> Codes:
     """Return the cell of each record in each attribute, shape (attributes, n).
 
-    Records that do not tell undeclared categories from missing ones have them all in the cell for missing values.
+    Records that do not distinguish undeclared categories from missing ones have all in the cell for missing values.
     """
     out = np.empty((len(grids), columns.n_records), dtype=np.uint16)
     for row, grid in zip(out, grids, strict=True):

@@ -117,7 +117,7 @@ class _Stage(Generic[EventT]):
         descent = Descent(terms, base, self.rounds, (clip * noise.deviation) ** 2, before)
         there = descent.there
         step, shift = np.zeros((*there.shape, outputs)), np.zeros(outputs)
-        # A record's curvature is told relative to the largest that its loss can have.
+        # A record's curvature is relative to the largest that its loss can have.
         most_curved = 0.25 if records.classes and outputs == 1 else 1.0
         for number in range(self.rounds.number):
             # The step of the round before is made in the pass that sums the residuals of this one: one pass a round.
@@ -128,7 +128,7 @@ class _Stage(Generic[EventT]):
             step, shift = descent.take(sums, float(released[-1]) / CURVATURE * most_curved)
             if self.progress is not None:
                 self.progress(self.done + number + 1, self.all)
-        # Nobody reads the scores after the last round.
+        # The scores after the last round are not read.
         if self.done + self.rounds.number < self.all:
             records.advance(codes, step, shift, clip, noise.units)
         event = noise.event("sums of residuals in bins", descent.size + 1, proof=PROOF, count=self.rounds.number)

@@ -123,7 +123,7 @@ def most_pairs(signal: float) -> int:
 
 
 MOST_COARSE = 20
-"""Most coarse bins of one number: as many declared thresholds as a card or a faint fit can tell apart."""
+"""Most coarse bins of one number: as many declared thresholds as a card or a faint fit can distinguish."""
 
 
 def declared_bins(domain: Domain, bins: Any, most: int = MOST_COARSE) -> Mapping[str, Any]:
@@ -184,7 +184,10 @@ def check_monotone(monotone: object, domain: Domain, target: Target) -> dict[str
         )
     for name, direction in monotone.items():
         if name not in domain or not isinstance(domain[name], Integer | Real):
-            raise InvalidParameterError(f"{parameter('monotone')} names {name!r}, which is not a number of the domain.")
+            raise InvalidParameterError(
+                f"{parameter('monotone')} names {name!r}, which is not a number of the domain.",
+                remedy="Name a number, or leave it out.",
+            )
         if direction not in DIRECTIONS:
             raise InvalidParameterError(
                 f"{parameter('monotone')}[{name!r}] must be 'increasing' or 'decreasing', got {direction!r}."

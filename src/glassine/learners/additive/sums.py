@@ -240,7 +240,7 @@ def _sum_units(codes: AnyArray, units: AnyArray, first: int, out: AnyArray) -> N
 @compiled
 def _add_scores(codes: AnyArray, step: AnyArray, shift: AnyArray, first: int, last: int, scores: AnyArray) -> None:
     """Add to the scores of some records what changed in every term, and in the intercept."""
-    # Terms in one order: a record's score is the same sum, rounded alike, whoever stands beside it.
+    # Terms in one order: a record's score is the same sum, rounded in one way, beside any other records.
     for c in range(scores.shape[0]):
         part = scores[c, first:last]
         for i in range(len(part)):

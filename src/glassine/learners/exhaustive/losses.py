@@ -309,7 +309,7 @@ def _rounded(shares: Floats, mode: int) -> tuple[float, ...]:
     """Return probabilities of six decimals that add up to one, of which that of one class is the largest."""
     whole = np.maximum(np.floor(shares * 1e6).astype(np.int64), 1)
     whole[mode] = 10**6 - (whole.sum() - whole[mode])
-    # A class as probable as the mode gives one step to it: whoever takes the likeliest class predicts as the model.
+    # A class as probable as the mode gives one step to it: the likeliest class predicts as the model.
     ties = (whole >= whole[mode]) & (np.arange(len(whole)) != mode)
     whole[ties] -= 1
     whole[mode] += int(ties.sum())

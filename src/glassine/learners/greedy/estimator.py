@@ -56,7 +56,7 @@ class PrivateGreedyRuleListClassifier(PrivateLearner, Classes, Lists):
         How a rule is chosen. "counted-gini" is this package's own, and the one to use.
     delta : float, optional
         Needed by "smooth-laplace" and "global-gaussian", refused by the others. As published its default is 1 / n^2,
-        and with a ledger it is needed too, since that default would tell n.
+        and with a ledger it is needed too, since that default would reveal n.
     accounting : {"strict", "published"}, default="strict"
         Whether the guarantee holds, or is the paper's.
     min_support : float, default=0.05
@@ -170,7 +170,7 @@ class PrivateGreedyRuleListClassifier(PrivateLearner, Classes, Lists):
         return Planned(
             price=Price(
                 epsilon=plan.epsilon,
-                # The published default, 1 / n^2, would tell n on the certificates of later fits, which count this one.
+                # The published default, 1 / n^2, would show n on the certificates of later fits, which count this one.
                 delta=Fraction(0) if plan.delta is None else plan.delta,
                 note=f"greedy rule list of up to {plan.length} rules, {plan.mechanism}{said}",
                 unit=plan.unit,

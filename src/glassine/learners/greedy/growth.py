@@ -53,7 +53,7 @@ def most_satisfied(domain: Domain, antecedents: Sequence[Antecedent]) -> int:
 
 
 def every_value(attribute: Attribute, name: str, literals: Iterable[Literal]) -> Columns:
-    """Return a column with one value of each kind that some literals tell apart, a missing value always among them."""
+    """Return a column with one value of each kind that some literals distinguish, a missing value always among them."""
     if not isinstance(attribute, Integer | Real):
         codes = np.arange(-1, len(getattr(attribute, "values", (0, 1))))
         return Columns(attributes={name: attribute}, numbers={}, codes={name: codes})

@@ -57,7 +57,7 @@ OF_NUMBERS: tuple[SplitMeasure, ...] = ("squared_error",)
 AS_RETURNED = (
     "the model is as the summary gave it; one that was changed since by a look at records names the same summary"
 )
-"""What no comparison of a model with its summary can tell."""
+"""What no comparison of a model with its summary can reveal."""
 
 NOISE = 2.0
 """A part of a split must hold so many standard deviations of the noise in a count of a pair by class."""

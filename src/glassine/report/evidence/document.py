@@ -195,7 +195,9 @@ def evidence(
     if which not in LISTS:
         raise InvalidParameterError(f"{parameter('which')} must be one of {', '.join(LISTS)}, got {quoted(which)}.")
     if findings is None and certificate is None:
-        raise InvalidParameterError("evidence needs the findings of an audit, a certificate, or both.")
+        raise InvalidParameterError(
+            "evidence needs the findings of an audit, a certificate, or both.", remedy="Pass what you have of them."
+        )
     if findings is not None:
         _check(findings)
     if findings is not None and certificate is not None:

@@ -213,7 +213,7 @@ def _membership_attacks(basis: Basis) -> Iterator[Answer]:
         if attack["status"] == "measured" and attack["advantage"] is not None:
             interval = f"{attack['advantage_low']:.3f} to {attack['advantage_high']:.3f}"
             auc = "" if attack["auc"] is None else f", AUC {attack['auc']:.3f}"
-            p = "" if attack["p_value"] is None else f", p = {attack['p_value']:.2g}"
+            p = "" if attack["p_value"] is None else f", {wording.p_value(attack['p_value'])}"
             said = f"{attack['attack']}: advantage {attack['advantage']:.3f} ({interval}){auc}{p}"
             yield Figure(said, f"attack on membership, intervals of {found['confidence']:.0%}")
         else:
@@ -229,7 +229,7 @@ def _gap_attack(basis: Basis) -> Iterator[Answer]:
         p_value = found["loss_gap_p_value"]
         said = "a risk" if p_value < LOSSES_DIFFER else "no risk"
         yield Figure(
-            f"statistic {found['loss_gap']:.3f}, p = {p_value:.2g}: {said} by SACRO-ML, whose level is "
+            f"statistic {found['loss_gap']:.3f}, {wording.p_value(p_value)}: {said} by SACRO-ML, whose level is "
             f"{LOSSES_DIFFER:g}",
             "two-sample Kolmogorov-Smirnov test on the losses; with many records it finds gaps that no attack can use",
         )

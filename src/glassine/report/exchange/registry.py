@@ -62,7 +62,8 @@ def as_registry(certificate: Certificate, statements: Mapping[str, Any]) -> dict
     """
     if not certificate.holds:
         raise InvalidParameterError(
-            f"the registry is for private releases, and this guarantee does not hold: {'; '.join(certificate.caveats)}."
+            f"the registry is for private releases; this guarantee does not hold: {'; '.join(certificate.caveats)}.",
+            remedy="Register a release whose guarantee holds.",
         )
     _check(statements)
     basic = {name: statements[name] for name in REQUIRED if name not in ("registry_authors", "publication_date")}

@@ -62,7 +62,7 @@ def additive_section(finding: AdditiveFinding) -> Section:
         blocks += [Paragraph(text=omitted, tone="note")] if more > 0 else []
     else:
         blocks.append(Paragraph(text="The model has no terms: it predicts the same for everyone."))
-    items = tuple((_name(entry.attribute), tuple(_told(entry))) for entry in finding.attributes)
+    items = tuple((_name(entry.attribute), tuple(_said(entry))) for entry in finding.attributes)
     items = tuple((name, sentences) for name, sentences in items if sentences)
     nothing = Paragraph(text="No training value was found in the bins.")
     blocks.append(Heading("What the bins reveal"))
@@ -243,7 +243,7 @@ def _row(term: TermFinding, most: float) -> Row:
     )
 
 
-def _told(entry: BinsFinding) -> Iterator[str]:
+def _said(entry: BinsFinding) -> Iterator[str]:
     """Yield what the bins of an attribute reveal, each in a sentence."""
     if entry.n_own_bins:
         yield f"{entry.n_own_bins:,} of {entry.n_values or 0:,} different training values have a bin of their own."

@@ -13,7 +13,7 @@ from glassine.report.charts import Mark, draw_trade_off
 from glassine.report.measured import MeasuredSection
 from glassine.report.section import Page, Section, clean_inputs, facts_of, sentence
 from glassine.report.sections.inferred import certain_blocks, certain_sections, certain_text, cheapest_remedy
-from glassine.report.wording import people
+from glassine.report.wording import fine_bits, people
 
 MOST_NAMES = 8
 HEADS = ("Attacker with", "Uncertainty left", "Certain of", "D_overall", "Guesses correctly")
@@ -181,8 +181,8 @@ def _disclosed_subgroups_section(details: DisclosureDetails) -> Section:
             name=f"{wording.clean(group.attribute)} = {wording.clean(group.value)}",
             cells=(
                 people(group.size),
-                f"{group.entropy:.3g} bits",
-                *(() if group.d_overall is None else (f"{group.d_overall:.3g} bits",)),
+                f"{fine_bits(group.entropy)} bits",
+                *(() if group.d_overall is None else (f"{fine_bits(group.d_overall)} bits",)),
             ),
         )
         for group in details.subgroups
@@ -235,10 +235,13 @@ def _readers(readers: Sequence[ReaderFinding], title: str) -> Table:
             Row(
                 name=sentence(reader.reader),
                 cells=(
-                    f"{reader.entropy:.3g} bits",
+                    f"{fine_bits(reader.entropy)} bits",
                     people(reader.certain),
                     *(
-                        (f"{reader.d_overall or 0.0:.3g} bits", wording.percent(reader.guess_rate or 0.0))
+                        (
+                            f"{fine_bits(reader.d_overall or 0.0)} bits",
+                            wording.percent(reader.guess_rate or 0.0),
+                        )
                         if known
                         else ()
                     ),
@@ -263,9 +266,10 @@ def _sentence(finding: DisclosureFinding) -> str:
     name = wording.clean(finding.sensitive)
     least, best = finding.readers[0], finding.readers[-1]
     text = (
-        f"An attacker with the tree who knows all quasi-identifiers learns {finding.learned_mean:.3g} bits per "
-        f"{wording.unit()} about {name} beyond the class distribution, and {finding.learned_most:.3g} bits of the most "
-        f"exposed one. {best.entropy:.3g} of {least.entropy:.3g} bits are left."
+        "An attacker with the tree who knows all quasi-identifiers learns "
+        f"{fine_bits(finding.learned_mean)} bits per {wording.unit()} about {name} beyond the class "
+        f"distribution, and {fine_bits(finding.learned_most)} bits of the most exposed one. "
+        f"{fine_bits(best.entropy)} of {fine_bits(least.entropy)} bits are left."
     )
     if best.certain:
         text += f" For {people(best.certain)} the class is practically certain."
@@ -287,10 +291,14 @@ def _headline_figures(finding: DisclosureFinding) -> tuple[Fact, ...]:
     text = [
         Fact(
             f"Learned about the average {wording.unit()}",
-            f"{finding.learned_mean:.3g} bits",
-            f"{best.entropy:.3g} of {least.entropy:.3g} bits are left",
+            f"{fine_bits(finding.learned_mean)} bits",
+            f"{fine_bits(best.entropy)} of {fine_bits(least.entropy)} bits are left",
         ),
-        Fact("Learned about the most exposed", f"{finding.learned_most:.3g} bits", "beyond the class distribution"),
+        Fact(
+            "Learned about the most exposed",
+            f"{fine_bits(finding.learned_most)} bits",
+            "beyond the class distribution",
+        ),
         Fact("Practically certain", people(best.certain), f"of {people(finding.number)}"),
     ]
     if best.guess_rate is not None and least.guess_rate is not None:
@@ -307,9 +315,10 @@ def _headline_figures(finding: DisclosureFinding) -> tuple[Fact, ...]:
 def _sensitive_sentence(finding: DisclosureFinding) -> str:
     least, best = finding.readers[0], finding.readers[-1]
     text = (
-        f"An attacker who knows all quasi-identifiers learns {finding.learned_mean:.3g} bits per "
+        f"An attacker who knows all quasi-identifiers learns {fine_bits(finding.learned_mean)} bits per "
         f"{wording.unit()} about {wording.clean(finding.sensitive)} beyond the class distribution, "
-        f"{finding.learned_most:.3g} of the most exposed one; {best.entropy:.3g} of {least.entropy:.3g} are left."
+        f"{fine_bits(finding.learned_most)} of the most exposed one; "
+        f"{fine_bits(best.entropy)} of {fine_bits(least.entropy)} are left."
     )
     if best.certain:
         text += f" For {people(best.certain)} the value is practically certain."
@@ -356,7 +365,7 @@ def _estimate(optimum: str, gap: float, *, known: str = "") -> Fact:
         )
     else:
         value = "the global optimum"
-        slack = f", up to a certified gap of {gap:.1g} bits per {wording.unit()}" if gap > 0 else ""
+        slack = f", up to a certified gap of {max(gap, 1e-9):.1g} bits per {wording.unit()}" if gap > 0 else ""
         meaning = f"No estimate that agrees with the tree leaves more uncertainty{slack}."
     meaning += f" It takes fractions of {wording.units()}: whole {wording.units()} can reveal more than fractions."
     meaning += f" Known: {wording.clean(known)}." if known else ""
@@ -372,7 +381,7 @@ def _sample(details: DisclosureDetails) -> list[Fact]:
             "Who was in the training sample",
             f"{wording.percent(sample.fraction)} on average",
             f"From {_certainty(sample.lowest)} to {_certainty(sample.highest)}; certain of "
-            f"{people(sample.certain)}. Probabilities of classes are those of anybody, in the sample or not.",
+            f"{people(sample.certain)}. Probabilities of classes are those of any person, in the sample or not.",
         )
     ]
 

@@ -49,7 +49,7 @@ def _certain_bars(head: str, caption: str, rows: Sequence[CertainFinding]) -> Ta
     most = max(map(_least, (one.certain for one in rows)), default=0) or 1
     columns = (
         Column(head),
-        Column("Of the longest"),
+        Column("Certain, drawn"),
         Column("Certain", numeric=True),
         Column("Base rate", numeric=True),
     )

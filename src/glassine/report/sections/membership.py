@@ -73,7 +73,7 @@ def _attacks_section(finding: MembershipFinding) -> Section:
         id="members",
         title="Membership inference",
         blocks=(attacks, *figure),
-        text=tuple(map(_told, map(_row, finding.attacks))),
+        text=tuple(map(_as_text, map(_row, finding.attacks))),
         text_title="Attacks: advantage with its interval; 0 is guessing",
     )
 
@@ -105,7 +105,7 @@ def _attacks(finding: MembershipFinding) -> tuple[Block, ...]:
     return (attacks, figure) if chart else (attacks,)
 
 
-def _told(row: Row) -> str:
+def _as_text(row: Row) -> str:
     advantage, *_, status = row.cells
     state = status.word if isinstance(status, Status) else ""
     return f"[{state}] {row.name}{f': {advantage}' if advantage else ''}. {row.remark}"
@@ -143,7 +143,9 @@ def membership_sentence(finding: MembershipFinding) -> str:
     text += f" flags {reached} percentage points more of the members than of the non-members."
     p_value, shown = finding.corrected_p_value, [attack for attack in made if attack.detected]
     tested = (
-        "" if p_value is None else f" (p = {p_value:.2g} after correction for {wording.plural(len(made), 'attack')})"
+        ""
+        if p_value is None
+        else f" ({wording.p_value(p_value)} after correction for {wording.plural(len(made), 'attack')})"
     )
     if finding.beyond_chance:
         text += f" That is beyond chance{tested}."
@@ -222,12 +224,14 @@ def _vulnerability(finding: MembershipFinding) -> Fact:
 
 
 def _losses(finding: MembershipFinding) -> Fact:
-    differ = (finding.loss_gap_p_value or 0.0) < LOSSES_DIFFER
+    p_value = finding.loss_gap_p_value or 0.0
+    differ = p_value < LOSSES_DIFFER
     return Fact(
         "Losses of members and of the holdout",
         "differ" if differ else "no difference seen",
-        f"Test of Kolmogorov and Smirnov: statistic {finding.loss_gap:.3f}, p = {finding.loss_gap_p_value:.2g}. Output "
-        f"checkers ask from p = {LOSSES_DIFFER:g} on. Of many records it also finds gaps that no attack can use.",
+        f"Test of Kolmogorov and Smirnov: statistic {finding.loss_gap:.3f}, "
+        f"{wording.p_value(p_value)}. Output checkers ask from p = {LOSSES_DIFFER:g} "
+        "on. Of many records it also finds gaps that no attack can use.",
     )
 
 

@@ -30,7 +30,7 @@ def labels_section(disclosure: LabelDisclosure, findings: Findings) -> Section:
         Fact(
             "Largest share of one outcome",
             "100%" if disclosure.purest == 1 else f"at least {wording.percent(disclosure.purest)}",
-            f"In the most one-sided {part}.",
+            f"In the purest {part}.",
         ),
         Fact(
             "Uncertainty of an outcome",
@@ -178,7 +178,7 @@ def _midpoint_meaning(findings: Findings, leakage: ValueLeakage) -> str:
         return "No two training values can be computed from them."
     meaning = "An attacker who knows one of the two values can compute the other."
     records = _counted(findings, leakage.n_records_at_midpoints or 0)
-    return f"{meaning} {wording.units().capitalize()} whose own value stands there: {records}."
+    return f"{meaning} {wording.units().capitalize()} with exactly that value: {records}."
 
 
 def _values_sentence(leakage: ValueLeakage) -> str:

@@ -357,7 +357,9 @@ def measured_section(rows: Sequence[MeasureRow]) -> Section:
     )
     measured = Paragraph(text=f"Measured: {', '.join(made)}." if made else "Nothing was measured.")
     warning = Paragraph(text="\u201cNot measured\u201d does not mean that nothing is revealed.")
-    folded = ", ".join(row.short for row in missing)
+    partly = [row.short for row in missing if row.state == "partly measured"]
+    folded = ", ".join(row.short for row in missing if row.short not in partly)
+    folded += f"{'; ' if folded else ''}in part {', '.join(partly)}" if partly else ""
     return Section(
         id="measured",
         title="What was not measured" if missing else "What was measured",

@@ -211,7 +211,7 @@ def _fits(finding: ReconstructionFinding, domain: DomainSummary | None, bits: fl
     if prior is None:
         return f"{wording.candidates(bits)} possible records remains"
     left, possible = (wording.worlds(value) for value in (prior - bits, prior))
-    return f"about {left} of {possible} possible records remain"
+    return f"about {left} of {possible} possible records remain{'s' if left == '1' else ''}"
 
 
 def _readings_note(domain: DomainSummary | None) -> str:
@@ -309,7 +309,7 @@ def exposed_section(rows: tuple[int, ...]) -> Section:
         f"Row numbers of the data, in ascending order, {wording.ROWS}. Keep this list internal. Anyone with the data "
         f"can look up the {wording.unit()}."
     )
-    # In order of number: the order of exposure would tell where one leaf ends, hence its size.
+    # In order of number: the order of exposure would reveal where one leaf ends, hence its size.
     listed = RowNumbers(tuple(map(wording.row_name, sorted(rows))))
     blocks: tuple[Block, ...] = (Paragraph(text=about), listed)
     if not rows:

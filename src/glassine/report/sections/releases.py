@@ -31,7 +31,7 @@ EXACT = "They are exact means: who knows all but one of a group can compute the 
 ROUNDED = "None is an exact mean: the last of a group does not follow from the others."
 GUESSES = {
     "true labels": "By the decision of a tree.",
-    "black box's decisions": "By the decision of a tree; anybody can ask the black box instead.",
+    "black box's decisions": "By the decision of a tree; an attacker can ask the black box instead.",
 }
 SENSITIVE = "no sensitive attribute was named."
 
@@ -354,7 +354,7 @@ def _leaf_facts(leaves: LeavesFinding, findings: Findings) -> tuple[Fact, ...]:
         Fact(
             f"{wording.units().capitalize()} alone in a leaf",
             _people(leaves.n_alone, leaves.share_alone),
-            f"Of {leaves.n_held:,} leaves that hold anybody; sizes {leaves.origin}.",
+            f"Of {leaves.n_held:,} leaves with records; sizes {leaves.origin}.",
         ),
         Fact(
             f"{wording.units().capitalize()} of the smallest leaf", _count(leaves.smallest), "In the own group's tree."

@@ -298,10 +298,15 @@
   }
 
   /* ---- the drawing ---- */
+  function drawn(t, axis) {
+    /* How many bins have room: the last one, mostly of missing values, where it says something or is in use. */
+    var n = t.shape[axis], bins = t.bins[axis], chosen = isPair(t) && !axis ? state.first : state.last;
+    return n - Number(!(t.slots[axis] || chosen === n - 1 || binOf(bins, state.record[bins.attribute]) === n - 1));
+  }
   function extent(t) {
-    var low = 0, high = 0;
+    var low = 0, high = 0, n = isPair(t) ? undefined : drawn(t, 0);
     [t.scores, t.released, t.low, t.high].forEach(function (values) {
-      if (values) series(t, values, state.output).forEach(function (v) { low = Math.min(low, v); high = Math.max(high, v); });
+      if (values) series(t, values, state.output).slice(0, n).forEach(function (v) { low = Math.min(low, v); high = Math.max(high, v); });
     });
     var span = high - low || 1;
     return [low - span * 0.04, high + span * 0.06];
@@ -323,11 +328,15 @@
     box.floor = box.base - (t.weights && !isPair(t) ? (box.base - box.top) * 0.13 : 0);
     if (isPair(t)) {
       box.left = Math.min(120, width * 0.28);
-      box.tall = (box.base - box.top) / t.shape[0];
-      box.wide = (width - box.left - box.right) / t.shape[1];
+      box.rows = drawn(t, 0); box.columns = drawn(t, 1);
+      box.tall = (box.base - box.top) / box.rows;
+      box.wide = (width - box.left - box.right) / box.columns;
       return box;
     }
-    var each = (width - box.left - box.right - box.gap) / t.shape[0], n = t.shape[0];
+    var n = box.n = drawn(t, 0);
+    box.slot = n === t.shape[0];
+    if (!box.slot) box.gap = 0;
+    var each = (width - box.left - box.right - box.gap) / n;
     box.edge = function (i) { return i < n ? box.left + i * each + (i === n - 1 ? box.gap : 0) : width - box.right; };
     box.end = function (i) { return i === n - 1 ? width - box.right : box.left + (i + 1) * each; };
     box.bin = function (x) {
@@ -341,7 +350,7 @@
     return box;
   }
   function steps(box, values, joined) {
-    return values.map(function (value, i) {
+    return values.slice(0, box.n).map(function (value, i) {
       var y = box.y(value).toFixed(1), start = box.edge(i).toFixed(1), end = box.end(i).toFixed(1);
       return (joined && i > 0 && i < values.length - 1 ? "V" + y : "M" + start + " " + y) + "H" + end;
     }).join("");
@@ -366,7 +375,7 @@
     plot.setAttribute("aria-valuetext", selectionName() + ": " + shown(score));
   }
   function drawRow(svg, t, box) {
-    var scores = series(t, t.scores, state.output), joined = isNumeric(t), n = t.shape[0];
+    var scores = series(t, t.scores, state.output), joined = isNumeric(t), n = box.n;
     var preview = drag && drag.scores ? drag.scores : scores;
     svg.appendChild(make("rect", { "class": "chosen", x: box.edge(state.first), y: box.top, width: box.end(state.last) - box.edge(state.first), height: box.base - box.top }));
     ticks(box.range[0], box.range[1], 7).forEach(function (tick) {
@@ -376,13 +385,13 @@
     });
     if (t.weights) {
       var top = Math.max.apply(null, t.weights.concat(1e-300)), tall = box.base - box.floor - 5;
-      svg.appendChild(make("path", { "class": "weights", d: t.weights.map(function (w, i) {
+      svg.appendChild(make("path", { "class": "weights", d: t.weights.slice(0, n).map(function (w, i) {
         return "M" + box.edge(i).toFixed(1) + " " + box.base + "H" + box.end(i).toFixed(1) + "V" + (box.base - Math.max(w, 0) / top * tall).toFixed(1) + "H" + box.edge(i).toFixed(1) + "Z";
       }).join("") }));
     }
     if (t.low) {
       var low = series(t, t.low, state.output), high = series(t, t.high, state.output);
-      svg.appendChild(make("path", { "class": "band", d: low.map(function (v, i) {
+      svg.appendChild(make("path", { "class": "band", d: low.slice(0, n).map(function (v, i) {
         return "M" + box.edge(i).toFixed(1) + " " + box.y(v).toFixed(1) + "H" + box.end(i).toFixed(1) + "V" + box.y(high[i]).toFixed(1) + "H" + box.edge(i).toFixed(1) + "Z";
       }).join("") }));
     }
@@ -398,14 +407,15 @@
       var bin = binOf(t.bins[0], here), x = (box.edge(bin) + box.end(bin)) / 2;
       svg.appendChild(make("path", { "class": "you", d: "M" + x + " " + (box.base + 1) + "l5 8h-10z" }));
     }
-    var free = -Infinity, limit = box.edge(n - 1) - 4, letter = 6.3;
+    var free = -Infinity, end = box.width - box.right, letter = 6.3;
+    var limit = box.slot ? Math.min(box.edge(n - 1) - 4, end - 56) : end;
     marks(box, t).forEach(function (mark) {
       var text = shorter(mark[1], 14), half = text.length * letter / 2;
-      if (mark[0] - half < free || mark[0] + half > Math.min(limit, box.width - box.right - 56)) return;
+      if (mark[0] - half < free || mark[0] + half > limit) return;
       svg.appendChild(make("text", { "class": "tick mid", x: mark[0], y: box.base + 22 }, text));
       free = mark[0] + half + 9;
     });
-    svg.appendChild(make("text", { "class": "tick end", x: box.width - box.right, y: box.base + 22 }, t.bins[0].groupOf && t.bins[0].missing < n - 1 ? "other" : "missing"));
+    if (box.slot) svg.appendChild(make("text", { "class": "tick end", x: end, y: box.base + 22 }, t.bins[0].groupOf && t.bins[0].missing < n - 1 ? "other" : "missing"));
     svg.appendChild(make("text", { "class": "axis mid", x: (box.left + box.width) / 2, y: box.height - 6 }, shorter(t.bins[0].attribute, 50)));
     if (drag && drag.scores) {
       svg.appendChild(make("text", { "class": "axis mid strong", x: (box.edge(state.first) + box.end(state.last)) / 2, y: Math.max(box.y(preview[(state.first + state.last) >> 1]) - 14, 12) }, state.first === state.last ? shown(preview[state.first]) : signed(drag.by)));
@@ -413,16 +423,16 @@
   }
   function drawPair(svg, t, box) {
     var scores = series(t, t.scores, state.output), most = Math.max.apply(null, scores.map(Math.abs)) || 1, i, j;
-    for (i = 0; i < t.shape[0]; i++) {
-      for (j = 0; j < t.shape[1]; j++) {
+    for (i = 0; i < box.rows; i++) {
+      for (j = 0; j < box.columns; j++) {
         var score = scores[i * t.shape[1] + j];
         svg.appendChild(make("rect", { "class": "cell " + (score > 0 ? "up" : "down"), x: box.left + j * box.wide, y: box.top + i * box.tall, width: Math.max(box.wide - 1, 0.5), height: Math.max(box.tall - 1, 0.5), "fill-opacity": (Math.abs(score) / most).toFixed(3) }));
       }
     }
     svg.appendChild(make("rect", { "class": "picked", x: box.left + state.last * box.wide, y: box.top + state.first * box.tall, width: box.wide - 1, height: box.tall - 1 }));
-    if (box.tall >= 13) for (i = 0; i < t.shape[0]; i++) svg.appendChild(make("text", { "class": "tick end", x: box.left - 6, y: box.top + (i + 0.5) * box.tall, dy: 4 }, shorter(binName(t, 0, i), Math.floor(box.left / 6.6))));
+    if (box.tall >= 13) for (i = 0; i < box.rows; i++) svg.appendChild(make("text", { "class": "tick end", x: box.left - 6, y: box.top + (i + 0.5) * box.tall, dy: 4 }, shorter(binName(t, 0, i), Math.floor(box.left / 6.6))));
     var free = -Infinity;
-    for (j = 0; j < t.shape[1]; j++) {
+    for (j = 0; j < box.columns; j++) {
       var text = shorter(binName(t, 1, j), 16), x = box.left + (j + 0.5) * box.wide, half = text.length * 3.15;
       if (x - half < free || x + half > box.width) continue;
       svg.appendChild(make("text", { "class": "tick mid", x: x, y: box.base + 18 }, text));
@@ -440,7 +450,7 @@
   function pick(box, point) {
     var t = term();
     if (!isPair(t)) return box.bin(point.x);
-    return [Math.min(Math.max(Math.floor((point.y - box.top) / box.tall), 0), t.shape[0] - 1), Math.min(Math.max(Math.floor((point.x - box.left) / box.wide), 0), t.shape[1] - 1)];
+    return [Math.min(Math.max(Math.floor((point.y - box.top) / box.tall), 0), box.rows - 1), Math.min(Math.max(Math.floor((point.x - box.left) / box.wide), 0), box.columns - 1)];
   }
   plot.addEventListener("pointerdown", function (event) {
     if (event.button) return;

@@ -187,7 +187,7 @@
     at("way").textContent = near
       ? `${way} Over records of the group that do, the black box answers ${decided(answer.tree_decision)} on average.`
       : answer.conditions.length
-      ? `Your record satisfies ${answer.conditions.join(" and ")}; such records are decided ${decided(answer.tree_decision)}.`
+      ? `Your record satisfies ${answer.conditions.join(" and ")}. The tree decides for such records: ${decided(answer.tree_decision)}.`
       : `The tree decides ${decided(answer.tree_decision)} for every record near yours.${exceptions(answer.tree)}`;
     drawTree(answer.tree, answer.path);
     drawContrasts(answer, constraints);
