@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -75,14 +76,14 @@ def test_the_list_is_that_of_the_sums_over_all_lists(seed: int) -> None:
 GAPPED = Domain(
     {"n": Integer(0, 3, missing=True), "c": Category(("u", "v"), missing=True), "b": Binary(), "d": Integer(0, 2)}
 )
-ONES = [
+ONES: list[Any] = [
     *(Between("n", hi=hi, missing=missing) for hi in (0.5, 1.5, 2.5) for missing in (False, True)),
     *(OneOf("c", ("u",), negated=negated, missing=missing) for negated in (False, True) for missing in (False, True)),
     OneOf("b", (1,)),
     Between("d", hi=0.5),
     Between("d", lo=1.5),
 ]
-SEVERAL = [
+SEVERAL: list[Any] = [
     (Between("n", lo=0.5, hi=2.5), OneOf("b", (1,))),
     (Between("n", lo=0.5), Between("n", hi=2.5)),
     (Between("n", hi=1.5, missing=True), OneOf("c", ("v",), missing=True)),
@@ -115,7 +116,7 @@ def test_missing_values_take_no_other_path(seed: int) -> None:
         listed = oracle.rule_lists(complete, [0, 1], min(lists.length, 2))
         large = ListSearch(bitsets, lists.loss, fewest=1, fewest_left=1, limits=LIMITS, room=room, penalty=penalty)
         best = large.best(min(lists.length, 2))
-        assert best.cost + penalty * len(best.rules) == oracle.optimum(listed, truth, y, penalty)[0]
+        assert best.cost + penalty * len(best.rules) == oracle.optimum(listed, truth, y, Fraction(penalty))[0]
 
 
 def test_a_rule_needs_a_complete_record_to_capture_or_to_leave() -> None:
