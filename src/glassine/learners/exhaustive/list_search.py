@@ -213,10 +213,13 @@ class ListSearch:
 
         Of lists of equal cost the one is taken that ends first, then the first rule of the pool, at every position.
         """
-        rough = self._ends(most_rules, [math.inf] * (most_rules + 1), 0, BEAM)
-        known = min(one.cost + self._penalty * len(one.rules) for one in rough)
-        ends = self._ends(most_rules, [known - self._penalty * m for m in range(most_rules + 1)], 0, None)
-        return min((*ends, *rough), key=lambda one: (one.cost + Fraction(self._penalty) * len(one.rules), one.rules))
+        # A list is known before the first search: that of no rule. Where rules are dear, no beginning goes far.
+        ends: list[Found] = []
+        known = float(self._cost(self._sets.totals()[:-1]))
+        for width in (BEAM, None):
+            ends += self._ends(most_rules, [known - self._penalty * m for m in range(most_rules + 1)], 0, width)
+            known = min(one.cost + self._penalty * len(one.rules) for one in ends)
+        return min(ends, key=lambda one: (one.cost + Fraction(self._penalty) * len(one.rules), one.rules))
 
     def by_length(self, most_rules: int, tests: int = 0) -> list[Found]:
         """Return a list of least cost, without penalties, of at most 0, 1, ..., ``most_rules`` rules.
