@@ -134,6 +134,12 @@ def test_a_rule_needs_a_complete_record_to_capture_or_to_leave() -> None:
     assert costs == [lists.sums(bitsets, Weighting.optimal(0.0, 1)).costs[0].item(), 0] == [5, 0]
 
 
+@pytest.mark.parametrize("missing", [False, True])
+def test_without_rules_a_list_is_its_default(missing: bool) -> None:
+    learner = OptimalRuleListClassifier(2, domain=Domain({"a": Binary(missing=missing)}), pool=[])
+    assert learner.fit(np.array([[0], [1], [1]]), np.array([0, 1, 1])).objective_ == pytest.approx(1 / 3)
+
+
 def test_long_lists_are_learned_where_values_may_be_missing() -> None:
     """Twenty attributes, eighty rules: all sets of eight of them cannot be summed."""
     rng = np.random.default_rng(0)

@@ -99,7 +99,7 @@ class Room:
         needs = [(taken, no_covers), (left, no_covers), (no_atoms, np.eye(len(some), dtype=bool)[:, some])]
         taken = np.column_stack([taken, covers])
         return cls(
-            full=_words(np.ones_like(taken[:1]))[0],
+            full=_words(np.ones((1, taken.shape[1]), dtype=bool))[0],
             taken=_words(taken),
             needs=np.stack([_words(np.column_stack(need)) for need in needs]),
         )
@@ -191,7 +191,7 @@ class ListSearch:
         truth, counts = _patterns(bitsets)
         if room is None:
             none = np.zeros((3, len(truth), 0), dtype=np.uint64)
-            room = Room(full=none[0, 0], taken=none[0], needs=none)
+            room = Room(full=np.zeros(0, dtype=np.uint64), taken=none[0], needs=none)
         some, first = truth.any(axis=1) & ~truth.all(axis=1), np.zeros(len(truth), dtype=bool)
         # Of rules that capture the same records, and as much of the domain, the first is as good as the others.
         domain = [np.ascontiguousarray(words).view(np.uint8) for words in (room.taken, *room.needs)]
