@@ -42,7 +42,7 @@ from benchmarks.public_data import DATA  # noqa: E402
 PARTS = (*PEERS, "growth")
 
 BUDGET = 20.0
-"""Seconds after which a task is not repeated any more."""
+"""Seconds of processors, both sides together, after which a task is not repeated any more."""
 
 TICK = 1e-6
 """Least seconds of processors that a run is taken to last."""

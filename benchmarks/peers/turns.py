@@ -6,8 +6,6 @@ import json
 import subprocess
 import tempfile
 import threading
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -106,17 +104,17 @@ class Warm:
         return f"{self.module} ended with {self._process.returncode}: {lines[-1] if lines else 'no reason given'}"
 
 
-def in_turn(sides: tuple[Warm, ...], runs: int, budget: float, clock: Callable[[], float]) -> tuple[list[Run], ...]:
-    """Run all sides after each other, up to so many times; stop after the budget of seconds, but not before one run.
+def in_turn(sides: tuple[Warm, ...], runs: int, budget: float) -> tuple[list[Run], ...]:
+    """Run all sides after each other, up to so many times; stop after the budget, but not before one run.
 
-    Run i of every side has seed i.
+    The budget is in seconds of processors: on a busy machine as many runs are done as on a quiet one. Run i of every
+    side has seed i.
     """
-    started = clock()
     kept: tuple[list[Run], ...] = tuple([] for _ in sides)
     for seed in range(runs):
         for side, done in zip(sides, kept, strict=True):
             done.append(side.run(seed))
-        if clock() - started > budget:
+        if sum(run.processor for done in kept for run in done) > budget:
             break
     return kept
 
@@ -143,7 +141,7 @@ def measured(
             opened[-1].run(0)
             if first:
                 opened[-1].ready(name, data, settings)
-        return in_turn(tuple(opened), runs, budget, time.perf_counter)
+        return in_turn(tuple(opened), runs, budget)
     finally:
         for process in opened:
             process.close()

@@ -143,6 +143,20 @@ def test_seconds_of_processors_take_the_place_of_those_on_the_clock() -> None:
     assert row("interpret").by_processor().ratio is None
 
 
+def test_a_busy_machine_leaves_a_task_its_runs() -> None:
+    """The budget is in seconds of processors: those on the clock do not end a task."""
+    turns: Any = importlib.import_module("benchmarks.peers.turns")
+
+    class Side:
+        def run(self, seed: int) -> Any:
+            return turns.Run(seconds=1000.0, processor=1.0, figures={"seed": seed})
+
+    both = turns.in_turn((Side(), Side()), 5, 10.0)
+    assert [[run.figures["seed"] for run in done] for done in both] == [[0, 1, 2, 3, 4]] * 2
+    assert [len(done) for done in turns.in_turn((Side(), Side()), 5, 3.0)] == [2, 2]
+    assert [len(done) for done in turns.in_turn((Side(), Side()), 5, 0.0)] == [1, 1]
+
+
 def test_cells_and_tables() -> None:
     shown = judging.cells(row("pystreed", at_least=True, their_seconds=60.0, agreement="open"))
     assert shown[3:] == ("1", "> 60", "> 60", "accuracy, open", "0.8000", "0.7000")

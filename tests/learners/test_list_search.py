@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,15 @@ import pytest
 from glassine import Domain, OptimalRuleListClassifier
 from glassine.counting.logic import RuleLogic
 from glassine.data.bits import BitSets
-from glassine.domain import OneOf
+from glassine.domain import Between, Binary, Category, Integer, OneOf
 from glassine.errors import ClassTooLargeError
 from glassine.learners.exhaustive import list_search
 from glassine.learners.exhaustive.gibbs import Weighting
-from glassine.learners.exhaustive.list_search import Limits, ListSearch
+from glassine.learners.exhaustive.list_search import Limits, ListSearch, Room
 from glassine.learners.exhaustive.lists import ListClass
 from glassine.learners.exhaustive.losses import Loss
+from tests.learners import engine
+from tests.oracles import model_classes as oracle
 
 LIMITS = Limits(what="lists", ways_out="Take fewer.")
 
@@ -68,6 +71,87 @@ def test_the_list_is_that_of_the_sums_over_all_lists(seed: int) -> None:
     assert found.rules == tuple(rule for rule, _ in expected.rules)
     assert found.cost + penalty * len(found.rules) == float(sums.costs[0].item())
     assert search.class_counts(found.rules).tolist() == sums.class_counts(expected).tolist()
+
+
+GAPPED = Domain(
+    {"n": Integer(0, 3, missing=True), "c": Category(("u", "v"), missing=True), "b": Binary(), "d": Integer(0, 2)}
+)
+ONES: list[Any] = [
+    *(Between("n", hi=hi, missing=missing) for hi in (0.5, 1.5, 2.5) for missing in (False, True)),
+    *(OneOf("c", ("u",), negated=negated, missing=missing) for negated in (False, True) for missing in (False, True)),
+    OneOf("b", (1,)),
+    Between("d", hi=0.5),
+    Between("d", lo=1.5),
+]
+SEVERAL: list[Any] = [
+    (Between("n", lo=0.5, hi=2.5), OneOf("b", (1,))),
+    (Between("n", lo=0.5), Between("n", hi=2.5)),
+    (Between("n", hi=1.5, missing=True), OneOf("c", ("v",), missing=True)),
+    (Between("d", lo=0.5), OneOf("b", (0,))),
+]
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_missing_values_take_no_other_path(seed: int) -> None:
+    """The same rules as the sums, and the least cost of all lists, of which each is written down."""
+    rng = np.random.default_rng(2_000 + seed)
+    rules = [ONES[i] for i in rng.permutation(len(ONES))[: 6 + seed % 5]]
+    wide = SEVERAL if seed % 2 else []
+    lists, complete = engine.lists_of(GAPPED, [*engine.singles(rules), *wide], 1 + seed % 3, 2)
+    # Most records miss something: rules then differ by what they capture of complete records alone.
+    worlds = engine.worlds_of(GAPPED, lists.antecedents)
+    truth, y = engine.some_data(seed, worlds, int(rng.integers(3, 40)), 2)
+    fewest, penalty = int(rng.integers(1, 4)), float(rng.choice([0.0, 0.5, 1.0]))
+    bitsets = engine.pack(truth, y, 2)
+    sums = lists.sums(bitsets, Weighting.optimal(penalty, fewest))
+    room = Room.of(lists.logic, ["n", "c"])
+    assert room.full.any() == any(one.attribute in ("n", "c") for rule in lists.antecedents for one in rule)
+    search = ListSearch(
+        bitsets, lists.loss, fewest=fewest, fewest_left=fewest, limits=LIMITS, room=room, penalty=penalty
+    )
+    found = search.best(lists.length)
+    assert found.rules == tuple(rule for rule, _ in sums.best().rules)
+    assert found.cost + penalty * len(found.rules) == float(sums.costs[0].item())
+    if not wide:
+        listed = oracle.rule_lists(complete, [0, 1], min(lists.length, 2))
+        large = ListSearch(bitsets, lists.loss, fewest=1, fewest_left=1, limits=LIMITS, room=room, penalty=penalty)
+        best = large.best(min(lists.length, 2))
+        assert best.cost + penalty * len(best.rules) == oracle.optimum(listed, truth, y, Fraction(penalty))[0]
+
+
+def test_a_rule_needs_a_complete_record_to_capture_or_to_leave() -> None:
+    """Records alone would allow "n <= 1.5 or missing" after "n <= 1.5": it captures those that miss n."""
+    domain = Domain({"n": Integer(0, 3, missing=True)})
+    pool = [(Between("n", hi=1.5),), (Between("n", hi=1.5, missing=True),)]
+    lists = ListClass(logic=RuleLogic.of(domain, pool), length=2, loss=Loss.errors(2))
+    # Values 0, missing and 3: only the missing ones are of class 1.
+    truth = np.repeat([[True, True], [False, True], [False, False]], 5, axis=0)
+    bitsets = engine.pack(truth, np.repeat([0, 1, 0], 5), 2)
+    costs = [
+        ListSearch(bitsets, lists.loss, fewest=1, fewest_left=1, limits=LIMITS, room=room).best(2).cost
+        for room in (Room.of(lists.logic, ["n"]), None)
+    ]
+    assert costs == [lists.sums(bitsets, Weighting.optimal(0.0, 1)).costs[0].item(), 0] == [5, 0]
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_without_rules_a_list_is_its_default(missing: bool) -> None:
+    learner = OptimalRuleListClassifier(2, domain=Domain({"a": Binary(missing=missing)}), pool=[])
+    assert learner.fit(np.array([[0], [1], [1]]), np.array([0, 1, 1])).objective_ == pytest.approx(1 / 3)
+
+
+def test_long_lists_are_learned_where_values_may_be_missing() -> None:
+    """Twenty attributes, eighty rules: all sets of eight of them cannot be summed."""
+    rng = np.random.default_rng(0)
+    names = [f"b{i}" for i in range(20)]
+    X = np.where(rng.random((500, 20)) < 0.1, np.nan, rng.random((500, 20)) < 0.3)
+    y = np.where(rng.random(500) < 0.1, 1, np.nan_to_num(X[:, 0]) + np.nan_to_num(X[:, 1]) > 0).astype(np.int64)
+    domain = Domain({name: Binary(missing=True) for name in names})
+    learner = OptimalRuleListClassifier(8, domain=domain, penalty=0.01, min_samples_leaf=5).fit(X, y)
+    assert np.bincount(learner.apply(X)).min() >= 5
+    errors = int((learner.predict(X) != y).sum())
+    assert learner.objective_ * 500 == pytest.approx(errors + 5 * (len(learner.model_.rules) - 1))
+    assert errors < 60
 
 
 @pytest.mark.parametrize("penalty", [0.0, 1.0])

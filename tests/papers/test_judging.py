@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -27,10 +30,11 @@ from papers.common.judging import (
     estimated,
     exact,
     interval_of,
+    supported,
     verdict,
     within,
 )
-from papers.common.results import images_of, page_of, read
+from papers.common.results import images_of, page_of, read, write
 from papers.common.tables import fill
 from tests.conftest import ROOT
 
@@ -62,9 +66,49 @@ def test_a_verdict_and_its_figures_are_those_of_its_comparisons(folder: Path) ->
         assert row["verdict"] in VERDICTS
         assert row["verdict"] == verdict(row["rule"], comparisons), row["judge"]
         assert row["better / tied / worse"] == cases_of(comparisons), row["judge"]
-        if row["difference"]:
-            assert row["difference"] == interval_of(comparisons), row["judge"]
+        bands = row["rule"] in (FIGURE, DERIVED)
+        assert row["difference"] == ("" if bands else interval_of(comparisons)), row["judge"]
+        assert row["comparisons for it"] == ("" if bands else supported(comparisons)), row["judge"]
         assert (row["rule"] == NONE) == (not comparisons), row["judge"]
+
+
+JUDGED = ("claims.csv", "evidence.csv")
+"""What is written from the other results of a paper."""
+
+
+def judged_again(folder: Path, results: Path) -> dict[str, str]:
+    """Return the judged files that follow from a folder of results."""
+    command = [sys.executable, str(folder / "claims.py"), "--results", str(results)]
+    subprocess.run(command, check=True, capture_output=True)
+    return {name: (results / name).read_text() for name in JUDGED}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("folder", PAPERS, ids=lambda folder: folder.name)
+def test_what_is_judged_follows_from_what_was_measured(folder: Path, tmp_path: Path) -> None:
+    """A figure, a verdict or a word of what was seen that was changed by hand does not come out again."""
+    results = tmp_path / "results"
+    shutil.copytree(folder / "results", results)
+    assert judged_again(folder, results) == {name: (folder / "results" / name).read_text() for name in JUDGED}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("paper", "file", "column"),
+    [
+        ("decision-tree-disclosure", "readers.csv", "d_overall"),
+        ("dp-ebm", "table_2.csv", "mean"),
+        ("microaggregation-surrogates", "local_trees.csv", "fidelity"),
+        ("reconstruction", "grid.csv", "dist_g"),
+        ("smooth-sensitivity-rule-lists", "figure_4.csv", "test"),
+    ],
+)
+def test_a_planted_figure_changes_what_is_judged(paper: str, file: str, column: str, tmp_path: Path) -> None:
+    folder, results = ROOT / "papers" / paper, tmp_path / "results"
+    shutil.copytree(folder / "results", results)
+    rows = read(results / file)
+    write(results / file, [row | {column: float(row[column]) / 2} if row[column] else row for row in rows], 7)
+    assert judged_again(folder, results) != {name: (folder / "results" / name).read_text() for name in JUDGED}
 
 
 def test_a_changed_figure_is_not_the_verdict_any_more() -> None:
@@ -155,7 +199,7 @@ def test_each_part_of_a_paper_is_in_a_file_that_exists_or_has_a_reason() -> None
 
 ROMAN = ("I", "II", "III", "IV", "V", "VI", "VII")
 NUMBERED: dict[str, dict[str, int | tuple[str, ...]]] = {
-    "reconstruction": {"Definition": 4, "Figure": 6, "Table": ROMAN, "Rule list": 1},
+    "reconstruction": {"Definition": 4, "Remark": 1, "Figure": 6, "Table": ROMAN, "Rule list": 1},
     "smooth-sensitivity-rule-lists": {
         "Lemma": ("III.1",),
         "Theorem": ("IV.1", "A.1"),
@@ -180,7 +224,7 @@ def numbered(kinds: dict[str, int | tuple[str, ...]]) -> set[tuple[str, str]]:
 def items_of(part: str) -> list[tuple[str, str]]:
     """Return the numbered items that a line names, such as "Tables V to VII" or "Figures 1 and 2"."""
     number = r"(?:[A-Z]+\.)?[0-9]+\b|[IVX]+\b(?!-)"
-    kinds = "Definition|Theorem|Lemma|Algorithm|Protocol|Problem|Example|Figure|Table|Rule list"
+    kinds = "Definition|Remark|Theorem|Lemma|Algorithm|Protocol|Problem|Example|Figure|Table|Rule list"
     found = []
     for kind, names in re.findall(rf"({kinds})s? ((?:{number})(?:(?:, | and | to )(?:{number}))*)", part):
         ends = re.split(", | and | to ", names)

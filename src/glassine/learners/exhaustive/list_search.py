@@ -4,13 +4,16 @@ How a list goes on depends on the records that its first rules leave, so that of
 the best alone is kept. A beginning is dropped if its cost, and what records on which all rules agree must cost, exceed
 that of a known list (the equivalent points of Angelino et al., *Learning Certifiably Optimal Rule Lists*, 2018). It is
 also dropped if its last rule saves less than it costs, at most. A beam finds the list that others must beat.
+
+Where values may be missing, what the records leave does not say whether a complete record could still be captured. The
+bits of a beginning then go on with what its rules leave of the domain: a :class:`Room`.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -18,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.compiling import AnyArray, compiled, interpreted
+from glassine.counting.logic import RuleLogic
 from glassine.data.bits import BitSets
 from glassine.data.conjunctions import popcount
 from glassine.data.slices import Progress, cuts, run
@@ -71,11 +75,51 @@ class Limits:
             )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """What rules leave of the domain, as bits: what :func:`~glassine.learners.exhaustive.lists.admissible` judges by.
+
+    Rules on attributes without missing values need none: a record that they capture, or leave, is complete there.
+    """
+
+    full: Words  # Before the first rule: atoms of blocks, and a bit for each rule that others may cover; shape (e,)
+    taken: Words  # What each rule takes; shape (p, e)
+    needs: Words  # Of each of three rows, a rule needs one bit that is left, unless the row is empty; shape (3, p, e)
+
+    @classmethod
+    def of(cls, logic: RuleLogic, gaps: Collection[str]) -> Room:
+        """Return the room of a pool of rules, of which the attributes in ``gaps`` may be missing."""
+        touched = np.array([any(one.attribute in gaps for one in rule) for rule in logic.antecedents], dtype=bool)
+        own, masks = logic.blocks[:, None] == np.arange(len(logic.full)), _bits(logic.masks)
+        atoms = _bits(logic.full) & (own & touched[:, None]).any(axis=0)[:, None]
+        taken, left = ((own[:, :, None] & half[:, None, :])[:, atoms] for half in (masks, ~masks))
+        some = touched & bool(len(logic.covers))
+        covers = logic.covers[:, some] if some.any() else np.zeros((len(some), 0), dtype=bool)
+        no_atoms, no_covers = np.zeros_like(taken), np.zeros_like(covers)
+        needs = [(taken, no_covers), (left, no_covers), (no_atoms, np.eye(len(some), dtype=bool)[:, some])]
+        taken = np.column_stack([taken, covers])
+        return cls(
+            full=_words(np.ones((1, taken.shape[1]), dtype=bool))[0],
+            taken=_words(taken),
+            needs=np.stack([_words(np.column_stack(need)) for need in needs]),
+        )
+
+    def allows(self, left: Words) -> npt.NDArray[np.bool_]:
+        """Return whether each rule may follow where so much is left, (b, e); shape (b, p)."""
+        out = np.ones((len(left), len(self.taken)), dtype=bool)
+        for need in self.needs if len(self.full) else ():
+            met = np.tile(~need.any(axis=1), (len(left), 1))
+            for w in range(len(self.full)):
+                met |= (left[:, None, w] & need[:, w]) != 0
+            out &= met
+        return out
+
+
 @dataclass(frozen=True, slots=True)
 class _Level:
     """Beginnings of some rules, in the order of their rules; ``parent`` and ``rule`` are the last step to each.
 
-    ``whole`` is what a list would cost that ended there.
+    ``words`` are the records and the room that they leave, ``whole`` is what a list would cost that ended there.
     """
 
     words: Words
@@ -100,7 +144,7 @@ def _count(
     left: AnyArray, rules: AnyArray, starts: AnyArray, labels: AnyArray, weights: AnyArray, out: AnyArray
 ) -> None:  # pragma: no cover - compiled
     """Add the records of each class that each rule takes of each set."""
-    # left: (b, w); rules: (p, w); starts: (s + 1,); labels, weights: (s,); out: (b, p, c).
+    # left: (b, w or more); rules: (p, w); starts: (s + 1,); labels, weights: (s,); out: (b, p, c).
     for b in range(len(left)):
         for rule in range(len(rules)):
             for segment in range(len(labels)):
@@ -123,6 +167,8 @@ class ListSearch:
         Fewest records that a rule captures, and that the default rule does; at least 1.
     limits : Limits
         Where it ends with an error.
+    room : Room, optional
+        What rules leave of the domain; nothing to judge by where no value is missing.
     penalty : float, default=0.0
         Cost of a rule.
     progress : callable, optional
@@ -137,19 +183,28 @@ class ListSearch:
         fewest: int,
         fewest_left: int,
         limits: Limits,
+        room: Room | None = None,
         penalty: float = 0.0,
         progress: Progress | None = None,
     ) -> None:
         loss.refuse_inexact(bitsets.totals())
         truth, counts = _patterns(bitsets)
+        if room is None:
+            none = np.zeros((3, len(truth), 0), dtype=np.uint64)
+            room = Room(full=np.zeros(0, dtype=np.uint64), taken=none[0], needs=none)
         some, first = truth.any(axis=1) & ~truth.all(axis=1), np.zeros(len(truth), dtype=bool)
-        # Of rules that capture the same records the first is as good as the others.
-        first[np.unique(np.packbits(truth, axis=1), axis=0, return_index=True)[1]] = True
+        # Of rules that capture the same records, and as much of the domain, the first is as good as the others.
+        domain = [np.ascontiguousarray(words).view(np.uint8) for words in (room.taken, *room.needs)]
+        same = np.column_stack([np.packbits(truth, axis=1), *domain])
+        first[np.unique(same, axis=0, return_index=True)[1]] = True
         self._numbers = np.flatnonzero(some & first)
         self._prices, self._most = loss.costs.astype(np.float64), loss.costs.max(axis=0).astype(np.float64)
         # One more class of "records": what those on which all rules agree cost at least.
         floor = self._cost(counts)
         self._sets = BitSets.pack_counts(truth[self._numbers], np.column_stack([counts, floor]))
+        # What rules leave of the records, then of the domain.
+        self._room = Room(full=room.full, taken=room.taken[self._numbers], needs=room.needs[:, self._numbers])
+        self._words = np.column_stack([self._sets.words, self._room.taken])
         self._fewest, self._fewest_left, self._penalty = fewest, fewest_left, penalty
         self._limits, self._progress, self._started = limits, progress, time.monotonic()
 
@@ -158,10 +213,13 @@ class ListSearch:
 
         Of lists of equal cost the one is taken that ends first, then the first rule of the pool, at every position.
         """
-        rough = self._ends(most_rules, [math.inf] * (most_rules + 1), 0, BEAM)
-        known = min(one.cost + self._penalty * len(one.rules) for one in rough)
-        ends = self._ends(most_rules, [known - self._penalty * m for m in range(most_rules + 1)], 0, None)
-        return min((*ends, *rough), key=lambda one: (one.cost + Fraction(self._penalty) * len(one.rules), one.rules))
+        # A list is known before the first search: that of no rule. Where rules are dear, no beginning goes far.
+        ends: list[Found] = []
+        known = float(self._cost(self._sets.totals()[:-1]))
+        for width in (BEAM, None):
+            ends += self._ends(most_rules, [known - self._penalty * m for m in range(most_rules + 1)], 0, width)
+            known = min(one.cost + self._penalty * len(one.rules) for one in ends)
+        return min(ends, key=lambda one: (one.cost + Fraction(self._penalty) * len(one.rules), one.rules))
 
     def by_length(self, most_rules: int, tests: int = 0) -> list[Found]:
         """Return a list of least cost, without penalties, of at most 0, 1, ..., ``most_rules`` rules.
@@ -202,7 +260,8 @@ class ListSearch:
         whole = self._sets.totals()[:-1]
         alone = self._cost(whole)[None]
         nothing = np.zeros(1, dtype=np.int64)
-        levels = [_Level(self._sets.valid[None], nothing, nothing, alone, nothing, nothing)]
+        everything = np.concatenate([self._sets.valid, self._room.full])[None]
+        levels = [_Level(everything, nothing, nothing, alone, nothing, nothing)]
         found = [Found(rules=(), cost=int(alone[0]), tested=0)]
         for m in range(most_rules if len(self._numbers) else 0):
             # A beginning that goes on has at least one rule more.
@@ -247,6 +306,7 @@ class ListSearch:
         rest, size = own - taken, own[:, :, :-1].sum(axis=2)
         sizes, sizes_left = (counts[:, :, :-1].sum(axis=2) for counts in (taken, rest))
         allowed = (sizes >= self._fewest) & (sizes_left >= self._fewest_left)
+        allowed &= self._room.allows(left[:, len(sets.valid) :])
         cost = self._cost(taken[:, :, :-1])
         if self._penalty:
             # Without the rule its records would cost no more than the most that each can.
@@ -264,7 +324,7 @@ class ListSearch:
         on = costs + rest[rows, rules, -1] <= bound
         on &= sizes_left[rows, rules] >= self._fewest + self._fewest_left
         at, rows, rules = at[on], rows[on], rules[on]
-        words = left[rows] & ~sets.words[rules]
+        words = left[rows] & ~self._words[rules]
         return _Level(words, costs[on], tested[on], whole[on], at, rules), ends
 
     def _rules(self, levels: Sequence[_Level], at: int, rule: int) -> tuple[int, ...]:
@@ -278,23 +338,32 @@ class ListSearch:
 
 def _patterns(bitsets: BitSets) -> tuple[npt.NDArray[np.bool_], Ints]:
     """Return the truth of rules on groups of records on which all agree, (p, n), and classes of these, (n, c)."""
-    valid, words = (words.astype("<u8").view(np.uint8) for words in (bitsets.valid, bitsets.words))
-    bits = np.unpackbits(valid, bitorder="little").astype(bool)
-    truth = np.unpackbits(words, axis=1, bitorder="little")[:, bits]
+    bits = _bits(bitsets.valid[None])[0]
+    truth = _bits(bitsets.words)[:, bits]
     segment = np.repeat(np.arange(len(bitsets.labels)), np.diff(bitsets.starts) * 64)[bits]
     # As words of 64 rules, so that few numbers are compared.
-    packed = np.zeros((truth.shape[1], max(1, -(-len(truth) // 64)) * 8), dtype=np.uint8)
-    packed[:, : -(-len(truth) // 8)] = np.packbits(truth, axis=0).T
-    _, first, place = np.unique(_keys(packed.view(np.uint64)), return_index=True, return_inverse=True)
+    _, first, place = np.unique(_keys(_words(truth.T)), return_index=True, return_inverse=True)
     counts = np.zeros((len(first), bitsets.n_classes), dtype=np.int64)
     np.add.at(counts, (place.ravel(), bitsets.labels[segment]), bitsets.weights[segment])
-    return truth[:, first].astype(bool), counts
+    return truth[:, first], counts
+
+
+def _bits(words: Words) -> npt.NDArray[np.bool_]:
+    """Return the bits of words, least first; shape (n, 64 w)."""
+    return np.unpackbits(words.astype("<u8").view(np.uint8), axis=1, bitorder="little").astype(bool)
+
+
+def _words(bits: npt.NDArray[np.bool_]) -> Words:
+    """Return rows of bits as words, least first; shape (n, w)."""
+    packed = np.zeros((len(bits), -(-bits.shape[1] // 64) * 8), dtype=np.uint8)
+    packed[:, : -(-bits.shape[1] // 8)] = np.packbits(bits, axis=1, bitorder="little")
+    return packed.view("<u8").astype(np.uint64, copy=False)
 
 
 def _keys(words: Words) -> Ints | Words:
     """Return a number for each row, equal where rows are; shape (n,)."""
-    if words.shape[1] == 1:
-        return words[:, 0]
+    if words.shape[1] < 2:
+        return words[:, 0] if words.shape[1] else np.zeros(len(words), dtype=np.int64)
     factors = np.random.default_rng(0).integers(2**63, size=words.shape[1], dtype=np.uint64) | np.uint64(1)
     keys = ((words ^ (words >> np.uint64(29))) * factors).sum(axis=1, dtype=np.uint64)
     _, first, group = np.unique(keys, return_index=True, return_inverse=True)
@@ -318,4 +387,4 @@ def _merged(level: _Level, tests: int) -> _Level:
     return level.take(np.sort(order[firsts]))
 
 
-__all__ = ["Found", "Limits", "ListSearch"]
+__all__ = ["Found", "Limits", "ListSearch", "Room"]

@@ -20,7 +20,7 @@ from glassine.learners.budget import check_number
 from glassine.learners.estimator import TransparentModel, fitted, keep
 from glassine.learners.exhaustive.families import Classes, ClassLearner, Lists, Trees
 from glassine.learners.exhaustive.gibbs import Weighting
-from glassine.learners.exhaustive.list_search import Limits, ListSearch
+from glassine.learners.exhaustive.list_search import Limits, ListSearch, Room
 from glassine.learners.exhaustive.lists import DrawnList
 from glassine.learners.exhaustive.losses import MOST_STEPS, base_rates
 from glassine.learners.exhaustive.model_class import check_size
@@ -110,11 +110,6 @@ class Optimal(ClassLearner):
         return best, sums.class_counts(best)
 
 
-def _has_gaps(intake: Intake) -> bool:
-    """Return whether values may be missing: a rule then needs room for a record without gaps, which records miss."""
-    return any(intake.domain[name].missing for name in intake.domain)
-
-
 def _least(value: object) -> int | Fraction:
     """Return a least number of records, or their least share, or raise InvalidParameterError."""
     if not isinstance(value, bool) and isinstance(value, Real):
@@ -152,8 +147,7 @@ class OptimalRuleListClassifier(Lists, Classes, Optimal):
         Fewest records that each rule captures, and that the default rule does, counted as for
         :class:`~glassine.OptimalTreeClassifier`.
     memory_limit, time_limit
-        Bytes and seconds that the search may take: how many it takes depends on the records. If values may be missing,
-        all sets of rules are summed, as for :class:`~glassine.PrivateRuleListClassifier`.
+        Bytes and seconds that the search may take: how many it takes depends on the records.
     progress
         As for :class:`~glassine.PrivateTreeClassifier`.
 
@@ -204,9 +198,6 @@ class OptimalRuleListClassifier(Lists, Classes, Optimal):
         self._store(locals())
 
     def _refuse_too_large(self, members: Any, intake: Intake, **weighing: Any) -> None:
-        if _has_gaps(intake):
-            super()._refuse_too_large(members, intake, **weighing)
-            return
         # The search itself ends at the limits; before it, only what they are is checked.
         check_size(
             members.text(),
@@ -220,8 +211,6 @@ class OptimalRuleListClassifier(Lists, Classes, Optimal):
     def _best(
         self, members: Any, intake: Intake, bitsets: BitSets, penalty: float, fewest: int
     ) -> tuple[Any, npt.NDArray[np.int64]]:
-        if _has_gaps(intake):
-            return super()._best(members, intake, bitsets, penalty, fewest)
         search = ListSearch(
             bitsets,
             members.loss,
@@ -230,6 +219,7 @@ class OptimalRuleListClassifier(Lists, Classes, Optimal):
             limits=Limits(
                 what=members.text(), ways_out=members.ways_out, memory=self.memory_limit, time=self.time_limit
             ),
+            room=Room.of(members.logic, [name for name in intake.domain if intake.domain[name].missing]),
             penalty=penalty,
             progress=self.progress,
         )
