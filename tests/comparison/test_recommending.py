@@ -160,13 +160,15 @@ def _naive(found: Comparison) -> tuple[str, float | None] | None:
     ]
     if not kept:
         return None
+    second, sign = "accuracy" if lopsided else "auroc", 1
+    if second == "auroc" and all(row.auroc is None for row in kept):
+        second, sign = "log_loss", -1
     kept = [row for row in kept if row.epsilon == min(other.epsilon or 0.0 for other in kept)]
-    second = "accuracy" if lopsided else "auroc"
-    known = [np.array(m.values) for row in kept if (m := getattr(row, second)) is not None]
+    known = [sign * np.array(m.values) for row in kept if (m := getattr(row, second)) is not None]
     if known:
         best = max(known, key=lambda values: values.mean())
         floor = best.mean() - error(best) - 1e-12
-        kept = [row for row in kept if (m := getattr(row, second)) is not None and m.value >= floor]
+        kept = [row for row in kept if (m := getattr(row, second)) is not None and sign * m.value >= floor]
     order = {id(row): place for place, row in enumerate(found.rows)}
     final = min(kept, key=lambda row: (*costs(row)[4:], -float(ranked[id(row)].mean()), order[id(row)]))
     return final.model, final.epsilon

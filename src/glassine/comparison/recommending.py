@@ -75,9 +75,9 @@ def recommend(comparison: Comparison, measure: Measure | None = None) -> Recomme
     Only private models count that every split has measured. Of those whose mean is at most a standard error worse than
     the best, the ones stay that beat the constant prediction: their mean difference over the splits exceeds its
     standard error. One that another of these dominates drops out. Of the rest the smallest epsilon is taken; then those
-    whose AUROC (accuracy, where AUROC ranks; of numbers the mean absolute error) is within a standard error of the best
-    of them; then the fewest bits learned, where none count as most; then the lowest vulnerability; then the better
-    mean; then the order of the rows.
+    whose AUROC (accuracy, where AUROC ranks; log loss, where none has one; of numbers the mean absolute error) is
+    within a standard error of the best of them; then the fewest bits learned, where none count as most; then the lowest
+    vulnerability; then the better mean; then the order of the rows.
 
     Parameters
     ----------
