@@ -106,8 +106,8 @@ class RowReconstruction:
         """Return how far the rows are from the original records, and how far random ones are.
 
         Both are matched with the original records at minimum total cost, as by
-        :meth:`glassine.attacks.ProbabilisticDataset.error_to`, which has the same parameters. The rows are the same in
-        each draw.
+        :meth:`glassine.attacks.ProbabilisticDataset.error_to`, whose parameters these are; only the random datasets are
+        drawn.
 
         Raises
         ------
