@@ -15,7 +15,7 @@ import pytest
 from glassine.data.conform import Outside, conform
 from glassine.data.inference import violations
 from glassine.domain import Category, Domain, Integer, OneOf, Prefix
-from glassine.domain.domain import from_dict, read, schema, to_dict, write
+from glassine.domain.domain import from_dict, schema, to_dict
 from glassine.domain.forms import read_codebook, read_toml, to_toml
 from glassine.domain.literals import are_disjoint
 from glassine.errors import InvalidDataError, InvalidDomainError
@@ -135,8 +135,8 @@ def test_a_domain_with_prefixes_is_the_same_after_json_and_toml(tmp_path: Path) 
     domain = Domain({"icd": CODES, "odd": Category(("a|b", Prefix("c")), missing=True), "plain": Category(("A*", "B"))})
     assert from_dict(json.loads(json.dumps(to_dict(domain)))) == domain
     jsonschema.validate(to_dict(domain), schema())
-    write(domain, tmp_path / "domain.json")
-    assert read(tmp_path / "domain.json") == domain
+    domain.to_json(tmp_path / "domain.json")
+    assert Domain.from_json(tmp_path / "domain.json") == domain
     (tmp_path / "domain.toml").write_text(to_toml(domain))
     assert read_toml(tmp_path / "domain.toml") == domain
     assert 'codes = "E10 | E* | E1* | N* | F"' in to_toml(domain)

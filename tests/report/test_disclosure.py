@@ -12,8 +12,9 @@ import pytest
 
 from glassine import MultiwayTreeClassifier
 from glassine.attacks.disclosure import Adversary, Disclosure, infer_sensitive
-from glassine.attacks.disclosure.remedies import Remedies, RemedyTable, measure_remedies
+from glassine.attacks.disclosure.remedies import Remedies, measure_remedies
 from glassine.attacks.outcome import About, Below
+from glassine.attacks.remedy_table import RemedyTable
 from glassine.auditing.describe_disclosure import describe_disclosure
 from glassine.auditing.disclosure import Inferred
 from glassine.auditing.findings import InputFile

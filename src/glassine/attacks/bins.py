@@ -85,50 +85,28 @@ class BinsFinding:
     """What the bins of one attribute reveal over all terms together.
 
     A figure is None where the data or the domain that it needs is not given.
-
-    Attributes
-    ----------
-    attribute : str
-        The attribute.
-    n_cuts : int
-        Distinct cuts.
-    n_off_grid : int or None
-        Those that are not public cut points; needs a domain.
-    n_midpoints : int or None
-        Those, public cut points aside, that are bit for bit half way between two neighboring training values, or one
-        of them, where the domain has values between the two; needs the data.
-    n_bounds : int
-        Ends of the range of values that the model publishes: 0 or 2.
-    n_private_bounds : int or None
-        Those that are not the domain's; needs a domain.
-    exact_bounds : tuple of str or None
-        Which ends are the smallest and the largest training value: ``smallest``, ``largest``; needs the data.
-    n_values : int or None
-        Different training values; needs the data.
-    n_own_bins : int or None
-        Those that have their own bin: an attacker who has the model knows them to about the width of a bin; needs
-        the data.
-    n_rebuilt : int
-        Values that follow from cuts and range by arithmetic, see :func:`rebuild_values`; with the data, those of them
-        that are training values. 0 where the range is public, or a guarantee is claimed.
-    n_undeclared : int or None
-        Categories that the model names and the domain does not declare; needs a domain.
-    n_lone_categories : int or None
-        Categories that the model names and one training record, or one person, has: from the data, else from exact
-        published sizes.
     """
 
     attribute: str
-    n_cuts: int = 0
-    n_off_grid: int | None = None
+    n_cuts: int = 0  # Distinct cuts
+    n_off_grid: int | None = None  # Those that are not public cut points; needs a domain
+    # Those, public cut points aside, that are bit for bit half way between two neighboring training values, or one of
+    # them, where the domain has values between the two; needs the data.
     n_midpoints: int | None = field(default=None, metadata=for_checker())
-    n_bounds: int = 0
-    n_private_bounds: int | None = None
+    n_bounds: int = 0  # Ends of the range of values that the model publishes: 0 or 2
+    n_private_bounds: int | None = None  # Those that are not the domain's; needs a domain
+    # Which ends are the smallest and the largest training value: ``smallest``, ``largest``; needs the data.
     exact_bounds: tuple[str, ...] | None = field(default=None, metadata=for_checker())
-    n_values: int | None = field(default=None, metadata=for_checker())
+    n_values: int | None = field(default=None, metadata=for_checker())  # Different training values; needs the data
+    # Those that have their own bin: an attacker who has the model knows them to about the width of a bin; needs the
+    # data.
     n_own_bins: int | None = field(default=None, metadata=for_checker())
+    # Values that follow from cuts and range by arithmetic, see :func:`rebuild_values`; with the data, those of them
+    # that are training values. 0 where the range is public, or a guarantee is claimed.
     n_rebuilt: int = 0
-    n_undeclared: int | None = None
+    n_undeclared: int | None = None  # Categories that the model names and the domain does not declare; needs a domain
+    # Categories that the model names and one training record, or one person, has: from the data, else from exact
+    # published sizes.
     n_lone_categories: int | None = field(default=None, metadata=for_checker())
 
 

@@ -151,16 +151,10 @@ def importance_preservation(
     ----------
     reference, other : fitted classifier, DecisionTree or RuleList
         The models, for example one trained without and one with differential privacy.
-    X : data frame or array-like, shape (n, d)
-        Records on which importance is measured.
-    y : array-like of shape (n,), or str
-        Their classes, or the name of the column that holds them.
     k : int
         Number of attributes, from 1 to d.
-    n_repeats : int, default=10
-        Number of shuffles of each attribute.
-    random_state : int, numpy.random.Generator or None, default=None
-        Makes shuffles repeatable; both models see the same ones.
+    X, y, n_repeats, random_state
+        As for :func:`permutation_importance`; both models see the same shuffles.
 
     Returns
     -------

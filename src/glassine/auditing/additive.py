@@ -268,7 +268,7 @@ def _terms(subject: AdditiveSubject) -> Outcome[AdditiveSubject]:
 
 def _hide_terms(subject: AdditiveSubject, suppression: Suppression) -> AdditiveFinding:
     model = subject.model
-    accepted = subject.guarantee is not None and subject.guarantee.standing == "accepted"
+    accepted = subject.guarantee is not None and subject.guarantee.accepted
     sizes = {entry.name: entry for entry in subject.leakage.terms}
     classes = [str(label) for label in model.classes or ()] or None
     # What an accepted guarantee covers may be drawn as it stands.

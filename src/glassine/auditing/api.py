@@ -127,9 +127,9 @@ def audit(
     )
     limits = policy or Policy()
     if only is not None and set(only) == {"membership"} and _is_forest(model):
-        from glassine.auditing.forest import forest_subject
+        from glassine.auditing.forest import ForestSubject
 
-        alone: Subject = forest_subject(model, inputs.alone(), limits)
+        alone: Subject = ForestSubject(forest=model, inputs=inputs.alone(), policy=limits)
     else:
         alone = subject_of(model, inputs.alone(), limits)
     alone.check(inputs)

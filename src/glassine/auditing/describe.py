@@ -7,15 +7,7 @@ from collections.abc import Sequence
 
 from glassine.attacks.labels import Occupants
 from glassine.auditing.criterion import PartFacts
-from glassine.auditing.findings import (
-    Bound,
-    DomainSummary,
-    GuaranteeFinding,
-    ModelSummary,
-    Part,
-    Standing,
-    TreeNode,
-)
+from glassine.auditing.findings import Bound, DomainSummary, GuaranteeFinding, ModelSummary, Part, Standing, TreeNode
 from glassine.auditing.judging import flagging
 from glassine.auditing.policy import Policy
 from glassine.auditing.suppression import Suppression

@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from glassine.attacks.disclosure import Disclosure
 from glassine.attacks.disclosure.estimate import anonymity
-from glassine.attacks.disclosure.remedies import Remedy, RemedyTable, figures_of
 from glassine.attacks.membership.outputs import generator
 from glassine.attacks.outcome import Measured, NotApplicable, Outcome
+from glassine.attacks.remedy_table import Remedy, RemedyTable, figures_of
 from glassine.auditing.disclosure import UNSTATED, Inferred, Question, column_of
 from glassine.auditing.findings.disclosure import (
     CertainFinding,
@@ -22,7 +22,6 @@ from glassine.auditing.findings.disclosure import (
     DisclosureFinding,
     ExposedPerson,
     ReaderFinding,
-    RemedyFinding,
     SampleFinding,
     SubgroupFinding,
     TruthFinding,
@@ -202,16 +201,14 @@ def _truth(disclosure: Disclosure, truth: npt.ArrayLike, suppression: Suppressio
     )
 
 
-def _remedy(row: Remedy, n: int, n_holdout: int, suppression: Suppression) -> RemedyFinding:
+def _remedy(row: Remedy, n: int, n_holdout: int, suppression: Suppression) -> Remedy:
+    """Return a remedy as a report shows it: in bits, and shares by steps that no single record moves."""
+
     def coarse(value: float | None, records: int) -> float | None:
         return None if value is None else suppression.mean(value, records)
 
-    return RemedyFinding(
-        name=row.name,
-        kind=row.kind,
-        status=row.status,
-        reason=row.reason,
-        n_leaves=row.n_leaves,
+    return replace(
+        row,
         entropy=None if row.entropy is None else suppression.bits(row.entropy),
         d_overall=None if row.d_overall is None else suppression.bits(row.d_overall),
         accuracy=coarse(row.accuracy, n),
@@ -220,11 +217,10 @@ def _remedy(row: Remedy, n: int, n_holdout: int, suppression: Suppression) -> Re
         holdout_accuracy=coarse(row.holdout_accuracy, n_holdout),
         holdout_auroc=coarse(row.holdout_auroc, n_holdout),
         holdout_log_loss=coarse(row.holdout_log_loss, n_holdout),
-        internal_nodes=row.internal_nodes,
     )
 
 
-def _baseline(remedies: RemedyTable, n: int, suppression: Suppression) -> RemedyFinding | None:
+def _baseline(remedies: RemedyTable, n: int, suppression: Suppression) -> Remedy | None:
     if remedies.baseline is None:
         return None
     figures = figures_of(remedies.baseline, remedies.holdout_baseline)

@@ -30,7 +30,7 @@ from glassine.models import DecisionTree, RuleList
 
 if TYPE_CHECKING:
     from glassine.attacks.disclosure import Adversary, Disclosure
-    from glassine.attacks.disclosure.remedies import RemedyTable
+    from glassine.attacks.remedy_table import RemedyTable
 
 MOST_VALUES = 5 * 10**7
 """Most values of quasi-identifiers, people times attributes, that an audit looks at."""

@@ -261,7 +261,7 @@ class Evidence:
     @property
     def covered(self) -> bool:
         """Whether an accepted guarantee covers the whole subject, so that it answers for what would be measured."""
-        return self.guarantee is not None and self.guarantee.standing == "accepted" and self.kind != "several models"
+        return self.guarantee is not None and self.guarantee.accepted and self.kind != "several models"
 
     @property
     def part(self) -> str:

@@ -11,7 +11,6 @@ from glassine.auditing.describe_membership import describe_membership
 from glassine.auditing.evidence import Evidence
 from glassine.auditing.findings import GuaranteeFinding, ModelSummary
 from glassine.auditing.inputs import AuditInputs, people_hint
-from glassine.auditing.policy import Policy
 from glassine.auditing.subject import Raw, Subject
 from glassine.auditing.suppression import Suppression
 from glassine.auditing.trees import MEMBERSHIP, attacked
@@ -68,11 +67,6 @@ class ForestSubject(Subject):
             "Of a forest, an audit measures membership alone. Its trees can be audited one by one.",
             *people_hint(self.inputs),
         )
-
-
-def forest_subject(forest: object, inputs: AuditInputs, policy: Policy) -> ForestSubject:
-    """Return a fitted forest with what is given beside it."""
-    return ForestSubject(forest=forest, inputs=inputs, policy=policy)
 
 
 def _membership(subject: ForestSubject) -> Outcome[MembershipAttacks]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 from sklearn.base import clone
 
+from glassine.attacks.membership.outputs import generator
 from glassine.attacks.outcome import Measured, ShownCount
 from glassine.auditing.api import audit
 from glassine.auditing.findings import Findings, FormFinding, FormsFinding
@@ -19,7 +20,6 @@ from glassine.auditing.suppression import Suppression
 from glassine.data.labels import as_sample
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.surrogates.explainer import SurrogateExplainer
-from glassine.surrogates.settings import generator
 from glassine.surrogates.values import Measures
 
 SMALL = 10

@@ -41,7 +41,7 @@ ROUNDING = 1e-9
 def doubt_of(guarantee: GuaranteeFinding | None, inputs: AuditInputs, mismatch: str) -> str:
     """Return why counts may not be those that limits are about: others than in training, or records for people."""
     by_record = not inputs.counts_people and not inputs.settings.statements.one_record_per_person
-    if mismatch or guarantee is None or guarantee.standing == "accepted":
+    if mismatch or guarantee is None or guarantee.accepted:
         return mismatch
     return OF_PERSONS if guarantee.subject == "person" and by_record else ""
 

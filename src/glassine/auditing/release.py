@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from glassine.attacks.membership.outputs import generator
 from glassine.attacks.membership.suite import MembershipAttacks
 from glassine.attacks.outcome import UNCOVERED, Measured, Measurement, NotApplicable, Outcome
 from glassine.attacks.values import ValueLeakage
@@ -63,7 +64,6 @@ from glassine.data.persons import refuse_shared
 from glassine.errors import InvalidParameterError, parameter
 from glassine.surrogates.measuring import MeasuredExplainer
 from glassine.surrogates.release import SurrogateRelease
-from glassine.surrogates.settings import generator
 
 NO_RECORDS = Inapplicable("The release was made without any person's record.")
 DECIDED = Inapplicable(

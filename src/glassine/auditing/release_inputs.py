@@ -16,12 +16,7 @@ from glassine.data.table import Table
 from glassine.errors import GlassineError, InvalidDataError, Text, parameter
 from glassine.microaggregation import SemanticDistance, microaggregate
 from glassine.surrogates.answers import distinct_records
-from glassine.surrogates.fitting import (
-    check_words,
-    joined_groups,
-    label_array,
-    representatives_of,
-)
+from glassine.surrogates.fitting import check_words, joined_groups, label_array, representatives_of
 from glassine.surrogates.measuring import MeasuredExplainer
 from glassine.surrogates.reading import open_records, read
 from glassine.surrogates.release import SurrogateRelease

@@ -14,13 +14,7 @@ from glassine.attacks.reconstruction.joint_result import JointReconstruction
 from glassine.attacks.reconstruction.systems import Search
 from glassine.auditing.describe import describe_domain
 from glassine.auditing.evidence import Evidence
-from glassine.auditing.findings import (
-    DomainSummary,
-    GuaranteeFinding,
-    JointFinding,
-    LeftOutModel,
-    SeveralSummary,
-)
+from glassine.auditing.findings import DomainSummary, GuaranteeFinding, JointFinding, LeftOutModel, SeveralSummary
 from glassine.auditing.inputs import AuditInputs
 from glassine.auditing.model_facts import evidence_of_models
 from glassine.auditing.policy import Policy

@@ -11,13 +11,7 @@ from glassine import __version__
 from glassine.attacks.outcome import Measured, Measurement, Outcome
 from glassine.auditing.describe import LONGEST
 from glassine.auditing.evidence import Evidence
-from glassine.auditing.findings import (
-    DomainSummary,
-    Findings,
-    GuaranteeFinding,
-    Outcomes,
-    SubjectSummary,
-)
+from glassine.auditing.findings import DomainSummary, Findings, GuaranteeFinding, Outcomes, SubjectSummary
 from glassine.auditing.inputs import AuditInputs
 from glassine.auditing.judging import advise, decide, judge, request
 from glassine.auditing.policy import Policy

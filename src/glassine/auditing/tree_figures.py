@@ -21,25 +21,12 @@ from glassine.auditing.cell_facts import (
     outcome_counts,
     splits_of_model,
 )
-from glassine.auditing.describe import (
-    describe_guarantee,
-)
+from glassine.auditing.describe import describe_guarantee
 from glassine.auditing.evidence import Cells, Fact, Named
-from glassine.auditing.findings import (
-    OF_THE_MODEL,
-    GuaranteeFinding,
-)
-from glassine.auditing.inputs import (
-    Comparison,
-    compare,
-    outside_domain,
-)
-from glassine.auditing.model_facts import (
-    named_of_values,
-)
-from glassine.auditing.reconstruction import (
-    counted_model,
-)
+from glassine.auditing.findings import OF_THE_MODEL, GuaranteeFinding
+from glassine.auditing.inputs import Comparison, compare, outside_domain
+from glassine.auditing.model_facts import named_of_values
+from glassine.auditing.reconstruction import counted_model
 from glassine.auditing.subject import Raw, Subject
 from glassine.data.columns import Outside
 from glassine.data.labels import class_places
@@ -156,7 +143,7 @@ class TreeFigures(Subject):
     @property
     def accepted(self) -> bool:
         """Whether the policy accepts the claim, so that it answers for the model."""
-        return self.guarantee is not None and self.guarantee.standing == "accepted"
+        return self.guarantee is not None and self.guarantee.accepted
 
     @cached_property
     def noise(self) -> str | None:
@@ -258,7 +245,7 @@ class TreeFigures(Subject):
 
     def cells_of(self, guarantee: GuaranteeFinding | None, unsettled: str) -> Fact[Cells]:
         """Return who of each outcome is in each part: people where persons are stated, else records."""
-        covered = guarantee is not None and guarantee.standing == "accepted"
+        covered = guarantee is not None and guarantee.accepted
         people = None if covered else self.occupants
         counts = outcome_counts(
             self.model,
@@ -312,7 +299,7 @@ class TreeFigures(Subject):
 
     def sizes_of(self, guarantee: GuaranteeFinding | None) -> list[int | None]:
         """Return how many stand behind each part: people where persons are stated, else its records."""
-        covered = guarantee is not None and guarantee.standing == "accepted"
+        covered = guarantee is not None and guarantee.accepted
         if self.occupants is None or covered:
             return self.records_of(guarantee)
         return [int(size) for size in self.occupants.sizes]
@@ -326,7 +313,7 @@ class TreeFigures(Subject):
 
     def records_of(self, guarantee: GuaranteeFinding | None) -> list[int | None]:
         """Return the records of each part: as published, else counted in the data, where no guarantee answers."""
-        covered = guarantee is not None and guarantee.standing == "accepted"
+        covered = guarantee is not None and guarantee.accepted
         if covered or not self.has_data or None not in self.published_sizes:
             return self.published_sizes
         pairs = zip(self.published_sizes, self.data_sizes, strict=True)

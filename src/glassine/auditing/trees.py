@@ -14,12 +14,7 @@ from glassine.attacks.outcome import UNCOVERED, Failed, Measured, Measurement, N
 from glassine.attacks.reconstruction.leakage import SubgroupLeakage
 from glassine.attacks.values import VALUES, ValueLeakage, leak_values
 from glassine.auditing.cell_facts import rounded
-from glassine.auditing.describe import (
-    describe_domain,
-    describe_model,
-    describe_parts,
-    tree_shape,
-)
+from glassine.auditing.describe import describe_domain, describe_model, describe_parts, tree_shape
 from glassine.auditing.describe_membership import describe_membership
 from glassine.auditing.disclosure import Inferred, Question, expose
 from glassine.auditing.evidence import Certain, Dominance, Evidence, Fact
@@ -35,13 +30,7 @@ from glassine.auditing.findings import (
     ReconstructionFinding,
     SubgroupFinding,
 )
-from glassine.auditing.inputs import (
-    AuditInputs,
-    check_sensitive,
-    inferred_domain,
-    on_shared,
-    people_hint,
-)
+from glassine.auditing.inputs import AuditInputs, check_sensitive, inferred_domain, on_shared, people_hint
 from glassine.auditing.judging import contradiction
 from glassine.auditing.model_facts import (
     MISMATCH,
@@ -148,7 +137,7 @@ class TreeSubject(TreeFigures):
     def notes(self, raw: Raw, guarantee: GuaranteeFinding | None, suppression: Suppression) -> Sequence[str]:
         """Return what is odd about domain, sizes, data and guarantee, and what was left out."""
         notes: list[str] = [*self.remarks, *people_hint(self.inputs)]
-        covered = guarantee is not None and guarantee.standing == "accepted"
+        covered = guarantee is not None and guarantee.accepted
         stated = self.inputs.parameters
         least = None if stated is None else stated.smallest_leaf
         if stated is not None and least is not None and any(n and n < least for n in self.published_sizes):
@@ -192,7 +181,7 @@ class TreeSubject(TreeFigures):
         if guarantee is None or guarantee.caveats or not (self.has_data or self.inputs.holdout is not None):
             return []
         notes: list[str] = [UNCOVERED]
-        if guarantee.standing == "accepted" and self.has_data:
+        if guarantee.accepted and self.has_data:
             held = self.data_sizes if self.occupants is None else self.occupants.sizes.tolist()
             smallest = suppression.count(min((size for size in held if size), default=0))
             of = "" if self.occupants is None else " people"

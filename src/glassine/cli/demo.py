@@ -103,18 +103,9 @@ def greedy_rules(frame: Any, labels: Any, classes: tuple[str, ...], *, n_rules: 
 
     Each tree is trained on the remaining records.
 
-    Parameters
-    ----------
-    frame : polars.DataFrame, shape (n, d)
-        The records.
-    labels : array of int, shape (n,)
-        Indices into ``classes``.
-    classes : tuple of str
-        Names of the classes.
-    n_rules : int
-        Most rules before the default rule.
-    min_support : int
-        Fewest records that a rule captures.
+    ``n_rules`` counts without the default rule; a rule captures at least ``min_support`` records.
+
+    Shapes: ``frame`` (n, d), ``labels`` (n,), indices into ``classes``.
     """
     from sklearn.tree import DecisionTreeClassifier
 

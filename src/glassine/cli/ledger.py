@@ -43,7 +43,12 @@ def show_command(
     with suggesting(book, dataset):
         names = book.datasets() if dataset is None else (dataset,)
     accounts = [
-        {**account_of(book, name), "changes": _changes(book, name), "charges": _charges(book, name)} for name in names
+        {
+            **account_of(book, name),
+            "changes": _changes(book, name),
+            "charges": [_charge_of(entry) for entry in book.entries(name)],
+        }
+        for name in names
     ]
     if as_json:
         print_value({"ledger": str(ledger), "datasets": accounts}, True)
@@ -289,10 +294,6 @@ def sentence(account: dict[str, Any]) -> str:
         if name == "epsilon" or account[name]
     ]
     return f"{clean(account['dataset'])}: {'; '.join(parts)}. Unit: {account['unit']}."
-
-
-def _charges(book: Ledger, dataset: str) -> list[dict[str, Any]]:
-    return [_charge_of(entry) for entry in book.entries(dataset)]
 
 
 def _charge_of(entry: Entry) -> dict[str, Any]:

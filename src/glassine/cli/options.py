@@ -39,12 +39,12 @@ def at_least(least: float, advice: str = "") -> Check:
     return _check(f"at least {least:g}", lambda value: value >= least, advice)
 
 
-def above(limit: float, advice: str = "") -> Check:
+def above(limit: float) -> Check:
     """Return the check of an option whose value must be finite and larger than a limit."""
-    return _check(f"a number above {limit:g}", lambda value: limit < value < math.inf, advice)
+    return _check(f"a number above {limit:g}", lambda value: limit < value < math.inf)
 
 
-def _check(rule: str, kept: Callable[[Any], bool], advice: str) -> Check:
+def _check(rule: str, kept: Callable[[Any], bool], advice: str = "") -> Check:
     def check(option: typer.CallbackParam, value: Any) -> Any:
         if value is not None and not kept(value):
             raise InvalidParameterError(f"{option.opts[0]} must be {rule}, got {value:g}. {advice}".rstrip())

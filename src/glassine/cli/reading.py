@@ -139,14 +139,12 @@ def read_policy(option: Path | None) -> tuple[Policy, FileContent | None]:
         raise error if error.remedy is not None or "TOML" not in str(error) else error.advise(names) from None
 
 
-def load(
-    path: str | os.PathLike[str], domain: Domain | None, trust_pickle: bool, tree: int | None = None
-) -> DecisionTree | RuleList:
-    """Return the tree or rule list of a file; of several trees, the one of this place."""
+def load(path: str | os.PathLike[str], domain: Domain | None, trust_pickle: bool) -> DecisionTree | RuleList:
+    """Return the tree or rule list of a file."""
     from glassine.formats import tree_or_rules
 
     try:
-        return tree_or_rules(load_kind(path, domain, trust_pickle, tree))
+        return tree_or_rules(load_kind(path, domain, trust_pickle))
     except UnsupportedModelError as error:
         name = os.fspath(path)
         raise error if str(error).startswith(name) else error.within(name) from None

@@ -146,11 +146,11 @@ class Domain:
         InvalidDomainError
             If the JSON is not a domain of this schema version.
         """
-        return read(path)
+        return from_dict(read_json(path))
 
     def to_json(self, path: str | os.PathLike[str]) -> None:
         """Write the domain to a JSON file, whole or not at all. The schema is ``glassine.domain/1``."""
-        write(self, path)
+        write_text(to_text(self), path)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -379,16 +379,6 @@ def from_dict(data: object) -> Domain:
             remedy="Write the domain again with this version.",
         )
     return decoded(DOMAIN, data, "the domain", InvalidDomainError)
-
-
-def read(path: str | os.PathLike[str]) -> Domain:
-    """Read a domain from a file."""
-    return from_dict(read_json(path))
-
-
-def write(domain: Domain, path: str | os.PathLike[str]) -> None:
-    """Write a domain to a file, whole or not at all."""
-    write_text(to_text(domain), path)
 
 
 def to_text(domain: Domain) -> str:

@@ -86,7 +86,7 @@ class _Schema:
             raise InvalidModelError(f"the values of a tree in the skops file have the wrong shape {values.shape}.")
 
 
-def unpacked(data: bytes, path: str | os.PathLike[str], *, most: int = MAX_UNPACKED) -> bytes:
+def unpacked(data: bytes, path: str | os.PathLike[str]) -> bytes:
     """Return an archive whose members are not packed, so that none is larger than it claims.
 
     The sizes that an archive claims are checked first, and hold while it is unpacked: Python's reader unpacks all of
@@ -95,9 +95,9 @@ def unpacked(data: bytes, path: str | os.PathLike[str], *, most: int = MAX_UNPAC
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         entries = {entry.filename: entry for entry in archive.infolist()}.values()
         size = sum(entry.file_size for entry in archive.infolist())
-        if size > most:
+        if size > MAX_UNPACKED:
             raise UnreadableFileError(
-                f"{os.fspath(path)} unpacks to {size:,} bytes; at most {most:,} are read.",
+                f"{os.fspath(path)} unpacks to {size:,} bytes; at most {MAX_UNPACKED:,} are read.",
                 remedy="Save the model alone.",
                 path=path,
             )

@@ -19,7 +19,7 @@ LONGEST = 90
 """Most characters of a condition, so that a group of many categories does not push the table off the sheet."""
 
 
-def render_card(model: AdditiveModel, *, title: str | None = None) -> str:
+def render_card(model: AdditiveModel) -> str:
     """Return a scorecard as a page to print; it loads nothing from anywhere.
 
     **Guarantee**: none: the page holds the published model and nothing else.
@@ -39,7 +39,7 @@ def render_card(model: AdditiveModel, *, title: str | None = None) -> str:
         environment()
         .get_template("card.html")
         .render(
-            title=title or f"Risk of {outcome}",
+            title=f"Risk of {outcome}",
             described=f"{str(model).capitalize()}. Add up the points, then read the risk at the total.",
             outcome=outcome,
             groups=groups,

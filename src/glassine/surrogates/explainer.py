@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from glassine.attacks.membership.outputs import generator
 from glassine.data.labels import check_lengths, class_codes, column_of
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
@@ -291,7 +292,7 @@ class SurrogateExplainer(MeasuredExplainer):
         source = "queries" if queries is None else "given"
         if queries is None:
             number = check_whole(n_queries, "n_queries", 2, 10_000_000)
-            drawn = draw_queries(domain, number, settings.generator(random_state))
+            drawn = draw_queries(domain, number, generator(random_state))
             queries = Layout(names=domain.names, backend=None if takes == "array" else takes).build(domain, drawn)
         explainer._fit(queries, None, records=source)
         return explainer

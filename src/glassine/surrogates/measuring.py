@@ -10,12 +10,12 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from glassine.attacks.membership.outputs import generator
 from glassine.data.conform import Columns
 from glassine.learners.antecedents import check_whole
 from glassine.models import DecisionTree
 from glassine.models.evidence import cell_shares
 from glassine.models.quality import Quality
-from glassine.surrogates import settings
 from glassine.surrogates.answers import AnswerErrors, Answers, NumericAnswer, numbers_of
 from glassine.surrogates.black_boxes import BlackBox
 from glassine.surrogates.fitting import Training, check_words, label_array
@@ -231,7 +231,7 @@ class MeasuredExplainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
         """
         columns, _, answers = self._measured(X)
         closest, draws = self._closest(True, n_closest), check_whole(n_draws, "n_draws", 1, 100_000)
-        rng = settings.generator(random_state)
+        rng = generator(random_state)
         null = _null_choices(self.release_, columns, answers, n_closest=closest, n_draws=draws, rng=rng)
         return float(np.mean([self.release_.answers.agree(one, answers).mean() for one in null]))
 
@@ -299,7 +299,7 @@ class MeasuredExplainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
         columns, answered, answers = self._measured(X)
         release, training = self.release_, self.training_
         closest = self._closest(True, n_closest)
-        draws, rng = check_whole(n_draws, "n_draws", 1, 100_000), settings.generator(random_state)
+        draws, rng = check_whole(n_draws, "n_draws", 1, 100_000), generator(random_state)
         truth = None if y is None else self._truth(y, answered)
         groups = release.closest(columns, closest)
         decided = release.decisions(columns, groups)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from glassine.attacks.membership.outputs import generator
 from glassine.domain import Domain
 from glassine.domain.domain import refuse_prefixes
 from glassine.errors import InvalidParameterError, parameter
@@ -225,19 +226,3 @@ def _choice(value: object, name: str, choices: tuple[str, ...]) -> str:
     if not isinstance(value, str) or value not in choices:
         raise InvalidParameterError(f"{parameter(name)} must be one of {', '.join(map(repr, choices))}, got {value!r}.")
     return value
-
-
-def generator(random_state: object) -> np.random.Generator:
-    """Return the generator that a ``random_state`` stands for."""
-    if isinstance(random_state, np.random.Generator):
-        return random_state
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(int(random_state.randint(2**31)))
-    if random_state is None or (
-        isinstance(random_state, int | np.integer) and not isinstance(random_state, bool) and random_state >= 0
-    ):
-        return np.random.default_rng(random_state)
-    raise InvalidParameterError(
-        f"{parameter('random_state')} must be None, a whole number of at least 0 or a numpy Generator, got "
-        f"{random_state!r}."
-    )

@@ -17,7 +17,8 @@ from glassine import Category, Domain, Integer, MultiwayTreeClassifier
 from glassine.attacks.disclosure import Adversary, SearchError, dual, infer_sensitive
 from glassine.attacks.disclosure import remedies as module
 from glassine.attacks.disclosure.dual import TimeLimitError
-from glassine.attacks.disclosure.remedies import Remedies, RemedyTable, measure_remedies
+from glassine.attacks.disclosure.remedies import Remedies, measure_remedies
+from glassine.attacks.remedy_table import RemedyTable
 from glassine.errors import InvalidDataError, InvalidParameterError, UnreadableFileError
 
 NONE: dict[str, Any] = {"merge_below": [], "purities": [], "round_to": [], "epsilons": []}

@@ -193,7 +193,7 @@ class Disclosure:
     @property
     def entropy(self) -> float:
         """H(class | quasi-identifier), the entropy left, in nats per person."""
-        return self._mean_entropy(self.quasi_probabilities)
+        return float(self.people.sizes @ _entropies(self.quasi_probabilities)) / self.people.n_people
 
     @property
     def gap(self) -> float:
@@ -267,13 +267,7 @@ class Disclosure:
         return np.asarray(divergences[self.people.person])
 
     def d_overall(self, truth: npt.ArrayLike) -> float:
-        """Return D_overall, the mean of D_individual over the people, in nats.
-
-        Parameters
-        ----------
-        truth : array-like, shape (n,)
-            Class of each person.
-        """
+        """Return D_overall, the mean of :meth:`d_individual` over the people, in nats."""
         return float(self.d_individual(truth).mean())
 
     def most_exposed(self, number: int = 10, table: Table | None = None) -> list[tuple[int, float]]:
@@ -377,9 +371,6 @@ class Disclosure:
                 )
             )
         return out
-
-    def _mean_entropy(self, estimate: Floats) -> float:
-        return float(self.people.sizes @ _entropies(estimate)) / self.people.n_people
 
 
 def _entropies(estimate: Floats) -> Floats:

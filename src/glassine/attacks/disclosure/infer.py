@@ -226,14 +226,7 @@ def infer_sensitive(
 
 
 def measure_disclosure(model: object, quasi_identifiers: object, **options: Any) -> Outcome[Disclosure]:
-    """Return the estimate of :func:`infer_sensitive` as an outcome.
-
-    Parameters
-    ----------
-    model, quasi_identifiers : object
-        As for :func:`infer_sensitive`.
-    **options
-        Its other parameters.
+    """Return the estimate of :func:`infer_sensitive`, which has the same parameters, as an outcome.
 
     Returns
     -------

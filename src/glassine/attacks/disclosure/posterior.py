@@ -171,13 +171,7 @@ class Posterior:
         return self._as_estimate(shares).d_individual(truth)
 
     def d_overall(self, truth: npt.ArrayLike) -> float:
-        """Return D_overall, the mean of D_individual over the people, in nats.
-
-        Parameters
-        ----------
-        truth : array-like, shape (n,)
-            Class of each person.
-        """
+        """Return D_overall, the mean of :meth:`d_individual` over the people, in nats."""
         return float(self.d_individual(truth).mean())
 
     def differing(self) -> npt.NDArray[np.intp]:

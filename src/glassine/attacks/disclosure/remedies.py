@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
@@ -23,6 +23,7 @@ from glassine.attacks.disclosure.leaves import ExpectedLeaves
 from glassine.attacks.disclosure.noise import CountNoise
 from glassine.attacks.disclosure.people import true_table
 from glassine.attacks.disclosure.predictions import Holdout, quality, read_holdout
+from glassine.attacks.remedy_table import Kind, Remedy, RemedyTable, figures_of
 from glassine.codec import record
 from glassine.data.inference import columns as read_columns
 from glassine.data.store import ResultKind, Store
@@ -44,7 +45,6 @@ from glassine.models.quality import Quality
 from glassine.models.transform import merge_leaves
 
 Codes = npt.NDArray[np.intp]
-Kind = Literal["none", "suppress", "merge", "round", "private"]
 
 MERGE_BELOW = (5, 20, 100)
 PURITIES = (0.95, 0.8)
@@ -54,8 +54,7 @@ NO_SEARCH = "the search with internal nodes led nowhere: an attacker who uses th
 STARTS = 1
 """Starts of the search of each remedy."""
 STEPS = {"none": 80, "suppress": 80, "merge": 80, "round": 12, "private": 80}
-"""Steps of a start, by the kind of remedy."""
-"""Starts and steps of each search: a table of many remedies is not to take minutes."""
+"""Steps of a start, by the kind of remedy: a table of many remedies is not to take minutes."""
 
 DRAWS = 5
 """Private trees that are averaged: each is another draw."""
@@ -63,60 +62,6 @@ DRAWS = 5
 ROUNDING = 1e-6
 """Relative difference of two figures that is taken for the rounding of another machine: beyond the solver's gap."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Remedy:
-    """One way to publish the tree, and what it discloses.
-
-    Attributes
-    ----------
-    name : str
-        What is done.
-    kind : {"none", "suppress", "merge", "round", "private"}
-        Of which kind it is.
-    reason : str or None
-        Why there are no figures, or why the internal nodes were not used.
-    n_leaves : float or None
-        Leaves that hold people; the mean of several private trees.
-    entropy : float or None
-        Entropy left, in nats per person.
-    d_overall : float or None
-        Mean distance of the reader's estimate to the truth, in nats: small means disclosed.
-    accuracy, auroc, log_loss, holdout_accuracy, holdout_auroc, holdout_log_loss : float or None
-        How well the tree predicts the class of the training records, and of held-out ones if they were given. AUROC and
-        log loss are None where a record gets no published probability.
-    internal_nodes : bool
-        Whether the reader that was measured used the internal nodes.
-    status : str
-        "optimal" or "local", as of a :class:`Disclosure`; or "not measured".
-    """
-
-    name: str
-    kind: Kind
-    reason: str | None = None
-    n_leaves: float | None = None
-    entropy: float | None = None
-    d_overall: float | None = None
-    accuracy: float | None = None
-    auroc: float | None = None
-    log_loss: float | None = None
-    holdout_accuracy: float | None = None
-    holdout_auroc: float | None = None
-    holdout_log_loss: float | None = None
-    internal_nodes: bool = False
-    status: str = "not measured"
-
-    @property
-    def figures(self) -> tuple[float | None, ...]:
-        """What was measured, in the order of :data:`FIGURES`."""
-        return tuple(getattr(self, name) for name in FIGURES)
-
-
-FIGURES = (
-    *("n_leaves", "entropy", "d_overall"),
-    *("accuracy", "auroc", "log_loss", "holdout_accuracy", "holdout_auroc", "holdout_log_loss"),
-)
-"""Figures of a remedy."""
 
 REMEDIES: ResultKind[Remedy] = ResultKind(
     name="table of remedies",
@@ -126,37 +71,6 @@ REMEDIES: ResultKind[Remedy] = ResultKind(
     key=lambda remedy: remedy.name,
 )
 """The rows of a table of remedies, as a folder keeps them."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RemedyTable:
-    """The remedies that were tried, in order.
-
-    Attributes
-    ----------
-    rows : tuple of Remedy
-        The first is the tree with its class counts.
-    n_holdout : int or None
-        Held-out records, if there were any.
-    baseline, holdout_baseline : Quality or None
-        How well the training records, and held-out ones, are predicted without any attribute.
-    """
-
-    rows: tuple[Remedy, ...]
-    n_holdout: int | None = None
-    baseline: Quality | None = None
-    holdout_baseline: Quality | None = None
-
-    def to_frame(self) -> Any:
-        """Return the table as a polars frame, one row a remedy."""
-        import polars as pl
-
-        names = ("name", "kind", "status", *FIGURES, "internal_nodes", "reason")
-        kinds: dict[str, Any] = dict.fromkeys(FIGURES, pl.Float64) | {"internal_nodes": pl.Boolean}
-        return pl.DataFrame(
-            {name: [getattr(row, name) for row in self.rows] for name in names},
-            schema={name: kinds.get(name, pl.String) for name in names},
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -516,12 +430,6 @@ class _Bench:
     def _qualities(self, tree: DecisionTree, shown: DecisionTree) -> dict[str, Any]:
         held = None if self.held is None else self.held.quality(tree, shown)
         return figures_of(quality(tree, read_columns(self.frame), self.codes, shown), held)
-
-
-def figures_of(own: Quality, held: Quality | None) -> dict[str, Any]:
-    """Return what a remedy has of the quality on the training records and on held-out ones."""
-    outside = {} if held is None else asdict(held)
-    return {**asdict(own), **{f"holdout_{name}": value for name, value in outside.items()}}
 
 
 def _published(tree: DecisionTree, leaves: str) -> DecisionTree:

@@ -474,19 +474,20 @@ def _joined(first: npt.NDArray[Any], second: npt.NDArray[Any]) -> npt.NDArray[An
     return np.concatenate([first, second])
 
 
-def generator(random_state: Any) -> np.random.Generator:
-    """Return a generator of random numbers."""
+def generator(random_state: object) -> np.random.Generator:
+    """Return the generator that a ``random_state`` stands for."""
     if isinstance(random_state, np.random.Generator):
         return random_state
     if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**31))
-    try:
+        return np.random.default_rng(int(random_state.randint(2**31)))
+    if random_state is None or (
+        isinstance(random_state, int | np.integer) and not isinstance(random_state, bool) and random_state >= 0
+    ):
         return np.random.default_rng(random_state)
-    except (TypeError, ValueError):
-        raise InvalidParameterError(
-            f"{parameter('random_state')} must be a whole number of at least 0, a numpy Generator or None, got "
-            f"{random_state!r}."
-        ) from None
+    raise InvalidParameterError(
+        f"{parameter('random_state')} must be a whole number of at least 0, a numpy Generator or None, got "
+        f"{random_state!r}."
+    )
 
 
 def check_count(name: str, value: Any, least: int) -> int:

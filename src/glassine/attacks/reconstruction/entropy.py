@@ -16,20 +16,17 @@ import numpy.typing as npt
 
 from glassine.attacks.alignment import ErrorEstimate, align, original_records
 from glassine.attacks.reconstruction.count_bounds import bound_counts, exact_counts, likeliest_counts
-from glassine.attacks.reconstruction.exposure import ExposedRecords, exposure_steps
 from glassine.attacks.reconstruction.leakage import (
+    ExposedRecords,
     Interval,
     ReconstructionEstimate,
+    exposure_steps,
     oddities,
 )
 from glassine.counting import MAX_STEPS, Region
 from glassine.domain import Domain
 from glassine.domain.domain import check_domain
-from glassine.errors import (
-    InvalidParameterError,
-    UndefinedMeasureError,
-    parameter,
-)
+from glassine.errors import InvalidParameterError, UndefinedMeasureError, parameter
 from glassine.models.transform import with_sizes
 
 if TYPE_CHECKING:

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
-from glassine.attacks.reconstruction.possible import Worlds
+import numpy as np
+import numpy.typing as npt
+
+from glassine.attacks.reconstruction.possible import PossibleRecords, Worlds
+from glassine.data.inference import columns as read_columns
+from glassine.data.labels import subgroups
+from glassine.data.table import as_table
+from glassine.errors import InvalidDataError, UndefinedMeasureError
 from glassine.models import Cell, DecisionTree, RuleList
 
 
@@ -171,3 +180,164 @@ def oddities(model: DecisionTree | RuleList, possible: Worlds) -> list[str]:
             "Widen its bounds, or state which values are missing",
         )
     return out
+
+
+class ExposedRecords(PossibleRecords):
+    """The possible records of a model, and the bits that an attacker learns about those in the training data."""
+
+    def bits_learned(self, *, domain_aware: bool = False) -> tuple[float, ...]:
+        """Return the bits that an attacker learns about each record of each leaf or rule, in order.
+
+        These are ``log2(domain / region)``, defined over a continuum too; infinite where the region is empty. Under the
+        domain's shares they are ``-log2 Q(region)``, Q being their product.
+        """
+        return self._worlds_of(domain_aware, by_shares=True).bits_learned
+
+    def bits_per_record(self, *, domain_aware: bool = False) -> float:
+        """Return the mean number of bits that an attacker learns about a training record.
+
+        Raises
+        ------
+        UndefinedMeasureError
+            If counts are not published, or a region that holds records is empty.
+        """
+        self._require_possible(domain_aware)
+        learned = self.bits_learned(domain_aware=domain_aware)
+        return math.fsum(s * b for s, b in zip(self.supports, learned, strict=True) if s) / self.n_records
+
+    def exposure_curve(self, *, domain_aware: bool = False) -> list[tuple[float, float]]:
+        """Return the exposure curve: against the share of records, the most exposed first, the bits learned.
+
+        This is the paper's Figure 4 with bits in place of ratios, so that it is also defined over a continuum.
+
+        Returns
+        -------
+        list of (float, float)
+            Share of the training records in (0, 1], and the bits learned about each of those that this step adds;
+            bits never increase.
+
+        Raises
+        ------
+        UndefinedMeasureError
+            As for :meth:`bits_per_record`.
+        """
+        self._require_possible(domain_aware)
+        learned = self.bits_learned(domain_aware=domain_aware)
+        return exposure_steps(sorted(zip(learned, self.supports, strict=True), reverse=True), self.n_records)
+
+    def by_cell(self, *, domain_aware: bool = False) -> list[CellLeakage]:
+        """Return what the model reveals about each leaf or rule; sizes if exact."""
+        finite = self._continuum is None
+        possible = self._worlds_of(domain_aware)
+        return [
+            CellLeakage(
+                cell=cell,
+                size=cell.evidence.size if self._inexact() is None else None,
+                worlds=int(measure) if finite else None,
+                bits_learned=bits,
+            )
+            for cell, measure, bits in zip(
+                self.model.cells, possible.measures, self.bits_learned(domain_aware=domain_aware), strict=True
+            )
+        ]
+
+    def by_attribute(self, *, domain_aware: bool = False) -> list[AttributeLeakage]:
+        """Return what the model reveals about each attribute, in the domain's order.
+
+        Raises
+        ------
+        UndefinedMeasureError
+            As for :meth:`bits_per_record`.
+        """
+        self._require_possible(domain_aware)
+        possible, supports, n = self._worlds_of(domain_aware, by_shares=True), self.supports, self.n_records
+        mean = dict.fromkeys(self.domain, 0.0)
+        largest = dict.fromkeys(self.domain, 0.0)
+        for size, region in zip(supports, possible.regions, strict=True):
+            for factor in possible.touched(region) if size else ():
+                for name, learned in possible.learned(region, factor).items():
+                    mean[name] += size * learned / n
+                    largest[name] = max(largest[name], learned)
+        return [
+            AttributeLeakage(attribute=name, bits_learned=mean[name], bits_largest=largest[name])
+            for name in self.domain
+        ]
+
+    def by_subgroup(
+        self, frame: object, attributes: str | Sequence[str], *, domain_aware: bool = False
+    ) -> list[SubgroupLeakage]:
+        """Return what the model reveals about subgroups of records, most exposed first.
+
+        Parameters
+        ----------
+        frame : data frame
+            The training records, with every attribute that the model tests. A table that knows its persons is counted
+            by person.
+        attributes : str or sequence of str
+            Columns whose values define the subgroups. Numbers with more than ten values are cut at their quartiles.
+        domain_aware : bool, default=False
+            Whether the domain's groups count.
+        """
+        table = as_table(frame)
+        data = table.arrays
+        bits = np.array(self.bits_learned(domain_aware=domain_aware))[self.model.apply(data)]
+        out = []
+        for name in [attributes] if isinstance(attributes, str) else attributes:
+            if name not in data:
+                raise InvalidDataError(
+                    f"data lack the column {name!r} that defines subgroups.", remedy="Add it or drop the name."
+                )
+            for value, rows in subgroups(data[name]).items():
+                out.append(
+                    SubgroupLeakage(
+                        attribute=name,
+                        value=value,
+                        size=table.number_of(rows),
+                        bits_mean=table.mean(bits, rows),
+                        bits_largest=float(bits[rows].max()),
+                    )
+                )
+        return sorted(out, key=lambda group: -group.bits_mean)
+
+    def by_label(self, *, domain_aware: bool = False) -> list[SubgroupLeakage]:
+        """Return what the model reveals about each class's attributes, most exposed first."""
+        self._require_possible(domain_aware)
+        counts = [cell.evidence.counts for cell in self.model.cells]
+        classes = self.model.classes
+        if classes is None or any(c is None for c in counts):
+            raise UndefinedMeasureError("the model does not publish the class counts of all its parts.")
+        learned = self.bits_learned(domain_aware=domain_aware)
+        out = []
+        for k, name in enumerate(classes):
+            held = [(c[k], bits) for c, bits in zip(counts, learned, strict=True) if c is not None and c[k]]
+            size = sum(count for count, _ in held)
+            if size:
+                mean = math.fsum(count * bits for count, bits in held) / size
+                largest = max(bits for _, bits in held)
+                out.append(
+                    SubgroupLeakage(attribute="class", value=str(name), size=size, bits_mean=mean, bits_largest=largest)
+                )
+        return sorted(out, key=lambda group: -group.bits_mean)
+
+    def record_bits(self, frame: object, *, domain_aware: bool = False) -> npt.NDArray[np.float64]:
+        """Return the bits that an attacker learns about each given record, in row order.
+
+        Parameters
+        ----------
+        frame : data frame
+            Training records, shape (n, at least the tested attributes).
+        domain_aware : bool, default=False
+            Whether the domain's groups count.
+        """
+        learned = np.array(self.bits_learned(domain_aware=domain_aware))
+        return np.asarray(learned[self.model.apply(read_columns(frame))])
+
+
+def exposure_steps(parts: Iterable[tuple[float, int]], n_records: int) -> list[tuple[float, float]]:
+    """Return the share of the records up to each value, of values and records in the order of the curve."""
+    steps: dict[float, int] = {}
+    for value, size in parts:
+        if size:
+            steps[value] = steps.get(value, 0) + size
+    shares = accumulate(steps.values())
+    return [(seen / n_records, value) for seen, value in zip(shares, steps, strict=True)]

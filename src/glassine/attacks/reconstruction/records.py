@@ -23,19 +23,9 @@ from glassine.attacks.reconstruction.entropy import reconstruct
 from glassine.attacks.reconstruction.joint_cells import Cells, System, intersect, system_of
 from glassine.attacks.reconstruction.joint_intervals import log_of
 from glassine.attacks.reconstruction.joint_programs import settle
-from glassine.attacks.reconstruction.joint_published import (
-    Published,
-    columns_for,
-    match_classes,
-    read_models,
-)
+from glassine.attacks.reconstruction.joint_published import Published, columns_for, match_classes, read_models
 from glassine.attacks.reconstruction.possible import Worlds
-from glassine.attacks.reconstruction.row_boxes import (
-    draw_rows,
-    known_in_box,
-    known_in_region,
-    worlds_in_box,
-)
+from glassine.attacks.reconstruction.row_boxes import draw_rows, known_in_box, known_in_region, worlds_in_box
 from glassine.attacks.reconstruction.row_problem import Problem, Total, leaf_counts, problem_of
 from glassine.attacks.reconstruction.row_result import RowReconstruction, forest_is_met, model_is_met
 from glassine.attacks.reconstruction.row_solving import Refitting, refitting_of

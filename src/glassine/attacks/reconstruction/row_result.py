@@ -106,18 +106,8 @@ class RowReconstruction:
         """Return how far the rows are from the original records, and how far random ones are.
 
         Both are matched with the original records at minimum total cost, as by
-        :meth:`glassine.attacks.ProbabilisticDataset.error_to`.
-
-        Parameters
-        ----------
-        original : data frame
-            The training records, with every attribute of the domain.
-        n_draws : int, default=5
-            Number of random datasets.
-        max_records : int, default=1000
-            Matching is cubic: beyond this many records, both sides are sampled down to it.
-        random_state : int, Generator or None
-            Source of randomness.
+        :meth:`glassine.attacks.ProbabilisticDataset.error_to`, whose parameters these are; only the random datasets are
+        drawn.
 
         Raises
         ------

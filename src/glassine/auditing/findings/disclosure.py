@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from glassine.attacks.outcome import ShownCount
+from glassine.attacks.remedy_table import Remedy
 
 __all__ = [
     "CertainFinding",
@@ -12,7 +13,6 @@ __all__ = [
     "DisclosureFinding",
     "ExposedPerson",
     "ReaderFinding",
-    "RemedyFinding",
     "SampleFinding",
     "SubgroupFinding",
     "TruthFinding",
@@ -65,29 +65,6 @@ class TruthFinding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RemedyFinding:
-    """A way to publish the tree, what it discloses and how accurate it is."""
-
-    # name, kind: what is done, and of which kind it is.
-    name: str
-    kind: str
-    status: str  # ``optimal``, ``local``, ``closed form`` or ``not measured``
-    reason: str | None = None  # Why there are no figures, or why the internal nodes were not used
-    # Its figures; accuracy, AUROC and log loss on the training records, and on held-out ones if there were any. AUROC
-    # and log loss are None where a record gets no published probability.
-    n_leaves: float | None = None
-    entropy: float | None = None
-    d_overall: float | None = None
-    accuracy: float | None = None
-    auroc: float | None = None
-    log_loss: float | None = None
-    holdout_accuracy: float | None = None
-    holdout_auroc: float | None = None
-    holdout_log_loss: float | None = None
-    internal_nodes: bool = False  # Whether the reader used the internal nodes
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SubgroupFinding:
     """What the reader knows about a subgroup.
 
@@ -137,8 +114,8 @@ class DisclosureDetails:
     t: float
     # Some of the internal constraints that shape the estimate; empty where small counts are hidden.
     active: tuple[str, ...]
-    remedies: tuple[RemedyFinding, ...] = ()  # Empty unless they were asked for
-    baseline: RemedyFinding | None = None  # What is predicted without any attribute, beside the remedies
+    remedies: tuple[Remedy, ...] = ()  # Empty unless they were asked for
+    baseline: Remedy | None = None  # What is predicted without any attribute, beside the remedies
     # The most exposed subgroups, and the least exposed one; empty where no subgroup was asked for.
     subgroups: tuple[SubgroupFinding, ...] = ()
     # Who was in the training sample, where the attacker knows more people than that.

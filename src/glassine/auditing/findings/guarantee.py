@@ -73,6 +73,11 @@ class GuaranteeFinding:
     setting: str | None = None
 
     @property
+    def accepted(self) -> bool:
+        """Whether the policy accepts it, so that it answers for what was published."""
+        return self.standing == "accepted"
+
+    @property
     def subject(self) -> str:
         """What the guarantee speaks of: a record or a person."""
         return self.unit.partition(",")[0]

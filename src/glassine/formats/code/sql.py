@@ -36,23 +36,17 @@ LONGEST_WHOLE = 10**15
 class SqlDialect:
     r"""How an engine reads texts and names.
 
-    Attributes
-    ----------
-    backslash : {"refuse", "keep", "double"}
-        What becomes of a backslash. Standard SQL reads it as itself; Snowflake, BigQuery, Spark, ClickHouse and MySQL
-        begin an escape with it, so that ``'a\'`` does not end there and what follows is read as SQL. It is refused
-        where the engine is not known.
-    backticks : bool
-        Whether names are in backticks instead of double quotes.
-
     Examples
     --------
     >>> print(DIALECTS["spark"].text("it's \\"), DIALECTS["duckdb"].text("it's \\"))
     'it\'s \\' 'it''s \'
     """
 
+    # What becomes of a backslash. Standard SQL reads it as itself; Snowflake, BigQuery, Spark, ClickHouse and MySQL
+    # begin an escape with it, so that ``'a\'`` does not end there and what follows is read as SQL. It is refused where
+    # the engine is not known.
     backslash: str = "refuse"
-    backticks: bool = False
+    backticks: bool = False  # Whether names are in backticks instead of double quotes
 
     def name(self, name: str) -> str:
         """Return a name in quotes."""

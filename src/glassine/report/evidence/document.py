@@ -58,30 +58,14 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvidenceDocument:
-    """The answers to one list of items.
+    """The answers to one list of items."""
 
-    Attributes
-    ----------
-    list : str
-        Name of the list, such as ``nist``.
-    title : str
-        Whose questions they are.
-    about : str
-        What is answered for.
-    audience : str
-        ``checker`` or ``public``, as the report that the figures come from.
-    lines : tuple of Line
-        One for each item, in the order of the table.
-    version : str
-        Version of Glassine.
-    """
-
-    list: str
-    title: str
-    about: str
-    audience: str
-    lines: tuple[Line, ...]
-    version: str
+    list: str  # Name of the list, such as ``nist``
+    title: str  # Whose questions they are
+    about: str  # What is answered for
+    audience: str  # ``checker`` or ``public``, as the report that the figures come from
+    lines: tuple[Line, ...]  # One for each item, in the order of the table
+    version: str  # Version of Glassine
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values; what only a person can state has an empty text."""

@@ -80,12 +80,7 @@ STATES = {"pass": "pass", "fail": "**fail**", "unknown": "**unknown**", "not app
 def as_summary(findings: Findings, path: str) -> str:
     """Return a job summary in Markdown: the verdict, the checks, and what to do.
 
-    Parameters
-    ----------
-    findings : Findings
-        Without what is for the checker only.
-    path : str
-        The audited file, as the pipeline names it.
+    The findings hold nothing that is for the checker only; ``path`` is the file as the pipeline names it.
     """
     rows = [
         f"| {escaped(one.label)} | {escaped(one.figure)} | {escaped(one.limit)} | {STATES[one.status]} |"
@@ -133,12 +128,8 @@ def as_junit(audits: Mapping[str, Findings | str]) -> str:
     """Return a JUnit report, a suite for each file and a test case for each rule.
 
     An unknown check is an error, as is a file that could not be audited, so that neither reads as a pass. Names hold
-    the path, as of equal names only the first counts.
-
-    Parameters
-    ----------
-    audits : mapping of str to Findings or str
-        The findings on each file, without what is for the checker only, or why it could not be audited.
+    the path, as of equal names only the first counts. ``audits`` has the findings on each file, without what is for the
+    checker only, or why it could not be audited.
     """
     suites = [_suite(path, outcome) for path, outcome in audits.items()]
     total = sum((counts for counts, _ in suites), Counter[str]())

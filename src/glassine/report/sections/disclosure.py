@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from glassine import __version__
+from glassine.attacks.remedy_table import Remedy
 from glassine.auditing.findings import DisclosureFinding, InputFile
-from glassine.auditing.findings.disclosure import DisclosureDetails, ReaderFinding, RemedyFinding
+from glassine.auditing.findings.disclosure import DisclosureDetails, ReaderFinding
 from glassine.report import wording
 from glassine.report.blocks import Block, Column, Fact, Facts, Figure, Paragraph, Row, RowNumbers, Status, Table
 from glassine.report.charts import Mark, draw_trade_off
@@ -420,7 +421,7 @@ def _anonymity(details: DisclosureDetails) -> list[Fact]:
     ]
 
 
-def _remedy(number: int, row: RemedyFinding, held_out: bool) -> Row:
+def _remedy(number: int, row: Remedy, held_out: bool) -> Row:
     name = f"{number}. {row.name[:1].upper()}{row.name[1:]}"
     reason = row.reason or ""
     if row.status == "local":
@@ -449,7 +450,7 @@ def _figures(row: Row) -> str:
     return f"{distance} bits, {accuracy} right{aside}, AUROC {area}, log loss {loss}, {leaves}." if distance else ""
 
 
-def _ranking(row: RemedyFinding, held_out: bool) -> tuple[str, str]:
+def _ranking(row: Remedy, held_out: bool) -> tuple[str, str]:
     """Return AUROC and log loss, on held-out records if there are any; "none" without probabilities."""
     area, loss = (row.holdout_auroc, row.holdout_log_loss) if held_out else (row.auroc, row.log_loss)
     return ("none" if area is None else f"{area:.3g}"), ("none" if loss is None else f"{loss:.3g}")
