@@ -9,6 +9,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
+from glassine.compiling import Array, Ints
 from glassine.data.bits import BitSets
 from glassine.data.conform import Columns, Outside, checked_columns, collect, conform, expressions, open_frame
 from glassine.data.conjunctions import ConjunctionCounts, count_conjunctions
@@ -30,9 +31,6 @@ COMPARED = 256
 
 GAP = -1
 """Place of the missing values."""
-
-Ints = npt.NDArray[np.int64]
-Array = npt.NDArray[np.float64]
 
 
 def fine_counts(

@@ -16,6 +16,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
+from glassine.compiling import Ints
 from glassine.data.conform_values import real_number
 from glassine.errors import InvalidDataError, parameter
 
@@ -24,8 +25,6 @@ WHOLE = re.compile(r"(0|-?[1-9][0-9]{0,999})(?:\.0{1,20})?")
 
 LISTED = 20
 """Rows without an identifier that an error lists at most."""
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)

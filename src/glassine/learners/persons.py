@@ -11,6 +11,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
+from glassine.compiling import Ints
 from glassine.data.conform import Columns, as_columns
 from glassine.data.count_table import CountTable
 from glassine.data.lazy import held
@@ -23,7 +24,6 @@ from glassine.privacy.unit import RECORD, PrivacyUnit
 WEIGHTS = ("equal", "records")
 """Whether each person counts as much as any other, or as many records as are kept."""
 
-Ints = npt.NDArray[np.int64]
 Bits = npt.NDArray[np.uint64]
 
 

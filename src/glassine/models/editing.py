@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from glassine.compiling import Array
 from glassine.domain.attributes import is_whole
 from glassine.errors import InvalidModelError, InvalidParameterError, parameter
 from glassine.models.additive import AdditiveModel, released_terms
@@ -30,7 +30,6 @@ __all__ = [
     "zero",
 ]
 
-Array = npt.NDArray[np.float64]
 Bin = int | str
 
 DIRECTIONS = ("increasing", "decreasing")

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import AnyArray, compiled
+from glassine.compiling import AnyArray, Ints, compiled
 from glassine.errors import InvalidMechanismError, parameter
 from glassine.privacy.mechanisms import discrete_gaussian
 from glassine.privacy.randomness import Randomness
@@ -35,8 +35,6 @@ PAD = np.zeros(1, dtype=np.uint64)
 """Follows the stream, is read beside its last word and never used."""
 
 LEAST, LARGEST = -(2**63), 2**63 - 1
-
-Ints = npt.NDArray[np.int64]
 
 
 def add_discrete_gaussian(

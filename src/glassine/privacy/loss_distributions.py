@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal, TypeAlias
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
+from glassine.compiling import Array
 from glassine.errors import InvalidMechanismError
 
 # Privacy filters: releases whose number and budgets depend on earlier releases, within a total fixed beforehand.
@@ -81,7 +81,6 @@ class GaussianFilter:
         return self.spend(self.mu * math.sqrt(part))
 
 
-Array: TypeAlias = npt.NDArray[np.float64]
 Kind = Literal["pure", "laplace", "selection", "gaussian", "discrete gaussian"]
 
 MOST = 2000

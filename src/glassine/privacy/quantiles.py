@@ -11,6 +11,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from glassine.compiling import Array
 from glassine.errors import InvalidDataError, InvalidMechanismError, parameter
 from glassine.privacy.events import Event, Parallel, Selection
 from glassine.privacy.exact import Number, decimal, positive
@@ -18,7 +19,6 @@ from glassine.privacy.noisy_choice import draw_scaled
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.sensitivity import quantile_score
 
-FloatArray: TypeAlias = npt.NDArray[np.float64]
 Thresholds: TypeAlias = tuple[float, ...]
 Times: TypeAlias = npt.NDArray[np.int64] | None
 
@@ -223,7 +223,7 @@ def _prepared(
     number: int,
     epsilon: Number,
     multiplicities: npt.NDArray[np.integer] | None = None,
-) -> tuple[FloatArray, Times, FloatArray, Fraction]:
+) -> tuple[Array, Times, Array, Fraction]:
     """Return the sorted column and its multiplicities, the candidates, and epsilon of one level."""
     column = np.asarray(values)
     if column.ndim != 1 or (column.size and column.dtype.kind not in "iufb"):
@@ -274,7 +274,7 @@ def _selection(quantile: Fraction, part: Fraction, name: str) -> Selection:
 
 
 def _choices(
-    column: FloatArray, cuts: FloatArray, number: int, part: Fraction, times: Times = None
+    column: Array, cuts: Array, number: int, part: Fraction, times: Times = None
 ) -> tuple[int, list[int], int]:
     """Return the first candidate that leaves enough on its left, and the log-weights of those that do on both sides."""
     middle = _middle(number)
@@ -284,7 +284,7 @@ def _choices(
 
 
 def _selected(
-    column: FloatArray, times: Times, cuts: FloatArray, number: int, part: Fraction, randomness: Randomness
+    column: Array, times: Times, cuts: Array, number: int, part: Fraction, randomness: Randomness
 ) -> Thresholds:
     if number == 0 or cuts.size <= number:
         return tuple(cuts.tolist()) if number else ()
@@ -298,7 +298,7 @@ def _selected(
     return (*left, float(cuts[at]), *right)
 
 
-def _distribution(column: FloatArray, cuts: FloatArray, part: Fraction, number: int) -> dict[Thresholds, float]:
+def _distribution(column: Array, cuts: Array, part: Fraction, number: int) -> dict[Thresholds, float]:
     if number == 0 or cuts.size <= number:
         return {tuple(cuts.tolist()) if number else (): 1.0}
     first, weights, denominator = _choices(column, cuts, number, part)

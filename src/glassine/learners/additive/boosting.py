@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import AnyArray, compiled
+from glassine.compiling import AnyArray, Array, compiled
 from glassine.data.slices import Progress
 from glassine.domain import Domain
 from glassine.errors import InvalidParameterError, parameter
@@ -104,7 +104,6 @@ BIN_SHARE = 0.1
 
 PROOF = "learners/additive/boosting.md"
 
-Array = npt.NDArray[np.float64]
 EventT = TypeVar("EventT")
 
 

@@ -9,8 +9,8 @@ from fractions import Fraction
 from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from glassine.compiling import Array, Ints
 from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.budget import certificate_of, check_number, guarantee_of
 from glassine.models import AdditiveModel, Guarantee
@@ -128,9 +128,6 @@ class GaussianBudget:
 
 
 EventT = TypeVar("EventT", covariant=True)
-
-Ints = npt.NDArray[np.int64]
-Array = npt.NDArray[np.float64]
 
 
 class Sums(Protocol[EventT]):

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from glassine.compiling import Array, Ints
 from glassine.learners.additive.budget import Mechanism
 from glassine.models import AdditiveModel
 from glassine.models.scorecard import Risk, Scorecard, grained, interval, logistic, repointed
@@ -25,8 +25,6 @@ LARGEST_STEP = 1.0
 
 PROOF = "learners/additive/calibration.md"
 
-Array = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 EventT = TypeVar("EventT")
 
 

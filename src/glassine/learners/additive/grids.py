@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from glassine.compiling import Array
 from glassine.data.conform import Columns
 from glassine.domain import Binary, Domain, Integer, Real
 from glassine.domain.attributes import Attribute, Scalar
@@ -26,7 +27,6 @@ from glassine.models import CategoryBins, NumericBins
 FINEST = 4096
 """Most cells of the public grid of one number: 2^12, six levels of the tree from eight nodes down, in 16 bits."""
 
-Array = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.uint16]
 EventT = TypeVar("EventT")
 
@@ -65,7 +65,7 @@ def public_grids(domain: Domain, bins: Mapping[str, Any] | None, *, equal: int |
     ----------
     domain : Domain
         The public domain.
-    given : mapping of str to sequence, optional
+    bins : mapping of str to sequence, optional
         Bins that the user fixes: increasing cut points of a number, lists of values of a category; None stands for
         missing ones, which have a bin of their own where no list holds it.
     equal : int, optional

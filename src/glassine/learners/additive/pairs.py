@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import AnyArray, compiled
+from glassine.compiling import AnyArray, Array, Ints, compiled
 from glassine.errors import InvalidMechanismError
 from glassine.learners.additive.budget import Mechanism
 from glassine.learners.additive.grids import Axis, counted_once
@@ -26,8 +26,6 @@ from glassine.privacy.fine_gaussian import wrapped
 ROUGHNESS = (0.03, 0.2, 0.6, 0.95)
 """As for one attribute, the shares of the prior variance that are each bin's own."""
 
-Array = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 EventT = TypeVar("EventT")
 
 

@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from glassine.compiling import Array
 from glassine.data.slices import Progress
 from glassine.learners.additive.boosting import Interactions
 from glassine.learners.additive.budget import Mechanism, Parts
@@ -47,7 +48,6 @@ BLOCK = 2**32
 
 PROOF = "learners/additive/penalized.md"
 
-Array = npt.NDArray[np.float64]
 EventT = TypeVar("EventT")
 
 

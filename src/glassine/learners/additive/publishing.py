@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.isotonic import isotonic_regression
 
+from glassine.compiling import Array
 from glassine.domain import Domain, Integer, Real
 from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.additive.grids import Axis, counted_once
@@ -149,8 +149,6 @@ def coarse_bins(domain: Domain) -> dict[str, list[float]]:
 
 
 DIRECTIONS = ("increasing", "decreasing")
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from glassine.compiling import Ints
 from glassine.data.conform import Columns
 from glassine.data.frames import fine_counts
 from glassine.data.lazy import Cuts
@@ -26,7 +27,6 @@ PARTS = 2**10
 MOST_AT_ONCE = 2**24
 """Most distinct records that an engine is asked to group in one query."""
 
-Ints = npt.NDArray[np.int64]
 Places: TypeAlias = tuple[int, ...]
 Tables: TypeAlias = Mapping[tuple[int, ...], Ints]
 Cells: TypeAlias = Iterator[tuple[Columns, npt.NDArray[Any], Ints | int]]

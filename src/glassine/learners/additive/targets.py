@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import _num_samples, column_or_1d
 
+from glassine.compiling import Array
 from glassine.data.conform import Columns, Outside, conform, expressions
 from glassine.data.inference import infer_domain
 from glassine.data.labels import check_lengths, column_of
@@ -51,7 +52,6 @@ ANYTHING = Real(-LARGEST, LARGEST, missing=True)
 LARGEST_TARGET = 1e280
 """Largest size of a bound of the target: a model's numbers end at 1e300, and noise can make scores leave the range."""
 
-Array = npt.NDArray[np.float64]
 EventT = TypeVar("EventT")
 
 

@@ -11,15 +11,15 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.metrics import roc_auc_score
 
+from glassine.compiling import Array
 from glassine.data.columns import Columns, columns_of, values_of
 from glassine.domain import Domain, Literal
 from glassine.errors import InvalidModelError, InvalidParameterError
 from glassine.learners.additive.grids import Axis
 from glassine.learners.publishing import probabilities
 from glassine.learners.summaries.additive import representatives
-from glassine.learners.summaries.denoising import junction_tree
-from glassine.learners.summaries.junction_tree import Distribution, JunctionTree
-from glassine.learners.summaries.ranking import cuts_of
+from glassine.learners.summaries.intervals import cuts_of
+from glassine.learners.summaries.junction_tree import Distribution, JunctionTree, junction_tree
 from glassine.learners.summaries.release import by_chance
 from glassine.learners.summaries.released import Released
 from glassine.models import AdditiveModel, DecisionTree, RuleList
@@ -33,8 +33,6 @@ MOST_SPREAD = 0.1
 """Largest spread of an estimated error, as its share: estimates below 0.85 of the error had more.
 
 Of three summaries each of California, elevators and wine at epsilon 0.5, 1 and 4: the others were off by up to 36 %."""
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

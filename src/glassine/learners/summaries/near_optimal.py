@@ -18,15 +18,14 @@ from glassine.learners.additive.grids import read_cells
 from glassine.learners.additive.targets import Target
 from glassine.learners.antecedents import check_whole
 from glassine.learners.summaries.additive import representatives
-from glassine.learners.summaries.denoising import junction_tree
 from glassine.learners.summaries.estimates import bin_shares, replicates
+from glassine.learners.summaries.junction_tree import junction_tree
 from glassine.learners.summaries.multiplicity import LeafAmbiguity, Multiplicity, Reliance
 from glassine.learners.summaries.regions import MOST_COUNTS, RegionCounts, Regions, Splits, n_counts
 from glassine.learners.summaries.released import Released
 from glassine.learners.summaries.reliance import RelianceSearch
-from glassine.learners.summaries.sampling import sample_trees
 from glassine.learners.summaries.splitting import Growth, Node
-from glassine.learners.summaries.tree_sets import LeafLoss, TreeSet
+from glassine.learners.summaries.tree_sets import LeafLoss, TreeSet, sample_trees
 from glassine.models import DecisionTree, Guarantee
 
 REPRESENTATIVES = 400
