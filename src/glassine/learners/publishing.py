@@ -30,34 +30,14 @@ def noisy_histogram(
 ) -> tuple[npt.NDArray[np.int64], DiscreteLaplaceNoise]:
     """Release the class counts of disjoint cells.
 
+    Returns the counts with discrete Laplace noise of scale parts / epsilon, below zero cut to zero by default, and the
+    event, which states the share of the budget ``total``. Shapes: ``counts`` (cells, classes); a record counts as
+    ``parts`` of them in one cell.
+
     Guarantee
     ---------
     epsilon-DP for adding or removing one record: it is in one cell, and so are all of its parts, each of one class, so
     that the counts change by the number of parts together.
-
-    Parameters
-    ----------
-    counts : ndarray of int64, shape (k, c)
-        Records of each class in each cell; the cells are fixed and disjoint.
-    epsilon : Fraction
-        Budget of the release.
-    total : Fraction
-        Budget of the whole fit, of which the event states the share.
-    randomness : Randomness
-        Source of the noise.
-    name : str
-        What is counted, for the event.
-    parts : int, default=1
-        How many a record counts as: one where it has one class.
-    cut : bool, default=True
-        Whether counts below zero become zero.
-
-    Returns
-    -------
-    ndarray of int64, shape (k, c)
-        Counts with discrete Laplace noise of scale parts / epsilon.
-    DiscreteLaplaceNoise
-        The event.
     """
     scale = parts / epsilon
     noisy = discrete_laplace(counts.ravel(), scale, randomness).reshape(counts.shape)

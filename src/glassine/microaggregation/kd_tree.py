@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.compiling import AnyArray, compiled
-from glassine.microaggregation.scan import push, replace_top
-from glassine.microaggregation.sums import add, means
+from glassine.microaggregation.scan import add, means, push, replace_top
 
 LEAF = 128
 """Most records of a leaf: distances to them are computed column by column, several at a time."""

@@ -15,8 +15,19 @@ from glassine.microaggregation import scan
 from glassine.microaggregation.kd_tree import build
 from glassine.microaggregation.metric import Metric
 from glassine.microaggregation.reading import Unscaled
-from glassine.microaggregation.scan import Remaining, farthest, fill, form_group, measure, push, remove, replace_top
-from glassine.microaggregation.sums import group_means, on_grid, word_bits
+from glassine.microaggregation.scan import (
+    Remaining,
+    farthest,
+    fill,
+    form_group,
+    group_means,
+    measure,
+    on_grid,
+    push,
+    remove,
+    replace_top,
+    word_bits,
+)
 
 # V-MDAV: groups that take further records in, up to 2k - 1, as long as these are closer to them than to others.
 

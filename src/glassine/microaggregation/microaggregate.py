@@ -24,7 +24,7 @@ from glassine.microaggregation.metric import (
     read_records,
 )
 from glassine.microaggregation.reading import Unscaled
-from glassine.microaggregation.sums import group_means, on_grid, word_bits
+from glassine.microaggregation.scan import group_means, on_grid, word_bits
 
 # A partition of records into groups, what stands for each group, and what is lost by it.
 

@@ -334,13 +334,8 @@ class FineNoise:
     def of(cls, mu: float, squared_sensitivity: float) -> FineNoise:
         """Return the noise with which sums cost a given mu.
 
-        Parameters
-        ----------
-        mu : float
-            Positive.
-        squared_sensitivity : float
-            Square of the l2 norm of what one record adds, in ones: the number of sums that one record enters, if it
-            adds at most 1 in size to each.
+        The square is that of the l2 norm of what one record adds, in ones: the number of sums that one record enters,
+        if it adds at most 1 in size to each.
 
         Examples
         --------

@@ -199,17 +199,12 @@ class Losses:
 def composed(pairs: Sequence[tuple[Pair, int]], delta: float) -> Callable[[float], float]:
     """Return the delta, as a function of epsilon, of releases that pairs dominate.
 
+    Each pair comes with how often it is in the list; ``delta``, in (0, 1), is what tails are negligible against.
+
     Guarantee
     ---------
     none on its own: an upper bound for the accountant, at every epsilon; it is near the exact figure where that is
     about the delta that is named. See ``loss_distributions.md``.
-
-    Parameters
-    ----------
-    pairs : sequence of (Pair, int)
-        The pairs, and how often each is in the list.
-    delta : float
-        What tails are negligible against, in (0, 1).
 
     Examples
     --------

@@ -178,18 +178,7 @@ def quantile_log_weights(
     They are ``epsilon * score / (2 * max(q, 1 - q))`` with the score ``-abs((1 - q) * left - q * right)``, where left
     and right count the values at or below and above a candidate.
 
-    Parameters
-    ----------
-    values : array_like of float, shape (n,)
-        Sorted.
-    candidates : array_like of float, shape (m,)
-        Increasing.
-    quantile : Fraction
-        Strictly between 0 and 1.
-    epsilon : Fraction
-        Positive.
-    multiplicities : ndarray of int64, shape (n,), optional
-        How many records have each value; 1 by default.
+    Shapes: ``values``, sorted, and ``multiplicities``, 1 by default, (n,); ``candidates``, increasing, (m,).
     """
     rate = epsilon / (2 * quantile_score(quantile))
     column = np.asarray(values, dtype=np.float64)

@@ -96,27 +96,14 @@ def draw_trees(
 ) -> tuple[Tree, ...]:
     """Draw one private tree a group, those without records included.
 
+    Shapes: ``targets``, the class, and ``groups``, both (n,); a record of class -1 is left out. Of a number the class
+    is that of its parts: how many of ``PARTS`` equal steps it lies above the lower end of its public range.
+
     Guarantee
     ---------
     Where the group of a record follows from that record and public knowledge alone, all trees together are
     ``budget.total``-differentially private for adding or removing one record. Where it does not, each tree is so as a
     function of its group's records, and nothing follows for all of them together. See ``private_trees.md``.
-
-    Parameters
-    ----------
-    columns : Columns
-        The records, n of them, conforming to the public domain.
-    targets, groups : ndarray of int, shape (n,)
-        Class and group of each record; one of class -1 is left out. Of a number the class is that of its parts: how
-        many of ``PARTS`` equal steps it lies above the lower end of its public range.
-    n_groups : int
-        Number of groups; public.
-    budget : Budget
-        Budget of each tree: see :func:`tree_budget`.
-    trees : TreeClass
-        The public class of trees: see :func:`tree_class_of`.
-    randomness : Randomness
-        The stream of random bits.
     """
     loss = trees.loss
     epsilon = budget.selection(trees.rounding()) / loss.parts

@@ -108,7 +108,6 @@ class GaussianBudget:
         *,
         paid: Paid,
         public: Mapping[str, Any],
-        assumptions: Sequence[str] = (),
     ) -> Certificate:
         """Return the certificate of a fit, or of what has a SHA-256; its constructor adds up the events."""
         return certificate_of(
@@ -119,7 +118,7 @@ class GaussianBudget:
             unit=self.unit,
             paid=paid,
             public=public,
-            assumptions=(RELEASES, *assumptions),
+            assumptions=(RELEASES,),
         )
 
 

@@ -57,19 +57,13 @@ class Grid:
 def public_grids(domain: Domain, bins: Mapping[str, Any] | None, *, equal: int | None = None) -> tuple[Grid, ...]:
     """Return the public cells of each attribute.
 
+    ``bins`` are those that the user fixes: increasing cut points of a number, lists of values of a category; None
+    stands for missing ones, which have a bin of their own where no list holds it. ``equal`` is the number of cells of
+    equal width of each number, without refinement; by default cells are refined.
+
     Guarantee
     ---------
     none: nothing is read from data.
-
-    Parameters
-    ----------
-    domain : Domain
-        The public domain.
-    bins : mapping of str to sequence, optional
-        Bins that the user fixes: increasing cut points of a number, lists of values of a category; None stands for
-        missing ones, which have a bin of their own where no list holds it.
-    equal : int, optional
-        Number of cells of equal width of each number, without refinement. By default cells are refined.
     """
     refuse_prefixes(domain, "additive models and summaries")
     bins = {} if bins is None else bins
@@ -416,22 +410,14 @@ def bin_counted(
 ) -> tuple[list[Axis], EventT]:
     """Release the bins and noisy counts of all attributes.
 
+    Shapes: each of ``counts``, exact and with the last cell, (cells,). With ``quantiles``, cells of a number merge
+    until each holds one in so many of the records, by their noisy total, and at least one; by default as far as the
+    noise asks for. Of either, at most :data:`MOST_BINS` bins are left.
+
     Guarantee
     ---------
     ``mu``-Gaussian differential privacy but for the slack of discrete noise: on each level of an attribute's tree a
     record is in at most one node; see ``grids.md``.
-
-    Parameters
-    ----------
-    counts : sequence of ndarray of int64
-        Exact number of records in each cell of each attribute, the last cell included.
-    grids : sequence of Grid
-        The public cells.
-    mechanism : Mechanism
-        What it may draw on.
-    quantiles : float, optional
-        Merge cells of a number until each holds one in so many of the records, by their noisy total, and at least one.
-        By default as far as the noise asks for. Of either, at most :data:`MOST_BINS` bins are left.
     """
     noise = mechanism.sums(sum(len(grid.sizes) for grid in grids))
     # Cumulated, so that the count of any span is one difference.

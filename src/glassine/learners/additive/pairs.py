@@ -292,23 +292,14 @@ def release_gains(
 ) -> tuple[Gains, EventT]:
     """Release the gains of all candidates.
 
+    Shapes: each of ``sums``, residuals in units of the clip, (bins, bins, outputs); each of ``counts`` (bins, bins).
+    Both are objects where they may not fit 64 bits.
+
     Guarantee
     ---------
     ``mu``-Gaussian differential privacy but for the slack of discrete noise, if a record adds a vector of at most
     ``units`` to one cell's sums and 1 to its count: a gain moves by at most four times ``SCORE``; see
     ``penalized.md``.
-
-    Parameters
-    ----------
-    pairs : sequence of Pair
-        The candidates.
-    sums, counts : sequence of ndarray of int
-        Exact sums of residuals, shape (bins, bins, outputs), and numbers of records in the cells of each; objects
-        where they may not fit 64 bits.
-    units : int
-        Units of the clip.
-    mechanism : Mechanism
-        What it may draw on.
     """
     reach, noise = gain_reach(SCORE), mechanism.sums(len(pairs))
     # A little less than the units: what rounding of the gains may add.

@@ -357,19 +357,12 @@ def second_look(n_records: float, mu: float) -> float:
 def release_base(target: Target, values: npt.NDArray[Any], mechanism: Mechanism[EventT]) -> tuple[Looks, EventT]:
     """Release how many records there are of each class; or their number, and sum and sum of squares of the target.
 
+    Shapes: ``values``, the class or the number clipped to its range and brought to [-1, 1], (n,).
+
     Guarantee
     ---------
     ``mu``-Gaussian differential privacy but for the slack of discrete noise: a record adds 1 to one count; or at most
     1 in size to each of three sums. See ``targets.md``.
-
-    Parameters
-    ----------
-    target : Target
-        Classes or range.
-    values : ndarray, shape (n,)
-        Index of the class, or the number clipped to its range and brought to [-1, 1], of each record, in any order.
-    mechanism : Mechanism
-        What it may draw on.
     """
     if target.classes is not None:
         # A record adds 1 to the count of one class.

@@ -68,14 +68,8 @@ class JunctionTree:
     def of(cls, totals: Array, margins: Sequence[Array], edges: dict[tuple[int, int], Array]) -> JunctionTree:
         """Return the tree of counts that agree with each other.
 
-        Parameters
-        ----------
-        totals : ndarray, shape (classes,)
-            Records of each class.
-        margins : sequence of ndarray, shape (bins, classes)
-            Counts of each attribute by class.
-        edges : dict of (int, int) to ndarray, shape (bins, bins, classes)
-            Counts of pairs of attributes by class; the pairs are a forest.
+        Shapes: ``totals`` (classes,); each of ``margins`` (bins, classes); each of ``edges``, whose pairs are a forest,
+        (bins, bins, classes).
         """
         parents = [-1] * len(margins)
         order: list[int] = []
@@ -110,10 +104,8 @@ class JunctionTree:
     def masses(self, weights: Sequence[Array | None]) -> Array:
         """Return the expected number of records of each class in regions, shape (regions, classes); one pass upwards.
 
-        Parameters
-        ----------
-        weights : sequence of ndarray or None, shape (classes or 1, regions, bins)
-            Share of each attribute's bin that is in each region; None for all of it.
+        Shapes: each of ``weights``, the share of each bin that is in each region, (classes or 1, regions, bins); None
+        for all of it.
         """
         _, masses = self._upward(weights)
         product: Array = self.totals[:, None] * np.ones_like(next(iter(masses.values())))

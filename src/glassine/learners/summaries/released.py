@@ -32,16 +32,7 @@ def merged_groups(axis: Axis, table: Array, deviation: float, most: int = MOST_G
 
     The bin of missing numbers stays alone.
 
-    Parameters
-    ----------
-    axis : Axis
-        The fine bins.
-    table : ndarray, shape (bins, classes)
-        Noisy counts by fine bin and class.
-    deviation : float
-        Standard deviation of the noise in each count.
-    most : int
-        Most merged bins.
+    Shapes: ``table``, noisy counts by fine bin, (bins, classes).
     """
     ordered = axis.n_ordered if axis.ordered else axis.n_bins
     order = np.arange(ordered) if axis.ordered else np.argsort(_direction(table, deviation), kind="stable")

@@ -200,10 +200,7 @@ class TreeSet:
 
         Of a number the least and the greatest prediction, shape (n, 2).
 
-        Parameters
-        ----------
-        codes : ndarray of int, shape (attributes, n)
-            Bins of the records.
+        Shapes: ``codes``, the bins of the records, (attributes, n).
         """
         different, where = np.unique(self.splits.holds(codes), axis=0, return_inverse=True)
         if self.loss.levels is None:
