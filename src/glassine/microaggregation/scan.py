@@ -13,7 +13,6 @@ import numpy.typing as npt
 from glassine.compiling import AnyArray, compiled
 from glassine.microaggregation.metric import GAP, SQUARED_GAP
 
-
 # Sums of attributes that lose no bit, in any order of adding and removing records. A float sum depends on its order, so
 # that a mean which is updated as records leave would drift from a new one, and the drift would decide ties. Here each
 # number is a whole number of tiny units, summed in two 64-bit words.
