@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from glassine.compiling import Array, Ints
 from glassine.data.conform import Columns
 from glassine.models import DecisionTree, Evidence, RuleList, cell_probabilities
 from glassine.models.records import read_records
@@ -20,14 +20,14 @@ from glassine.privacy.randomness import Randomness
 
 
 def noisy_histogram(
-    counts: npt.NDArray[np.int64],
+    counts: Ints,
     epsilon: Fraction,
     total: Fraction,
     randomness: Randomness,
     name: str = "class counts of the leaves or rules",
     parts: int = 1,
     cut: bool = True,
-) -> tuple[npt.NDArray[np.int64], DiscreteLaplaceNoise]:
+) -> tuple[Ints, DiscreteLaplaceNoise]:
     """Release the class counts of disjoint cells.
 
     Returns the counts with discrete Laplace noise of scale parts / epsilon, below zero cut to zero by default, and the
@@ -53,7 +53,7 @@ def noisy_histogram(
 
 def evidence_of(
     labels: Sequence[int],
-    counts: npt.NDArray[np.int64] | None,
+    counts: Ints | None,
     probabilities: Sequence[tuple[float, ...]] | None = None,
 ) -> tuple[Evidence, ...]:
     """Return what is published of leaves or rules: labels and, if they were released, counts and probabilities."""
@@ -68,7 +68,7 @@ def evidence_of(
     )
 
 
-def probabilities(model: DecisionTree | RuleList) -> npt.NDArray[np.float64]:
+def probabilities(model: DecisionTree | RuleList) -> Array:
     """Return the class probabilities of each cell of a published model, shape (k, c); labels alone count as certain."""
     n_classes = len(model.classes or ())
     rows = []

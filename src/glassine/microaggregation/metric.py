@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from glassine.compiling import Array
+from glassine.compiling import Array, Bools
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar, is_scalar
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
@@ -57,7 +56,7 @@ class Taxonomy:
             pending += [(child, rest, here) for child, rest in reversed(_children(below, name, empty=True))]
         return cls(values=tuple(values), parents=tuple(parents))
 
-    def table(self) -> npt.NDArray[np.float64]:
+    def table(self) -> Array:
         """Return the distance of each two values, shape (v, v)."""
         lines: list[frozenset[int]] = []
         for i, parent in enumerate(self.parents):
@@ -187,7 +186,7 @@ class Metric:
     """
 
     names: tuple[str, ...]
-    numeric: npt.NDArray[np.bool_]
+    numeric: Bools
     squared: bool
     shifts: Array
     scales: Array

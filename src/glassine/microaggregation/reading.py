@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from glassine.compiling import Array
+from glassine.compiling import Array, Bools
 from glassine.data.conform import conform
 from glassine.data.table import Table, as_table, frame_of
 from glassine.domain import Binary, Category, Domain, Integer, Real
@@ -29,7 +29,7 @@ class Unscaled:
     """Records before they are scaled."""
 
     names: tuple[str, ...]  # The attributes, in order
-    numeric: npt.NDArray[np.bool_]  # Which of them are numbers; shape (d,)
+    numeric: Bools  # Which of them are numbers; shape (d,)
     numbers: Array  # The numbers, in order; NaN for a missing one; shape (n, p)
     # The values of each other attribute; the last is None where one may be missing.
     values: tuple[tuple[Scalar | None, ...], ...]

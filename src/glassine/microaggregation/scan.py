@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import AnyArray, compiled
+from glassine.compiling import AnyArray, Array, Ints, compiled
 from glassine.microaggregation.metric import GAP, SQUARED_GAP
 
 # Sums of attributes that lose no bit, in any order of adding and removing records. A float sum depends on its order, so
@@ -26,7 +26,7 @@ def word_bits(n_records: int) -> int:
     return min(42, 62 - int(n_records).bit_length())
 
 
-def on_grid(matrix: npt.NDArray[np.float64], bits: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+def on_grid(matrix: Array, bits: int) -> tuple[Array, Array]:
     """Return numbers rounded to the unit of their column, and the factor that brings each column to whole words.
 
     The unit is ``2 ** (-2 * bits)`` of the power of two above the column's largest magnitude: of 42 bits, only numbers
@@ -146,25 +146,25 @@ class Remaining(NamedTuple):
     are NaN.
     """
 
-    columns: npt.NDArray[np.float64]
+    columns: Array
     codes: npt.NDArray[np.int32]
-    tables: npt.NDArray[np.float64]
+    tables: Array
     squared: bool
-    factors: npt.NDArray[np.float64]
+    factors: Array
     bits: int
-    numbers: npt.NDArray[np.int64]
-    labels: npt.NDArray[np.int64]
-    distances: npt.NDArray[np.float64]
-    sums: npt.NDArray[np.int64]
-    counts: npt.NDArray[np.int64]
-    cursor: npt.NDArray[np.int64]
+    numbers: Ints
+    labels: Ints
+    distances: Array
+    sums: Ints
+    counts: Ints
+    cursor: Ints
 
 
 def remaining(
-    columns: npt.NDArray[np.float64],
+    columns: Array,
     codes: npt.NDArray[np.int32],
-    tables: npt.NDArray[np.float64],
-    factors: npt.NDArray[np.float64],
+    tables: Array,
+    factors: Array,
     bits: int,
     *,
     squared: bool,

@@ -9,9 +9,8 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from glassine.compiling import AnyArray, Ints, compiled
+from glassine.compiling import AnyArray, Array, Ints, compiled
 from glassine.errors import InvalidMechanismError, parameter
 from glassine.privacy.mechanisms import discrete_gaussian
 from glassine.privacy.randomness import Randomness
@@ -361,7 +360,7 @@ class FineNoise:
         """Standard deviation of the noise, in ones."""
         return self.sigma / self.units
 
-    def release(self, sums: npt.NDArray[np.int64], randomness: Randomness) -> npt.NDArray[np.float64]:
+    def release(self, sums: Ints, randomness: Randomness) -> Array:
         """Return sums of units with noise, as multiples of one.
 
         Guarantee
@@ -372,7 +371,7 @@ class FineNoise:
         """
         return (np.asarray(sums, dtype=np.int64) + self.draw(np.shape(sums), randomness)) / self.units
 
-    def draw(self, shape: tuple[int, ...], randomness: Randomness) -> npt.NDArray[np.int64]:
+    def draw(self, shape: tuple[int, ...], randomness: Randomness) -> Ints:
         """Return the noise alone, in units, to be added modulo 2^64 to sums of units that are known later.
 
         Guarantee
@@ -385,7 +384,7 @@ class FineNoise:
         return add_discrete_gaussian(nothing, self.sigma, randomness)
 
 
-def wrapped(values: Iterable[int]) -> npt.NDArray[np.int64]:
+def wrapped(values: Iterable[int]) -> Ints:
     """Return whole numbers of any size modulo 2^64, as 64-bit integers.
 
     Examples

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import Array
+from glassine.compiling import Array, Ints
 from glassine.errors import InvalidDataError, InvalidMechanismError, parameter
 from glassine.privacy.events import Event, Parallel, Selection
 from glassine.privacy.exact import Number, decimal, positive
@@ -20,7 +20,7 @@ from glassine.privacy.randomness import Randomness
 from glassine.privacy.sensitivity import quantile_score
 
 Thresholds: TypeAlias = tuple[float, ...]
-Times: TypeAlias = npt.NDArray[np.int64] | None
+Times: TypeAlias = Ints | None
 
 
 def private_quantiles(
@@ -171,7 +171,7 @@ def quantile_log_weights(
     candidates: npt.ArrayLike,
     quantile: Fraction,
     epsilon: Fraction,
-    multiplicities: npt.NDArray[np.int64] | None = None,
+    multiplicities: Ints | None = None,
 ) -> tuple[list[int], int]:
     """Return the log-weights of the selection of one quantile, as integers over one denominator.
 

@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from glassine.compiling import Bools, Ints
 from glassine.counting.logic import LiteralLogic
 from glassine.data.bits import BitSets
 from glassine.data.conform import Columns
@@ -86,8 +86,8 @@ def partition_event(budget: Budget, trees: TreeClass, n_groups: int) -> Parallel
 
 def draw_trees(
     columns: Columns,
-    targets: npt.NDArray[np.int64],
-    groups: npt.NDArray[np.int64],
+    targets: Ints,
+    groups: Ints,
     n_groups: int,
     *,
     budget: Budget,
@@ -117,7 +117,7 @@ def draw_trees(
     return tuple(drawn)
 
 
-def _packed(truths: Sequence[npt.NDArray[np.bool_]], targets: npt.NDArray[np.int64], loss: Loss) -> BitSets:
+def _packed(truths: Sequence[Bools], targets: Ints, loss: Loss) -> BitSets:
     """Return the records of a group as bit sets: of classes, shape (n,), or of the parts of numbers."""
     if loss.parts == 1:
         return BitSets.pack(truths, targets, loss.n_classes)

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import Array
+from glassine.compiling import Array, Bools, Ints
 from glassine.data.conform import Columns
 from glassine.domain import Binary, Domain, Integer, Real
 from glassine.domain.attributes import Attribute, Scalar
@@ -196,7 +196,7 @@ class Axis:
     """The released bins of one attribute."""
 
     grid: Grid  # The public cells
-    bin_of: npt.NDArray[np.int64]  # Bin of each cell, the last one behind the others; shape (cells + 1,)
+    bin_of: Ints  # Bin of each cell, the last one behind the others; shape (cells + 1,)
     counts: Array  # Noisy number of records in each bin; shape (bins,)
     variances: Array  # Variance of that noise; shape (bins,)
 
@@ -220,13 +220,13 @@ class Axis:
         """Number of bins in order; behind them may come that of the last cell."""
         return int(self.bin_of[:-1].max()) + 1
 
-    def merged(self, coarser: Axis) -> npt.NDArray[np.int64] | None:
+    def merged(self, coarser: Axis) -> Ints | None:
         """Return the bin of a coarser axis that each bin is in, shape (bins,); None if some bin is in several."""
         out = np.zeros(self.n_bins, dtype=np.int64)
         out[self.bin_of] = coarser.bin_of
         return out if np.array_equal(out[self.bin_of], coarser.bin_of) else None
 
-    def published(self) -> tuple[NumericBins | CategoryBins, npt.NDArray[np.int64]]:
+    def published(self) -> tuple[NumericBins | CategoryBins, Ints]:
         """Return the bins of a model, and for each the index of the bin here, or -1 where no record can be."""
         last = int(self.bin_of[-1]) if self.grid.missing else -1
         if self.grid.cuts is not None:
@@ -245,7 +245,7 @@ class Axis:
         return CategoryBins(self.grid.attribute, merged), np.array([*listed, last])
 
 
-def counted_once(index: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+def counted_once(index: Ints) -> Bools:
     """Return which published bins have a count of their own: the last may share that of another, or have none.
 
     ``index`` is the second of what :meth:`Axis.published` returns.
@@ -269,7 +269,7 @@ class CountTree:
         self.gap: float | None = None
         self.first = 0
 
-    def open(self, level: int, enough: float) -> npt.NDArray[np.int64]:
+    def open(self, level: int, enough: float) -> Ints:
         """Return the spans of cells whose counts are wanted next, shape (spans, 2)."""
         self.pending = []
         if level >= len(self.grid.sizes):
@@ -402,7 +402,7 @@ PROOF = "learners/additive/grids.md"
 
 
 def bin_counted(
-    counts: Sequence[npt.NDArray[np.int64]],
+    counts: Sequence[Ints],
     grids: Sequence[Grid],
     mechanism: Mechanism[EventT],
     *,

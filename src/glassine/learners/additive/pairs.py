@@ -194,7 +194,7 @@ STEPS = 2**80
 
 PROOF = "learners/additive/penalized.md"
 
-Whole: TypeAlias = "npt.NDArray[np.int64] | npt.NDArray[np.object_]"
+Whole: TypeAlias = "Ints | npt.NDArray[np.object_]"
 
 
 def candidates(

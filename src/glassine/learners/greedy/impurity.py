@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import Ints
+from glassine.compiling import Array, Bools, Ints
 from glassine.errors import InvalidParameterError, parameter
 
 # The weighted Gini impurity of a split, equations 1 and 2 of the rule-list paper, in exact arithmetic.
@@ -84,7 +84,7 @@ def impurity_levels(captured: Ints, totals: Ints, grid: int = GRID) -> list[int]
     return [a * grid // b for a, b in zip(numerators, denominators, strict=True)]
 
 
-def weighted_impurities(captured: Ints, totals: Ints) -> npt.NDArray[np.float64]:
+def weighted_impurities(captured: Ints, totals: Ints) -> Array:
     """Return the weighted impurity of each split as floats."""
     numerators, denominators = _fractions(captured, totals)
     return np.array([a / b for a, b in zip(numerators, denominators, strict=True)], dtype=np.float64)
@@ -103,7 +103,7 @@ def _fractions(captured: Ints, totals: Ints) -> tuple[list[int], list[int]]:
     return numerators, [m * y * z for y, z in zip(b, d, strict=True)]
 
 
-def best_split(captured: Ints, totals: Ints, allowed: Sequence[bool] | npt.NDArray[np.bool_]) -> int | None:
+def best_split(captured: Ints, totals: Ints, allowed: Sequence[bool] | Bools) -> int | None:
     """Return the first split of least weighted impurity among those allowed, if it is below that without a split."""
     rows = np.flatnonzero(allowed)
     if not len(rows):
@@ -119,7 +119,7 @@ def best_split(captured: Ints, totals: Ints, allowed: Sequence[bool] | npt.NDArr
     return int(near[exact.index(least)]) if least < Fraction(tops[0], bottoms[0]) else None
 
 
-def _floats(captured: Ints, totals: Ints) -> npt.NDArray[np.float64]:
+def _floats(captured: Ints, totals: Ints) -> Array:
     total = np.zeros(len(captured))
     for part in _parts(captured, totals):
         counts = part.astype(np.float64)
@@ -144,7 +144,7 @@ def check_criterion(value: object) -> Criterion:
     )
 
 
-def impurity(counts: npt.ArrayLike, criterion: Criterion) -> npt.NDArray[np.float64]:
+def impurity(counts: npt.ArrayLike, criterion: Criterion) -> Array:
     """Return n times the impurity of n records, shape (...), from their class counts, shape (..., c).
 
     Of shares p: n (1 - sum p^2) for Gini, n (1 - max p) for misclassification, and -n sum p log p, in nats, for entropy
@@ -166,7 +166,7 @@ def impurity(counts: npt.ArrayLike, criterion: Criterion) -> npt.NDArray[np.floa
     return np.asarray(-(m * np.log(np.where(shares > 0, shares, 1.0))).sum(axis=-1))
 
 
-def split_information(sizes: npt.ArrayLike) -> npt.NDArray[np.float64]:
+def split_information(sizes: npt.ArrayLike) -> Array:
     """Return the entropy, in nats, of the branch that a record takes, shape (...): the divisor of the gain ratio.
 
     Shapes: ``sizes`` (..., b).

@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.metrics import roc_auc_score
 
-from glassine.compiling import Array
+from glassine.compiling import Array, Ints
 from glassine.data.columns import Columns, columns_of, values_of
 from glassine.domain import Domain, Literal
 from glassine.errors import InvalidModelError, InvalidParameterError
@@ -142,7 +141,7 @@ def _cells(axis: Axis, domain: Domain) -> Columns:
     attribute = domain[name]
     if axis.grid.cuts is not None and axis.grid.bounds is not None:
         # The upper end of a cell is in it.
-        values: npt.NDArray[np.float64] = np.append(axis.grid.cuts, axis.grid.bounds[1])
+        values: Array = np.append(axis.grid.cuts, axis.grid.bounds[1])
         return columns_of({name: attribute}, {name: np.append(values, np.nan)})
     declared = list(values_of(attribute))
     codes = [-1 if group[0] is None else declared.index(group[0]) for group in axis.grid.groups or ()]
@@ -283,7 +282,7 @@ def score_cuts(released: Released, domain: Domain, model: DecisionTree | RuleLis
     return cuts_of(scores, records.classes.sum(axis=1))
 
 
-def _columns(released: Released, domain: Domain, codes: npt.NDArray[np.int64]) -> Columns:
+def _columns(released: Released, domain: Domain, codes: Ints) -> Columns:
     """Return representative records as records of the domain: within a merged bin, as the fine bins are spread."""
     rng = np.random.default_rng(1)
     arrays = {}

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special
 
-from glassine.compiling import Array, Ints
+from glassine.compiling import Array, Bools, Ints
 
 CONFIDENCE = 0.95
 """Probability with which each interval holds."""
@@ -125,7 +124,7 @@ def cuts_of(scores: Array, weights: Array) -> Array:
     return np.unique(scores[order][np.minimum(places, len(scores) - 1)])
 
 
-def counts_by_score(scores: Array, positive: npt.NDArray[np.bool_], cuts: Array, times: Ints | int = 1) -> Ints:
+def counts_by_score(scores: Array, positive: Bools, cuts: Array, times: Ints | int = 1) -> Ints:
     """Return the records of each class by cell, shape (2, cells); one without a score is ranked wrong.
 
     Shapes: ``times``, how many records each stands for, (n,), or one number.

@@ -8,7 +8,6 @@ from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 
 from glassine.compiling import Array, Ints
 from glassine.errors import InvalidModelError
@@ -216,9 +215,7 @@ def _distance(table: Ints, model: Array, units: int, parts: int = 1) -> int:
     return sum(abs(count * each - value) for count, value in zip(table.ravel().tolist(), rounded, strict=True))
 
 
-def _release_squares(
-    values: npt.NDArray[np.float64], portion: Portion
-) -> tuple[tuple[float, float], DiscreteGaussianNoise]:
+def _release_squares(values: Array, portion: Portion) -> tuple[tuple[float, float], DiscreteGaussianNoise]:
     """Release the sum of the squares of numbers in [-1, 1], and the deviation of its noise.
 
     Guarantee
