@@ -1,4 +1,4 @@
-"""Compilation of the counting kernels, and the types of arrays."""
+"""Compilation of the counting kernels."""
 
 from __future__ import annotations
 
@@ -7,15 +7,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, update_wrapper
 from threading import Lock
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
-Array: TypeAlias = npt.NDArray[np.float64]
-Ints: TypeAlias = npt.NDArray[np.int64]
-Bools: TypeAlias = npt.NDArray[np.bool_]
-AnyArray: TypeAlias = npt.NDArray[Any]
+AnyArray: TypeAlias = "npt.NDArray[Any]"
 """An array of a kernel, which is compiled for each type of its numbers; a comment says shape and kind."""
 
 

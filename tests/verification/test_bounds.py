@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from glassine.compiling import Array
+from glassine.data.arrays import Array
 from glassine.errors import InvalidParameterError
 from glassine.verification.bounds import (
     EpsilonBound,

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from glassine.compiling import Array
+from glassine.data.arrays import Array
 from glassine.errors import InvalidDataError, InvalidParameterError, UnsupportedModelError
 from glassine.privacy.mechanisms import gaussian, laplace
 from glassine.privacy.noisy_choice import exponential_mechanism

@@ -9,8 +9,8 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import Bools, Ints
 from glassine.counting.space import Box, Space
+from glassine.data.arrays import Bools, Ints
 from glassine.domain import Domain, Literal
 
 # Atoms of a block are bits of 64-bit words, as the kernels read them.

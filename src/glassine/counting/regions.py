@@ -17,8 +17,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import Array
 from glassine.counting.space import Box, Measure, Space, bits
+from glassine.data.arrays import Array
 from glassine.domain.domain import product
 from glassine.errors import CountingLimitError, UndefinedMeasureError, parameter
 

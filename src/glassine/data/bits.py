@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import Bools, Ints
+from glassine.data.arrays import Bools, Ints
 
 WORD = 64
 

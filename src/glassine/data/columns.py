@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import Array, Bools
+from glassine.data.arrays import Array, Bools
 from glassine.domain.attributes import LARGEST, Attribute, Binary, Category, Integer, Real, Scalar, prefixes
 from glassine.domain.literals import Between, Literal, OneOf
 from glassine.errors import InvalidDataError, first_of, parameter

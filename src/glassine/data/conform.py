@@ -9,7 +9,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import Array
+from glassine.data.arrays import Array
 from glassine.data.columns import GAP, Columns, Outside, checked_columns, code_type, columns_of, values_of
 from glassine.data.conform_values import conformed, declared_numbers, from_objects, plain_arrays
 from glassine.data.table import Frame, Table, collect, open_native, read_only

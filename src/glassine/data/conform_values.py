@@ -15,7 +15,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import Array
+from glassine.data.arrays import Array
 from glassine.data.columns import GAP, Outside, code_type, values_of
 from glassine.domain.attributes import GAP_TEXTS, LARGEST, Attribute, Binary, Category, Integer, Real, prefixes
 from glassine.errors import InvalidDataError, first_of

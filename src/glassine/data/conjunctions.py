@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import AnyArray, Ints, compiled
+from glassine.compiling import AnyArray, compiled
+from glassine.data.arrays import Ints
 from glassine.data.bits import BitSets
 from glassine.data.slices import Progress, cuts, run
 

@@ -8,7 +8,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from glassine.compiling import Array, Bools, Ints
+from glassine.data.arrays import Array, Bools, Ints
 from glassine.data.bits import BitSets
 from glassine.data.conform import Columns, Outside, checked_columns, collect, conform, expressions, open_frame
 from glassine.data.conjunctions import ConjunctionCounts, count_conjunctions

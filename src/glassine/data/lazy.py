@@ -15,7 +15,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import Array, Ints
+from glassine.data.arrays import Array, Ints
 from glassine.data.conform import GAP, Columns, Outside, checked_columns, collect, expressions, open_frame
 from glassine.data.table import Table
 from glassine.domain import Between, Category, Domain, Integer, Literal, Real

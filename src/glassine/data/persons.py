@@ -16,7 +16,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import Array, Bools, Ints
+from glassine.data.arrays import Array, Bools, Ints
 from glassine.data.conform_values import real_number
 from glassine.errors import InvalidDataError, parameter
 

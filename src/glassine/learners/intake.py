@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _num_samples, column_or_1d
 
-from glassine.compiling import Bools, Ints
+from glassine.data.arrays import Bools, Ints
 from glassine.data.bits import BitSets
 from glassine.data.conform import Columns, Outside, conform, expressions
 from glassine.data.count_table import CountTable

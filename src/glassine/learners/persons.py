@@ -11,7 +11,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import Bools, Ints
+from glassine.data.arrays import Bools, Ints
 from glassine.data.conform import Columns, as_columns
 from glassine.data.count_table import CountTable
 from glassine.data.lazy import held

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 from scipy import sparse
 
-from glassine.compiling import Array, Ints
+from glassine.data.arrays import Array, Ints
 from glassine.data.conform import Columns
 from glassine.models import DecisionTree, Evidence, RuleList, cell_probabilities
 from glassine.models.records import read_records

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from glassine.compiling import Array, Bools, Ints
+from glassine.data.arrays import Array, Bools, Ints
 from glassine.data.bits import BitSets
 from glassine.data.conform import Columns, are_rows, as_columns, rows_as_objects
 from glassine.data.count_table import CountTable

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from glassine.compiling import AnyArray, Array, Ints, compiled
+from glassine.compiling import AnyArray, compiled
+from glassine.data.arrays import Array, Ints
 from glassine.microaggregation.scan import add, means, push, replace_top
 
 LEAF = 128

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from glassine.compiling import Array, Bools
+from glassine.data.arrays import Array, Bools
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar, is_scalar
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from glassine.compiling import Array
+from glassine.data.arrays import Array
 from glassine.domain.attributes import is_whole
 from glassine.errors import InvalidModelError, InvalidParameterError, parameter
 from glassine.models.additive import AdditiveModel, released_terms

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import Array
+from glassine.data.arrays import Array
 
 Codes = npt.NDArray[np.signedinteger]
 

@@ -9,7 +9,7 @@ from itertools import groupby
 
 import numpy as np
 
-from glassine.compiling import Array, Ints
+from glassine.data.arrays import Array, Ints
 from glassine.domain.attributes import is_whole
 from glassine.errors import InvalidModelError, InvalidParameterError, parameter
 from glassine.models.bins import Bins, CategoryBins, NumericBins

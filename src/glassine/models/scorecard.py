@@ -11,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from glassine.compiling import Ints
+from glassine.data.arrays import Ints
 from glassine.errors import InvalidModelError
 from glassine.models.bins import MISSING, Bins, CategoryBins, NumericBins
 from glassine.models.terms import Term

@@ -15,7 +15,7 @@ from statistics import NormalDist
 import numpy as np
 from markupsafe import Markup
 
-from glassine.compiling import Array
+from glassine.data.arrays import Array
 from glassine.errors import InvalidParameterError, parameter
 from glassine.models.bins import MISSING, OTHER, Bins, CategoryBins, NumericBins
 from glassine.models.svg import element, short, ticks

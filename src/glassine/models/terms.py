@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from glassine.compiling import Array
+from glassine.data.arrays import Array
 from glassine.domain.attributes import is_whole
 from glassine.errors import InvalidModelError, parameter
 from glassine.models.bins import Bins, CategoryBins, NumericBins

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import Bools
+from glassine.data.arrays import Bools
 from glassine.domain import Attribute, Between, Binary, Category, Domain, Literal
 from glassine.models.evidence import Evidence
 from glassine.models.rule_list import Rule, RuleList

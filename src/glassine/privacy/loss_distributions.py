@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 import scipy
 
-from glassine.compiling import Array
+from glassine.data.arrays import Array
 from glassine.errors import InvalidMechanismError
 
 # Privacy filters: releases whose number and budgets depend on earlier releases, within a total fixed beforehand.

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import Array, Ints
+from glassine.data.arrays import Array, Ints
 from glassine.errors import InvalidMechanismError, parameter
 from glassine.privacy.exact import Number, float_above, positive, rational
 from glassine.privacy.randomness import Randomness

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy.spatial.distance import cdist
 
 from glassine.codec import Codec, checked
-from glassine.compiling import Array
+from glassine.data.arrays import Array
 from glassine.data.conform import Columns
 from glassine.domain import Attribute, Category, Domain, Integer, Real
 from glassine.domain.attributes import Scalar, is_scalar

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import Array, Bools, Ints
+from glassine.data.arrays import Array, Bools, Ints
 from glassine.data.conform import Columns
 from glassine.data.labels import check_lengths, class_codes
 from glassine.data.persons import Persons

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import Array, Ints
+from glassine.data.arrays import Array, Ints
 from glassine.data.conform import Columns
 from glassine.data.persons import Persons
 from glassine.domain import Between, Category, Domain, Integer, Literal, OneOf, Real

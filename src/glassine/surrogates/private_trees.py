@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from glassine.compiling import Bools, Ints
 from glassine.counting.logic import LiteralLogic
+from glassine.data.arrays import Bools, Ints
 from glassine.data.bits import BitSets
 from glassine.data.conform import Columns
 from glassine.domain import Domain

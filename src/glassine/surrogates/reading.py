@@ -12,7 +12,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import Bools
+from glassine.data.arrays import Bools
 from glassine.data.conform import Columns, Outside, are_rows, conform, rows_as_objects
 from glassine.data.inference import infer_domain
 from glassine.data.persons import Persons, stated_persons

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from glassine.compiling import Array
+from glassine.data.arrays import Array
 from glassine.errors import InvalidParameterError, parameter
 
 __all__ = [

@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import Array
+from glassine.data.arrays import Array
 
 __all__ = [
     "NO_CLAIM",

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import Array
+from glassine.data.arrays import Array
 from glassine.errors import InvalidParameterError, parameter
 from glassine.verification.bounds import check_probability
 from glassine.verification.features import Features, features_at, features_of

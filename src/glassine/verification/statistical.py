@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from glassine.compiling import Array
+from glassine.data.arrays import Array
 from glassine.domain.attributes import is_whole
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.privacy.conversions import epsilon_from_mu, mu_from_epsilon

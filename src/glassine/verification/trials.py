@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from glassine.compiling import Array, Bools
+from glassine.data.arrays import Array, Bools
 from glassine.errors import InvalidParameterError
 from glassine.models import DecisionTree, RuleList
 from glassine.privacy.events import DiscreteLaplaceNoise

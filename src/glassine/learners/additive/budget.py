@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
-from glassine.compiling import Array, Ints
+from glassine.data.arrays import Array, Ints
 from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.budget import certificate_of, check_number, guarantee_of
 from glassine.models import AdditiveModel, Guarantee

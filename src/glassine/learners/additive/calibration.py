@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from glassine.compiling import Array, Ints
+from glassine.data.arrays import Array, Ints
 from glassine.learners.additive.budget import Mechanism
 from glassine.models import AdditiveModel
 from glassine.models.scorecard import Risk, Scorecard, grained, interval, logistic, repointed

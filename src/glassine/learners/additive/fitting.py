@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import Array
+from glassine.data.arrays import Array
 from glassine.data.slices import Progress
 from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.additive.boosting import (

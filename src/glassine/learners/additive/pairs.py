@@ -12,7 +12,8 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import AnyArray, Array, Ints, compiled
+from glassine.compiling import AnyArray, compiled
+from glassine.data.arrays import Array, Ints
 from glassine.errors import InvalidMechanismError
 from glassine.learners.additive.budget import Mechanism
 from glassine.learners.additive.grids import Axis, counted_once

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import Array, Ints
+from glassine.data.arrays import Array, Ints
 from glassine.data.slices import Progress
 from glassine.learners.additive.boosting import Interactions
 from glassine.learners.additive.budget import Mechanism, Parts

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sklearn.isotonic import isotonic_regression
 
-from glassine.compiling import Array
+from glassine.data.arrays import Array
 from glassine.domain import Domain, Integer, Real
 from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.additive.grids import Axis, counted_once

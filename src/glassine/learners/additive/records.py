@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import Array, Ints
+from glassine.data.arrays import Array, Ints
 from glassine.data.conform import Columns
 from glassine.data.frames import fine_counts
 from glassine.data.lazy import Cuts

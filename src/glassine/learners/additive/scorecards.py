@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import Array
+from glassine.data.arrays import Array
 from glassine.data.conform import Columns
 from glassine.data.slices import Progress
 from glassine.domain import Domain, Integer, Real

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import AnyArray, Array, Ints, compiled
+from glassine.compiling import AnyArray, compiled
+from glassine.data.arrays import Array, Ints
 
 # Terms with few bins packed together: one cell of several terms at once, so that a pass reads fewer numbers.
 

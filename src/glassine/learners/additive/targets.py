@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import _num_samples, column_or_1d
 
-from glassine.compiling import Array
+from glassine.data.arrays import Array
 from glassine.data.conform import Columns, Outside, conform, expressions
 from glassine.data.inference import infer_domain
 from glassine.data.labels import check_lengths, column_of

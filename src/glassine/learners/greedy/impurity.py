@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import Array, Bools, Ints
+from glassine.data.arrays import Array, Bools, Ints
 from glassine.errors import InvalidParameterError, parameter
 
 # The weighted Gini impurity of a split, equations 1 and 2 of the rule-list paper, in exact arithmetic.

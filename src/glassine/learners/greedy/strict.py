@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from glassine.compiling import Ints
+from glassine.data.arrays import Ints
 from glassine.data.slices import Progress
 from glassine.learners.exhaustive.lists import DrawnList
 from glassine.learners.greedy.growth import GreedyPool, Growth, Remaining, most_satisfied

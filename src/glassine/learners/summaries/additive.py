@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from glassine.compiling import Array, Ints
+from glassine.data.arrays import Array, Ints
 from glassine.learners.additive.publishing import Frame, Shapes, in_order, publish
 from glassine.learners.additive.smoothing import random_walk
 from glassine.learners.additive.targets import SMALLEST_SPREAD

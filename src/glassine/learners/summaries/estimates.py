@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from glassine.compiling import Array, Ints
+from glassine.data.arrays import Array, Ints
 from glassine.data.columns import Columns, columns_of, values_of
 from glassine.domain import Domain, Literal
 from glassine.errors import InvalidModelError, InvalidParameterError

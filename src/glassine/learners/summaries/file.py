@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from glassine.codec import FLOAT, WHOLE, Codec, Field, decoded, listed, optional, record
-from glassine.compiling import Array, Ints
+from glassine.data.arrays import Array, Ints
 from glassine.domain import Domain
 from glassine.domain.domain import from_dict as domain_from_dict
 from glassine.domain.domain import to_dict as domain_to_dict

@@ -13,7 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
-from glassine.compiling import Array, Ints
+from glassine.data.arrays import Array, Ints
 from glassine.learners.summaries.released import Released, margins
 
 # The constants were set on Adult; no guarantee rests on them.

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import Array, Ints
+from glassine.data.arrays import Array, Ints
 from glassine.data.columns import Columns, checked_columns
 from glassine.data.lazy import Cuts, cuts_of
 from glassine.domain import Domain

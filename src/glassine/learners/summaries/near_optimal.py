@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import Array, Ints
+from glassine.data.arrays import Array, Ints
 from glassine.data.conform import Outside, conform
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar

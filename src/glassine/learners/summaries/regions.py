@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from glassine.compiling import Array, Bools, Ints
+from glassine.data.arrays import Array, Bools, Ints
 from glassine.domain import Literal
 from glassine.learners.summaries.junction_tree import Distribution
 from glassine.learners.summaries.splitting import Growth

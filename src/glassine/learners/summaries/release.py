@@ -9,7 +9,7 @@ from itertools import combinations
 
 import numpy as np
 
-from glassine.compiling import Array, Ints
+from glassine.data.arrays import Array, Ints
 from glassine.errors import InvalidModelError
 from glassine.learners.additive.budget import GaussianBudget, Portion
 from glassine.learners.additive.grids import IN_CELLS, Grid, bin_counted

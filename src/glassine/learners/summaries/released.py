@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from glassine.compiling import Array, Ints
+from glassine.data.arrays import Array, Ints
 from glassine.learners.additive.grids import Axis
 
 # All constants were set on Adult; no guarantee rests on them.

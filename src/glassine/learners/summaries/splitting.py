@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from glassine.compiling import Array, Bools
+from glassine.data.arrays import Array, Bools
 from glassine.domain import Between, Binary, Domain, Literal, OneOf
 from glassine.domain.literals import complement
 from glassine.learners.additive.grids import Axis

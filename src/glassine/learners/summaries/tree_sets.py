@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import AnyArray, Array, Bools, Ints, compiled
+from glassine.compiling import AnyArray, compiled
+from glassine.data.arrays import Array, Bools, Ints
 from glassine.learners.summaries.additive import variance_of
 from glassine.learners.summaries.junction_tree import JunctionTree
 from glassine.learners.summaries.regions import MOST_COUNTS, RegionCounts, Regions, Splits, n_counts
