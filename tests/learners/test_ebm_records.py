@@ -26,7 +26,7 @@ from glassine.learners.additive.budget import Portion
 from glassine.learners.additive.grids import Axis, bin_counted, public_grids
 from glassine.learners.additive.records import blocks_of
 from glassine.learners.additive.targets import read_classes, read_numbers
-from glassine.learners.summaries.merging import coarse_axis
+from glassine.learners.summaries.released import coarse_axis
 from glassine.privacy.randomness import Randomness
 from tests.learners.fitting_everywhere import DOMAIN, fitted, sample
 

@@ -192,7 +192,7 @@ def test_progress_ends_with_all_records() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_sums_are_rounded_once_whatever_left(kind: str) -> None:
-    from glassine.microaggregation.sums import add, means, on_grid, word_bits
+    from glassine.microaggregation.scan import add, means, on_grid, word_bits
 
     rng = np.random.default_rng(0)
     for found, X, _ in cases(48, seed=11):
@@ -213,7 +213,7 @@ def test_sums_are_rounded_once_whatever_left(kind: str) -> None:
 
 
 def test_rounding_to_units_leaves_ordinary_numbers_alone() -> None:
-    from glassine.microaggregation.sums import on_grid
+    from glassine.microaggregation.scan import on_grid
 
     X = np.random.default_rng(0).normal(size=(1000, 3)) * [1.0, 1e200, 1e-200]
     assert np.array_equal(on_grid(X, 42)[0], X)

@@ -18,8 +18,20 @@ from sklearn.isotonic import IsotonicRegression
 from glassine.errors import InvalidModelError, InvalidParameterError
 from glassine.formats.json import from_dict, to_dict
 from glassine.models import AdditiveModel, NumericBins, Term, editing
-from glassine.models.editing import edit, flatten, monotone, redo, revert, set_score, shift, smooth, undo, verify, zero
-from glassine.models.editor import Editor
+from glassine.models.editing import (
+    Editor,
+    edit,
+    flatten,
+    monotone,
+    redo,
+    revert,
+    set_score,
+    shift,
+    smooth,
+    undo,
+    verify,
+    zero,
+)
 from tests.models.additive_models import additive_models, income_model, simple_model
 
 ROW = [0.0, 3.0, 1.0, 2.0, 9.0]

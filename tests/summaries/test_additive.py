@@ -9,8 +9,8 @@ import pytest
 from glassine import Domain, Integer, PrivateSummary
 from glassine.learners.publishing import probabilities
 from glassine.learners.summaries.additive import Representatives, relabeled, representatives
-from glassine.learners.summaries.denoising import junction_tree
 from glassine.learners.summaries.estimates import _columns
+from glassine.learners.summaries.junction_tree import junction_tree
 from glassine.learners.summaries.splitting import shares_of
 from tests.summaries.people import DOMAIN, summary
 

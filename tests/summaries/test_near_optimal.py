@@ -22,15 +22,13 @@ from glassine.data.conform import Outside, conform
 from glassine.domain import Between, OneOf
 from glassine.errors import InvalidModelError, InvalidParameterError
 from glassine.learners.summaries import near_optimal
-from glassine.learners.summaries.denoising import junction_tree
 from glassine.learners.summaries.estimates import replicates
-from glassine.learners.summaries.junction_tree import JunctionTree
+from glassine.learners.summaries.junction_tree import JunctionTree, junction_tree
 from glassine.learners.summaries.near_optimal import NearOptimalTrees
 from glassine.learners.summaries.regions import RegionCounts, Regions, Splits
 from glassine.learners.summaries.reliance import RelianceSearch
-from glassine.learners.summaries.sampling import sample_trees
 from glassine.learners.summaries.splitting import Node
-from glassine.learners.summaries.tree_sets import LeafLoss, TreeSet
+from glassine.learners.summaries.tree_sets import LeafLoss, TreeSet, sample_trees
 from tests.summaries.people import DOMAIN, RANGE, people, summary
 
 SIZES = (3, 2, 3)

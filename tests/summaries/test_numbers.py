@@ -19,7 +19,7 @@ from glassine.data.conform import Outside, conform
 from glassine.domain import Between
 from glassine.errors import InvalidModelError, InvalidParameterError
 from glassine.learners.additive.records import PARTS, Binned, parts_of
-from glassine.learners.summaries import estimates, release, rounds
+from glassine.learners.summaries import estimates, release
 from glassine.learners.summaries.estimates import replicates
 from glassine.privacy import accounting
 from tests.summaries.people import DOMAIN, RANGE, people, summary
@@ -66,14 +66,14 @@ def largest_move(clip: float, units: int = UNITS) -> float:
         scores = rng.normal(0.0, scale, (6, 1))
         codes = np.stack([rng.integers(0, 3, 50), rng.integers(0, 2, 50)]).astype(np.uint8)
         values = rng.uniform(-1, 1, 50)
-        before = rounds._residual_sums(
+        before = release._residual_sums(
             Binned(codes=codes, values=values), None, scores, ENDS, clip, units, numbers=True
         )
         for kind in np.ndindex(3, 2):
             for value in (-1.0, 0.2, 1.0):
                 own = np.column_stack([codes, np.array(kind, dtype=np.uint8)])
                 more = Binned(codes=own, values=np.append(values, value))
-                after = rounds._residual_sums(more, None, scores, ENDS, clip, units, numbers=True)
+                after = release._residual_sums(more, None, scores, ENDS, clip, units, numbers=True)
                 worst = max(worst, float((((after - before) / UNITS) ** 2).sum()))
     return worst
 

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 from sklearn.metrics import roc_auc_score
 
-from glassine.learners.summaries.ranking import MOST_CELLS, Ranking, counts_by_score, cuts_of
+from glassine.learners.summaries.intervals import MOST_CELLS, Ranking, counts_by_score, cuts_of
 
 
 def drawn(rng: np.random.Generator, n: int) -> tuple[Any, Any]:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from glassine.data.arrays import Array
 from glassine.errors import InvalidParameterError
 from glassine.verification.bounds import (
     EpsilonBound,
@@ -18,7 +19,6 @@ from glassine.verification.bounds import (
     delta_lower_bound,
     trade_off_band,
 )
-from glassine.verification.protocols import FloatArray
 
 REPETITIONS = 4000
 
@@ -51,7 +51,7 @@ def test_clopper_pearson_covers_exactly(n: int, p: float) -> None:
     assert mass[clopper_pearson_lower(k, n, 0.05) > p].sum() <= 0.05
 
 
-def limits(rng: np.random.Generator, a: float, b: float, n: int, confidence: float) -> tuple[FloatArray, FloatArray]:
+def limits(rng: np.random.Generator, a: float, b: float, n: int, confidence: float) -> tuple[Array, Array]:
     alpha = (1 - confidence) / 2
     return (
         clopper_pearson_upper(rng.binomial(n, a, REPETITIONS), n, alpha),
@@ -94,7 +94,7 @@ def test_mu_of_gaussian_noise_is_covered_and_met(mu: float) -> None:
             assert np.median(found) > mu - 0.25
 
 
-def laplace_curve(theta: FloatArray, rate: FloatArray) -> FloatArray:
+def laplace_curve(theta: Array, rate: Array) -> Array:
     """Trade-off curve of Laplace noise of scale 1 / theta on a count."""
     middle = np.exp(-theta) / (4 * np.maximum(rate, 1e-300))
     ends = np.where(rate < np.exp(-theta) / 2, 1 - np.exp(theta) * rate, np.exp(-theta) * (1 - rate))
@@ -108,7 +108,7 @@ def test_a_family_of_curves_gives_what_its_closed_form_gives() -> None:
     gaussian = TradeOffBound(curve=lambda mu, x: stats.norm.cdf(stats.norm.isf(x) - mu), parameter="mu")
     assert gaussian.values(a, b) == pytest.approx(GaussianBound().values(a, b), abs=1e-9)
 
-    def pure(epsilon: FloatArray, x: FloatArray) -> FloatArray:
+    def pure(epsilon: Array, x: Array) -> Array:
         return np.asarray(np.maximum(np.maximum(0, 1 - np.exp(epsilon) * x), np.exp(-epsilon) * (1 - x)))
 
     assert TradeOffBound(curve=pure).values(a, b) == pytest.approx(EpsilonBound().values(a, b), abs=1e-9)

@@ -20,7 +20,7 @@ from glassine.learners.additive import records as additive_records
 from glassine.learners.additive.budget import NoisySums, Portion
 from glassine.learners.additive.records import PARTS, HeldRecords
 from glassine.learners.additive.targets import read_numbers
-from glassine.learners.summaries import estimator, release, rounds
+from glassine.learners.summaries import estimator, release
 from glassine.privacy.conversions import mu_from_epsilon
 from glassine.privacy.fine_gaussian import FineNoise
 from glassine.privacy.release import fresh_count
@@ -171,7 +171,7 @@ def exact_rounds(records: Any, grids: Any, released: Any, portion: Any) -> Any:
     return replace(noisy, rounds=tuple(exact)), event
 
 
-ROUNDS, SQUARES = rounds.release_rounds, release._release_squares
+ROUNDS, SQUARES = release.release_rounds, release._release_squares
 TABLES, SCORES, LACK = release._release_tables, release._release_scores, penalized._lack
 
 

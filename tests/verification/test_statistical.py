@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from glassine.data.arrays import Array
 from glassine.errors import InvalidDataError, InvalidParameterError, UnsupportedModelError
 from glassine.privacy.mechanisms import gaussian, laplace
 from glassine.privacy.noisy_choice import exponential_mechanism
 from glassine.privacy.randomness import Randomness
 from glassine.verification import Claim, LowerBound, Runs, lower_bound, lower_bound_from_outputs
 from glassine.verification.bounds import EpsilonBound, GaussianBound, TradeOffBound, clopper_pearson_upper
-from glassine.verification.protocols import Event, FloatArray
+from glassine.verification.protocols import Event
 from glassine.verification.scores import Distinguisher, FixedEvent, FixedThresholds, Statistic
 
 ONE, TWO = ["a"], ["a", "b"]
@@ -127,7 +128,7 @@ def test_events_that_are_counted_on_the_runs_that_chose_them_raise_false_alarms(
     score = Distinguisher(models=())
     upper = clopper_pearson_upper(np.arange(61), 60, 0.05)
 
-    def rate(i: Any, j: Any) -> FloatArray:
+    def rate(i: Any, j: Any) -> Array:
         return EpsilonBound().values(*(upper[np.asarray(k, dtype=int)] for k in (i, j)))
 
     alarms = {"honest": 0, "peeking": 0}

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 from glassine.formats.json import fingerprint
 from glassine.models import AdditiveModel, DecisionTree, RuleList
 from glassine.privacy.certificate import Certificate
-from glassine.privacy.payment import Payment
+from glassine.privacy.ledger_log import Payment
 
 Matching: TypeAlias = Literal["pass", "fail", "unknown"]
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.counting.space import Box, Space
+from glassine.data.arrays import Bools, Ints
 from glassine.domain import Domain, Literal
 
 # Atoms of a block are bits of 64-bit words, as the kernels read them.
@@ -31,8 +32,8 @@ class LiteralLogic:
 
     # The literals, sorted by block. Those that are true or false for all complete records are left out.
     literals: tuple[Literal, ...]
-    blocks: npt.NDArray[np.int64]  # Block of each literal, increasing; shape (p,)
-    starts: npt.NDArray[np.int64]  # First literal of each block, and p; shape (b + 1,)
+    blocks: Ints  # Block of each literal, increasing; shape (p,)
+    starts: Ints  # First literal of each block, and p; shape (b + 1,)
     masks: npt.NDArray[np.uint64]  # Atoms on which each literal holds; shape (p, w)
     full: npt.NDArray[np.uint64]  # The atoms of complete records of each block; shape (b, w)
 
@@ -113,13 +114,13 @@ class RuleLogic:
     antecedents: tuple[tuple[Literal, ...], ...]
     # blocks, starts, masks, full: as in :class:`~glassine.counting.logic.LiteralLogic`; masks of rules of several
     # literals are zero.
-    blocks: npt.NDArray[np.int64]
-    starts: npt.NDArray[np.int64]
+    blocks: Ints
+    starts: Ints
     masks: npt.NDArray[np.uint64]
     full: npt.NDArray[np.uint64]
     # Whether after rule i rule j takes nothing or leaves nothing; empty when all rules have one literal; shape (p, p)
     # or (0, 0).
-    covers: npt.NDArray[np.bool_]
+    covers: Bools
 
     @classmethod
     def of(cls, domain: Domain, antecedents: Sequence[Sequence[Literal]]) -> RuleLogic:
@@ -166,7 +167,7 @@ def _key(box: Box) -> tuple[tuple[int, int], ...]:
     return tuple(sorted(box.items()))
 
 
-def _covers(full: Sequence[int], boxes: Sequence[Box]) -> npt.NDArray[np.bool_]:
+def _covers(full: Sequence[int], boxes: Sequence[Box]) -> Bools:
     """Return whether after rule i rule j takes nothing, or leaves nothing."""
     out = np.zeros((len(boxes), len(boxes)), dtype=bool)
     by_factors: dict[tuple[int, ...], list[int]] = {}

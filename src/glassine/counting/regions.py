@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.counting.space import Box, Measure, Space, bits
+from glassine.data.arrays import Array
 from glassine.domain.domain import product
 from glassine.errors import CountingLimitError, UndefinedMeasureError, parameter
 
@@ -61,7 +62,7 @@ class RegionCounter:
         self._steps = 0
         self._cache: dict[tuple[frozenset[Clause], tuple[int, ...]], Measure] = {}
         self._ranks: dict[int, int] = {}
-        self._chances: dict[tuple[int, int], tuple[npt.NDArray[np.intp], npt.NDArray[np.float64]]] = {}
+        self._chances: dict[tuple[int, int], tuple[npt.NDArray[np.intp], Array]] = {}
 
     def measure(self, region: Region) -> Measure:
         """Return the number of records of a region, or its volume, exactly."""

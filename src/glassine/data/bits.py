@@ -9,6 +9,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from glassine.data.arrays import Bools, Ints
+
 WORD = 64
 
 
@@ -23,16 +25,16 @@ class BitSets:
     words: npt.NDArray[np.uint64]  # Row l holds the bits of literal l; shape (p, w)
     # The bits that belong to records; the others pad a segment to whole words; shape (w,).
     valid: npt.NDArray[np.uint64]
-    starts: npt.NDArray[np.int64]  # First word of each segment, and w; shape (s + 1,)
+    starts: Ints  # First word of each segment, and w; shape (s + 1,)
     # labels, weights: class and number of records per bit, of each segment; shape (s,).
-    labels: npt.NDArray[np.int64]
-    weights: npt.NDArray[np.int64]
+    labels: Ints
+    weights: Ints
     n_classes: int  # Number of classes
 
     @classmethod
     def pack(
         cls,
-        truths: Iterable[npt.NDArray[np.bool_]],
+        truths: Iterable[Bools],
         labels: npt.NDArray[np.integer],
         n_classes: int,
         multiplicities: npt.NDArray[np.integer] | None = None,
@@ -48,7 +50,7 @@ class BitSets:
         return cls._packed(truths, planes, len(labels), n_classes)
 
     @classmethod
-    def pack_counts(cls, truths: Iterable[npt.NDArray[np.bool_]], counts: npt.NDArray[np.integer]) -> BitSets:
+    def pack_counts(cls, truths: Iterable[Bools], counts: npt.NDArray[np.integer]) -> BitSets:
         """Pack truth columns of rows that stand for records of several classes.
 
         Shapes: ``truths`` (n,); ``counts`` (n, c).
@@ -59,9 +61,7 @@ class BitSets:
         return cls._packed(truths, planes, n, n_classes)
 
     @classmethod
-    def _packed(
-        cls, truths: Iterable[npt.NDArray[np.bool_]], planes: Sequence[Plane], n_rows: int, n_classes: int
-    ) -> BitSets:
+    def _packed(cls, truths: Iterable[Bools], planes: Sequence[Plane], n_rows: int, n_classes: int) -> BitSets:
         order, starts, segments = _segments(planes)
         width = int(starts[-1])
         padding = np.flatnonzero(order < 0)
@@ -91,11 +91,11 @@ class BitSets:
             n_classes=self.n_classes,
         )
 
-    def totals(self) -> npt.NDArray[np.int64]:
+    def totals(self) -> Ints:
         """Return the number of records of each class, shape (c,)."""
         return self.count(self.valid)
 
-    def count(self, words: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
+    def count(self, words: npt.NDArray[np.uint64]) -> Ints:
         """Return the number of records of each class, shape (c,), in one bit set, shape (w,)."""
         totals = np.zeros(self.n_classes, dtype=np.int64)
         if words.size:
@@ -113,7 +113,7 @@ def _planes(label: int, rows: npt.NDArray[np.intp], counts: npt.NDArray[np.integ
     return [(label, 1 << bit, rows[(counts >> bit) & 1 == 1]) for bit in range(int(counts.max(initial=0)).bit_length())]
 
 
-def _segments(planes: Sequence[Plane]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], list[tuple[int, int]]]:
+def _segments(planes: Sequence[Plane]) -> tuple[Ints, Ints, list[tuple[int, int]]]:
     """Return the record at each bit (-1 for padding), the first word of each segment, and its class and weight."""
     planes = [plane for plane in planes if len(plane[2])]
     sizes = [-(-len(rows) // WORD) for _, _, rows in planes]
@@ -124,9 +124,7 @@ def _segments(planes: Sequence[Plane]) -> tuple[npt.NDArray[np.int64], npt.NDArr
     return order, starts, [(label, weight) for label, weight, _ in planes]
 
 
-def _pack_row(
-    column: npt.NDArray[np.bool_], order: npt.NDArray[np.int64], padding: npt.NDArray[np.intp], width: int
-) -> npt.NDArray[np.uint64]:
+def _pack_row(column: Bools, order: Ints, padding: npt.NDArray[np.intp], width: int) -> npt.NDArray[np.uint64]:
     if not width:
         return np.zeros(0, dtype=np.uint64)
     # What stands at the padding does not matter: it is cleared.

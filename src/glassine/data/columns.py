@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from glassine.data.arrays import Array, Bools
 from glassine.domain.attributes import LARGEST, Attribute, Binary, Category, Integer, Real, Scalar, prefixes
 from glassine.domain.literals import Between, Literal, OneOf
 from glassine.errors import InvalidDataError, first_of, parameter
@@ -81,7 +82,7 @@ class Columns:
     """
 
     attributes: Mapping[str, Attribute]
-    numbers: Mapping[str, npt.NDArray[np.float64]]
+    numbers: Mapping[str, Array]
     codes: Mapping[str, npt.NDArray[np.signedinteger[Any]]]
 
     @property
@@ -122,7 +123,7 @@ class Columns:
         """Return some of the records, by index or as a Boolean selection."""
         return columns_of(self.attributes, {name: self.array(name)[rows] for name in self.attributes})
 
-    def holds(self, literal: Literal) -> npt.NDArray[np.bool_]:
+    def holds(self, literal: Literal) -> Bools:
         """Return where the records satisfy a literal, shape (n,), as ``literal.holds`` says of :meth:`values`.
 
         A value that is not declared counts as missing, so that of a literal and its negation exactly one holds.
@@ -216,7 +217,7 @@ def _check_declared(literal: OneOf, values: tuple[Scalar, ...]) -> None:
             )
 
 
-def _inside(literal: Literal, numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+def _inside(literal: Literal, numbers: Array) -> Bools:
     """Return where numbers satisfy a literal before negation; NaN does not."""
     if isinstance(literal, Between):
         if literal.lo == -math.inf:

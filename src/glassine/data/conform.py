@@ -9,6 +9,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
+from glassine.data.arrays import Array
 from glassine.data.columns import GAP, Columns, Outside, checked_columns, code_type, columns_of, values_of
 from glassine.data.conform_values import conformed, declared_numbers, from_objects, plain_arrays
 from glassine.data.table import Frame, Table, collect, open_native, read_only
@@ -32,7 +33,7 @@ __all__ = [
     "unmasked",
 ]
 
-Loose: TypeAlias = tuple[Sequence[Any] | npt.NDArray[np.float64], npt.NDArray[Any] | None]
+Loose: TypeAlias = tuple[Sequence[Any] | Array, npt.NDArray[Any] | None]
 """Python objects or doubles, and where in them each record's value stands if they are not one per record."""
 
 MOST_COMPARED = 64

@@ -15,6 +15,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
+from glassine.data.arrays import Array
 from glassine.data.columns import GAP, Outside, code_type, values_of
 from glassine.domain.attributes import GAP_TEXTS, LARGEST, Attribute, Binary, Category, Integer, Real, prefixes
 from glassine.errors import InvalidDataError, first_of
@@ -46,7 +47,7 @@ def number_of(text: str) -> int | float | None:
     return float(word) if re.match(NUMERAL, word) else TRUTHS.get(word.lower())
 
 
-def numbers_of_texts(texts: Any) -> npt.NDArray[np.float64]:
+def numbers_of_texts(texts: Any) -> Array:
     """Return :func:`number_of` of each text as a double, NaN where it writes none.
 
     Shapes: ``texts`` (n,).
@@ -59,7 +60,7 @@ def numbers_of_texts(texts: Any) -> npt.NDArray[np.float64]:
         # Half a surrogate pair, which a broken export leaves, has no bytes in UTF-8, and is in no numeral.
         words = pl.Series([text.encode(errors="replace").decode() for text in texts], dtype=pl.String)
     words = words.str.strip_chars(BLANKS)
-    found: npt.NDArray[np.float64] = words.cast(pl.Float64, strict=False).to_numpy(writable=True)
+    found: Array = words.cast(pl.Float64, strict=False).to_numpy(writable=True)
     # The cast may read more than numerals, and leaves out the truth values.
     odd = (~words.str.contains(NUMERAL)).fill_null(True).to_numpy() | np.isnan(found)
     for i in np.flatnonzero(odd).tolist():
@@ -87,7 +88,7 @@ def declared_numbers(attribute: Category | Binary) -> dict[int | float, int]:
 def from_objects(
     name: str,
     attribute: Attribute,
-    values: Sequence[Any] | npt.NDArray[np.float64],
+    values: Sequence[Any] | Array,
     index: npt.NDArray[Any] | None,
     *,
     outside: Outside,
@@ -102,7 +103,7 @@ def from_objects(
     return array if index is None else array[index]
 
 
-def clipped(array: npt.NDArray[np.float64], attribute: Integer | Real, *, refuse: bool) -> npt.NDArray[np.float64]:
+def clipped(array: Array, attribute: Integer | Real, *, refuse: bool) -> Array:
     """Return numbers within the bounds of their attribute.
 
     NaN stays where the attribute may be missing. Elsewhere it becomes the lower bound, or stays, as
@@ -192,7 +193,7 @@ def _looked_up(codes: Mapping[Any, int], value: object) -> int:
         return NOT_EQUAL
 
 
-def _floats(name: str, values: Sequence[Any], *, refuse: bool) -> npt.NDArray[np.float64]:
+def _floats(name: str, values: Sequence[Any], *, refuse: bool) -> Array:
     """Return Python objects as doubles: NaN for a gap, and for what is no number unless that is refused."""
     if all(map(_is_number_type, set(map(type, values)))):
         # What is beyond every double is infinite, and no warning says so.

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.compiling import AnyArray, compiled
+from glassine.data.arrays import Ints
 from glassine.data.bits import BitSets
 from glassine.data.slices import Progress, cuts, run
 
@@ -82,16 +83,16 @@ class ConjunctionCounts:
 
     n_literals: int
     table: npt.NDArray[Any]
-    offsets: npt.NDArray[np.int64]
+    offsets: Ints
 
     def __repr__(self) -> str:
         return f"<ConjunctionCounts of up to {len(self.offsets) - 2} of {self.n_literals} literals>"
 
-    def of(self, literals: tuple[int, ...]) -> npt.NDArray[np.int64]:
+    def of(self, literals: tuple[int, ...]) -> Ints:
         """Return the class counts, shape (c,), of the conjunction of some literals, in increasing order."""
         return np.asarray(self.table[self.offsets[len(literals)] + rank(literals)], dtype=np.int64)
 
-    def signed(self, literals: tuple[int, ...], signs: tuple[bool, ...]) -> npt.NDArray[np.int64]:
+    def signed(self, literals: tuple[int, ...], signs: tuple[bool, ...]) -> Ints:
         """Return the class counts of a conjunction in which the literals whose sign is False are negated."""
         if all(signs):
             return self.of(literals)
@@ -106,13 +107,13 @@ def rank(literals: tuple[int, ...]) -> int:
     return sum(comb(literal, i) for i, literal in enumerate(literals, start=1))
 
 
-def binomials(n: int, k: int) -> npt.NDArray[np.int64]:
+def binomials(n: int, k: int) -> Ints:
     """Return the table of binom(i, j) for i up to n and j up to k, shape (n + 1, k + 1)."""
     return _pascal(n, k).copy()
 
 
 @lru_cache(maxsize=64)
-def _pascal(n: int, k: int) -> npt.NDArray[np.int64]:
+def _pascal(n: int, k: int) -> Ints:
     return np.array([[comb(i, j) for j in range(k + 1)] for i in range(n + 1)], dtype=np.int64)
 
 
@@ -160,7 +161,7 @@ def count_conjunctions(bitsets: BitSets, d: int, progress: Progress | None = Non
     return ConjunctionCounts(n_literals=p, table=table, offsets=offsets)
 
 
-def _spread(n: int) -> npt.NDArray[np.int64]:
+def _spread(n: int) -> Ints:
     """Return 0, ..., n - 1 in an order that mixes small and large in each slice."""
     return np.concatenate([np.arange(start, n, SLICES) for start in range(min(n, SLICES))]).astype(np.int64)
 

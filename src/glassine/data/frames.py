@@ -7,8 +7,8 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-import numpy.typing as npt
 
+from glassine.data.arrays import Array, Bools, Ints
 from glassine.data.bits import BitSets
 from glassine.data.conform import Columns, Outside, checked_columns, collect, conform, expressions, open_frame
 from glassine.data.conjunctions import ConjunctionCounts, count_conjunctions
@@ -30,9 +30,6 @@ COMPARED = 256
 
 GAP = -1
 """Place of the missing values."""
-
-Ints = npt.NDArray[np.int64]
-Array = npt.NDArray[np.float64]
 
 
 def fine_counts(
@@ -122,7 +119,7 @@ FEW = 32
 """Most cut points for which an engine compares each number with each of them."""
 
 
-def bin_histograms(frame: object, domain: Domain, cuts: Cuts | None = None) -> dict[str, npt.NDArray[np.int64]]:
+def bin_histograms(frame: object, domain: Domain, cuts: Cuts | None = None) -> dict[str, Ints]:
     """Return how many records lie in each bin of each attribute.
 
     An engine is asked one attribute at a time, so that of a columnar file each column is read once.
@@ -155,7 +152,7 @@ def bin_histograms(frame: object, domain: Domain, cuts: Cuts | None = None) -> d
     {'age': [1, 2, 0], 'smoker': [0, 2, 1]}
     """
     cuts = cuts or {}
-    out: dict[str, npt.NDArray[np.int64]] = {}
+    out: dict[str, Ints] = {}
     for name in domain:
         attribute = domain[name]
         if not isinstance(attribute, Integer | Real):
@@ -165,7 +162,7 @@ def bin_histograms(frame: object, domain: Domain, cuts: Cuts | None = None) -> d
     return out
 
 
-def _counts_of_values(frame: object, name: str, attribute: Attribute) -> npt.NDArray[np.int64]:
+def _counts_of_values(frame: object, name: str, attribute: Attribute) -> Ints:
     columns, counts = _counted(frame, {name: attribute}, {})
     size = len(attribute.values) if isinstance(attribute, Category) else 2
     out = np.zeros(size + 1, dtype=np.int64)
@@ -173,9 +170,7 @@ def _counts_of_values(frame: object, name: str, attribute: Attribute) -> npt.NDA
     return out
 
 
-def _counts_of_bins(
-    frame: object, name: str, attribute: Integer | Real, cuts: npt.NDArray[np.float64]
-) -> npt.NDArray[np.int64]:
+def _counts_of_bins(frame: object, name: str, attribute: Integer | Real, cuts: Array) -> Ints:
     if not (np.diff(cuts) > 0).all():
         raise InvalidDataError(f"the cuts of {name!r} must increase strictly.", remedy="Sort them and drop repeats.")
     if len(cuts) > FEW and is_lazy(frame):
@@ -240,7 +235,7 @@ def conjunction_counts(
     return count_conjunctions(bitsets, d)
 
 
-def truths(columns: Columns, antecedents: Sequence[Sequence[Literal]]) -> Iterator[npt.NDArray[np.bool_]]:
+def truths(columns: Columns, antecedents: Sequence[Sequence[Literal]]) -> Iterator[Bools]:
     """Return where records satisfy each of some conjunctions, one at a time."""
     for antecedent in antecedents:
         truth = columns.holds(antecedent[0])
@@ -249,7 +244,7 @@ def truths(columns: Columns, antecedents: Sequence[Sequence[Literal]]) -> Iterat
         yield truth
 
 
-def _counted(frame: object, attributes: dict[str, Attribute], cuts: Cuts) -> tuple[Columns, npt.NDArray[np.int64]]:
+def _counted(frame: object, attributes: dict[str, Attribute], cuts: Cuts) -> tuple[Columns, Ints]:
     """Return conformed records of some attributes, distinct if the frame is lazy, and how often each occurs."""
     if is_lazy(frame):
         groups = LazyTable(frame=frame).group(attributes, cuts=cuts)

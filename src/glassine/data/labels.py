@@ -10,6 +10,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
+from glassine.data.arrays import Ints
 from glassine.data.conform import Outside, conform, unmasked
 from glassine.domain import Binary, Category, Domain, Integer
 from glassine.domain.attributes import Scalar, is_scalar, prefixes
@@ -22,7 +23,7 @@ UNDECLARED = -2
 _TARGET = "target"
 
 
-def class_codes(y: object, classes: tuple[Scalar, ...]) -> npt.NDArray[np.int64]:
+def class_codes(y: object, classes: tuple[Scalar, ...]) -> Ints:
     """Return the place of each label among declared classes, shape (n,).
 
     Each label is read independently, as :func:`glassine.data.conform.conform` reads a category. A missing one has the
@@ -148,14 +149,14 @@ def classes_of(labels: npt.NDArray[Any]) -> tuple[Scalar, ...]:
         raise InvalidDataError(f"{error} Give one class per record, all of one type, or declare the classes.") from None
 
 
-def index_of(y: object, classes: tuple[Scalar, ...]) -> npt.NDArray[np.int64]:
+def index_of(y: object, classes: tuple[Scalar, ...]) -> Ints:
     """Return the place of each label among the classes, shape (n,)."""
     codes = class_codes(y, classes)
     refuse_undeclared(codes, classes)
     return codes
 
 
-def refuse_undeclared(codes: npt.NDArray[np.int64], classes: tuple[Scalar, ...]) -> None:
+def refuse_undeclared(codes: Ints, classes: tuple[Scalar, ...]) -> None:
     """Raise InvalidDataError if a code of :func:`class_codes` stands for no class."""
     if (codes == MISSING).any():
         raise InvalidDataError(MISSING_LABEL)

@@ -15,6 +15,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
+from glassine.data.arrays import Array, Ints
 from glassine.data.conform import GAP, Columns, Outside, checked_columns, collect, expressions, open_frame
 from glassine.data.table import Table
 from glassine.domain import Between, Category, Domain, Integer, Literal, Real
@@ -53,7 +54,7 @@ def cuts_of(literals: Iterable[Literal], domain: Domain) -> dict[str, tuple[floa
     return {name: tuple(sorted(points)) for name, points in cuts.items()}
 
 
-def cell_cuts(attribute: Integer | Real, cuts: Sequence[float]) -> npt.NDArray[np.float64]:
+def cell_cuts(attribute: Integer | Real, cuts: Sequence[float]) -> Array:
     """Return the largest number of each cell of a numeric attribute, increasing: the cuts inside it, and its bound.
 
     Cell i holds the numbers above entry i - 1 up to entry i. Every literal whose points are among the cuts holds for
@@ -120,7 +121,7 @@ class Groups:
     """Distinct coded records, in no order."""
 
     columns: Columns  # The records, m rows; without any column where no attribute distinguished them
-    counts: npt.NDArray[np.int64]  # Number of records of each; a weight may be 0; shape (m,)
+    counts: Ints  # Number of records of each; a weight may be 0; shape (m,)
     kept: npt.NDArray[Any]  # The column that was kept unchanged, if one was; shape (m,) or (0,)
 
 
@@ -164,14 +165,14 @@ class _Keys:
     # The attributes that distinguish records; that of place i is the column ``k{i}``.
     attributes: Mapping[str, Attribute]
     # The largest number of each cell, of the numbers that are known by their cell.
-    cells: Mapping[int, npt.NDArray[np.float64]]
+    cells: Mapping[int, Array]
     # For each key the places of its attributes, and how many codes each can have.
     words: tuple[tuple[tuple[int, int], ...], ...]
     loose: tuple[int, ...]  # Places of the numbers that are keys of their own
 
     @classmethod
     def of(cls, attributes: Mapping[str, Attribute], cuts: Cuts) -> _Keys:
-        cells: dict[int, npt.NDArray[np.float64]] = {}
+        cells: dict[int, Array] = {}
         loose: list[int] = []
         words: list[list[tuple[int, int]]] = []
         product = LARGEST_KEY
@@ -269,7 +270,7 @@ class LazyTable:
             for start in range(0, len(grouped), PART):
                 yield self._groups(plan, grouped[start : start + PART])
 
-    def totals(self, attributes: Mapping[str, Attribute]) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
+    def totals(self, attributes: Mapping[str, Attribute]) -> tuple[npt.NDArray[Any], Ints]:
         """Return the values of :attr:`keep`, 0 without it, and their numbers, after a look at all attributes."""
         conformed = self._conformed(attributes)
         whole = {i: name for i, name in enumerate(attributes) if self.outside.refuses and not attributes[name].missing}

@@ -17,6 +17,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
+from glassine.data.arrays import Array, Bools, Ints
 from glassine.data.conform_values import real_number
 from glassine.errors import InvalidDataError, parameter
 
@@ -28,8 +29,6 @@ ZEROS = re.compile(r"^0+(?=\d)|(?<=\d)\.0+$")
 
 LISTED = 20
 """Rows without an identifier that an error lists at most."""
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -82,7 +81,7 @@ class Persons:
         return np.where(codes < 0, 0, np.bincount(codes[codes >= 0], minlength=self.number)[codes])
 
     @property
-    def weights(self) -> npt.NDArray[np.float64]:
+    def weights(self) -> Array:
         """What each record counts where every person counts once, shape (n,)."""
         return np.where(self.records > 0, 1.0 / np.maximum(self.records, 1), 0.0)
 
@@ -101,20 +100,20 @@ class Persons:
         pairs = np.unique(self.codes[held] * np.int64(n) + by[held])
         return np.bincount(pairs % n, minlength=n)
 
-    def mean(self, values: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:
+    def mean(self, values: npt.NDArray[np.floating]) -> Array:
         """Return the mean over the records of each person, shape (number,)."""
         held = self.codes >= 0
         sums = np.bincount(self.codes[held], weights=values[held], minlength=self.number)
         return sums / np.bincount(self.codes[held], minlength=self.number)
 
-    def largest(self, values: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:
+    def largest(self, values: npt.NDArray[np.floating]) -> Array:
         """Return the largest value among the records of each person, shape (number,)."""
         held = self.codes >= 0
         out = np.full(self.number, -np.inf)
         np.maximum.at(out, self.codes[held], values[held])
         return out
 
-    def take(self, rows: npt.NDArray[np.bool_] | npt.NDArray[np.intp]) -> Persons:
+    def take(self, rows: Bools | npt.NDArray[np.intp]) -> Persons:
         """Return the persons of some of the records, by a mask or by row numbers."""
         if rows.dtype == bool:
             return replace(self, keys=tuple(itertools.compress(self.keys, rows.tolist())))

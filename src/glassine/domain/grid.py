@@ -215,7 +215,7 @@ def with_cuts(domain: Domain, cuts: Callable[[Attribute], tuple[float, ...]]) ->
 
 
 @lru_cache(maxsize=65536)
-def on_grid(attribute: Attribute, threshold: float, *, size: int = GRID_SIZE) -> bool:
+def on_grid(attribute: Attribute, threshold: float) -> bool:
     """Return whether a threshold is one of the attribute's public cut points: of its grid, or of its round amounts.
 
     A :class:`Binary` or :class:`Category` attribute has one way to be cut between two codes, so every threshold is.
@@ -223,7 +223,7 @@ def on_grid(attribute: Attribute, threshold: float, *, size: int = GRID_SIZE) ->
     if not isinstance(attribute, Integer | Real):
         return True
     amounts = _amounts(attribute)
-    grid = {*public_grid(attribute, size=size), *itertools.chain.from_iterable(amounts[2] if amounts else ())}
+    grid = {*public_grid(attribute), *itertools.chain.from_iterable(amounts[2] if amounts else ())}
     if isinstance(attribute, Integer):
         # Between two whole numbers every threshold is the same cut.
         return any(math.floor(point) == math.floor(threshold) for point in grid)

@@ -10,6 +10,7 @@ from numbers import Integral
 import numpy as np
 import numpy.typing as npt
 
+from glassine.data.arrays import Array
 from glassine.domain import Between, Binary, Category, Domain, Integer, Literal, OneOf, Real
 from glassine.domain.attributes import Prefix, Scalar
 from glassine.domain.grid import few_cuts, public_grid
@@ -78,9 +79,7 @@ def data_quantiles(intake: Intake, names: Sequence[str], number: int) -> dict[st
     return cuts
 
 
-def _quantiles(
-    values: npt.NDArray[np.float64], counts: npt.NDArray[np.integer], shares: npt.NDArray[np.float64]
-) -> npt.NDArray[np.float64]:
+def _quantiles(values: Array, counts: npt.NDArray[np.integer], shares: Array) -> Array:
     """Return quantiles of increasing values that occur often, as ``np.quantile`` does of one entry per record."""
     ends = np.cumsum(counts)
     at = shares * (ends[-1] - 1)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _num_samples, column_or_1d
 
+from glassine.data.arrays import Bools, Ints
 from glassine.data.bits import BitSets
 from glassine.data.conform import Columns, Outside, conform, expressions
 from glassine.data.count_table import CountTable
@@ -70,12 +71,12 @@ class Intake(Protocol):
         ...
 
     @property
-    def labels(self) -> npt.NDArray[np.int64]:
+    def labels(self) -> Ints:
         """Index of each row's class, shape (m,)."""
         ...
 
     @property
-    def multiplicities(self) -> npt.NDArray[np.int64] | None:
+    def multiplicities(self) -> Ints | None:
         """How many records each row stands for, shape (m,); None for one each."""
         ...
 
@@ -121,8 +122,8 @@ class HeldIntake:
     """Records and classes in memory; attributes as of :class:`Intake`, and whose records they are, if that matters."""
 
     columns: Columns
-    labels: npt.NDArray[np.int64]
-    multiplicities: npt.NDArray[np.int64] | None
+    labels: Ints
+    multiplicities: Ints | None
     domain: Domain
     classes: tuple[Scalar, ...]
     caveats: tuple[str, ...]
@@ -143,7 +144,7 @@ class HeldIntake:
         """What a certificate says of the weights of persons."""
         return {} if self.persons is None else self.persons.weights
 
-    def take(self, rows: npt.NDArray[np.bool_]) -> HeldIntake:
+    def take(self, rows: Bools) -> HeldIntake:
         """Return some of the rows, perhaps none: domain and classes are those of all."""
         return replace(
             self,
@@ -310,7 +311,7 @@ def _read_target(
     target: object,
     classes: Sequence[Scalar] | None,
     declared: tuple[Scalar, ...] | None = None,
-) -> tuple[tuple[Scalar, ...], npt.NDArray[np.int64], list[str]]:
+) -> tuple[tuple[Scalar, ...], Ints, list[str]]:
     """Return the classes, the code of each label among them, and a caveat where the classes come from the data."""
     class_values = declared or declared_classes(domain, target, classes, booleans=holds_booleans(y))
     if class_values is None:

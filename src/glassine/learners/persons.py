@@ -11,6 +11,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
+from glassine.data.arrays import Bools, Ints
 from glassine.data.conform import Columns, as_columns
 from glassine.data.count_table import CountTable
 from glassine.data.lazy import held
@@ -23,7 +24,6 @@ from glassine.privacy.unit import RECORD, PrivacyUnit
 WEIGHTS = ("equal", "records")
 """Whether each person counts as much as any other, or as many records as are kept."""
 
-Ints = npt.NDArray[np.int64]
 Bits = npt.NDArray[np.uint64]
 
 
@@ -60,7 +60,7 @@ class Persons:
             return domain
         return domain.restrict([name for name in domain if name != self.column])
 
-    def take(self, rows: npt.NDArray[np.bool_]) -> Persons:
+    def take(self, rows: Bools) -> Persons:
         """Return the identifiers of some of the records."""
         if len(self.identifiers) != len(rows):
             raise InvalidDataError(
@@ -214,7 +214,7 @@ def _ranks(person: Ints, keys: Bits, contents: Bits) -> Ints:
     return _within(order, np.concatenate(([True], person[order][1:] != person[order][:-1])))
 
 
-def _within(order: npt.NDArray[np.intp], first: npt.NDArray[np.bool_]) -> Ints:
+def _within(order: npt.NDArray[np.intp], first: Bools) -> Ints:
     """Return the place of each entry within its run; ``first`` marks where, in the order, a run begins."""
     starts = np.flatnonzero(first)
     places = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))

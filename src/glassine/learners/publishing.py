@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from glassine.data.arrays import Array, Ints
 from glassine.data.conform import Columns
 from glassine.models import DecisionTree, Evidence, RuleList, cell_probabilities
 from glassine.models.records import read_records
@@ -20,44 +20,24 @@ from glassine.privacy.randomness import Randomness
 
 
 def noisy_histogram(
-    counts: npt.NDArray[np.int64],
+    counts: Ints,
     epsilon: Fraction,
     total: Fraction,
     randomness: Randomness,
     name: str = "class counts of the leaves or rules",
     parts: int = 1,
     cut: bool = True,
-) -> tuple[npt.NDArray[np.int64], DiscreteLaplaceNoise]:
+) -> tuple[Ints, DiscreteLaplaceNoise]:
     """Release the class counts of disjoint cells.
+
+    Returns the counts with discrete Laplace noise of scale parts / epsilon, below zero cut to zero by default, and the
+    event, which states the share of the budget ``total``. Shapes: ``counts`` (cells, classes); a record counts as
+    ``parts`` of them in one cell.
 
     Guarantee
     ---------
     epsilon-DP for adding or removing one record: it is in one cell, and so are all of its parts, each of one class, so
     that the counts change by the number of parts together.
-
-    Parameters
-    ----------
-    counts : ndarray of int64, shape (k, c)
-        Records of each class in each cell; the cells are fixed and disjoint.
-    epsilon : Fraction
-        Budget of the release.
-    total : Fraction
-        Budget of the whole fit, of which the event states the share.
-    randomness : Randomness
-        Source of the noise.
-    name : str
-        What is counted, for the event.
-    parts : int, default=1
-        How many a record counts as: one where it has one class.
-    cut : bool, default=True
-        Whether counts below zero become zero.
-
-    Returns
-    -------
-    ndarray of int64, shape (k, c)
-        Counts with discrete Laplace noise of scale parts / epsilon.
-    DiscreteLaplaceNoise
-        The event.
     """
     scale = parts / epsilon
     noisy = discrete_laplace(counts.ravel(), scale, randomness).reshape(counts.shape)
@@ -73,7 +53,7 @@ def noisy_histogram(
 
 def evidence_of(
     labels: Sequence[int],
-    counts: npt.NDArray[np.int64] | None,
+    counts: Ints | None,
     probabilities: Sequence[tuple[float, ...]] | None = None,
 ) -> tuple[Evidence, ...]:
     """Return what is published of leaves or rules: labels and, if they were released, counts and probabilities."""
@@ -88,7 +68,7 @@ def evidence_of(
     )
 
 
-def probabilities(model: DecisionTree | RuleList) -> npt.NDArray[np.float64]:
+def probabilities(model: DecisionTree | RuleList) -> Array:
     """Return the class probabilities of each cell of a published model, shape (k, c); labels alone count as certain."""
     n_classes = len(model.classes or ())
     rows = []

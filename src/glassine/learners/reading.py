@@ -12,6 +12,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from glassine.data.arrays import Array, Bools, Ints
 from glassine.data.bits import BitSets
 from glassine.data.conform import Columns, are_rows, as_columns, rows_as_objects
 from glassine.data.count_table import CountTable
@@ -41,7 +42,7 @@ def check_target(estimator: object, y: object) -> None:
         )
 
 
-def open_table(table: CountTable, y: object) -> tuple[Columns, npt.NDArray[Any], npt.NDArray[np.int64], Domain]:
+def open_table(table: CountTable, y: object) -> tuple[Columns, npt.NDArray[Any], Ints, Domain]:
     """Return the distinct records of a table, their targets, how many records each stands for, and the domain."""
     if not isinstance(y, str):
         raise InvalidDataError(
@@ -236,14 +237,14 @@ def without_target(domain: Domain, names: Sequence[str], target: object) -> Doma
     return domain if len(names) == len(domain) else domain.restrict([name for name in domain if name in names])
 
 
-def records_at(places: npt.NDArray[Any], counts: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.int64]:
+def records_at(places: npt.NDArray[Any], counts: Ints, size: int) -> Ints:
     """Return how many records are in each place; exactly, however many they are."""
     out = np.zeros(size, dtype=np.int64)
     np.add.at(out, places, counts)
     return out
 
 
-def multiplicities_of(sample_weight: object, n: int) -> npt.NDArray[np.int64]:
+def multiplicities_of(sample_weight: object, n: int) -> Ints:
     """Return how many records each row stands for; what is not that is refused."""
     weights = np.full(n, sample_weight) if isinstance(sample_weight, int | float) else np.asarray(sample_weight)
     if weights.shape != (n,):
@@ -272,7 +273,7 @@ def multiplicities_of(sample_weight: object, n: int) -> npt.NDArray[np.int64]:
     return whole.astype(np.int64)
 
 
-def take_rows(records: object, rows: npt.NDArray[np.bool_]) -> Any:
+def take_rows(records: object, rows: Bools) -> Any:
     """Return some of the rows of records that :func:`named` returned."""
     if rows.all():
         return records
@@ -283,7 +284,7 @@ def take_rows(records: object, rows: npt.NDArray[np.bool_]) -> Any:
     return Table(held(nw.from_native(records))).take(rows)
 
 
-Weighed: TypeAlias = tuple[npt.NDArray[np.float64], npt.NDArray[np.int64] | None]
+Weighed: TypeAlias = tuple[Array, Ints | None]
 """Values, and how many records have each; None for one each."""
 
 
@@ -319,12 +320,12 @@ class EngineIntake:
         return self._records().columns
 
     @property
-    def labels(self) -> npt.NDArray[np.int64]:
+    def labels(self) -> Ints:
         """Index of each distinct record's class."""
         return self._labels(self._records())
 
     @property
-    def multiplicities(self) -> npt.NDArray[np.int64]:
+    def multiplicities(self) -> Ints:
         """How many records each distinct one stands for."""
         return self._records().counts
 
@@ -348,14 +349,14 @@ class EngineIntake:
         groups, labels = self.grouped([name for name in self.domain if name in cuts], cuts)
         return BitSets.pack(truths(groups.columns, antecedents), labels, len(self.classes), groups.counts)
 
-    def grouped(self, names: Sequence[str], cuts: Cuts | None) -> tuple[Groups, npt.NDArray[np.int64]]:
+    def grouped(self, names: Sequence[str], cuts: Cuts | None) -> tuple[Groups, Ints]:
         """Return the records as some attributes distinguish them, numbers by their cells, and their labels."""
         groups = self._group(names, cuts)
         return groups, self._labels(groups)
 
     def grouped_in_parts(
         self, names: Sequence[str], cuts: Cuts, queries: int = 1
-    ) -> Iterator[tuple[Columns, npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
+    ) -> Iterator[tuple[Columns, Ints, Ints]]:
         """Yield distinct records, the index of each one's class, and how many there are of each, a part at a time."""
         attributes = {name: self.domain[name] for name in names}
         counted = 0
@@ -383,6 +384,6 @@ class EngineIntake:
         self.check_number(int(groups.counts.sum()))
         return groups
 
-    def _labels(self, groups: Groups) -> npt.NDArray[np.int64]:
+    def _labels(self, groups: Groups) -> Ints:
         # Where the target is a number there are no classes to keep.
         return np.zeros(0, dtype=np.int64) if self.table.keep is None else index_of(groups.kept, self.classes)

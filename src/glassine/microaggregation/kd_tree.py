@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from glassine.compiling import AnyArray, compiled
-from glassine.microaggregation.scan import push, replace_top
-from glassine.microaggregation.sums import add, means
+from glassine.data.arrays import Array, Ints
+from glassine.microaggregation.scan import add, means, push, replace_top
 
 LEAF = 128
 """Most records of a leaf: distances to them are computed column by column, several at a time."""
@@ -24,21 +23,21 @@ class Tree(NamedTuple):
     remaining records and the groups.
     """
 
-    blocks: npt.NDArray[np.float64]
-    numbers: npt.NDArray[np.int64]
-    filled: npt.NDArray[np.int64]
-    low: npt.NDArray[np.float64]
-    high: npt.NDArray[np.float64]
-    reach: npt.NDArray[np.float64]
-    first: npt.NDArray[np.int64]
-    labels: npt.NDArray[np.int64]
-    factors: npt.NDArray[np.float64]
+    blocks: Array
+    numbers: Ints
+    filled: Ints
+    low: Array
+    high: Array
+    reach: Array
+    first: Ints
+    labels: Ints
+    factors: Array
     bits: int
-    sums: npt.NDArray[np.int64]
-    cursor: npt.NDArray[np.int64]
+    sums: Ints
+    cursor: Ints
 
 
-def build(rows: npt.NDArray[np.float64], factors: npt.NDArray[np.float64], bits: int) -> Tree:
+def build(rows: Array, factors: Array, bits: int) -> Tree:
     """Return the tree of records of shape (n, p), cut at the median of the widest attribute again and again.
 
     None of them has a missing value: how far it lies from a value follows from no box.

@@ -9,14 +9,26 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.compiling import AnyArray, compiled
+from glassine.data.arrays import Array, Ints
 from glassine.data.slices import Progress
 from glassine.microaggregation import kd_tree as kd_search
 from glassine.microaggregation import scan
 from glassine.microaggregation.kd_tree import build
 from glassine.microaggregation.metric import Metric
 from glassine.microaggregation.reading import Unscaled
-from glassine.microaggregation.scan import Remaining, farthest, fill, form_group, measure, push, remove, replace_top
-from glassine.microaggregation.sums import group_means, on_grid, word_bits
+from glassine.microaggregation.scan import (
+    Remaining,
+    farthest,
+    fill,
+    form_group,
+    group_means,
+    measure,
+    on_grid,
+    push,
+    remove,
+    replace_top,
+    word_bits,
+)
 
 # V-MDAV: groups that take further records in, up to 2k - 1, as long as these are closer to them than to others.
 
@@ -111,11 +123,7 @@ def join_rest(
 # The representatives that are closest to a record, and what stands for a group.
 
 
-FloatArray: TypeAlias = npt.NDArray[np.float64]
-IntArray: TypeAlias = npt.NDArray[np.int64]
-
-
-def closest(metric: Metric, table: Unscaled, centers: Mixed, count: int) -> tuple[IntArray, FloatArray]:
+def closest(metric: Metric, table: Unscaled, centers: Mixed, count: int) -> tuple[Ints, Array]:
     """Return the closest groups of each record, the closest first, and their distances."""
     numbers = metric.scaled(table.numbers)
     out = np.empty((len(numbers), count), dtype=np.int64)
@@ -217,20 +225,20 @@ def _fewest_in_tree(k: int, p: int) -> float:
 class Points:
     """Scaled records, the codes of their categories, and what means are computed with."""
 
-    rows: FloatArray  # The scaled numbers, rounded to the unit of their column; shape (n, p)
+    rows: Array  # The scaled numbers, rounded to the unit of their column; shape (n, p)
     codes: CodeArray  # The categories; shape (n, q)
     metric: Metric  # The distance
-    factors: FloatArray  # What brings each column to whole words; shape (p,)
+    factors: Array  # What brings each column to whole words; shape (p,)
     bits: int  # Bits of a word
 
     @classmethod
-    def scaled(cls, numbers: FloatArray, codes: CodeArray, metric: Metric) -> Points:
+    def scaled(cls, numbers: Array, codes: CodeArray, metric: Metric) -> Points:
         """Return records as the metric sees them."""
         bits = word_bits(len(numbers))
         rows, factors = on_grid(metric.scaled(numbers), bits)
         return cls(rows=rows, codes=np.ascontiguousarray(codes), metric=metric, factors=factors, bits=bits)
 
-    def centers(self, labels: IntArray) -> Mixed:
+    def centers(self, labels: Ints) -> Mixed:
         """Return the means (p, g) and central categories (q, g) of groups; a label below 0 is no group."""
         # Stable, so that within a group the records keep their order.
         order = np.argsort(labels, kind="stable")[np.count_nonzero(labels < 0) :]
@@ -242,7 +250,7 @@ class Points:
             central_codes(np.ascontiguousarray(self.codes[:, j]), order, ends, self.metric.tables[j], codes[j])
         return Mixed(np.ascontiguousarray(means.T), codes)
 
-    def mdav(self, k: int, progress: Progress | None, method: str | None = None) -> IntArray:
+    def mdav(self, k: int, progress: Progress | None, method: str | None = None) -> Ints:
         """Return the group of each record by MDAV; a search that is named is kept to the end."""
         n, p = self.rows.shape
         labels, groups = np.full(n, -1, dtype=np.int64), 0
@@ -259,7 +267,7 @@ class Points:
         labels[left] = state.labels + groups
         return labels
 
-    def v_mdav(self, k: int, gamma: float, progress: Progress | None) -> IntArray:
+    def v_mdav(self, k: int, gamma: float, progress: Progress | None) -> Ints:
         """Return the group of each record by V-MDAV."""
         n, metric = len(self.rows), self.metric
         state = self._remaining(np.arange(n))
@@ -279,7 +287,7 @@ class Points:
             _report(progress, n, n)
         return labels
 
-    def _in_tree(self, k: int, stop: int, progress: Progress | None) -> tuple[IntArray, int]:
+    def _in_tree(self, k: int, stop: int, progress: Progress | None) -> tuple[Ints, int]:
         """Return the groups until too few records are left (-1) for a tree to pay, and the number of groups."""
         n = len(self.rows)
         tree = build(self.rows, self.factors, self.bits)
@@ -289,7 +297,7 @@ class Points:
             _report(progress, n - int(tree.cursor[0]), n)
         return tree.labels, int(tree.cursor[1])
 
-    def _remaining(self, left: IntArray) -> Remaining:
+    def _remaining(self, left: Ints) -> Remaining:
         return scan.remaining(
             np.ascontiguousarray(self.rows[left].T),
             np.ascontiguousarray(self.codes[left].T),

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from glassine.data.arrays import Array, Bools
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar, is_scalar
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
@@ -56,7 +56,7 @@ class Taxonomy:
             pending += [(child, rest, here) for child, rest in reversed(_children(below, name, empty=True))]
         return cls(values=tuple(values), parents=tuple(parents))
 
-    def table(self) -> npt.NDArray[np.float64]:
+    def table(self) -> Array:
         """Return the distance of each two values, shape (v, v)."""
         lines: list[frozenset[int]] = []
         for i, parent in enumerate(self.parents):
@@ -149,8 +149,6 @@ class SemanticDistance:
         return float(taxonomy.table()[taxonomy.values.index(first), taxonomy.values.index(second)])
 
 
-FloatArray: TypeAlias = npt.NDArray[np.float64]
-
 LARGEST_UNSCALED = 1e150
 
 GAP = 1.0
@@ -188,13 +186,13 @@ class Metric:
     """
 
     names: tuple[str, ...]
-    numeric: npt.NDArray[np.bool_]
+    numeric: Bools
     squared: bool
-    shifts: FloatArray
-    scales: FloatArray
+    shifts: Array
+    scales: Array
     unit: float
     values: tuple[tuple[Scalar | None, ...], ...]
-    tables: FloatArray
+    tables: Array
     distance: str | SemanticDistance
     domain: Domain | None
 
@@ -202,7 +200,7 @@ class Metric:
         kind = self.distance if isinstance(self.distance, str) else "semantic"
         return f"<Metric: {kind}, {len(self.names)} attributes>"
 
-    def scaled(self, numbers: FloatArray) -> FloatArray:
+    def scaled(self, numbers: Array) -> Array:
         """Return numbers as they count in the distance, shape (n, p)."""
         return (numbers - self.shifts) / self.scales
 
@@ -286,7 +284,7 @@ def metric_of(table: Unscaled, *, scaling: str, distance: str | SemanticDistance
     )
 
 
-def _standard(table: Unscaled) -> tuple[FloatArray, FloatArray]:
+def _standard(table: Unscaled) -> tuple[Array, Array]:
     """Return means and standard deviations; computed in powers of two near the values, so that nothing overflows."""
     numbers, mean, deviation = table.numbers, np.mean, np.std
     gaps = np.isnan(numbers)
@@ -302,7 +300,7 @@ def _standard(table: Unscaled) -> tuple[FloatArray, FloatArray]:
     return mean(near, axis=0) * units, scales
 
 
-def _unscaled(table: Unscaled) -> tuple[FloatArray, FloatArray]:
+def _unscaled(table: Unscaled) -> tuple[Array, Array]:
     """Return one power of two for all attributes: exact, and squares neither overflow nor vanish."""
     if np.isnan(table.numbers).any():
         raise InvalidDataError(
@@ -320,7 +318,7 @@ def _unscaled(table: Unscaled) -> tuple[FloatArray, FloatArray]:
     return np.zeros(p), np.full(p, unit)
 
 
-def _ranges(table: Unscaled) -> tuple[FloatArray, FloatArray]:
+def _ranges(table: Unscaled) -> tuple[Array, Array]:
     bounds = table.bounds
     if bounds is None:
         numbers = table.numbers
@@ -330,7 +328,7 @@ def _ranges(table: Unscaled) -> tuple[FloatArray, FloatArray]:
     return bounds[0], scales
 
 
-def _tables(table: Unscaled, distance: str | SemanticDistance) -> FloatArray:
+def _tables(table: Unscaled, distance: str | SemanticDistance) -> Array:
     size = max((len(values) for values in table.values), default=0)
     out = np.full((len(table.values), size, size), np.inf)
     names = [name for name, numeric in zip(table.names, table.numeric, strict=True) if not numeric]

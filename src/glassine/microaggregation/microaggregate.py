@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from glassine.data.arrays import Array, Ints
 from glassine.data.slices import Progress
 from glassine.domain import Domain
 from glassine.errors import InvalidParameterError, parameter
@@ -23,13 +24,9 @@ from glassine.microaggregation.metric import (
     read_records,
 )
 from glassine.microaggregation.reading import Unscaled
-from glassine.microaggregation.sums import group_means, on_grid, word_bits
+from glassine.microaggregation.scan import group_means, on_grid, word_bits
 
 # A partition of records into groups, what stands for each group, and what is lost by it.
-
-
-FloatArray: TypeAlias = npt.NDArray[np.float64]
-IntArray: TypeAlias = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -68,9 +65,9 @@ class Microaggregation:
 
     k: int
     method: str
-    labels: IntArray
+    labels: Ints
     representatives: npt.NDArray[Any]
-    sizes: IntArray
+    sizes: Ints
     names: tuple[str, ...]
     sse: float
     information_loss: float
@@ -88,7 +85,7 @@ class Microaggregation:
             f"{self.sizes.max()} records, information loss {self.information_loss:.4f}>"
         )
 
-    def nearest(self, X: object, n_closest: int = 1) -> tuple[IntArray, FloatArray]:
+    def nearest(self, X: object, n_closest: int = 1) -> tuple[Ints, Array]:
         """Return the groups whose representatives are closest to each record, and their distances.
 
         Parameters
@@ -241,7 +238,7 @@ def _check(k: object, method: object, gamma: object, progress: object) -> None:
         )
 
 
-def _result(table: Unscaled, points: Points, labels: IntArray, *, k: int, method: str) -> Microaggregation:
+def _result(table: Unscaled, points: Points, labels: Ints, *, k: int, method: str) -> Microaggregation:
     """Return the partition with its representatives and what they lose."""
     metric, sizes = points.metric, np.bincount(labels)
     centers = points.centers(labels)
@@ -264,7 +261,7 @@ def _result(table: Unscaled, points: Points, labels: IntArray, *, k: int, method
     )
 
 
-def _squares(points: Points, centers: Mixed, labels: IntArray) -> float:
+def _squares(points: Points, centers: Mixed, labels: Ints) -> float:
     """Return the sum of squared dissimilarities to the centers, attribute by attribute."""
     total, gap = 0.0, SQUARED_GAP if points.metric.squared else GAP
     for column, center in zip(points.rows.T, centers.numbers, strict=True):
@@ -278,7 +275,7 @@ def _squares(points: Points, centers: Mixed, labels: IntArray) -> float:
     return total
 
 
-def _representatives(table: Unscaled, labels: IntArray, centers: Mixed) -> npt.NDArray[Any]:
+def _representatives(table: Unscaled, labels: Ints, centers: Mixed) -> npt.NDArray[Any]:
     """Return the means of the numbers in their own units, and the central values of the categories."""
     columns: list[npt.NDArray[Any]] = []
     order = np.argsort(labels, kind="stable")

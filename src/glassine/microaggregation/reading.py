@@ -5,21 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from glassine.data.arrays import Array, Bools
 from glassine.data.conform import conform
 from glassine.data.table import Table, as_table, frame_of
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.domain.attributes import LARGEST, Scalar
 from glassine.domain.domain import refuse_prefixes
 from glassine.errors import InvalidDataError, parameter
-
-FloatArray: TypeAlias = npt.NDArray[np.float64]
 
 MOST_VALUES = 1000
 """Most values of a category: the dissimilarities of all pairs are kept."""
@@ -30,12 +29,12 @@ class Unscaled:
     """Records before they are scaled."""
 
     names: tuple[str, ...]  # The attributes, in order
-    numeric: npt.NDArray[np.bool_]  # Which of them are numbers; shape (d,)
-    numbers: FloatArray  # The numbers, in order; NaN for a missing one; shape (n, p)
+    numeric: Bools  # Which of them are numbers; shape (d,)
+    numbers: Array  # The numbers, in order; NaN for a missing one; shape (n, p)
     # The values of each other attribute; the last is None where one may be missing.
     values: tuple[tuple[Scalar | None, ...], ...]
     codes: npt.NDArray[np.int32]  # Index of each record's value; shape (n, q)
-    bounds: FloatArray | None = None  # Public bounds of the numbers, if a domain declares them; shape (2, p), or None
+    bounds: Array | None = None  # Public bounds of the numbers, if a domain declares them; shape (2, p), or None
 
     def reorder(self, names: tuple[str, ...]) -> Unscaled:
         """Return the same attributes in another order."""
@@ -146,7 +145,7 @@ def _of_numbers(names: tuple[str, ...], array: npt.NDArray[Any]) -> Unscaled:
     )
 
 
-def _check_finite(name: str, column: FloatArray) -> None:
+def _check_finite(name: str, column: Array) -> None:
     # Neither the value nor its record is named.
     if (np.abs(column) > LARGEST).any():
         raise InvalidDataError(
@@ -154,7 +153,7 @@ def _check_finite(name: str, column: FloatArray) -> None:
         )
 
 
-def _numbers_of(name: str, column: npt.NDArray[Any]) -> FloatArray:
+def _numbers_of(name: str, column: npt.NDArray[Any]) -> Array:
     if column.dtype.kind in "biuf":
         return column.astype(np.float64)
     listed = [math.nan if _is_gap(value) else value for value in column.tolist()]

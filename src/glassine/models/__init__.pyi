@@ -2,7 +2,7 @@ from glassine.models.additive import AdditiveModel as AdditiveModel
 from glassine.models.additive import summarize_model as summarize_model
 from glassine.models.bins import CategoryBins as CategoryBins
 from glassine.models.bins import NumericBins as NumericBins
-from glassine.models.editor import Editor as Editor
+from glassine.models.editing import Editor as Editor
 from glassine.models.evidence import Cell as Cell
 from glassine.models.evidence import Evidence as Evidence
 from glassine.models.evidence import Model as Model

@@ -317,9 +317,9 @@ def score_meaning(model: AdditiveModel) -> str:
 SHOWN_TERMS = 12
 
 
-def model_html(model: AdditiveModel, coverage: float = COVERAGE) -> str:
+def model_html(model: AdditiveModel) -> str:
     """Return a model as a piece of HTML for a notebook: its shape functions, the most important first."""
-    shapes = summarize_model(model, coverage)
+    shapes = summarize_model(model)
     scale = common_scale(shapes[:SHOWN_TERMS])
     figures = []
     for shape in shapes[:SHOWN_TERMS]:
@@ -333,7 +333,7 @@ def model_html(model: AdditiveModel, coverage: float = COVERAGE) -> str:
     rest = len(shapes) - SHOWN_TERMS
     more = f"<p>{rest} less important term{'s' * (rest > 1)} not drawn.</p>" if rest > 0 else ""
     banded = any(shape.low is not None for shape in shapes)
-    band = f" Shaded: {coverage:.0%} of the noise of each term's own sums." if banded else ""
+    band = f" Shaded: {COVERAGE:.0%} of the noise of each term's own sums." if banded else ""
     intercept = ", ".join(f"{value:.4g}" for value in model.intercept[:8])
     return (
         f'<div class="glassine-model"><p><b>Glassine: {plain(model)}</b> &mdash; {plain(score_meaning(model))}. '

@@ -9,14 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from glassine.data.arrays import Array
+
 Codes = npt.NDArray[np.signedinteger]
 
 LEAST = 1e-6
 """Probability below which a class counts as having it, so that one sure mistake does not cost infinitely much."""
 
 
-def auroc(truth: Codes, probabilities: Floats) -> float | None:
+def auroc(truth: Codes, probabilities: Array) -> float | None:
     """Return the area under the ROC curve; of several classes the mean of each against the others, None if one lacks.
 
     Examples
@@ -32,7 +33,7 @@ def auroc(truth: Codes, probabilities: Floats) -> float | None:
     return math.fsum(defined) / len(defined) if defined and len(defined) == len(areas) else None
 
 
-def _area(positive: npt.NDArray[np.bool_], score: Floats) -> float | None:
+def _area(positive: npt.NDArray[np.bool_], score: Array) -> float | None:
     """Return the chance that a positive's score exceeds a negative's, ties counting half."""
     from scipy.stats import rankdata
 
@@ -44,7 +45,7 @@ def _area(positive: npt.NDArray[np.bool_], score: Floats) -> float | None:
     return float((ranks[positive].sum() - m * (m + 1) / 2) / (m * n))
 
 
-def log_loss(truth: Codes, probabilities: Floats) -> float | None:
+def log_loss(truth: Codes, probabilities: Array) -> float | None:
     """Return the mean of -ln of the probability of the true class, probabilities below a millionth taken as that.
 
     Examples
@@ -75,7 +76,7 @@ class Quality:
     log_loss: float | None = None
 
     @classmethod
-    def measured(cls, predicted: npt.NDArray[np.generic], truth: Codes, probabilities: Floats | None) -> Quality:
+    def measured(cls, predicted: npt.NDArray[np.generic], truth: Codes, probabilities: Array | None) -> Quality:
         """Return the quality on records.
 
         Parameters

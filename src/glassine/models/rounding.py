@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 import numpy as np
-import numpy.typing as npt
 
+from glassine.data.arrays import Array, Ints
 from glassine.domain.attributes import is_whole
 from glassine.errors import InvalidModelError, InvalidParameterError, parameter
 from glassine.models.bins import Bins, CategoryBins, NumericBins
@@ -29,8 +29,6 @@ FAR = 2.5
 """Log-odds from the mean beyond which a score counts as that far: more hardly moves a risk, but would make points
 coarse for all other values."""
 
-Array = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 # Rounding: each shape becomes few pieces worth whole points; which, follows from published scores and counts alone.
 

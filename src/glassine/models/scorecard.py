@@ -10,8 +10,8 @@ from statistics import NormalDist
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from glassine.data.arrays import Ints
 from glassine.errors import InvalidModelError
 from glassine.models.bins import MISSING, Bins, CategoryBins, NumericBins
 from glassine.models.terms import Term
@@ -24,8 +24,6 @@ GRAIN = 2.0**-16
 
 CLOSE = 1e-9
 """Difference up to which a stated risk counts as that of the score: other software may add in another order."""
-
-Ints = npt.NDArray[np.int64]
 
 
 class CardModel(Protocol):

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from glassine.data.arrays import Array
 from glassine.data.conform import Columns, Outside, conform
 from glassine.domain import Category, Domain, Real
 from glassine.domain.attributes import LARGEST, Attribute, Scalar
@@ -21,7 +22,6 @@ from glassine.models.shapes import COLD, LINE
 from glassine.models.svg import element, plain, short
 from glassine.models.terms import Term
 
-Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
 
 
@@ -316,23 +316,26 @@ class Contributions:
         return contributions_html(self)
 
 
-def contributions_html(local: Contributions, rows: int = 3, output: int = 0) -> str:
-    """Return the first records  as tables of HTML for a notebook."""
+SHOWN_RECORDS = 3
+
+
+def contributions_html(local: Contributions) -> str:
+    """Return the first records, by their first output, as tables of HTML for a notebook."""
     out = []
-    for row in range(min(rows, len(local))):
-        parts = local.record(row, output)
+    for row in range(min(SHOWN_RECORDS, len(local))):
+        parts = local.record(row, 0)
         most = max((abs(value) for _, _, value in parts), default=0.0) or 1.0
         lines = "".join(
             f"<tr><td>{plain(short(name, 40))}</td><td>{plain(short(label, 40))}</td>"
             f'<td style="text-align:right">{value:+.4f}</td><td>{_bar(value / most)}</td></tr>'
             for name, label, value in parts
         )
-        total = local.scores[row, output]
+        total = local.scores[row, 0]
         out.append(
-            f"<table><caption>Record {row}: intercept {local.intercept[output]:+.4f}, score {total:+.4f}</caption>"
+            f"<table><caption>Record {row}: intercept {local.intercept[0]:+.4f}, score {total:+.4f}</caption>"
             f"<thead><tr><th>term</th><th>bin</th><th>adds</th><th></th></tr></thead><tbody>{lines}</tbody></table>"
         )
-    left = len(local) - rows
+    left = len(local) - SHOWN_RECORDS
     return "".join(out) + (f"<p>{left} more records.</p>" if left > 0 else "")
 
 

@@ -13,9 +13,9 @@ from itertools import pairwise, product
 from statistics import NormalDist
 
 import numpy as np
-import numpy.typing as npt
 from markupsafe import Markup
 
+from glassine.data.arrays import Array
 from glassine.errors import InvalidParameterError, parameter
 from glassine.models.bins import MISSING, OTHER, Bins, CategoryBins, NumericBins
 from glassine.models.svg import element, short, ticks
@@ -41,8 +41,6 @@ LETTER = 5.9
 LINE, COLD = "#a8552e", "#17566e"
 MOST_TITLES, MOST_CELL_TITLES = 200, 1000
 """Bins and cells that show their label and score under the pointer: a title each makes large drawings huge."""
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)

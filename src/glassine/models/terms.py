@@ -8,8 +8,8 @@ from dataclasses import dataclass, fields
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from glassine.data.arrays import Array
 from glassine.domain.attributes import is_whole
 from glassine.errors import InvalidModelError, parameter
 from glassine.models.bins import Bins, CategoryBins, NumericBins
@@ -186,9 +186,6 @@ def _scores(values: Iterable[Any], what: str) -> tuple[float, ...]:
             raise InvalidModelError(f"{what} must be finite numbers, got {value!r}.")
         out.append(plain + 0.0)
     return tuple(out)
-
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)

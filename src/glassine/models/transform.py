@@ -11,13 +11,13 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from glassine.data.arrays import Bools
 from glassine.domain import Attribute, Between, Binary, Category, Domain, Literal
 from glassine.models.evidence import Evidence
 from glassine.models.rule_list import Rule, RuleList
 from glassine.models.tree import Branch, DecisionTree, Node
 
 Moves: TypeAlias = Mapping[Literal, Literal | None]
-Mask: TypeAlias = npt.NDArray[np.bool_]
 Kept: TypeAlias = tuple[Literal, int, "State"]
 
 
@@ -26,16 +26,16 @@ class Parts:
     """An attribute in parts that no literal divides, one value for each; the last part is a missing value."""
 
     values: npt.NDArray[Any]
-    possible: Mask
+    possible: Bools
 
-    def where(self, literal: Literal | None) -> Mask:
+    def where(self, literal: Literal | None) -> Bools:
         """Return the possible parts that satisfy a literal; none for None."""
         if literal is None:
             return np.zeros(len(self.possible), dtype=bool)
         return np.asarray(literal.holds(self.values) & self.possible)
 
 
-State: TypeAlias = Mapping[str, tuple[Mask, Mask]]
+State: TypeAlias = Mapping[str, tuple[Bools, Bools]]
 """The possible values of each number: in the model before and after the move."""
 
 
@@ -70,12 +70,12 @@ def _space(moves: Moves, domain: Domain, *, numbers_only: bool) -> dict[str, Par
     }
 
 
-def _only_gap(mask: Mask) -> bool:
+def _only_gap(mask: Bools) -> bool:
     """Return whether a missing value, and it alone, is possible."""
     return bool(mask[-1]) and not mask[:-1].any()
 
 
-def _stays(old: Mask, new: Mask) -> bool:
+def _stays(old: Bools, new: Bools) -> bool:
     """Return whether values are left after the move; a missing value alone counts only where it was alone before."""
     return bool(new[:-1].any()) or (_only_gap(new) and _only_gap(old))
 
@@ -170,8 +170,8 @@ def moved_rules(rules: RuleList, moves: Moves, domain: Domain) -> RuleList:
     """
     space = _space(moves, domain, numbers_only=False)
     numbers = [name for name in space if not isinstance(domain[name], Category | Binary)]
-    earlier: list[dict[str, Mask]] = []
-    before: list[dict[str, Mask]] = []
+    earlier: list[dict[str, Bools]] = []
+    before: list[dict[str, Bools]] = []
     kept: list[Rule] = []
     for rule in rules.rules:
         moved = [moves[literal] for literal in rule.antecedent]
@@ -195,9 +195,9 @@ def moved_rules(rules: RuleList, moves: Moves, domain: Domain) -> RuleList:
 
 def _inside(
     antecedent: Iterable[Literal], literals: Iterable[Literal | None], space: Mapping[str, Parts]
-) -> dict[str, Mask]:
+) -> dict[str, Bools]:
     """Return what a conjunction leaves possible of each attribute that it tests."""
-    inside: dict[str, Mask] = {}
+    inside: dict[str, Bools] = {}
     for literal, moved in zip(antecedent, literals, strict=True):
         parts = space[literal.attribute]
         inside[literal.attribute] = inside.get(literal.attribute, parts.possible) & parts.where(moved)
@@ -205,11 +205,11 @@ def _inside(
 
 
 def _rest(
-    name: str, inside: Mapping[str, Mask], earlier: Iterable[Mapping[str, Mask]], space: Mapping[str, Parts]
-) -> Mask:
+    name: str, inside: Mapping[str, Bools], earlier: Iterable[Mapping[str, Bools]], space: Mapping[str, Parts]
+) -> Bools:
     """Return what is possible of an attribute under a rule and under no earlier one."""
 
-    def under(attribute: str) -> Mask:
+    def under(attribute: str) -> Bools:
         return inside.get(attribute, space[attribute].possible)
 
     rest = under(name).copy()

@@ -9,9 +9,9 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from glassine.compiling import AnyArray, compiled
+from glassine.data.arrays import Array, Ints
 from glassine.errors import InvalidMechanismError, parameter
 from glassine.privacy.mechanisms import discrete_gaussian
 from glassine.privacy.randomness import Randomness
@@ -35,8 +35,6 @@ PAD = np.zeros(1, dtype=np.uint64)
 """Follows the stream, is read beside its last word and never used."""
 
 LEAST, LARGEST = -(2**63), 2**63 - 1
-
-Ints = npt.NDArray[np.int64]
 
 
 def add_discrete_gaussian(
@@ -336,13 +334,8 @@ class FineNoise:
     def of(cls, mu: float, squared_sensitivity: float) -> FineNoise:
         """Return the noise with which sums cost a given mu.
 
-        Parameters
-        ----------
-        mu : float
-            Positive.
-        squared_sensitivity : float
-            Square of the l2 norm of what one record adds, in ones: the number of sums that one record enters, if it
-            adds at most 1 in size to each.
+        The square is that of the l2 norm of what one record adds, in ones: the number of sums that one record enters,
+        if it adds at most 1 in size to each.
 
         Examples
         --------
@@ -368,7 +361,7 @@ class FineNoise:
         """Standard deviation of the noise, in ones."""
         return self.sigma / self.units
 
-    def release(self, sums: npt.NDArray[np.int64], randomness: Randomness) -> npt.NDArray[np.float64]:
+    def release(self, sums: Ints, randomness: Randomness) -> Array:
         """Return sums of units with noise, as multiples of one.
 
         Guarantee
@@ -379,7 +372,7 @@ class FineNoise:
         """
         return (np.asarray(sums, dtype=np.int64) + self.draw(np.shape(sums), randomness)) / self.units
 
-    def draw(self, shape: tuple[int, ...], randomness: Randomness) -> npt.NDArray[np.int64]:
+    def draw(self, shape: tuple[int, ...], randomness: Randomness) -> Ints:
         """Return the noise alone, in units, to be added modulo 2^64 to sums of units that are known later.
 
         Guarantee
@@ -392,7 +385,7 @@ class FineNoise:
         return add_discrete_gaussian(nothing, self.sigma, randomness)
 
 
-def wrapped(values: Iterable[int]) -> npt.NDArray[np.int64]:
+def wrapped(values: Iterable[int]) -> Ints:
     """Return whole numbers of any size modulo 2^64, as 64-bit integers.
 
     Examples

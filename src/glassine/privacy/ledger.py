@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 from glassine.errors import BudgetExceededError, GlassineError, InvalidBudgetError, LedgerError, parameter
 from glassine.privacy.exact import Number, decimal, decimal_above, decimal_below
 from glassine.privacy.ledger_file import NO_LEDGER, LedgerFile
-from glassine.privacy.ledger_log import BUDGET, CHARGE, FINEST, LARGEST, Account, Log, Row
-from glassine.privacy.payment import Entry, Payment, payment_of
+from glassine.privacy.ledger_log import BUDGET, CHARGE, FINEST, LARGEST, Account, Entry, Log, Payment, Row, payment_of
 from glassine.privacy.receipt import Receipt
 from glassine.privacy.unit import RECORD, PrivacyUnit
 

@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal, TypeAlias
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
+from glassine.data.arrays import Array
 from glassine.errors import InvalidMechanismError
 
 # Privacy filters: releases whose number and budgets depend on earlier releases, within a total fixed beforehand.
@@ -81,7 +81,6 @@ class GaussianFilter:
         return self.spend(self.mu * math.sqrt(part))
 
 
-Array: TypeAlias = npt.NDArray[np.float64]
 Kind = Literal["pure", "laplace", "selection", "gaussian", "discrete gaussian"]
 
 MOST = 2000
@@ -200,17 +199,12 @@ class Losses:
 def composed(pairs: Sequence[tuple[Pair, int]], delta: float) -> Callable[[float], float]:
     """Return the delta, as a function of epsilon, of releases that pairs dominate.
 
+    Each pair comes with how often it is in the list; ``delta``, in (0, 1), is what tails are negligible against.
+
     Guarantee
     ---------
     none on its own: an upper bound for the accountant, at every epsilon; it is near the exact figure where that is
     about the delta that is named. See ``loss_distributions.md``.
-
-    Parameters
-    ----------
-    pairs : sequence of (Pair, int)
-        The pairs, and how often each is in the list.
-    delta : float
-        What tails are negligible against, in (0, 1).
 
     Examples
     --------

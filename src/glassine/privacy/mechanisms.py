@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from glassine.data.arrays import Array, Ints
 from glassine.errors import InvalidMechanismError, parameter
 from glassine.privacy.exact import Number, float_above, positive, rational
 from glassine.privacy.randomness import Randomness
@@ -31,13 +32,11 @@ CAUCHY_SLACK = 2.0**-30
 SEEDED_BITS = 40
 """Under a seed, continuous noise lies on a grid of about 2**-40 of its scale."""
 
-IntArray: TypeAlias = npt.NDArray[np.int64]
-FloatArray: TypeAlias = npt.NDArray[np.float64]
 
 INT64 = np.iinfo(np.int64)
 
 
-def discrete_laplace(values: npt.ArrayLike, scale: Number, randomness: Randomness) -> IntArray:
+def discrete_laplace(values: npt.ArrayLike, scale: Number, randomness: Randomness) -> Ints:
     """Add noise k with probability proportional to ``exp(-abs(k) / scale)`` to integers.
 
     Guarantee
@@ -82,7 +81,7 @@ def discrete_laplace(values: npt.ArrayLike, scale: Number, randomness: Randomnes
     return _added(array, lambda: draw_discrete_laplace(exact, randomness))
 
 
-def geometric(values: npt.ArrayLike, scale: Number, randomness: Randomness, *, lower: int, upper: int) -> IntArray:
+def geometric(values: npt.ArrayLike, scale: Number, randomness: Randomness, *, lower: int, upper: int) -> Ints:
     """Add discrete Laplace noise to integers and clamp the sum to public bounds.
 
     Guarantee
@@ -117,7 +116,7 @@ def geometric(values: npt.ArrayLike, scale: Number, randomness: Randomness, *, l
     return np.clip(discrete_laplace(values, scale, randomness), lower, upper)
 
 
-def discrete_gaussian(values: npt.ArrayLike, sigma: Number, randomness: Randomness) -> IntArray:
+def discrete_gaussian(values: npt.ArrayLike, sigma: Number, randomness: Randomness) -> Ints:
     """Add noise k with probability proportional to ``exp(-k**2 / (2 * sigma**2))`` to integers.
 
     Guarantee
@@ -139,7 +138,7 @@ def discrete_gaussian(values: npt.ArrayLike, sigma: Number, randomness: Randomne
     return _added(array, lambda: draw_discrete_gaussian(variance, randomness))
 
 
-def laplace(values: npt.ArrayLike, scale: Number, randomness: Randomness) -> FloatArray:
+def laplace(values: npt.ArrayLike, scale: Number, randomness: Randomness) -> Array:
     """Add Laplace noise to numbers.
 
     Guarantee
@@ -181,7 +180,7 @@ def laplace(values: npt.ArrayLike, scale: Number, randomness: Randomness) -> Flo
     return _added_on_grid(array, step, lambda: draw_discrete_laplace(scaled, randomness))
 
 
-def gaussian(values: npt.ArrayLike, sigma: Number, randomness: Randomness) -> FloatArray:
+def gaussian(values: npt.ArrayLike, sigma: Number, randomness: Randomness) -> Array:
     """Add Gaussian noise to numbers.
 
     Guarantee
@@ -209,7 +208,7 @@ def gaussian(values: npt.ArrayLike, sigma: Number, randomness: Randomness) -> Fl
     return _added_on_grid(array, step, lambda: draw_discrete_gaussian(variance, randomness))
 
 
-def cauchy(values: npt.ArrayLike, scale: Number, randomness: Randomness, *, granularity: Number) -> FloatArray:
+def cauchy(values: npt.ArrayLike, scale: Number, randomness: Randomness, *, granularity: Number) -> Array:
     """Add Cauchy noise on a public grid to numbers.
 
     Guarantee
@@ -255,7 +254,7 @@ def cauchy(values: npt.ArrayLike, scale: Number, randomness: Randomness, *, gran
     return _added_on_grid(array, step, lambda: draw_discrete_cauchy(scaled, randomness))
 
 
-def _integers(values: npt.ArrayLike) -> IntArray:
+def _integers(values: npt.ArrayLike) -> Ints:
     array = np.asarray(values)
     if array.dtype.kind not in "iu" and array.size:
         raise InvalidMechanismError(
@@ -269,7 +268,7 @@ def _integers(values: npt.ArrayLike) -> IntArray:
     return array.astype(np.int64)
 
 
-def _floats(values: npt.ArrayLike) -> FloatArray:
+def _floats(values: npt.ArrayLike) -> Array:
     array = np.asarray(values)
     if array.dtype.kind not in "iuf" and array.size:
         raise InvalidMechanismError(
@@ -283,13 +282,13 @@ def _floats(values: npt.ArrayLike) -> FloatArray:
     return out
 
 
-def _added(array: IntArray, noise: Callable[[], int]) -> IntArray:
+def _added(array: Ints, noise: Callable[[], int]) -> Ints:
     """Add draws to integers, saturating at 64 bits."""
     noisy = [min(max(value + noise(), int(INT64.min)), int(INT64.max)) for value in array.ravel().tolist()]
     return np.array(noisy, dtype=np.int64).reshape(array.shape)
 
 
-def _added_on_grid(array: FloatArray, step: Fraction, noise: Callable[[], int]) -> FloatArray:
+def _added_on_grid(array: Array, step: Fraction, noise: Callable[[], int]) -> Array:
     """Round numbers to multiples of a step, add that many steps of noise, and round once to floats."""
     noisy = [_nearest_float((round(Fraction(value) / step) + noise()) * step) for value in array.ravel().tolist()]
     return np.array(noisy, dtype=np.float64).reshape(array.shape)

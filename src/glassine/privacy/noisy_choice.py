@@ -63,23 +63,12 @@ def cauchy_calibration(epsilon: float, candidates: int) -> tuple[float, float]:
 def smooth_cauchy_min(scores: Sequence[int], bound: float, ratio: float, grid: int, randomness: Randomness) -> int:
     """Return the index of the least score under Cauchy noise of ``ratio`` times a smooth bound.
 
+    Scores are in steps of 1 / grid, rounded down; the bound is in units of 1. Ratio and grid are public.
+
     Guarantee
     ---------
     (2 asinh(1 / ratio) + candidates * beta)-differentially private, if ``bound`` is a beta-smooth upper bound of the
-    change of each score; for unseeded ``randomness``. See ``noisy_choices.md``.
-
-    Parameters
-    ----------
-    scores : sequence of int
-        In steps of 1 / grid, rounded down.
-    bound : float
-        In units of 1.
-    ratio : float
-        Positive and public.
-    grid : int
-        Public.
-    randomness : Randomness
-        The stream to draw from.
+    change of each score; for unseeded ``randomness``. See ``noisy_choice.md``.
 
     Examples
     --------
@@ -126,22 +115,13 @@ def spent_on_gaussian(epsilon: float) -> float:
 def gaussian_min(scores: Sequence[int], sigma: float, grid: int, randomness: Randomness) -> int:
     """Return the index of the least score under discrete Gaussian noise.
 
+    Scores are in steps of 1 / grid, which is public, rounded down; sigma is in units of 1, at least 2^38 steps.
+
     Guarantee
     ---------
     (epsilon, candidates * delta)-differentially private for every epsilon, delta being that of Gaussian noise of
     ``sigma`` under a shift by the length of an interval that holds the changes of all scores; up to
-    ``GAUSSIAN_SLACK``, for unseeded ``randomness``. See ``noisy_choices.md``.
-
-    Parameters
-    ----------
-    scores : sequence of int
-        In steps of 1 / grid, rounded down.
-    sigma : float
-        In units of 1; at least 2^38 steps.
-    grid : int
-        Public.
-    randomness : Randomness
-        The stream to draw from.
+    ``GAUSSIAN_SLACK``, for unseeded ``randomness``. See ``noisy_choice.md``.
 
     Examples
     --------
@@ -155,23 +135,11 @@ def gaussian_min(scores: Sequence[int], sigma: float, grid: int, randomness: Ran
 def draw_scaled(numerators: Sequence[int], denominator: int, randomness: Randomness) -> int:
     """Draw an index with probability proportional to ``exp(numerators[i] / denominator)``.
 
+    The expected number of proposals is at most the number of candidates.
+
     Guarantee
     ---------
     The probability is exact; what it protects is stated by the caller.
-
-    Parameters
-    ----------
-    numerators : sequence of int
-        Log-weights times ``denominator``.
-    denominator : int
-        Positive; the same for all.
-    randomness : Randomness
-        The stream to draw from.
-
-    Returns
-    -------
-    int
-        An index. The expected number of proposals is at most the number of candidates.
 
     Raises
     ------

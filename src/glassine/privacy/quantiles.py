@@ -11,6 +11,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from glassine.data.arrays import Array, Ints
 from glassine.errors import InvalidDataError, InvalidMechanismError, parameter
 from glassine.privacy.events import Event, Parallel, Selection
 from glassine.privacy.exact import Number, decimal, positive
@@ -18,9 +19,8 @@ from glassine.privacy.noisy_choice import draw_scaled
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.sensitivity import quantile_score
 
-FloatArray: TypeAlias = npt.NDArray[np.float64]
 Thresholds: TypeAlias = tuple[float, ...]
-Times: TypeAlias = npt.NDArray[np.int64] | None
+Times: TypeAlias = Ints | None
 
 
 def private_quantiles(
@@ -171,25 +171,14 @@ def quantile_log_weights(
     candidates: npt.ArrayLike,
     quantile: Fraction,
     epsilon: Fraction,
-    multiplicities: npt.NDArray[np.int64] | None = None,
+    multiplicities: Ints | None = None,
 ) -> tuple[list[int], int]:
     """Return the log-weights of the selection of one quantile, as integers over one denominator.
 
     They are ``epsilon * score / (2 * max(q, 1 - q))`` with the score ``-abs((1 - q) * left - q * right)``, where left
     and right count the values at or below and above a candidate.
 
-    Parameters
-    ----------
-    values : array_like of float, shape (n,)
-        Sorted.
-    candidates : array_like of float, shape (m,)
-        Increasing.
-    quantile : Fraction
-        Strictly between 0 and 1.
-    epsilon : Fraction
-        Positive.
-    multiplicities : ndarray of int64, shape (n,), optional
-        How many records have each value; 1 by default.
+    Shapes: ``values``, sorted, and ``multiplicities``, 1 by default, (n,); ``candidates``, increasing, (m,).
     """
     rate = epsilon / (2 * quantile_score(quantile))
     column = np.asarray(values, dtype=np.float64)
@@ -223,7 +212,7 @@ def _prepared(
     number: int,
     epsilon: Number,
     multiplicities: npt.NDArray[np.integer] | None = None,
-) -> tuple[FloatArray, Times, FloatArray, Fraction]:
+) -> tuple[Array, Times, Array, Fraction]:
     """Return the sorted column and its multiplicities, the candidates, and epsilon of one level."""
     column = np.asarray(values)
     if column.ndim != 1 or (column.size and column.dtype.kind not in "iufb"):
@@ -274,7 +263,7 @@ def _selection(quantile: Fraction, part: Fraction, name: str) -> Selection:
 
 
 def _choices(
-    column: FloatArray, cuts: FloatArray, number: int, part: Fraction, times: Times = None
+    column: Array, cuts: Array, number: int, part: Fraction, times: Times = None
 ) -> tuple[int, list[int], int]:
     """Return the first candidate that leaves enough on its left, and the log-weights of those that do on both sides."""
     middle = _middle(number)
@@ -284,7 +273,7 @@ def _choices(
 
 
 def _selected(
-    column: FloatArray, times: Times, cuts: FloatArray, number: int, part: Fraction, randomness: Randomness
+    column: Array, times: Times, cuts: Array, number: int, part: Fraction, randomness: Randomness
 ) -> Thresholds:
     if number == 0 or cuts.size <= number:
         return tuple(cuts.tolist()) if number else ()
@@ -298,7 +287,7 @@ def _selected(
     return (*left, float(cuts[at]), *right)
 
 
-def _distribution(column: FloatArray, cuts: FloatArray, part: Fraction, number: int) -> dict[Thresholds, float]:
+def _distribution(column: Array, cuts: Array, part: Fraction, number: int) -> dict[Thresholds, float]:
     if number == 0 or cuts.size <= number:
         return {tuple(cuts.tolist()) if number else (): 1.0}
     first, weights, denominator = _choices(column, cuts, number, part)

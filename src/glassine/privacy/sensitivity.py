@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from glassine.errors import InvalidMechanismError, parameter
+from glassine.errors import InvalidMechanismError
 
 # The smooth sensitivity of the weighted Gini impurity: Theorem IV.1 of the rule-list paper, and a form that holds.
 
@@ -27,16 +27,7 @@ def published_smooth_gini(n: int, min_support: int, beta: float) -> float:
 
     Guarantee
     ---------
-    none: the theorem's local sensitivity covers additions only; see ``smooth_sensitivity.md``.
-
-    Parameters
-    ----------
-    n : int
-        Number of records, at least 0.
-    min_support : int
-        The support that is taken for granted, at least 1.
-    beta : float
-        Smoothness, positive.
+    none: the theorem's local sensitivity covers additions only; see ``sensitivity.md``.
 
     Raises
     ------
@@ -55,25 +46,15 @@ def published_smooth_gini(n: int, min_support: int, beta: float) -> float:
     return _largest(n, min_support, beta)
 
 
-def smooth_gini(n: int, beta: float, *, min_support: int = 1) -> float:
+def smooth_gini(n: int, beta: float) -> float:
     """Return a beta-smooth upper bound of the local sensitivity of weighted Gini impurities, removals included.
 
     The local sensitivity at n records is g(max(1, n - 1)): removing a record is adding one to n - 1.
 
     Guarantee
     ---------
-    For datasets of at least ``min_support`` records and all of their neighbors: it is at least the change between
-    the two, and it changes by a factor of at most exp(beta). With the default that is every dataset. See
-    ``smooth_sensitivity.md``.
-
-    Parameters
-    ----------
-    n : int
-        Number of records, at least 0.
-    beta : float
-        Smoothness, positive.
-    min_support : int, default=1
-        A support that is known without looking at the data.
+    For all neighboring datasets: it is at least the change between the two, and it changes by a factor of at most
+    exp(beta). See ``sensitivity.md``.
 
     Raises
     ------
@@ -85,9 +66,7 @@ def smooth_gini(n: int, beta: float, *, min_support: int = 1) -> float:
     >>> round(smooth_gini(1000, 0.05), 6), round(smooth_gini(2, 0.05), 6)
     (0.001998, 0.5)
     """
-    if not min_support >= 1:
-        raise InvalidMechanismError(f"{parameter('min_support')} must be at least 1, got {min_support}.")
-    return _largest(max(n - 1, 0), max(1, min_support - 1), beta) * ROUNDING
+    return _largest(max(n - 1, 0), 1, beta) * ROUNDING
 
 
 def _largest(n: int, least: int, beta: float) -> float:

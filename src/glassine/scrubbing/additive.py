@@ -9,8 +9,8 @@ from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from glassine.data.arrays import Array
 from glassine.data.table import Table
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.domain.domain import check_domain
@@ -22,7 +22,6 @@ from glassine.models.bins import Bins
 from glassine.models.scorecard import card_of, repointed
 from glassine.models.scoring import bin_indices
 
-Array = npt.NDArray[np.float64]
 Joined: TypeAlias = list[list[int]]
 """For each new bin the old ones that it joins; the last is for missing values."""
 

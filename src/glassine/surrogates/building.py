@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from glassine.data.arrays import Array, Ints
 from glassine.data.conform import Columns
 from glassine.data.persons import Persons
 from glassine.domain import Category, Domain, Integer, Real
@@ -80,7 +80,7 @@ def _free(domain: Domain) -> list[str]:
     return [name for name in domain if name not in tied]
 
 
-def _records(domain: Domain, uniform: npt.NDArray[np.float64]) -> list[Record]:
+def _records(domain: Domain, uniform: Array) -> list[Record]:
     if domain.inferred:
         name = next(name for name in domain if domain[name].inferred)
         raise InvalidDomainError(
@@ -95,7 +95,7 @@ def _records(domain: Domain, uniform: npt.NDArray[np.float64]) -> list[Record]:
     return [{name: columns[name][i] for name in domain} for i in range(len(uniform))]
 
 
-def _values(attribute: Attribute, uniform: npt.NDArray[np.float64]) -> list[Scalar]:
+def _values(attribute: Attribute, uniform: Array) -> list[Scalar]:
     """Return values that stand at uniform numbers of [0, 1); a gap is never drawn."""
     if isinstance(attribute, Real):
         if attribute.resolution is None:
@@ -142,8 +142,8 @@ class Material:
     outcome: Answers  # The classes, or the range of the numbers
     # answers, targets: places of what the black box says, and of what trees are trained on; -1 for no answer of the
     # release; shape (n,).
-    answers: npt.NDArray[np.int64]
-    targets: npt.NDArray[np.int64]
+    answers: Ints
+    targets: Ints
     # domain_declared, classes_declared: whether they are public.
     domain_declared: bool
     classes_declared: bool
@@ -219,7 +219,7 @@ def _built(
     material: Material,
     metric: Metric,
     points: tuple[tuple[Scalar | None, ...], ...],
-    groups: npt.NDArray[np.int64],
+    groups: Ints,
     *,
     k: int | None = None,
     loss: float | None = None,
@@ -240,7 +240,7 @@ Trees: TypeAlias = "tuple[tuple[DecisionTree, ...], Material, Certificate]"
 """The trees of all groups, the records in the classes that they use, and what is claimed."""
 
 
-def _trees(plan: Plan, material: Material, groups: npt.NDArray[np.int64], n_groups: int) -> Trees:
+def _trees(plan: Plan, material: Material, groups: Ints, n_groups: int) -> Trees:
     if plan.epsilon is not None:
         return _private_trees(plan, material, groups, n_groups, epsilon=plan.epsilon)
     trees = grow_trees(
@@ -256,9 +256,7 @@ def _trees(plan: Plan, material: Material, groups: npt.NDArray[np.int64], n_grou
     return *_in_used_classes(trees, material), Certificate.none(QUERIED if plan.records == "queries" else NOT_PRIVATE)
 
 
-def _private_trees(
-    plan: Plan, material: Material, groups: npt.NDArray[np.int64], n_groups: int, *, epsilon: float
-) -> Trees:
+def _private_trees(plan: Plan, material: Material, groups: Ints, n_groups: int, *, epsilon: float) -> Trees:
     """Release one private tree a group, refused, charged and drawn as every private fit is."""
     outcome = material.outcome
     every = tree_class_of(material.domain, outcome.tree_classes, plan.growth.max_depth or 1)

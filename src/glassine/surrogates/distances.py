@@ -12,6 +12,7 @@ import numpy.typing as npt
 from scipy.spatial.distance import cdist
 
 from glassine.codec import Codec, checked
+from glassine.data.arrays import Array
 from glassine.data.conform import Columns
 from glassine.domain import Attribute, Category, Domain, Integer, Real
 from glassine.domain.attributes import Scalar, is_scalar
@@ -21,7 +22,7 @@ from glassine.microaggregation.metric import GAP, SQUARED_GAP
 
 DISTANCES = ("euclidean", "gower", "semantic")
 
-Table: TypeAlias = tuple[Mapping[Scalar, int], npt.NDArray[np.float64]]
+Table: TypeAlias = tuple[Mapping[Scalar, int], Array]
 """The values of a taxonomy by index, and their distances, shape (v, v)."""
 
 BLOCK = 2_000_000
@@ -92,7 +93,7 @@ class Metric:
                 )
             self._table(attribute, name)
 
-    def _table(self, attribute: Category, name: str) -> npt.NDArray[np.float64]:
+    def _table(self, attribute: Category, name: str) -> Array:
         """Return the distance in a taxonomy of each two values of a category, shape (c, c)."""
         where, table = self._tables[name]
         absent = [value for value in attribute.values if value not in where]
@@ -108,7 +109,7 @@ class Metric:
         distances = self._table(attribute, name)[attribute.values.index(value)]
         return tuple(attribute.values[i] for i in np.argsort(distances, kind="stable").tolist())
 
-    def embed(self, columns: Columns) -> npt.NDArray[np.float64]:
+    def embed(self, columns: Columns) -> Array:
         """Return records as scaled coordinates, one an attribute, shape (n, d): codes of categories, NaN for a gap."""
         out = []
         for (name, attribute), scale in zip(columns.attributes.items(), self.scales, strict=True):
@@ -118,7 +119,7 @@ class Metric:
             out.append(values if isinstance(attribute, Category) else values / scale)
         return np.column_stack(out)
 
-    def embed_one(self, domain: Domain, record: Mapping[str, Scalar | None]) -> npt.NDArray[np.float64]:
+    def embed_one(self, domain: Domain, record: Mapping[str, Scalar | None]) -> Array:
         """Return one record as :meth:`embed` does, shape (1, d)."""
         out = []
         for name, scale in zip(domain, self.scales, strict=True):
@@ -131,9 +132,7 @@ class Metric:
                 out.append(float(value) / scale)
         return np.array([out])
 
-    def between(
-        self, left: npt.NDArray[np.float64], right: npt.NDArray[np.float64], domain: Domain
-    ) -> npt.NDArray[np.float64]:
+    def between(self, left: Array, right: Array, domain: Domain) -> Array:
         """Return the distances between embedded records, shape (n, m)."""
         if self.distance == "euclidean":
             return _euclidean(left, right)
@@ -142,9 +141,7 @@ class Metric:
             total += self._dissimilarities(name, domain[name], left[:, j, None], right[None, :, j])
         return total / len(self.scales)
 
-    def _dissimilarities(
-        self, name: str, attribute: Attribute, first: npt.NDArray[np.float64], second: npt.NDArray[np.float64]
-    ) -> npt.NDArray[np.float64]:
+    def _dissimilarities(self, name: str, attribute: Attribute, first: Array, second: Array) -> Array:
         """Return how far values of one attribute lie apart, from 0 to 1, in the shape that both broadcast to."""
         gaps = np.isnan(first) | np.isnan(second)
         if isinstance(attribute, Category) and name not in self.taxonomies:
@@ -157,9 +154,7 @@ class Metric:
         alike = np.isnan(first) & np.isnan(second)
         return np.asarray(np.where(gaps, np.where(alike, 0.0, GAP), distances))
 
-    def differences(
-        self, one: npt.NDArray[np.float64], other: npt.NDArray[np.float64], domain: Domain
-    ) -> dict[str, float]:
+    def differences(self, one: Array, other: Array, domain: Domain) -> dict[str, float]:
         """Return how far two embedded records, each of shape (1, d), lie apart in each attribute, in its scale."""
         if self.distance == "euclidean":
             apart = np.where(np.isnan(one - other), np.sqrt(_squares(one, other)), np.abs(one - other))
@@ -169,9 +164,7 @@ class Metric:
             for j, name in enumerate(domain)
         }
 
-    def closest(
-        self, queries: npt.NDArray[np.float64], points: npt.NDArray[np.float64], n_closest: int, domain: Domain
-    ) -> npt.NDArray[np.intp]:
+    def closest(self, queries: Array, points: Array, n_closest: int, domain: Domain) -> npt.NDArray[np.intp]:
         """Return for each embedded query the indices of its closest points, nearest first, ties by lowest index."""
         n = min(n_closest, len(points))
         out = np.empty((len(queries), n), dtype=np.intp)
@@ -182,7 +175,7 @@ class Metric:
         return out
 
 
-def _euclidean(left: npt.NDArray[np.float64], right: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _euclidean(left: Array, right: Array) -> Array:
     """Return the Euclidean distances of records, shape (n, m).
 
     How those of a record are computed follows from it and ``right`` alone: one with missing values changes no digit of
@@ -198,7 +191,7 @@ def _euclidean(left: npt.NDArray[np.float64], right: npt.NDArray[np.float64]) ->
     return out
 
 
-def _squares(first: npt.NDArray[np.float64], second: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _squares(first: Array, second: Array) -> Array:
     """Return squared differences, those from and between missing values as they count."""
     squares = (first - second) ** 2
     alike = np.isnan(first) & np.isnan(second)

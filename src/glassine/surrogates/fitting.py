@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from glassine.data.arrays import Array, Bools, Ints
 from glassine.data.conform import Columns
 from glassine.data.labels import check_lengths, class_codes
 from glassine.data.persons import Persons
@@ -44,22 +45,22 @@ class Training:
     columns: Columns  # The records, n of them
     # Index of the class that the black box gave each record, or steps of a number above the lower bound; -1 for one
     # that the release does not hold; shape (n,).
-    answers: npt.NDArray[np.int64]
+    answers: Ints
     # The same of what the trees were trained on: the answers, or the true labels; shape (n,).
-    targets: npt.NDArray[np.int64]
-    groups: npt.NDArray[np.int64]  # Group of each record; shape (n,)
+    targets: Ints
+    groups: Ints  # Group of each record; shape (n,)
     persons: Persons | None = None  # Whose they are, where it was stated
 
 
 def joined_groups(
-    groups: npt.NDArray[np.int64],
+    groups: Ints,
     k: int,
     columns: Columns,
     metric: Metric,
     domain: Domain,
     persons: Persons | None,
     distinct_in: int = 0,
-) -> npt.NDArray[np.int64]:
+) -> Ints:
     """Return groups joined until at least ``k`` people, or records, are behind each and behind each of its means.
 
     Behind a mean are those alone whose value is not missing. The group with the fewest, the first of equals, is joined
@@ -90,9 +91,7 @@ def joined_groups(
     return out
 
 
-def _middles(
-    columns: Columns, groups: npt.NDArray[np.int64], n_groups: int, metric: Metric, domain: Domain
-) -> npt.NDArray[np.float64]:
+def _middles(columns: Columns, groups: Ints, n_groups: int, metric: Metric, domain: Domain) -> Array:
     """Return the exact representatives, of however few records, as the distance sees them, shape (g, d)."""
     points = representatives_of(columns, groups, n_groups, metric, domain, rounded=False, k=1)
     return np.concatenate([metric.embed_one(domain, dict(zip(domain, point, strict=True))) for point in points])
@@ -100,13 +99,13 @@ def _middles(
 
 def _fewest_behind(
     columns: Columns,
-    groups: npt.NDArray[np.int64],
+    groups: Ints,
     n_groups: int,
     metric: Metric,
     domain: Domain,
     persons: Persons | None,
     distinct_in: int,
-) -> npt.NDArray[np.int64]:
+) -> Ints:
     """Return how many people, or records, are behind each group, or that mean of it that has the fewest.
 
     Where a group has fewer distinct records than it needs, it is their number.
@@ -125,15 +124,13 @@ def _fewest_behind(
     return fewest
 
 
-def _numbers(columns: Columns, name: str) -> npt.NDArray[np.float64]:
+def _numbers(columns: Columns, name: str) -> Array:
     """Return an attribute as numbers or codes, NaN for a missing value, shape (n,)."""
     array = np.asarray(columns.array(name), dtype=float)
     return np.where(array < 0, np.nan, array) if name in columns.codes else array
 
 
-def _behind(
-    values: npt.NDArray[np.float64], groups: npt.NDArray[np.int64], n_groups: int, persons: Persons | None
-) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _behind(values: Array, groups: Ints, n_groups: int, persons: Persons | None) -> tuple[Bools, Ints, Ints]:
     """Return which values are there, shape (n,), and of how many records and people they are, shape (n_groups,)."""
     present = ~np.isnan(values)
     counts = np.bincount(groups[present], minlength=n_groups)
@@ -187,7 +184,7 @@ def _usable(scale: float) -> float:
     return scale if SMALLEST < scale < math.inf else 1.0
 
 
-def _spread(values: npt.NDArray[np.float64]) -> float:
+def _spread(values: Array) -> float:
     """Return the standard deviation of values, computed in a power of two near them, so that no square overflows."""
     values = values[~np.isnan(values)]
     if not len(values):
@@ -202,7 +199,7 @@ def _rounded(value: float, rounded: bool) -> float:
 
 def representatives_of(
     columns: Columns,
-    groups: npt.NDArray[np.int64],
+    groups: Ints,
     n_groups: int,
     metric: Metric,
     domain: Domain,
@@ -240,9 +237,7 @@ def representatives_of(
     return tuple(zip(*out, strict=True))
 
 
-def _modes(
-    codes: npt.NDArray[Any], groups: npt.NDArray[np.int64], n_groups: int, values: Sequence[Scalar]
-) -> list[Scalar | None]:
+def _modes(codes: npt.NDArray[Any], groups: Ints, n_groups: int, values: Sequence[Scalar]) -> list[Scalar | None]:
     table = np.zeros((n_groups, len(values) + 1), dtype=np.int64)
     np.add.at(table, (groups, codes), 1)
     listed: list[Scalar | None] = [*values, None]
@@ -342,7 +337,7 @@ def label_array(y: object, n_records: int, name: str = "y") -> npt.NDArray[Any]:
     return out
 
 
-def declared_places(y: object, n_records: int, classes: tuple[Scalar, ...]) -> npt.NDArray[np.int64]:
+def declared_places(y: object, n_records: int, classes: tuple[Scalar, ...]) -> Ints:
     """Return the index of each true label among declared classes, shape (n,).
 
     Each is read independently; any other label has -1.

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from glassine.data.arrays import Array, Ints
 from glassine.data.conform import Columns
 from glassine.data.persons import Persons
 from glassine.domain import Between, Category, Domain, Integer, Literal, OneOf, Real
@@ -67,10 +68,10 @@ def where_trees_split(domain: Domain) -> Domain:
     return with_cuts(domain, lambda attribute: tuple(sorted({*public_grid(attribute), *log_grid(attribute)})))
 
 
-def _design(columns: Columns, on_grid: bool) -> tuple[npt.NDArray[np.float64], list[_Part]]:
+def _design(columns: Columns, on_grid: bool) -> tuple[Array, list[_Part]]:
     """Return the matrix that CART sees, shape (n, p), and what its columns are."""
     parts: list[_Part] = []
-    arrays: list[npt.NDArray[np.float64]] = []
+    arrays: list[Array] = []
     for name, attribute in columns.attributes.items():
         values = np.asarray(columns.array(name), dtype=float)
         if isinstance(attribute, Integer | Real):
@@ -90,8 +91,8 @@ def _design(columns: Columns, on_grid: bool) -> tuple[npt.NDArray[np.float64], l
 
 def grow_trees(
     columns: Columns,
-    targets: npt.NDArray[np.int64],
-    groups: npt.NDArray[np.int64],
+    targets: Ints,
+    groups: Ints,
     n_groups: int,
     *,
     domain: Domain,
@@ -166,9 +167,7 @@ def _of_enough(
     return tree
 
 
-def _constant(
-    own: npt.NDArray[np.int64], common: int, domain: Domain, answers: Answers, growth: Growth
-) -> DecisionTree:
+def _constant(own: Ints, common: int, domain: Domain, answers: Answers, growth: Growth) -> DecisionTree:
     """Return the tree of a group of one answer, or of no record at all: a leaf."""
     place, classes = int(own[0]) if len(own) else common, answers.tree_classes
     if classes is None:
@@ -183,7 +182,7 @@ def _source(growth: Growth) -> str:
     return "surrogate tree on the public grid" if growth.on_grid else "surrogate tree"
 
 
-def _cart(matrix: npt.NDArray[np.float64], targets: npt.NDArray[np.int64], growth: Growth, answers: Answers) -> Any:
+def _cart(matrix: Array, targets: Ints, growth: Growth, answers: Answers) -> Any:
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
     kind = DecisionTreeRegressor if isinstance(answers, NumericAnswer) else DecisionTreeClassifier
@@ -211,7 +210,7 @@ def _with_classes(tree: DecisionTree, classes: tuple[Scalar, ...], growth: Growt
 def _with_means(
     tree: DecisionTree,
     records: dict[str, npt.NDArray[Any]],
-    targets: npt.NDArray[np.int64],
+    targets: Ints,
     whose: Persons,
     answer: NumericAnswer,
 ) -> DecisionTree:

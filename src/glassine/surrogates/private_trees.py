@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from glassine.counting.logic import LiteralLogic
+from glassine.data.arrays import Bools, Ints
 from glassine.data.bits import BitSets
 from glassine.data.conform import Columns
 from glassine.domain import Domain
@@ -86,8 +86,8 @@ def partition_event(budget: Budget, trees: TreeClass, n_groups: int) -> Parallel
 
 def draw_trees(
     columns: Columns,
-    targets: npt.NDArray[np.int64],
-    groups: npt.NDArray[np.int64],
+    targets: Ints,
+    groups: Ints,
     n_groups: int,
     *,
     budget: Budget,
@@ -96,27 +96,14 @@ def draw_trees(
 ) -> tuple[Tree, ...]:
     """Draw one private tree a group, those without records included.
 
+    Shapes: ``targets``, the class, and ``groups``, both (n,); a record of class -1 is left out. Of a number the class
+    is that of its parts: how many of ``PARTS`` equal steps it lies above the lower end of its public range.
+
     Guarantee
     ---------
     Where the group of a record follows from that record and public knowledge alone, all trees together are
     ``budget.total``-differentially private for adding or removing one record. Where it does not, each tree is so as a
     function of its group's records, and nothing follows for all of them together. See ``private_trees.md``.
-
-    Parameters
-    ----------
-    columns : Columns
-        The records, n of them, conforming to the public domain.
-    targets, groups : ndarray of int, shape (n,)
-        Class and group of each record; one of class -1 is left out. Of a number the class is that of its parts: how
-        many of ``PARTS`` equal steps it lies above the lower end of its public range.
-    n_groups : int
-        Number of groups; public.
-    budget : Budget
-        Budget of each tree: see :func:`tree_budget`.
-    trees : TreeClass
-        The public class of trees: see :func:`tree_class_of`.
-    randomness : Randomness
-        The stream of random bits.
     """
     loss = trees.loss
     epsilon = budget.selection(trees.rounding()) / loss.parts
@@ -130,7 +117,7 @@ def draw_trees(
     return tuple(drawn)
 
 
-def _packed(truths: Sequence[npt.NDArray[np.bool_]], targets: npt.NDArray[np.int64], loss: Loss) -> BitSets:
+def _packed(truths: Sequence[Bools], targets: Ints, loss: Loss) -> BitSets:
     """Return the records of a group as bit sets: of classes, shape (n,), or of the parts of numbers."""
     if loss.parts == 1:
         return BitSets.pack(truths, targets, loss.n_classes)

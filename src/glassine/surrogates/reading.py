@@ -12,6 +12,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
+from glassine.data.arrays import Bools
 from glassine.data.conform import Columns, Outside, are_rows, conform, rows_as_objects
 from glassine.data.inference import infer_domain
 from glassine.data.persons import Persons, stated_persons
@@ -147,7 +148,7 @@ def of_persons(X: Any, persons: Any, domain: Domain | None, k: int) -> tuple[Any
     return X, domain, whose
 
 
-def open_each(X: object, domain: Domain) -> tuple[Layout, Columns, npt.NDArray[np.bool_]]:
+def open_each(X: object, domain: Domain) -> tuple[Layout, Columns, Bools]:
     """Return the form of records, the records read one by one, and which of them the domain describes.
 
     A value that is not declared, no number, or missing where none may be, refuses nothing: it is read as

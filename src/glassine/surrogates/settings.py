@@ -14,6 +14,7 @@ from glassine.domain.domain import refuse_prefixes
 from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.antecedents import check_whole
 from glassine.learners.budget import check_number
+from glassine.learners.reading import check_domain
 from glassine.microaggregation import SemanticDistance
 from glassine.surrogates.answers import FEWEST_BEHIND_MEANS, NumericAnswer
 from glassine.surrogates.group_trees import Growth
@@ -70,10 +71,7 @@ def plan_of(explainer: Any, records: str) -> Plan:
         distance = _choice(distance, "distance", ("euclidean", "gower"))
     partition = _choice(explainer.partition, "partition", ("microaggregation", "public"))
     domain = explainer.domain
-    if domain is not None and not isinstance(domain, Domain):
-        raise InvalidParameterError(
-            f"{parameter('domain')} must be a Domain or None, got {type(domain).__name__}.", remedy="Declare one."
-        )
+    check_domain(domain)
     if partition == "public" and (domain is None or domain.inferred):
         raise InvalidParameterError(
             'partition="public" needs a domain that is declared by hand.', remedy=f"Pass {parameter('domain=')}."

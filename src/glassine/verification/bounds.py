@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from glassine.data.arrays import Array
 from glassine.errors import InvalidParameterError, parameter
-from glassine.verification.protocols import FloatArray
 
 __all__ = [
     "EpsilonBound",
@@ -30,7 +30,7 @@ HALVINGS = 60
 """Steps of a bisection: from any interval to far below the width of a confidence interval."""
 
 
-def clopper_pearson_upper(successes: npt.ArrayLike, trials: npt.ArrayLike, alpha: float) -> FloatArray:
+def clopper_pearson_upper(successes: npt.ArrayLike, trials: npt.ArrayLike, alpha: float) -> Array:
     """Return upper confidence limits of probabilities, one-sided, elementwise.
 
     Guarantee
@@ -52,7 +52,7 @@ def clopper_pearson_upper(successes: npt.ArrayLike, trials: npt.ArrayLike, alpha
     return np.asarray(np.where(k >= n, 1.0, limit), dtype=np.float64)
 
 
-def clopper_pearson_lower(successes: npt.ArrayLike, trials: npt.ArrayLike, alpha: float) -> FloatArray:
+def clopper_pearson_lower(successes: npt.ArrayLike, trials: npt.ArrayLike, alpha: float) -> Array:
     """Return lower confidence limits of probabilities, one-sided, elementwise.
 
     Guarantee
@@ -98,7 +98,7 @@ class EpsilonBound:
         """How the bound follows."""
         return f"ratio of probabilities at delta = {self.delta:g}"
 
-    def values(self, false_positive_rate: FloatArray, false_negative_rate: FloatArray) -> FloatArray:
+    def values(self, false_positive_rate: Array, false_negative_rate: Array) -> Array:
         """Return the least epsilon, elementwise."""
         a, b = _rates(false_positive_rate, false_negative_rate)
         mass = 1 - self.delta
@@ -131,7 +131,7 @@ class GaussianBound:
         """How the bound follows."""
         return "trade-off curve of the Gaussian mechanism"
 
-    def values(self, false_positive_rate: FloatArray, false_negative_rate: FloatArray) -> FloatArray:
+    def values(self, false_positive_rate: Array, false_negative_rate: Array) -> Array:
         """Return the least mu, elementwise."""
         a, b = _rates(false_positive_rate, false_negative_rate)
         with np.errstate(invalid="ignore"):
@@ -158,7 +158,7 @@ class TradeOffBound:
     """
 
     # From arrays of parameters and of false positive rates to least false negative rates. It must fall in both.
-    curve: Callable[[FloatArray, FloatArray], FloatArray]
+    curve: Callable[[Array, Array], Array]
     parameter: str = "theta"  # Name of the parameter
     highest: float = 50.0  # Largest parameter that is looked at; the bound stops there
 
@@ -167,7 +167,7 @@ class TradeOffBound:
         """How the bound follows."""
         return f"family of trade-off curves with the parameter {self.parameter}"
 
-    def values(self, false_positive_rate: FloatArray, false_negative_rate: FloatArray) -> FloatArray:
+    def values(self, false_positive_rate: Array, false_negative_rate: Array) -> Array:
         """Return the largest parameter that is still rejected, elementwise; 0 where none is."""
         a, b = _rates(false_positive_rate, false_negative_rate)
         low, high = np.zeros(a.shape), np.full(a.shape, float(self.highest))
@@ -178,7 +178,7 @@ class TradeOffBound:
             low, high = np.where(rejected, middle, low), np.where(rejected, high, middle)
         return np.asarray(low, dtype=np.float64)
 
-    def _rejected(self, parameter: FloatArray, a: FloatArray, b: FloatArray) -> npt.NDArray[np.bool_]:
+    def _rejected(self, parameter: Array, a: Array, b: Array) -> npt.NDArray[np.bool_]:
         # The guarantee holds for both orders of the two datasets.
         return np.asarray((b < self.curve(parameter, a)) | (a < self.curve(parameter, b)), dtype=np.bool_)
 
@@ -198,7 +198,7 @@ def delta_lower_bound(false_positive_rate: float, false_negative_rate: float, ep
     return max(0.0, 1 - b - grown * a, 1 - a - grown * b)
 
 
-def odds_bound(right: npt.ArrayLike, wrong: npt.ArrayLike, alpha: float) -> FloatArray:
+def odds_bound(right: npt.ArrayLike, wrong: npt.ArrayLike, alpha: float) -> Array:
     """Return lower bounds on epsilon from guesses of fair coins, elementwise.
 
     Guarantee
@@ -227,9 +227,9 @@ class TradeOffBand:
     """
 
     # false_positive_rates, false_negative_rates: limits at each threshold.
-    false_positive_rates: FloatArray
-    false_negative_rates: FloatArray
-    thresholds: FloatArray  # The observed scores, and infinity
+    false_positive_rates: Array
+    false_negative_rates: Array
+    thresholds: Array  # The observed scores, and infinity
     confidence: float  # Of all limits together
     method: str = "one-sided DKW bands of both distribution functions"  # How they were found
 
@@ -242,7 +242,7 @@ class TradeOffBand:
         """Return a lower bound on mu, over all thresholds."""
         return float(GaussianBound().values(self.false_positive_rates, self.false_negative_rates).max())
 
-    def rejects(self, curve: Callable[[FloatArray], FloatArray]) -> bool:
+    def rejects(self, curve: Callable[[Array], Array]) -> bool:
         """Whether a claimed trade-off curve, non-increasing, lies above the limits anywhere, in either order."""
         a, b = self.false_positive_rates, self.false_negative_rates
         return bool(((b < curve(a)) | (a < curve(b))).any())
@@ -287,7 +287,7 @@ def check_probability(value: float, name: str, *, zero: bool = False) -> None:
         raise InvalidParameterError(f"{parameter(name)} must lie in {interval}, got {value!r}.")
 
 
-def _rates(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+def _rates(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[Array, Array]:
     rates = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     for rate in rates:
         if not ((rate >= 0) & (rate <= 1)).all():
@@ -295,7 +295,7 @@ def _rates(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
     return rates
 
 
-def _counts(successes: npt.ArrayLike, trials: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+def _counts(successes: npt.ArrayLike, trials: npt.ArrayLike) -> tuple[Array, Array]:
     k, n = np.asarray(successes, dtype=np.float64), np.asarray(trials, dtype=np.float64)
     if not ((k >= 0) & (k <= n)).all():
         raise InvalidParameterError(

@@ -12,13 +12,14 @@ from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from glassine.data.arrays import Array
+
 __all__ = [
     "NO_CLAIM",
     "RUNS",
     "Bound",
     "Claim",
     "Event",
-    "FloatArray",
     "Progress",
     "Refusal",
     "Relation",
@@ -28,7 +29,6 @@ __all__ = [
     "verdict",
 ]
 
-FloatArray: TypeAlias = npt.NDArray[np.float64]
 
 Progress: TypeAlias = Callable[[int, int], None]
 """Called with the runs done and their total."""
@@ -86,7 +86,7 @@ class Bound(Protocol):
         """How the bound follows from the error rates, in words."""
         ...
 
-    def values(self, false_positive_rate: FloatArray, false_negative_rate: FloatArray) -> FloatArray:
+    def values(self, false_positive_rate: Array, false_negative_rate: Array) -> Array:
         """Return the least parameter with which a test of at most these error rates can exist, elementwise."""
         ...
 
@@ -107,7 +107,7 @@ class Score(Protocol):
         """Return what is kept of an output; called where the output was drawn."""
         ...
 
-    def events(self, kept0: Sequence[Any], kept1: Sequence[Any], rate: Callable[..., FloatArray]) -> tuple[Event, ...]:
+    def events(self, kept0: Sequence[Any], kept1: Sequence[Any], rate: Callable[..., Array]) -> tuple[Event, ...]:
         """Return the events to be counted on fresh runs.
 
         Parameters

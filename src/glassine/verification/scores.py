@@ -11,14 +11,15 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from glassine.data.arrays import Array
 from glassine.errors import InvalidParameterError, parameter
 from glassine.verification.bounds import check_probability
 from glassine.verification.features import Features, features_at, features_of
-from glassine.verification.protocols import Event, FloatArray, Refusal, Score
+from glassine.verification.protocols import Event, Refusal, Score
 
 __all__ = ["CanaryLabel", "Distinguisher", "FixedEvent", "FixedThresholds", "Statistic", "score_of"]
 
-Rate: TypeAlias = Callable[..., FloatArray]
+Rate: TypeAlias = Callable[..., Array]
 
 MOST_NAMES = 4000
 """Features that a distinguisher looks at, the most frequent ones."""
@@ -214,7 +215,7 @@ def _column_event(column: str, cut: float, flipped: bool) -> Event:
     return Event(name=simple.name, occurs=lambda kept: simple.occurs([row.get(column, 0.0) for row in kept]))
 
 
-def _cuts(values: FloatArray) -> FloatArray:
+def _cuts(values: Array) -> Array:
     """Return candidate thresholds: all values where they are few, else evenly spread ones and both tails."""
     finite = np.sort(values[~np.isnan(values)])
     distinct = np.unique(finite)
@@ -225,19 +226,19 @@ def _cuts(values: FloatArray) -> FloatArray:
     return np.unique(finite[places])
 
 
-def _positives(values: FloatArray, cuts: FloatArray) -> FloatArray:
+def _positives(values: Array, cuts: Array) -> Array:
     finite = np.sort(values[~np.isnan(values)])
     return np.asarray(finite.size - np.searchsorted(finite, cuts, side="left"), dtype=np.float64)
 
 
-def _gap(first: FloatArray, second: FloatArray) -> float:
+def _gap(first: Array, second: Array) -> float:
     """Return the largest difference of the two empirical distribution functions at the candidate thresholds."""
     cuts = _cuts(np.concatenate([first, second]))
     shares = _positives(first, cuts) / max(1, first.size) - _positives(second, cuts) / max(1, second.size)
     return float(np.abs(shares).max(initial=0.0))
 
 
-def _best_cut(first: FloatArray, second: FloatArray, rate: Rate) -> tuple[float, float, bool]:
+def _best_cut(first: Array, second: Array, rate: Rate) -> tuple[float, float, bool]:
     """Return quality, threshold and direction of the best event of one column."""
     cuts = _cuts(np.concatenate([first, second]))
     if not cuts.size:
@@ -267,7 +268,7 @@ class _Table:
         counts = Counter(name for sample in samples for row in sample for name in row)
         return cls(names=tuple(name for name, count in counts.most_common(MOST_NAMES) if count > 1))
 
-    def matrix(self, rows: Sequence[Any]) -> FloatArray:
+    def matrix(self, rows: Sequence[Any]) -> Array:
         """Return one row for each mapping."""
         out = np.zeros((len(rows), len(self.names)))
         at = self._at
@@ -282,14 +283,14 @@ class _Table:
 class _Squash:
     """Columns around their median in units of their spread, through an arc tangent: far values do not drown others."""
 
-    def __init__(self, X: FloatArray) -> None:
+    def __init__(self, X: Array) -> None:
         finite = np.nan_to_num(X, posinf=1e300, neginf=-1e300)
         self.middle = np.median(finite, axis=0)
         low, high = np.quantile(finite, [0.1, 0.9], axis=0)
         spread = high - low
         self.spread = np.where(spread > 0, spread, np.maximum(np.ptp(finite, axis=0), 1e-300))
 
-    def __call__(self, X: FloatArray) -> FloatArray:
+    def __call__(self, X: Array) -> Array:
         with np.errstate(over="ignore"):
             scaled = (np.nan_to_num(X, posinf=1e300, neginf=-1e300) - self.middle) / self.spread
         return np.asarray(np.arctan(scaled), dtype=np.float64)
@@ -310,7 +311,7 @@ def _boosting() -> Any:
 _MODELS: dict[str, Callable[[], Any]] = {"logistic": _logistic, "boosting": _boosting}
 
 
-def _model_event(name: str, table: _Table, X: FloatArray, y: npt.NDArray[np.int_], rate: Rate) -> tuple[float, Event]:
+def _model_event(name: str, table: _Table, X: Array, y: npt.NDArray[np.int_], rate: Rate) -> tuple[float, Event]:
     """Fit a classifier; its threshold is chosen from predictions of parts of the training runs that it did not see."""
     from sklearn.model_selection import StratifiedKFold, cross_val_predict
 

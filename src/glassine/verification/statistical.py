@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from glassine.data.arrays import Array
 from glassine.domain.attributes import is_whole
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.privacy.conversions import epsilon_from_mu, mu_from_epsilon
@@ -27,7 +28,6 @@ from glassine.verification.protocols import (
     Bound,
     Claim,
     Event,
-    FloatArray,
     Refusal,
     Relation,
     Runs,
@@ -423,13 +423,13 @@ class Plan:
             runs=len(kept0) + len(kept1),
         )
 
-    def rate(self, n0: int, n1: int) -> Callable[..., FloatArray]:
+    def rate(self, n0: int, n1: int) -> Callable[..., Array]:
         """Return what training counts would bound; where they bound nothing, the wider gap wins."""
         alpha = (1 - self.confidence) / 2
         upper0 = clopper_pearson_upper(np.arange(n0 + 1), n0, alpha)
         upper1 = clopper_pearson_upper(np.arange(n1 + 1), n1, alpha)
 
-        def rate(positives: FloatArray, negatives: FloatArray) -> FloatArray:
+        def rate(positives: Array, negatives: Array) -> Array:
             i, j = np.asarray(positives, dtype=int), np.asarray(negatives, dtype=int)
             gap = 1 - i / max(1, n0) - j / max(1, n1)
             return np.asarray(self.bound.values(upper0[i], upper1[j]) + 1e-3 * gap, dtype=np.float64)

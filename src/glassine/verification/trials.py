@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from glassine.data.arrays import Array, Bools
 from glassine.errors import InvalidParameterError
 from glassine.models import DecisionTree, RuleList
 from glassine.privacy.events import DiscreteLaplaceNoise
@@ -21,13 +22,12 @@ from glassine.verification.bounds import (
     delta_lower_bound,
     odds_bound,
 )
-from glassine.verification.protocols import Event, FloatArray, Progress, Relation, Source
+from glassine.verification.protocols import Event, Progress, Relation, Source
 from glassine.verification.scores import Distinguisher
 from glassine.verification.statistical import LowerBound, Plan, kept_of, refuse_the_refused, seeds_of
 
 __all__ = ["Crowd", "Drawn", "StatedNoise", "Trial", "draw", "guesses", "judge", "quality", "with_records"]
 
-BoolArray = npt.NDArray[np.bool_]
 
 PARTS = 40
 """Parts into which the runs are cut for several processes."""
@@ -56,7 +56,7 @@ class Trial(Protocol):
         """One record of each canary, shape (canaries, d), at which a fitted learner may be asked; None for none."""
         ...
 
-    def dataset(self, coins: BoolArray) -> Any:
+    def dataset(self, coins: Bools) -> Any:
         """Return the dataset in which the canaries are whose coins say so."""
         ...
 
@@ -86,7 +86,7 @@ class Crowd:
         """One record of each canary."""
         return self.cells
 
-    def dataset(self, coins: BoolArray) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    def dataset(self, coins: Bools) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         """Return the background with the canaries whose coins say so."""
         X, y = self.background
         more = np.repeat(self.cells[coins], self.distance, axis=0)
@@ -104,7 +104,7 @@ class Drawn:
     """What was kept of some runs, and the coins of each, shape (runs, canaries)."""
 
     kept: list[Any]
-    coins: BoolArray
+    coins: Bools
 
     def __add__(self, other: Drawn) -> Drawn:
         return Drawn([*self.kept, *other.kept], np.concatenate([self.coins, other.coins]))
@@ -215,7 +215,7 @@ def _chosen(plan: Plan, trial: Trial, train: Drawn) -> tuple[float, _Guess]:
 def _odds_rate(n0: int, n1: int, alpha: float) -> Any:
     """Return from false positives and false negatives to what guesses of either kind would bound."""
 
-    def rate(positives: FloatArray, negatives: FloatArray) -> FloatArray:
+    def rate(positives: Array, negatives: Array) -> Array:
         a, b = np.asarray(positives, dtype=np.float64), np.asarray(negatives, dtype=np.float64)
         gap = 1 - a / max(1, n0) - b / max(1, n1)
         best = np.maximum(odds_bound(n1 - b, a, alpha), odds_bound(n0 - a, b, alpha))

@@ -9,9 +9,9 @@ from itertools import pairwise
 from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from glassine.compiling import AnyArray, compiled
+from glassine.data.arrays import Array, Ints
 from glassine.data.slices import Progress
 from glassine.domain import Domain
 from glassine.errors import InvalidParameterError, parameter
@@ -104,7 +104,6 @@ BIN_SHARE = 0.1
 
 PROOF = "learners/additive/boosting.md"
 
-Array = npt.NDArray[np.float64]
 EventT = TypeVar("EventT")
 
 
@@ -206,7 +205,7 @@ class Visits:
 class Splits(Protocol):
     """How the trees of an epoch get their leaves."""
 
-    def epoch(self, visits: Visits, leaves: int) -> Iterator[tuple[slice, npt.NDArray[np.int64]]]:
+    def epoch(self, visits: Visits, leaves: int) -> Iterator[tuple[slice, Ints]]:
         """Yield terms that are visited next, and the leaf of each of their bins, shape (terms, bins)."""
         ...
 
@@ -217,7 +216,7 @@ class RandomSplits:
 
     randomness: Randomness
 
-    def epoch(self, visits: Visits, leaves: int) -> Iterator[tuple[slice, npt.NDArray[np.int64]]]:
+    def epoch(self, visits: Visits, leaves: int) -> Iterator[tuple[slice, Ints]]:
         """Yield all terms at once."""
         widest = visits.counts.shape[1]
         yield (
@@ -235,7 +234,7 @@ class BestSplits:
     none: they are read off exact sums, and belong to fits without noise alone.
     """
 
-    def epoch(self, visits: Visits, leaves: int) -> Iterator[tuple[slice, npt.NDArray[np.int64]]]:
+    def epoch(self, visits: Visits, leaves: int) -> Iterator[tuple[slice, Ints]]:
         """Yield term by term, each by the residuals that the terms before it left."""
         room = np.zeros(visits.scores.shape, dtype=np.int64)
         for k, size in enumerate(visits.n_bins):
@@ -247,7 +246,7 @@ class BestSplits:
             yield slice(k, k + 1), leaf_of
 
 
-def _best_leaves(sums: Array, counts: Array, leaves: int) -> npt.NDArray[np.int64]:
+def _best_leaves(sums: Array, counts: Array, leaves: int) -> Ints:
     """Return the leaf of each bin: of the runs so far, the one is cut that explains most by it, at its best place."""
     below, sizes = np.cumsum(sums, axis=0), np.cumsum(np.maximum(counts, 0.0))
     borders = [0, len(sums)]
@@ -338,7 +337,7 @@ def boost(
     return Shapes(scores=tuple(shapes), errors=tuple(errors), intercept=intercept), event
 
 
-def _random_leaves(bins: int, leaves: int, widest: int, randomness: Randomness) -> npt.NDArray[np.int64]:
+def _random_leaves(bins: int, leaves: int, widest: int, randomness: Randomness) -> Ints:
     """Return the leaf of each bin of a tree with random different splits."""
     cuts: set[int] = set()
     while len(cuts) < min(leaves - 1, bins - 1):

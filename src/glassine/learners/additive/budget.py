@@ -9,8 +9,8 @@ from fractions import Fraction
 from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from glassine.data.arrays import Array, Ints
 from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.budget import certificate_of, check_number, guarantee_of
 from glassine.models import AdditiveModel, Guarantee
@@ -108,7 +108,6 @@ class GaussianBudget:
         *,
         paid: Paid,
         public: Mapping[str, Any],
-        assumptions: Sequence[str] = (),
     ) -> Certificate:
         """Return the certificate of a fit, or of what has a SHA-256; its constructor adds up the events."""
         return certificate_of(
@@ -119,7 +118,7 @@ class GaussianBudget:
             unit=self.unit,
             paid=paid,
             public=public,
-            assumptions=(RELEASES, *assumptions),
+            assumptions=(RELEASES,),
         )
 
 
@@ -128,9 +127,6 @@ class GaussianBudget:
 
 
 EventT = TypeVar("EventT", covariant=True)
-
-Ints = npt.NDArray[np.int64]
-Array = npt.NDArray[np.float64]
 
 
 class Sums(Protocol[EventT]):

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from glassine.data.arrays import Array, Ints
 from glassine.learners.additive.budget import Mechanism
 from glassine.models import AdditiveModel
 from glassine.models.scorecard import Risk, Scorecard, grained, interval, logistic, repointed
@@ -25,34 +25,19 @@ LARGEST_STEP = 1.0
 
 PROOF = "learners/additive/calibration.md"
 
-Array = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 EventT = TypeVar("EventT")
 
 
 def release_totals(counts: Ints, mechanism: Mechanism[EventT]) -> tuple[Array, float, EventT]:
     """Release how many records of each class have each total.
 
+    Returns the noisy counts, which may be negative, the standard deviation of their noise, and the event. Shapes:
+    ``counts``, by every total that the released items allow, (totals, 2).
+
     Guarantee
     ---------
     ``mu``-Gaussian differential privacy but for the slack of discrete noise: a record has one total and one class, so
     that it adds 1 to one count. See ``calibration.md``.
-
-    Parameters
-    ----------
-    counts : ndarray of int64, shape (totals, 2)
-        Records of each class at each total that the released items allow.
-    mechanism : Mechanism
-        What it may draw on.
-
-    Returns
-    -------
-    ndarray, shape (totals, 2)
-        Noisy counts, which may be negative.
-    float
-        Standard deviation of their noise.
-    event
-        That of the mechanism.
     """
     noise = mechanism.sums(1)
     noisy = noise.release(counts.reshape(-1) * noise.units)
@@ -76,18 +61,11 @@ def calibrate(model: AdditiveModel, counts: Array, deviation: float) -> Additive
     The log-odds at no points and of a point are the likeliest, noise, sampling and :data:`PRIOR` taken together. The
     intervals hold what these leave open, and how far the counts lie from any such line.
 
+    Shapes: ``counts``, which may be negative with noise of standard deviation ``deviation``, (totals, 2).
+
     Guarantee
     ---------
     none: a function of the card and of released counts.
-
-    Parameters
-    ----------
-    model : AdditiveModel
-        A scorecard.
-    counts : ndarray, shape (totals, 2)
-        Records of each class at each total of the card; with noise they may be negative.
-    deviation : float
-        Standard deviation of the noise of each count; 0 where they are exact.
     """
     card = model.scorecard
     if card is None or len(card.risks) != len(counts):

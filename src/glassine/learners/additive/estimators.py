@@ -29,8 +29,7 @@ from glassine.learners.intake import read_records
 from glassine.learners.persons import Persons
 from glassine.models import AdditiveModel
 from glassine.models.additive import summarize_model
-from glassine.models.editing import revert, verify
-from glassine.models.editor import Editor
+from glassine.models.editing import Editor, revert, verify
 from glassine.models.evidence import class_array
 from glassine.models.scoring import Contributions
 from glassine.models.shapes import ShapeFunction

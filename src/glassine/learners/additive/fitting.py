@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from glassine.data.arrays import Array
 from glassine.data.slices import Progress
 from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.additive.boosting import (
@@ -162,7 +163,6 @@ UNCLIPPED = 2.0
 
 EventT = TypeVar("EventT")
 EventT_co = TypeVar("EventT_co", covariant=True)
-Array = npt.NDArray[np.float64]
 
 
 class Privacy(Protocol[EventT_co]):

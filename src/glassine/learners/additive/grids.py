@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from glassine.data.arrays import Array, Bools, Ints
 from glassine.data.conform import Columns
 from glassine.domain import Binary, Domain, Integer, Real
 from glassine.domain.attributes import Attribute, Scalar
@@ -26,7 +27,6 @@ from glassine.models import CategoryBins, NumericBins
 FINEST = 4096
 """Most cells of the public grid of one number: 2^12, six levels of the tree from eight nodes down, in 16 bits."""
 
-Array = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.uint16]
 EventT = TypeVar("EventT")
 
@@ -57,19 +57,13 @@ class Grid:
 def public_grids(domain: Domain, bins: Mapping[str, Any] | None, *, equal: int | None = None) -> tuple[Grid, ...]:
     """Return the public cells of each attribute.
 
+    ``bins`` are those that the user fixes: increasing cut points of a number, lists of values of a category; None
+    stands for missing ones, which have a bin of their own where no list holds it. ``equal`` is the number of cells of
+    equal width of each number, without refinement; by default cells are refined.
+
     Guarantee
     ---------
     none: nothing is read from data.
-
-    Parameters
-    ----------
-    domain : Domain
-        The public domain.
-    given : mapping of str to sequence, optional
-        Bins that the user fixes: increasing cut points of a number, lists of values of a category; None stands for
-        missing ones, which have a bin of their own where no list holds it.
-    equal : int, optional
-        Number of cells of equal width of each number, without refinement. By default cells are refined.
     """
     refuse_prefixes(domain, "additive models and summaries")
     bins = {} if bins is None else bins
@@ -202,7 +196,7 @@ class Axis:
     """The released bins of one attribute."""
 
     grid: Grid  # The public cells
-    bin_of: npt.NDArray[np.int64]  # Bin of each cell, the last one behind the others; shape (cells + 1,)
+    bin_of: Ints  # Bin of each cell, the last one behind the others; shape (cells + 1,)
     counts: Array  # Noisy number of records in each bin; shape (bins,)
     variances: Array  # Variance of that noise; shape (bins,)
 
@@ -226,13 +220,13 @@ class Axis:
         """Number of bins in order; behind them may come that of the last cell."""
         return int(self.bin_of[:-1].max()) + 1
 
-    def merged(self, coarser: Axis) -> npt.NDArray[np.int64] | None:
+    def merged(self, coarser: Axis) -> Ints | None:
         """Return the bin of a coarser axis that each bin is in, shape (bins,); None if some bin is in several."""
         out = np.zeros(self.n_bins, dtype=np.int64)
         out[self.bin_of] = coarser.bin_of
         return out if np.array_equal(out[self.bin_of], coarser.bin_of) else None
 
-    def published(self) -> tuple[NumericBins | CategoryBins, npt.NDArray[np.int64]]:
+    def published(self) -> tuple[NumericBins | CategoryBins, Ints]:
         """Return the bins of a model, and for each the index of the bin here, or -1 where no record can be."""
         last = int(self.bin_of[-1]) if self.grid.missing else -1
         if self.grid.cuts is not None:
@@ -251,7 +245,7 @@ class Axis:
         return CategoryBins(self.grid.attribute, merged), np.array([*listed, last])
 
 
-def counted_once(index: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+def counted_once(index: Ints) -> Bools:
     """Return which published bins have a count of their own: the last may share that of another, or have none.
 
     ``index`` is the second of what :meth:`Axis.published` returns.
@@ -275,7 +269,7 @@ class CountTree:
         self.gap: float | None = None
         self.first = 0
 
-    def open(self, level: int, enough: float) -> npt.NDArray[np.int64]:
+    def open(self, level: int, enough: float) -> Ints:
         """Return the spans of cells whose counts are wanted next, shape (spans, 2)."""
         self.pending = []
         if level >= len(self.grid.sizes):
@@ -408,7 +402,7 @@ PROOF = "learners/additive/grids.md"
 
 
 def bin_counted(
-    counts: Sequence[npt.NDArray[np.int64]],
+    counts: Sequence[Ints],
     grids: Sequence[Grid],
     mechanism: Mechanism[EventT],
     *,
@@ -416,22 +410,14 @@ def bin_counted(
 ) -> tuple[list[Axis], EventT]:
     """Release the bins and noisy counts of all attributes.
 
+    Shapes: each of ``counts``, exact and with the last cell, (cells,). With ``quantiles``, cells of a number merge
+    until each holds one in so many of the records, by their noisy total, and at least one; by default as far as the
+    noise asks for. Of either, at most :data:`MOST_BINS` bins are left.
+
     Guarantee
     ---------
     ``mu``-Gaussian differential privacy but for the slack of discrete noise: on each level of an attribute's tree a
     record is in at most one node; see ``grids.md``.
-
-    Parameters
-    ----------
-    counts : sequence of ndarray of int64
-        Exact number of records in each cell of each attribute, the last cell included.
-    grids : sequence of Grid
-        The public cells.
-    mechanism : Mechanism
-        What it may draw on.
-    quantiles : float, optional
-        Merge cells of a number until each holds one in so many of the records, by their noisy total, and at least one.
-        By default as far as the noise asks for. Of either, at most :data:`MOST_BINS` bins are left.
     """
     noise = mechanism.sums(sum(len(grid.sizes) for grid in grids))
     # Cumulated, so that the count of any span is one difference.

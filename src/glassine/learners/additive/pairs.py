@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.compiling import AnyArray, compiled
+from glassine.data.arrays import Array, Ints
 from glassine.errors import InvalidMechanismError
 from glassine.learners.additive.budget import Mechanism
 from glassine.learners.additive.grids import Axis, counted_once
@@ -26,8 +27,6 @@ from glassine.privacy.fine_gaussian import wrapped
 ROUGHNESS = (0.03, 0.2, 0.6, 0.95)
 """As for one attribute, the shares of the prior variance that are each bin's own."""
 
-Array = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 EventT = TypeVar("EventT")
 
 
@@ -196,7 +195,7 @@ STEPS = 2**80
 
 PROOF = "learners/additive/penalized.md"
 
-Whole: TypeAlias = "npt.NDArray[np.int64] | npt.NDArray[np.object_]"
+Whole: TypeAlias = "Ints | npt.NDArray[np.object_]"
 
 
 def candidates(
@@ -294,23 +293,14 @@ def release_gains(
 ) -> tuple[Gains, EventT]:
     """Release the gains of all candidates.
 
+    Shapes: each of ``sums``, residuals in units of the clip, (bins, bins, outputs); each of ``counts`` (bins, bins).
+    Both are objects where they may not fit 64 bits.
+
     Guarantee
     ---------
     ``mu``-Gaussian differential privacy but for the slack of discrete noise, if a record adds a vector of at most
     ``units`` to one cell's sums and 1 to its count: a gain moves by at most four times ``SCORE``; see
     ``penalized.md``.
-
-    Parameters
-    ----------
-    pairs : sequence of Pair
-        The candidates.
-    sums, counts : sequence of ndarray of int
-        Exact sums of residuals, shape (bins, bins, outputs), and numbers of records in the cells of each; objects
-        where they may not fit 64 bits.
-    units : int
-        Units of the clip.
-    mechanism : Mechanism
-        What it may draw on.
     """
     reach, noise = gain_reach(SCORE), mechanism.sums(len(pairs))
     # A little less than the units: what rounding of the gains may add.

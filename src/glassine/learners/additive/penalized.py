@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from glassine.data.arrays import Array, Ints
 from glassine.data.slices import Progress
 from glassine.learners.additive.boosting import Interactions
 from glassine.learners.additive.budget import Mechanism, Parts
@@ -47,7 +48,6 @@ BLOCK = 2**32
 
 PROOF = "learners/additive/penalized.md"
 
-Array = npt.NDArray[np.float64]
 EventT = TypeVar("EventT")
 
 
@@ -86,7 +86,7 @@ class _Passes:
 
     def advance(
         self, codes: npt.NDArray[Any] | Packed, step: Array, shift: Array, clip: float, units: int
-    ) -> tuple[npt.NDArray[np.int64], int]:
+    ) -> tuple[Ints, int]:
         """Move the scores, and return the sums of residuals and of curvatures."""
         values = self.binned.values
         return advance(codes, self.scores, values, step, shift, classes=self.classes, clip=clip, units=units)
@@ -264,7 +264,7 @@ class PairWish:
 
 def _coarse_sums(
     records: _Passes, compared: Sequence[Pair], clip: float
-) -> tuple[list[npt.NDArray[np.object_]], list[npt.NDArray[np.int64]]]:
+) -> tuple[list[npt.NDArray[np.object_]], list[Ints]]:
     """Return the exact sums of residuals and numbers of records in the coarse cells of some pairs.
 
     The gains are no linear functions of the sums, so that these must not wrap around: they are added up in blocks of

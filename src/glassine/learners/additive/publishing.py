@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.isotonic import isotonic_regression
 
+from glassine.data.arrays import Array
 from glassine.domain import Domain, Integer, Real
 from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.additive.grids import Axis, counted_once
@@ -154,8 +154,6 @@ def declared_bins(domain: Domain, bins: Any, most: int = MOST_COARSE) -> Mapping
 
 
 DIRECTIONS = ("increasing", "decreasing")
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from glassine.data.arrays import Array, Ints
 from glassine.data.conform import Columns
 from glassine.data.frames import fine_counts
 from glassine.data.lazy import Cuts
@@ -26,7 +27,6 @@ PARTS = 2**10
 MOST_AT_ONCE = 2**24
 """Most distinct records that an engine is asked to group in one query."""
 
-Ints = npt.NDArray[np.int64]
 Places: TypeAlias = tuple[int, ...]
 Tables: TypeAlias = Mapping[tuple[int, ...], Ints]
 Cells: TypeAlias = Iterator[tuple[Columns, npt.NDArray[Any], Ints | int]]
@@ -255,9 +255,7 @@ class CountedNumbers:
         return found
 
 
-def _in_cells(
-    intake: EngineIntake, cuts: Cuts, more: tuple[str, ...] = ()
-) -> Iterator[tuple[Columns, npt.NDArray[np.int64], Ints]]:
+def _in_cells(intake: EngineIntake, cuts: Cuts, more: tuple[str, ...] = ()) -> Iterator[tuple[Columns, Ints, Ints]]:
     """Yield the distinct records, class and number of each; as far as cuts distinguish them.
 
     Columns of ``more`` are distinguished exactly. There is always one attribute: records need a column.
@@ -324,7 +322,7 @@ def _tables(
     return out
 
 
-def scaled(numbers: npt.NDArray[np.float64], bounds: tuple[float, float]) -> npt.NDArray[np.float64]:
+def scaled(numbers: Array, bounds: tuple[float, float]) -> Array:
     """Return numbers clipped to their public range and brought to [-1, 1]."""
     half, middle = bounds[1] / 2 - bounds[0] / 2, bounds[0] / 2 + bounds[1] / 2
     # Rounding may leave the interval on which the sensitivity rests.

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from glassine.data.arrays import Array
 from glassine.data.conform import Columns
 from glassine.data.slices import Progress
 from glassine.domain import Domain, Integer, Real
@@ -38,8 +39,6 @@ NEWTON = 25
 
 SWEEPS = 3
 """Most sweeps over the points that look for a smaller loss."""
-
-Array = npt.NDArray[np.float64]
 
 
 class PrivateScorecardClassifier(PrivateEBMClassifier):

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg.lapack import dposv
 
 from glassine.compiling import AnyArray, compiled
+from glassine.data.arrays import Array
 from glassine.learners.additive.grids import Axis
 from glassine.learners.additive.publishing import LEAST_VARIANCE, Shapes
 from glassine.learners.additive.targets import Base
@@ -28,8 +28,6 @@ SCALES = np.geomspace(1e-4, 30.0, 14)
 LEAST_SIGNAL = 0.4
 """Least ratio of the prior variance to that of the noise for which errors are published. Noise intervals must not
 shrink to nothing for a term without signal. ``tests/learners/test_ebm_bands.py`` measures them."""
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

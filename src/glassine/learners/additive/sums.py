@@ -11,15 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.compiling import AnyArray, compiled
+from glassine.data.arrays import Array, Ints
 
 # Terms with few bins packed together: one cell of several terms at once, so that a pass reads fewer numbers.
 
 
 ROOM = 2048
 """Most cells of several terms together, over all outputs: their sums stay in the fastest cache."""
-
-Ints = npt.NDArray[np.int64]
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import _num_samples, column_or_1d
 
+from glassine.data.arrays import Array
 from glassine.data.conform import Columns, Outside, conform, expressions
 from glassine.data.inference import infer_domain
 from glassine.data.labels import check_lengths, column_of
@@ -51,7 +52,6 @@ ANYTHING = Real(-LARGEST, LARGEST, missing=True)
 LARGEST_TARGET = 1e280
 """Largest size of a bound of the target: a model's numbers end at 1e300, and noise can make scores leave the range."""
 
-Array = npt.NDArray[np.float64]
 EventT = TypeVar("EventT")
 
 
@@ -357,19 +357,12 @@ def second_look(n_records: float, mu: float) -> float:
 def release_base(target: Target, values: npt.NDArray[Any], mechanism: Mechanism[EventT]) -> tuple[Looks, EventT]:
     """Release how many records there are of each class; or their number, and sum and sum of squares of the target.
 
+    Shapes: ``values``, the class or the number clipped to its range and brought to [-1, 1], (n,).
+
     Guarantee
     ---------
     ``mu``-Gaussian differential privacy but for the slack of discrete noise: a record adds 1 to one count; or at most
     1 in size to each of three sums. See ``targets.md``.
-
-    Parameters
-    ----------
-    target : Target
-        Classes or range.
-    values : ndarray, shape (n,)
-        Index of the class, or the number clipped to its range and brought to [-1, 1], of each record, in any order.
-    mechanism : Mechanism
-        What it may draw on.
     """
     if target.classes is not None:
         # A record adds 1 to the count of one class.

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from glassine.compiling import AnyArray, compiled
 from glassine.counting.logic import complete_atoms, constrained
 from glassine.counting.space import Box, Space
+from glassine.data.arrays import Bools, Ints
 from glassine.data.bits import BitSets
 from glassine.data.conform import Columns
 from glassine.data.conjunctions import popcount
@@ -73,13 +74,13 @@ def _part(antecedent: Antecedent, name: str) -> Part:
     return tuple(literal for literal in antecedent if literal.attribute == name)
 
 
-def _truths(domain: Domain, antecedents: Sequence[Antecedent]) -> dict[Literal, npt.NDArray[np.bool_]]:
+def _truths(domain: Domain, antecedents: Sequence[Antecedent]) -> dict[Literal, Bools]:
     """Return of each literal its truth on every kind of value of its attribute."""
     literals: dict[str, dict[Literal, None]] = defaultdict(dict)
     for antecedent in antecedents:
         for literal in antecedent:
             literals[literal.attribute][literal] = None
-    out: dict[Literal, npt.NDArray[np.bool_]] = {}
+    out: dict[Literal, Bools] = {}
     for name, members in literals.items():
         column = every_value(domain[name], name, members)
         # Different conditions can hold alike; one value of each pattern is enough.
@@ -88,7 +89,7 @@ def _truths(domain: Domain, antecedents: Sequence[Antecedent]) -> dict[Literal, 
     return out
 
 
-def _most(rules: Counter[tuple[Part, ...]], n_attributes: int, truths: dict[Literal, npt.NDArray[np.bool_]]) -> int:
+def _most(rules: Counter[tuple[Part, ...]], n_attributes: int, truths: dict[Literal, Bools]) -> int:
     """Return how many of the rules on the same attributes one record can satisfy; a bound beyond two attributes."""
     if n_attributes > 2:
         return rules.total()
@@ -140,8 +141,8 @@ class Remaining:
     """
 
     bitsets: BitSets  # The truth of the distinct literals
-    rows: npt.NDArray[np.int64]  # Rows of the literals of all rules, one rule after the other
-    starts: npt.NDArray[np.int64]  # First place of each rule in ``rows``; shape (p + 1,)
+    rows: Ints  # Rows of the literals of all rules, one rule after the other
+    starts: Ints  # First place of each rule in ``rows``; shape (p + 1,)
     words: npt.NDArray[np.uint64]  # The records that remain; shape (w,)
 
     @classmethod
@@ -163,11 +164,11 @@ class Remaining:
     def __repr__(self) -> str:
         return f"<Remaining of {len(self.starts) - 1} rules>"
 
-    def totals(self) -> npt.NDArray[np.int64]:
+    def totals(self) -> Ints:
         """Return the number of remaining records of each class, shape (c,)."""
         return self.bitsets.count(self.words)
 
-    def counts(self, rules: Sequence[int]) -> npt.NDArray[np.int64]:
+    def counts(self, rules: Sequence[int]) -> Ints:
         """Return the class counts of what each of some rules captures among the remaining records, shape (m, c)."""
         chosen = np.array(rules, dtype=np.int64)
         out = np.zeros((len(chosen), self.bitsets.n_classes), dtype=np.int64)
@@ -179,7 +180,7 @@ class Remaining:
         run(cuts(len(chosen), SLICES), work)
         return out
 
-    def joint_counts(self, rules: Sequence[int]) -> npt.NDArray[np.int64]:
+    def joint_counts(self, rules: Sequence[int]) -> Ints:
         """Return the class counts of the remaining records that each two of some rules capture, shape (m, m, c)."""
         chosen = np.array(rules, dtype=np.int64)
         out = np.zeros((len(chosen), len(chosen), self.bitsets.n_classes), dtype=np.int64)
@@ -198,7 +199,7 @@ class Remaining:
             captured &= self.bitsets.words[self.rows[place]]
         return captured
 
-    def take(self, rule: int) -> npt.NDArray[np.int64]:
+    def take(self, rule: int) -> Ints:
         """Remove what a rule captures, and return its class counts, shape (c,)."""
         captured = self._captured(rule)
         self.words &= ~captured
@@ -336,7 +337,7 @@ class Growth:
 
     drawn: DrawnList  # Rules and labels by index
     # Class counts of the rules in order, the default rule last; noisy but in a fit without privacy; shape (k + 1, c).
-    counts: npt.NDArray[np.int64]
+    counts: Ints
     scale: float | None = None  # Scale of the noise on the counts
     events: tuple[Event, ...] = ()  # What was released
 

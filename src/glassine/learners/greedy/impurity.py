@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from glassine.data.arrays import Array, Bools, Ints
 from glassine.errors import InvalidParameterError, parameter
 
 # The weighted Gini impurity of a split, equations 1 and 2 of the rule-list paper, in exact arithmetic.
@@ -29,14 +30,12 @@ COUNTED_GRID = 2**20
 LARGEST = 2**31
 """Numbers of records below it keep the squares of counts within 64 bits."""
 
-Counts = npt.NDArray[np.int64]
 
-
-def _parts(captured: Counts, totals: Counts) -> tuple[Counts, Counts]:
+def _parts(captured: Ints, totals: Ints) -> tuple[Ints, Ints]:
     return captured, totals[None, :] - captured
 
 
-def counted_levels(captured: Counts, totals: Counts) -> list[int]:
+def counted_levels(captured: Ints, totals: Ints) -> list[int]:
     """Return the counted impurity of each split, both parts rounded down to multiples of 1 / 2^20, in these steps.
 
     Shapes: ``captured`` (p, c); ``totals`` (c,).
@@ -50,7 +49,7 @@ def counted_levels(captured: Counts, totals: Counts) -> list[int]:
     return [int(level) for level in np.asarray(levels)]
 
 
-def _counted(part: Counts) -> npt.NDArray[Any]:
+def _counted(part: Ints) -> npt.NDArray[Any]:
     """Return the counted impurity of parts with class counts along the last axis, in steps of 1 / 2^20."""
     counts = part if not part.size or part.sum(axis=-1).max() < LARGEST else part.astype(object)
     n = counts.sum(axis=-1)
@@ -59,7 +58,7 @@ def _counted(part: Counts) -> npt.NDArray[Any]:
     return np.asarray(numerator // size * COUNTED_GRID + numerator % size * COUNTED_GRID // size)
 
 
-def loss_levels(part: Counts) -> npt.NDArray[Any]:
+def loss_levels(part: Ints) -> npt.NDArray[Any]:
     """Return errors plus counted impurity of parts with class counts along the last axis, in steps of 1 / 2^20.
 
     The errors are those of predicting the most frequent class.
@@ -73,7 +72,7 @@ def loss_levels(part: Counts) -> npt.NDArray[Any]:
     return np.asarray(errors * COUNTED_GRID + _counted(part))
 
 
-def impurity_levels(captured: Counts, totals: Counts, grid: int = GRID) -> list[int]:
+def impurity_levels(captured: Ints, totals: Ints, grid: int = GRID) -> list[int]:
     """Return the weighted impurity of each split, rounded down to a multiple of 1 / grid, in these steps; exact.
 
     Examples
@@ -85,13 +84,13 @@ def impurity_levels(captured: Counts, totals: Counts, grid: int = GRID) -> list[
     return [a * grid // b for a, b in zip(numerators, denominators, strict=True)]
 
 
-def weighted_impurities(captured: Counts, totals: Counts) -> npt.NDArray[np.float64]:
+def weighted_impurities(captured: Ints, totals: Ints) -> Array:
     """Return the weighted impurity of each split as floats."""
     numerators, denominators = _fractions(captured, totals)
     return np.array([a / b for a, b in zip(numerators, denominators, strict=True)], dtype=np.float64)
 
 
-def _fractions(captured: Counts, totals: Counts) -> tuple[list[int], list[int]]:
+def _fractions(captured: Ints, totals: Ints) -> tuple[list[int], list[int]]:
     """Return numerators and denominators of the weighted impurities, as integers of any size."""
     m = max(1, int(totals.sum()))
     tops: list[tuple[list[int], list[int]]] = []
@@ -104,7 +103,7 @@ def _fractions(captured: Counts, totals: Counts) -> tuple[list[int], list[int]]:
     return numerators, [m * y * z for y, z in zip(b, d, strict=True)]
 
 
-def best_split(captured: Counts, totals: Counts, allowed: Sequence[bool] | npt.NDArray[np.bool_]) -> int | None:
+def best_split(captured: Ints, totals: Ints, allowed: Sequence[bool] | Bools) -> int | None:
     """Return the first split of least weighted impurity among those allowed, if it is below that without a split."""
     rows = np.flatnonzero(allowed)
     if not len(rows):
@@ -120,7 +119,7 @@ def best_split(captured: Counts, totals: Counts, allowed: Sequence[bool] | npt.N
     return int(near[exact.index(least)]) if least < Fraction(tops[0], bottoms[0]) else None
 
 
-def _floats(captured: Counts, totals: Counts) -> npt.NDArray[np.float64]:
+def _floats(captured: Ints, totals: Ints) -> Array:
     total = np.zeros(len(captured))
     for part in _parts(captured, totals):
         counts = part.astype(np.float64)
@@ -145,7 +144,7 @@ def check_criterion(value: object) -> Criterion:
     )
 
 
-def impurity(counts: npt.ArrayLike, criterion: Criterion) -> npt.NDArray[np.float64]:
+def impurity(counts: npt.ArrayLike, criterion: Criterion) -> Array:
     """Return n times the impurity of n records, shape (...), from their class counts, shape (..., c).
 
     Of shares p: n (1 - sum p^2) for Gini, n (1 - max p) for misclassification, and -n sum p log p, in nats, for entropy
@@ -167,7 +166,7 @@ def impurity(counts: npt.ArrayLike, criterion: Criterion) -> npt.NDArray[np.floa
     return np.asarray(-(m * np.log(np.where(shares > 0, shares, 1.0))).sum(axis=-1))
 
 
-def split_information(sizes: npt.ArrayLike) -> npt.NDArray[np.float64]:
+def split_information(sizes: npt.ArrayLike) -> Array:
     """Return the entropy, in nats, of the branch that a record takes, shape (...): the divisor of the gain ratio.
 
     Shapes: ``sizes`` (..., b).

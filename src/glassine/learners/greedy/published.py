@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from glassine.data.arrays import Array, Ints
 from glassine.data.slices import Progress
 from glassine.learners.exhaustive.lists import DrawnList
 from glassine.learners.greedy.growth import GreedyPool, Growth, Remaining
@@ -33,8 +33,6 @@ GLOBAL = 0.5
 GRANULARITY = 2.0**-60
 """Grid of the Cauchy noise: finer than the rounding of an impurity, a double in [0, 1]."""
 
-Counts = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 ADDITIONS_ONLY = "the local sensitivity covers additions only: removing a record moves the impurity by up to g(n - 1)"
 CONFIDENCE = "the minimum support holds with the stated confidence only, and the rest is not in delta"
@@ -150,7 +148,7 @@ def grow_as_published(
     node = Node.of(plan, n)
     scale = float_above(Fraction(1) / Fraction(node.epsilon))
     chosen: list[int] = []
-    noisy: list[Counts] = []
+    noisy: list[Ints] = []
     while len(chosen) < plan.length:
         totals = remaining.totals()
         if plan.checks_support:
@@ -178,7 +176,7 @@ def grow_as_published(
     )
 
 
-def _choose(plan: GreedyPlan, node: Node, captured: Counts, totals: Counts, randomness: Randomness) -> int:
+def _choose(plan: GreedyPlan, node: Node, captured: Ints, totals: Ints, randomness: Randomness) -> int:
     """Return the rule of least noisy impurity, or -1 where no rule at all has less."""
     if plan.mechanism == "noisy-counts":
         scale = 2 * len(captured) / node.epsilon
@@ -191,7 +189,7 @@ def _choose(plan: GreedyPlan, node: Node, captured: Counts, totals: Counts, rand
     return int(np.argmin(_noisy(plan, node, scores, int(totals.sum()), randomness))) - 1
 
 
-def _noisy(plan: GreedyPlan, node: Node, scores: Floats, n: int, randomness: Randomness) -> Floats:
+def _noisy(plan: GreedyPlan, node: Node, scores: Array, n: int, randomness: Randomness) -> Array:
     if plan.mechanism == "global-laplace":
         return laplace(scores, GLOBAL / node.epsilon, randomness)
     if plan.mechanism == "global-gaussian":
@@ -203,7 +201,7 @@ def _noisy(plan: GreedyPlan, node: Node, scores: Floats, n: int, randomness: Ran
     return cauchy(scores, 2 * (GAMMA + 1) * smooth / node.epsilon, randomness, granularity=GRANULARITY)
 
 
-def _noisy_counts(captured: Counts, totals: Counts, scale: float, randomness: Randomness) -> int:
+def _noisy_counts(captured: Ints, totals: Ints, scale: float, randomness: Randomness) -> int:
     """Return the rule of least impurity by noisy class counts of what each rule captures and leaves."""
     parts = [
         np.maximum(laplace(part.astype(np.float64), scale, randomness), 0.0)
@@ -215,7 +213,7 @@ def _noisy_counts(captured: Counts, totals: Counts, scale: float, randomness: Ra
     return best if scores[best] < bound[0] else -1
 
 
-def _impurity(captured: Floats, left: Floats) -> Floats:
+def _impurity(captured: Array, left: Array) -> Array:
     sizes = [part.sum(axis=1) for part in (captured, left)]
     counted = [
         size - (part * part).sum(axis=1) / np.where(size > 0, size, 1.0)

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from glassine.data.arrays import Ints
 from glassine.data.slices import Progress
 from glassine.learners.exhaustive.lists import DrawnList
 from glassine.learners.greedy.growth import GreedyPool, Growth, Remaining, most_satisfied
@@ -51,8 +51,6 @@ Chosen on Adult and COMPAS (docs/explanation/benchmarks.md). The sensitivity hol
 
 PROOF = "learners/greedy/estimator.md"
 
-Counts = npt.NDArray[np.int64]
-
 
 class _Strict:
     """The state of one private growth: what was released so far, and nothing of the records but through releases."""
@@ -68,11 +66,11 @@ class _Strict:
         self.scale = float_above(1 / plan.counts)
         self.l1 = counts_sensitivity(pool) if plan.mechanism == "noisy-counts" else 0
         self.chosen: list[int] = []
-        self.noisy: list[Counts] = []
+        self.noisy: list[Ints] = []
         self.size = 0
         self.least = Fraction(0)
 
-    def release_counts(self, counts: Counts) -> None:
+    def release_counts(self, counts: Ints) -> None:
         """Release the class counts of what the latest rule captured; all rules together are one histogram."""
         self.noisy.append(discrete_laplace(counts, 1 / self.plan.counts, self.randomness))
         self.size -= int(self.noisy[-1].sum())
@@ -108,7 +106,7 @@ Choose = Callable[[_Strict, Sequence[int], Fraction], int | None]
 """From the state, the rules that may follow, and epsilon, to one of these by its place; None or -1 end the list."""
 
 
-def _with_none(captured: Counts) -> Counts:
+def _with_none(captured: Ints) -> Ints:
     """Put the split that captures nothing before all others: no rule."""
     return np.concatenate([np.zeros((1, captured.shape[1]), dtype=np.int64), captured])
 

@@ -14,8 +14,8 @@ from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from glassine.data.arrays import Array, Ints
 from glassine.learners.additive.publishing import Frame, Shapes, in_order, publish
 from glassine.learners.additive.smoothing import random_walk
 from glassine.learners.additive.targets import SMALLEST_SPREAD
@@ -45,8 +45,6 @@ LEAST_RESIDUAL = 0.02
 STEPS, MOST_STEP = 8, 3.0
 """Newton steps, and the most that one moves a score: far from the solution they overshoot."""
 
-Array = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Fixed: TypeAlias = Mapping[str, bool]
 
 

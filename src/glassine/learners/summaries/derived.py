@@ -23,7 +23,6 @@ from glassine.learners.budget import check_number
 from glassine.learners.exhaustive.lists import DrawnList, list_model
 from glassine.learners.exhaustive.trees import Leaf, Split, Tree, tree_model
 from glassine.learners.summaries.additive import additive_model, relabeled
-from glassine.learners.summaries.denoising import junction_tree
 from glassine.learners.summaries.estimates import (
     Dependence,
     Estimate,
@@ -32,6 +31,7 @@ from glassine.learners.summaries.estimates import (
     dependences,
     estimate,
 )
+from glassine.learners.summaries.junction_tree import junction_tree
 from glassine.learners.summaries.near_optimal import NearOptimalTrees, near_optimal_trees
 from glassine.learners.summaries.released import Released
 from glassine.learners.summaries.splitting import Growth, Measure, Node, shares_of

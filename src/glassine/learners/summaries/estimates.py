@@ -8,18 +8,17 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.metrics import roc_auc_score
 
+from glassine.data.arrays import Array, Ints
 from glassine.data.columns import Columns, columns_of, values_of
 from glassine.domain import Domain, Literal
 from glassine.errors import InvalidModelError, InvalidParameterError
 from glassine.learners.additive.grids import Axis
 from glassine.learners.publishing import probabilities
 from glassine.learners.summaries.additive import representatives
-from glassine.learners.summaries.denoising import junction_tree
-from glassine.learners.summaries.junction_tree import Distribution, JunctionTree
-from glassine.learners.summaries.ranking import cuts_of
+from glassine.learners.summaries.intervals import cuts_of
+from glassine.learners.summaries.junction_tree import Distribution, JunctionTree, junction_tree
 from glassine.learners.summaries.release import by_chance
 from glassine.learners.summaries.released import Released
 from glassine.models import AdditiveModel, DecisionTree, RuleList
@@ -33,8 +32,6 @@ MOST_SPREAD = 0.1
 """Largest spread of an estimated error, as its share: estimates below 0.85 of the error had more.
 
 Of three summaries each of California, elevators and wine at epsilon 0.5, 1 and 4: the others were off by up to 36 %."""
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +141,7 @@ def _cells(axis: Axis, domain: Domain) -> Columns:
     attribute = domain[name]
     if axis.grid.cuts is not None and axis.grid.bounds is not None:
         # The upper end of a cell is in it.
-        values: npt.NDArray[np.float64] = np.append(axis.grid.cuts, axis.grid.bounds[1])
+        values: Array = np.append(axis.grid.cuts, axis.grid.bounds[1])
         return columns_of({name: attribute}, {name: np.append(values, np.nan)})
     declared = list(values_of(attribute))
     codes = [-1 if group[0] is None else declared.index(group[0]) for group in axis.grid.groups or ()]
@@ -285,7 +282,7 @@ def score_cuts(released: Released, domain: Domain, model: DecisionTree | RuleLis
     return cuts_of(scores, records.classes.sum(axis=1))
 
 
-def _columns(released: Released, domain: Domain, codes: npt.NDArray[np.int64]) -> Columns:
+def _columns(released: Released, domain: Domain, codes: Ints) -> Columns:
     """Return representative records as records of the domain: within a merged bin, as the fine bins are spread."""
     rng = np.random.default_rng(1)
     arrays = {}

@@ -38,9 +38,10 @@ from glassine.learners.summaries.measuring import (
     release_measurement,
 )
 from glassine.learners.summaries.release import most_released, n_cells_of, release_summary
-from glassine.learners.summaries.reserve import Reserve, check_reserve, reserved_model, reserved_part
+from glassine.learners.summaries.reserve import Reserve, check_reserve, reserved_model
 from glassine.models import AdditiveModel, DecisionTree, RuleList
 from glassine.models.evidence import class_array
+from glassine.privacy.exact import decimal
 from glassine.privacy.release import Paid, Planned, Price, release
 
 
@@ -200,7 +201,7 @@ class PrivateSummary(SummaryModels, Parameters, PrivateLearner, BaseEstimator): 
             raise InvalidParameterError(
                 f"{parameter('reserve')} gives each person the same weight.", remedy="Set person_weights to 'equal'."
             )
-        return reserved_part(reserve, budget.epsilon)
+        return budget.epsilon * decimal(reserve.share, "share")
 
     def _numeric(self, y: Any) -> bool:
         """Return whether the target is a number, as far as parameters and domain say."""

@@ -10,9 +10,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from glassine.codec import FLOAT, WHOLE, Codec, Field, decoded, listed, optional, record
+from glassine.data.arrays import Array, Ints
 from glassine.domain import Domain
 from glassine.domain.domain import from_dict as domain_from_dict
 from glassine.domain.domain import to_dict as domain_to_dict
@@ -31,9 +31,6 @@ MOST = 2**20
 """Most entries of a list: more than a summary of the largest domain holds."""
 
 CHANGED = "the summary is not the one that its certificate is of: it was changed after it was released"
-
-Array = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)

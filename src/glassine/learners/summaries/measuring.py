@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from glassine.data.arrays import Array, Ints
 from glassine.data.columns import Columns, checked_columns
 from glassine.data.lazy import Cuts, cuts_of
 from glassine.domain import Domain
@@ -23,8 +24,15 @@ from glassine.learners.additive.targets import Target, Training
 from glassine.learners.budget import certificate_of, check_number, guarantee_of
 from glassine.learners.publishing import noisy_histogram
 from glassine.learners.summaries.estimates import chances
-from glassine.learners.summaries.intervals import CONFIDENCE, PARTS, Cells, Interval, noise_reach
-from glassine.learners.summaries.ranking import Ranking, counts_by_score
+from glassine.learners.summaries.intervals import (
+    CONFIDENCE,
+    PARTS,
+    Cells,
+    Interval,
+    Ranking,
+    counts_by_score,
+    noise_reach,
+)
 from glassine.models import AdditiveModel, DecisionTree, NumericBins, RuleList
 from glassine.models.evidence import class_array
 from glassine.privacy.accounting import DiscreteLaplaceNoise
@@ -45,8 +53,6 @@ OF_MODEL = (
 
 Model: TypeAlias = DecisionTree | RuleList | AdditiveModel
 Figure: TypeAlias = Literal["accuracy", "log_loss", "auroc"]
-Ints = npt.NDArray[np.int64]
-Array = npt.NDArray[np.float64]
 
 FIGURES: tuple[Figure, ...] = ("accuracy", "log_loss", "auroc")
 """What can be measured of classes."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from glassine.data.arrays import Array, Ints
 from glassine.data.conform import Outside, conform
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
@@ -18,15 +19,14 @@ from glassine.learners.additive.grids import read_cells
 from glassine.learners.additive.targets import Target
 from glassine.learners.antecedents import check_whole
 from glassine.learners.summaries.additive import representatives
-from glassine.learners.summaries.denoising import junction_tree
 from glassine.learners.summaries.estimates import bin_shares, replicates
+from glassine.learners.summaries.junction_tree import junction_tree
 from glassine.learners.summaries.multiplicity import LeafAmbiguity, Multiplicity, Reliance
 from glassine.learners.summaries.regions import MOST_COUNTS, RegionCounts, Regions, Splits, n_counts
 from glassine.learners.summaries.released import Released
 from glassine.learners.summaries.reliance import RelianceSearch
-from glassine.learners.summaries.sampling import sample_trees
 from glassine.learners.summaries.splitting import Growth, Node
-from glassine.learners.summaries.tree_sets import LeafLoss, TreeSet
+from glassine.learners.summaries.tree_sets import LeafLoss, TreeSet, sample_trees
 from glassine.models import DecisionTree, Guarantee
 
 REPRESENTATIVES = 400
@@ -46,8 +46,8 @@ others 25, with and without."""
 class Area:
     """Representative records of a region: their bins, shape (attributes, n), and how much of each is in it, (n,)."""
 
-    codes: npt.NDArray[np.int64]
-    weights: npt.NDArray[np.float64]
+    codes: Ints
+    weights: Array
 
     @classmethod
     def of(cls, released: Released, domain: Domain, literals: Sequence[Literal], most: int = REPRESENTATIVES) -> Area:
@@ -72,7 +72,7 @@ class Area:
         return mean, float(np.sqrt(shares**2 @ (values - mean) ** 2))
 
 
-def decided(trees: TreeSet, target: Target, codes: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+def decided(trees: TreeSet, target: Target, codes: Ints) -> npt.NDArray[Any]:
     """Return the classes that trees predict for records, shape (n, classes), or the least and greatest number."""
     found, (half, middle) = trees.decisions(codes), target.scale
     return found if target.classes is not None else half * found + middle
@@ -115,7 +115,7 @@ class NearOptimalTrees:
     _domain: Domain = field()
     _target: Target = field()
     _publish: Callable[[Node], DecisionTree] = field()
-    _offsets: npt.NDArray[np.float64] = field()
+    _offsets: Array = field()
 
     def __repr__(self) -> str:
         return (

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 
+from glassine.data.arrays import Array, Bools, Ints
 from glassine.domain import Literal
 from glassine.learners.summaries.junction_tree import Distribution
 from glassine.learners.summaries.splitting import Growth
@@ -17,10 +17,6 @@ MOST_COUNTS = 15_000_000
 
 CHUNK = 4_096
 """Regions whose tables are computed at once."""
-
-Array = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -9,14 +9,11 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from glassine.compiling import AnyArray, compiled
+from glassine.data.arrays import Array, Ints
 from glassine.learners.summaries.regions import masks_of
 from glassine.learners.summaries.tree_sets import TreeSet
-
-Array = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 class RelianceSearch:

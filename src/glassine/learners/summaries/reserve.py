@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Literal, TypeAlias
 
 from glassine.errors import InvalidParameterError, parameter
@@ -13,7 +12,6 @@ from glassine.learners.antecedents import check_whole
 from glassine.learners.budget import check_number
 from glassine.learners.summaries.derived import MOST_DEPTH, MOST_RULES, SummaryModels
 from glassine.learners.summaries.measuring import Figure, Model, check_figures
-from glassine.privacy.exact import decimal
 from glassine.privacy.unit import PrivacyUnit
 
 Reservable: TypeAlias = Literal["tree", "rule_list", "additive", "scorecard"]
@@ -73,11 +71,6 @@ def check_reserve(reserve: Reserve, target: Target, unit: PrivacyUnit) -> None:
     if reserve.model == "scorecard" and len(target.classes or ()) != 2:
         raise InvalidParameterError("a scorecard is of two classes.", remedy="Reserve for another model.")
     check_figures(reserve.figures, target, unit)
-
-
-def reserved_part(reserve: Reserve, epsilon: Fraction) -> Fraction:
-    """Return the reserved part of epsilon."""
-    return epsilon * decimal(reserve.share, "share")
 
 
 def reserved_model(reserve: Reserve, summary: SummaryModels) -> Model:

@@ -9,8 +9,8 @@ from typing import Literal as Choice
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from glassine.data.arrays import Array, Bools
 from glassine.domain import Between, Binary, Domain, Literal, OneOf
 from glassine.domain.literals import complement
 from glassine.learners.additive.grids import Axis
@@ -24,8 +24,6 @@ TIE = 1e-3
 LEAST_GAIN = 1e-4
 """Least gain of a split, relative to the cost of all records."""
 
-Array = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 Region: TypeAlias = Mapping[int, Array]
 """Of the attributes that a region constrains the share of each bin that is in it, shape (bins,)."""
 
