@@ -149,7 +149,8 @@ def test_a_pipeline_is_written_whole_or_not_at_all(model: Path, run: Run, monkey
     monkeypatch.setattr("os.fsync", full)
     done = run("export", "rules.json", "--to", "sklearn", "-o", "p.pkl", "--overwrite", cwd=model)
     assert done.status == 2
-    assert done.err == "glassine: cannot write p.pkl: No space left on device.\n"
+    advice = "Name a file in a folder that exists and that you may write to, with room for it."
+    assert done.err == f"glassine: cannot write p.pkl: No space left on device. {advice}\n"
     assert listing(model) == before
 
 

@@ -325,5 +325,6 @@ def test_what_is_said_of_a_malformed_file_of_a_private_fit_is_the_same_whatever_
         assert done.status == 2
         said.add(done.err)
     message = "people.csv is not a CSV or Parquet file that can be read: its rows or quotes are malformed."
-    assert said == {f"glassine: {message}\n"}
+    advice = "Check its separator and quotes, and that all rows have as many values as the header."
+    assert said == {f"glassine: {message} {advice}\n"}
     assert not (tmp_path / "m.json").exists()

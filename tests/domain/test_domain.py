@@ -201,7 +201,7 @@ def test_the_public_grid_follows_from_the_bounds(lo: int, span: int, size: int) 
         grid = public_grid(attribute, size=size)
         assert len(grid) <= max(size, 1)
         assert all(attribute.lo < point < attribute.hi for point in grid)
-        assert all(on_grid(attribute, point, size=size) for point in grid)
+        assert all(on_grid(attribute, point) for point in public_grid(attribute))
         steps = {round(b - a, 9) for a, b in pairwise(grid)}
         assert len(steps) <= 1
     assert public_grid(Integer(0, 99, thresholds=(18, 65))) == (18, 65)
