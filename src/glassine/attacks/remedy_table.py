@@ -21,7 +21,7 @@ class Remedy:
     kind : {"none", "suppress", "merge", "round", "private"}
         Of which kind it is.
     status : str
-        "optimal" or "local", as of a :class:`~glassine.attacks.disclosure.Disclosure`; or "not measured".
+        "optimal" or "local", as of a :class:`~glassine.attacks.Disclosure`; or "not measured".
     reason : str or None
         Why there are no figures, or why the internal nodes were not used.
     n_leaves : float or None
