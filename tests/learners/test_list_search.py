@@ -154,6 +154,19 @@ def test_long_lists_are_learned_where_values_may_be_missing() -> None:
     assert errors < 60
 
 
+@pytest.mark.parametrize("second", [Between("n", 3, math.inf), Between("n", -math.inf, 3, missing=True)], ids=str)
+def test_no_rule_leaves_or_takes_missing_values_alone(second: Between) -> None:
+    logic = RuleLogic.of(Domain({"n": Integer(0, 9, missing=True)}), [(Between("n", -math.inf, 3),), (second,)])
+    values = np.array([1, 1, 1, 5, 5, 5, None, None, None], dtype=object)
+    truth = [rule[0].holds(values) for rule in logic.antecedents]
+    bitsets = BitSets.pack(truth, np.array([0, 0, 0, 1, 1, 1, 2, 2, 2]), 3)
+    found = [
+        ListSearch(bitsets, Loss.errors(3), fewest=1, fewest_left=1, limits=LIMITS, room=room).best(2)
+        for room in (None, Room.of(logic, ["n"]))
+    ]
+    assert [(one.cost, len(one.rules)) for one in found] == [(0, 2), (3, 1)]
+
+
 @pytest.mark.parametrize("penalty", [0.0, 1.0])
 def test_lists_of_ten_rules_are_optimal(penalty: float) -> None:
     X, y = records(3, 150, 6, 2)
