@@ -31,6 +31,7 @@ from glassine.cli.options import (
     TargetOption,
     at_least,
     noise_of,
+    option,
 )
 from glassine.errors import InvalidParameterError
 
@@ -82,21 +83,19 @@ class MembershipOptions(Group):
 
     shadows: Annotated[
         int,
-        typer.Option(
-            "--shadows",
-            metavar="N",
-            help="Shadow models of the likelihood-ratio attack; 0 leaves it out.",
+        option(
+            "N",
+            "Shadow models of the likelihood-ratio attack; 0 leaves it out.",
             callback=at_least(0, "16 or more give steady figures."),
         ),
     ] = 0
     confidence: ConfidenceOption = 0.99
     max_advantage: Annotated[
         float | None,
-        typer.Option(
-            "--max-advantage",
-            metavar="NUMBER",
-            help="Largest advantage of an attack: limit of both checks on measured advantages.",
-            show_default="as the policy says",
+        option(
+            "NUMBER",
+            "Largest advantage of an attack: limit of both checks on measured advantages.",
+            default="as the policy says",
         ),
     ] = None
 
@@ -107,73 +106,40 @@ class DisclosureOptions(Group):
 
     heading: ClassVar[str] = "Disclosure of the attribute that a tree predicts (needs --data)"
 
-    sensitive: Annotated[
-        str | None, typer.Option("--sensitive", metavar="COLUMN", help="Attribute to look at more closely.")
-    ] = None
+    sensitive: Annotated[str | None, option("COLUMN", "Attribute to look at more closely.")] = None
     quasi: Annotated[
         list[str] | None,
-        typer.Option(
-            "--quasi",
-            metavar="COLUMN",
-            help="A column that attackers know of all people; repeat it for more.",
-            show_default="all of the tree",
-        ),
+        option("COLUMN", "A column that attackers know of all people; repeat it for more.", default="all of the tree"),
     ] = None
     criterion: Annotated[
         Literal["gini", "entropy", "gain-ratio", "misclassification", "none"] | None,
-        typer.Option(
-            "--criterion",
-            help="How splits were selected; none if not by their quality.",
-            show_default="as the model states",
-        ),
+        option(None, "How splits were selected; none if not by their quality.", default="as the model states"),
     ] = None
     splits: Annotated[
         Literal["auto", "multiway", "binary"],
-        typer.Option(
-            "--splits", help="Categories split into all values, or one against the rest; auto: as the model states."
-        ),
+        option(None, "Categories split into all values, or one against the rest; auto: as the model states."),
     ] = "auto"
-    leaves: Annotated[
-        Literal["counts", "error-rates", "labels"], typer.Option("--leaves", help="What the leaves reveal.")
-    ] = "counts"
-    internal_nodes: Annotated[
-        bool,
-        typer.Option("--internal-nodes/--no-internal-nodes", help="Whether attackers use that splits were the best."),
-    ] = True
+    leaves: Annotated[Literal["counts", "error-rates", "labels"], option(None, "What the leaves reveal.")] = "counts"
+    internal_nodes: Annotated[bool, option(None, "Whether attackers use that splits were the best.")] = True
     same_attribute: Annotated[
         bool, typer.Option("--same-attribute", help="Splits were the best of their attribute only.")
     ] = False
-    min_samples_leaf: Annotated[
-        int | None,
-        typer.Option("--min-samples-leaf", metavar="N", help="Fewest records of a branch that was allowed."),
-    ] = None
+    min_samples_leaf: Annotated[int | None, option("N", "Fewest records of a branch that was allowed.")] = None
     training: Annotated[
-        Literal["known", "sample"],
-        typer.Option("--training", help="known: --data is the training records; sample: more than these."),
+        Literal["known", "sample"], option(None, "known: --data is the training records; sample: more than these.")
     ] = "known"
-    sampling_fraction: Annotated[
-        float | None,
-        typer.Option("--sampling-fraction", metavar="SHARE", help="Of a sample: its share of --data, if known."),
-    ] = None
+    sampling_fraction: Annotated[float | None, option("SHARE", "Of a sample: its share of --data, if known.")] = None
     noise: NoiseOption = None
     truth: Annotated[
-        bool | None,
-        typer.Option(
-            "--truth/--no-truth",
-            help="Compare with the sensitive column of --data.",
-            show_default="if there is one",
-        ),
+        bool | None, option(None, "Compare with the sensitive column of --data.", default="if there is one")
     ] = None
     remedies: Annotated[
         bool,
         typer.Option("--remedies", help="Try what can be done; needs the sensitive column, also in --holdout."),
     ] = False
-    time_limit: Annotated[
-        float | None,
-        typer.Option(
-            "--time-limit", metavar="SECONDS", help="With --remedies: most seconds of each.", show_default="60"
-        ),
-    ] = None
+    time_limit: Annotated[float | None, option("SECONDS", "With --remedies: most seconds of each.", default="60")] = (
+        None
+    )
     resume: ResumeOption = None
 
     def settings(self, *, alone: bool) -> DisclosureSettings | None:
@@ -209,14 +175,8 @@ class StatementOptions(Group):
     one_record_per_person: Annotated[
         bool, typer.Option("--one-record-per-person", help="No person has several training records.")
     ] = False
-    stated_leaf: Annotated[
-        int | None,
-        typer.Option("--stated-leaf", metavar="N", help="Fewest training records of any leaf or rule."),
-    ] = None
-    stated_step: Annotated[
-        int | None,
-        typer.Option("--stated-step", metavar="N", help="Step to whose multiples published counts are rounded."),
-    ] = None
+    stated_leaf: Annotated[int | None, option("N", "Fewest training records of any leaf or rule.")] = None
+    stated_step: Annotated[int | None, option("N", "Step to whose multiples published counts are rounded.")] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,22 +198,15 @@ class SignOffOptions(Group):
 
     heading: ClassVar[str] = "Sign-off (Glassine fills in nothing itself)"
 
-    statements: Annotated[
-        Path | None,
-        typer.Option("--statements", metavar="FILE", help="The fields below in a TOML file; options replace them."),
-    ] = None
-    who: Annotated[str | None, typer.Option("--who", metavar="TEXT", help="Who decided.")] = None
-    role: Annotated[str | None, typer.Option("--role", metavar="TEXT", help="Their role.")] = None
+    statements: Annotated[Path | None, option("FILE", "The fields below in a TOML file; options replace them.")] = None
+    who: Annotated[str | None, option("TEXT", "Who decided.")] = None
+    role: Annotated[str | None, option("TEXT", "Their role.")] = None
     decision: Annotated[str | None, typer.Option("--decided", metavar="TEXT", help="What was decided.")] = None
-    day: Annotated[str | None, typer.Option("--day", metavar="DAY", help="Day of the decision, as 2026-11-23.")] = None
-    review_by: Annotated[
-        str | None, typer.Option("--review-by", metavar="DAY", help="Day until which the decision holds.")
-    ] = None
-    purpose: Annotated[str | None, typer.Option("--purpose", metavar="TEXT", help="Purpose of the release.")] = None
-    recipient: Annotated[str | None, typer.Option("--recipient", metavar="TEXT", help="Who gets the model.")] = None
-    conditions: Annotated[
-        str | None, typer.Option("--conditions", metavar="TEXT", help="Conditions of the release.")
-    ] = None
+    day: Annotated[str | None, option("DAY", "Day of the decision, as 2026-11-23.")] = None
+    review_by: Annotated[str | None, option("DAY", "Day until which the decision holds.")] = None
+    purpose: Annotated[str | None, option("TEXT", "Purpose of the release.")] = None
+    recipient: Annotated[str | None, option("TEXT", "Who gets the model.")] = None
+    conditions: Annotated[str | None, option("TEXT", "Conditions of the release.")] = None
 
     def sign_off(self) -> SignOff:
         """Return what is stated, by the file and by options."""
@@ -277,16 +230,11 @@ class AuditOptions(Group):
     ] = False
     only: Annotated[
         list[str] | None,
-        typer.Option(
-            "--only",
-            metavar="NAME",
-            help="Measure this alone, such as membership or disclosure; repeat it for more.",
-            show_default="all but rows",
+        option(
+            "NAME", "Measure this alone, such as membership or disclosure; repeat it for more.", default="all but rows"
         ),
     ] = None
-    max_steps: Annotated[int, typer.Option("--max-steps", metavar="N", help="Steps that exact counts may take.")] = (
-        300_000
-    )
+    max_steps: Annotated[int, option("N", "Steps that exact counts may take.")] = 300_000
     seed: SeedOption = 0
     records: RecordOptions
     membership: MembershipOptions

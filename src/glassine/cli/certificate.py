@@ -18,6 +18,7 @@ from glassine.cli.options import (
     ModelArgument,
     ModelFileOptions,
     OverwriteOption,
+    option,
 )
 from glassine.cli.reading import load_kind
 from glassine.cli.releases import KeyOption, PrivateKeyOption
@@ -32,9 +33,7 @@ if TYPE_CHECKING:
 CertificateArgument = Annotated[
     Path, typer.Argument(metavar="CERTIFICATE", help="The certificate, JSON, signed or not.")
 ]
-TieKeyOption = Annotated[
-    Path | None, typer.Option("--tie-key", metavar="FILE", help="The holder's key of the tie; made if there is none.")
-]
+TieKeyOption = Annotated[Path | None, option("FILE", "The holder's key of the tie; made if there is none.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,9 +42,7 @@ class TieOptions(Group):
 
     heading: ClassVar[str] = "The records (for their holder alone)"
 
-    tie: Annotated[
-        Path | None, typer.Option("--tie", metavar="FILE", help="The tie, which glassine certificate tie wrote.")
-    ] = None
+    tie: Annotated[Path | None, option("FILE", "The tie, which glassine certificate tie wrote.")] = None
     data: DataOption = None
     tie_key: TieKeyOption = None
 
@@ -154,10 +151,7 @@ def sign_certificate_command(
 
 def registry_command(
     certificate: CertificateArgument,
-    statements: Annotated[
-        Path,
-        typer.Option("--statements", metavar="FILE", help="What only a person can state, TOML."),
-    ],
+    statements: Annotated[Path, option("FILE", "What only a person can state, TOML.")],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Write the record, JSON or YAML.")],
     overwrite: OverwriteOption = False,
 ) -> None:

@@ -28,6 +28,7 @@ from glassine.cli.options import (
     TargetOption,
     TargetRangeOption,
     TrainingArgument,
+    option,
 )
 from glassine.cli.progress import progress as shown_progress
 from glassine.cli.reading import input_files, opened, read_domain
@@ -90,44 +91,23 @@ class ModelOptions(Group):
 
     heading: ClassVar[str] = "The models"
 
-    epsilon: Annotated[
-        str,
-        typer.Option("--epsilon", metavar="A,B", help="Privacy budgets of the private learners, separated by commas."),
-    ] = "0.1,1"
+    epsilon: Annotated[str, option("A,B", "Privacy budgets of the private learners, separated by commas.")] = "0.1,1"
     models: Annotated[
         str | None,
-        typer.Option(
-            "--models",
-            metavar="A,B",
-            help=f"Learners, separated by commas: {', '.join(MODELS)}.",
-            show_default="all that predict such a target",
-        ),
+        option("A,B", f"Learners, separated by commas: {', '.join(MODELS)}.", default="all that predict such a target"),
     ] = None
     target_range: TargetRangeOption = None
     max_depth: GrownDepthOption = None
-    max_rules: Annotated[
-        int,
-        typer.Option("--max-rules", metavar="N", help="Rule lists: maximum number of rules."),
-    ] = 3
-    delta: Annotated[float, typer.Option("--delta", metavar="NUMBER", help="Additive models: delta.")] = 1e-6
-    time_limit: Annotated[
-        float,
-        typer.Option("--time-limit", metavar="SECONDS", help="Trees and lists: most seconds of a fit."),
-    ] = 60.0
+    max_rules: Annotated[int, option("N", "Rule lists: maximum number of rules.")] = 3
+    delta: Annotated[float, option("NUMBER", "Additive models: delta.")] = 1e-6
+    time_limit: Annotated[float, option("SECONDS", "Trees and lists: most seconds of a fit.")] = 60.0
     summary: SummaryOption = None
     near_optimal: Annotated[
         str | None,
-        typer.Option(
-            "--near-optimal",
-            metavar="DEPTH[,SLACK]",
-            help="Of a summary: all trees up to that depth within a slack of the best, such as 3,0.01.",
-        ),
+        option("DEPTH[,SLACK]", "Of a summary: all trees up to that depth within a slack of the best, such as 3,0.01."),
     ] = None
     ask: Annotated[
-        Path | None,
-        typer.Option(
-            "--ask", metavar="FILE", help="Records outside the training data, for near-optimal trees to decide."
-        ),
+        Path | None, option("FILE", "Records outside the training data, for near-optimal trees to decide.")
     ] = None
 
 
@@ -137,18 +117,14 @@ class MeasureOptions(Group):
 
     heading: ClassVar[str] = "The comparison"
 
-    splits: Annotated[
-        int, typer.Option("--splits", metavar="N", help="Random splits into training and test records.")
-    ] = 5
-    test_share: Annotated[
-        float, typer.Option("--test-share", metavar="SHARE", help="Share of the records that test.")
-    ] = 0.3
+    splits: Annotated[int, option("N", "Random splits into training and test records.")] = 5
+    test_share: Annotated[float, option("SHARE", "Share of the records that test.")] = 0.3
     measure: Annotated[
         Literal["accuracy", "auroc", "log-loss", "rmse", "mae", "r2"] | None,
-        typer.Option(
-            "--measure",
-            help="Figure that ranks the models.",
-            show_default="accuracy; auroc if a class has 80% of the records or more; rmse of numbers",
+        option(
+            None,
+            "Figure that ranks the models.",
+            default="accuracy; auroc if a class has 80% of the records or more; rmse of numbers",
         ),
     ] = None
     person: PersonColumnOption = None

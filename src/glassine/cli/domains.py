@@ -21,6 +21,7 @@ from glassine.cli.options import (
     OverwriteOption,
     RecordsArgument,
     RecordsFileOptions,
+    option,
 )
 from glassine.cli.progress import stages
 from glassine.cli.reading import load_kind, read_records, stated_domain
@@ -58,8 +59,7 @@ PERSONAL = ("identifier?", "dates", "free text")
 
 
 TestedOption: TypeAlias = Annotated[
-    Path | None,
-    typer.Option("--model", metavar="FILE", help="Take the attributes that this model tests, and no others."),
+    Path | None, option("FILE", "Take the attributes that this model tests, and no others.")
 ]
 
 
@@ -70,11 +70,7 @@ def infer_command(
     exclude: ExcludeOption = None,
     include: Annotated[
         list[str] | None,
-        typer.Option(
-            "--include",
-            metavar="COLUMN",
-            help="Column to keep though it looks like an identifier, dates or free text; repeat it for more.",
-        ),
+        option("COLUMN", "Column to keep though it looks like an identifier, dates or free text; repeat it for more."),
     ] = None,
     model: TestedOption = None,
     overwrite: OverwriteOption = False,
@@ -225,10 +221,7 @@ def new_command(
     reading: ModelFileOptions,
     model: TestedOption = None,
     codebook: Annotated[
-        Path | None,
-        typer.Option(
-            "--codebook", metavar="FILE", help="Take types and values from a code book: CSV of name, type, values."
-        ),
+        Path | None, option("FILE", "Take types and values from a code book: CSV of name, type, values.")
     ] = None,
     output: DraftOption = None,
     overwrite: OverwriteOption = False,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 
 from glassine.cli.naming import nearest
-from glassine.cli.options import Group, JsonOption, OverwriteOption
+from glassine.cli.options import Group, JsonOption, OverwriteOption, option
 from glassine.cli.writing import check_ending, check_outputs, print_value
 from glassine.errors import GlassineError, InvalidParameterError, UnsupportedModelError
 from glassine.files import write_text
@@ -29,9 +29,7 @@ class ModelOptions(Group):
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the edited model, JSON.")
     ] = None
-    page: Annotated[
-        Path | None, typer.Option("--page", metavar="FILE", help="Write an editor page, HTML: edit in the browser.")
-    ] = None
+    page: Annotated[Path | None, option("FILE", "Write an editor page, HTML: edit in the browser.")] = None
     overwrite: OverwriteOption = False
     log: Annotated[bool, typer.Option("--log", help="Print the log of edits.")] = False
     as_json: JsonOption = False
@@ -43,10 +41,7 @@ class UndoOptions(Group):
 
     heading: ClassVar[str] = "Taking back"
 
-    undo: Annotated[
-        int,
-        typer.Option("--undo", metavar="N", help="First take back so many edits."),
-    ] = 0
+    undo: Annotated[int, option("N", "First take back so many edits.")] = 0
     revert: Annotated[bool, typer.Option("--revert", help="First take back every edit.")] = False
 
 
@@ -56,9 +51,7 @@ class EditOptions(Group):
 
     heading: ClassVar[str] = "Edits"
 
-    zero: Annotated[
-        Texts, typer.Option("--zero", metavar="TERM", help="It adds nothing from now on; repeat it for more.")
-    ] = None
+    zero: Annotated[Texts, option("TERM", "It adds nothing from now on; repeat it for more.")] = None
     set_: Annotated[
         Texts,
         typer.Option(
@@ -67,33 +60,18 @@ class EditOptions(Group):
             help="Set a score. A bin is its label or number; a range is FIRST..LAST; repeat it for more.",
         ),
     ] = None
-    flatten: Annotated[
-        Texts,
-        typer.Option("--flatten", metavar="TERM[:FIRST..LAST]", help="One mean score; repeat it for more."),
-    ] = None
-    smooth: Annotated[
-        Texts,
-        typer.Option("--smooth", metavar="TERM[:FIRST..LAST]", help="Scores towards neighbors; repeat it for more."),
-    ] = None
+    flatten: Annotated[Texts, option("TERM[:FIRST..LAST]", "One mean score; repeat it for more.")] = None
+    smooth: Annotated[Texts, option("TERM[:FIRST..LAST]", "Scores towards neighbors; repeat it for more.")] = None
     monotone: Annotated[
-        Texts,
-        typer.Option(
-            "--monotone",
-            metavar="TERM[:FIRST..LAST]:DIRECTION",
-            help="Scores in order, increasing or decreasing; repeat it for more.",
-        ),
+        Texts, option("TERM[:FIRST..LAST]:DIRECTION", "Scores in order, increasing or decreasing; repeat it for more.")
     ] = None
-    strength: Annotated[
-        float, typer.Option("--strength", metavar="NUMBER", help="Of --smooth: how far, above 0 up to 1.")
-    ] = 0.5
-    passes: Annotated[int, typer.Option("--passes", metavar="N", help="Of --smooth: how often.")] = 1
+    strength: Annotated[float, option("NUMBER", "Of --smooth: how far, above 0 up to 1.")] = 0.5
+    passes: Annotated[int, option("N", "Of --smooth: how often.")] = 1
     label: Annotated[
         str | None,
         typer.Option("--class", metavar="CLASS", help="Edit the scores of this class only.", show_default="all"),
     ] = None
-    reason: Annotated[
-        str, typer.Option("--reason", metavar="TEXT", help="Reason for the edits, recorded in the log.")
-    ] = ""
+    reason: Annotated[str, option("TEXT", "Reason for the edits, recorded in the log.")] = ""
 
 
 def edit_command(files: ModelOptions, back: UndoOptions, edits: EditOptions) -> None:

@@ -11,9 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-import typer
-
-from glassine.cli.options import Group
+from glassine.cli.options import Group, option
 from glassine.cli.writing import check_outputs, tell
 from glassine.errors import InvalidParameterError, UnreadableFileError
 from glassine.files import write_json, write_text
@@ -36,11 +34,10 @@ class ExchangeOptions(Group):
 
     ci: Annotated[
         Literal["github", "gitlab", "junit"] | None,
-        typer.Option("--ci", help=f"Report as a pipeline shows it: annotations and a summary, or JUnit in {JUNIT}."),
+        option(None, f"Report as a pipeline shows it: annotations and a summary, or JUnit in {JUNIT}."),
     ] = None
     to: Annotated[
-        tuple[str, Path] | None,
-        typer.Option("--to", metavar="FORMAT PATH", help=f"Write it for another tool: {', '.join(FORMATS)}."),
+        tuple[str, Path] | None, option("FORMAT PATH", f"Write it for another tool: {', '.join(FORMATS)}.")
     ] = None
 
     def check(self, read: list[Path | None], *, small: bool, overwrite: bool) -> None:

@@ -26,6 +26,7 @@ from glassine.cli.options import (
     PersonColumnOption,
     RecordsFileOptions,
     UnprotectedSeedOption,
+    option,
 )
 from glassine.cli.progress import stages
 from glassine.cli.reading import check_person, identifiers, read_domain, read_records, tell_repeats, with_inputs
@@ -67,29 +68,20 @@ class RecordOptions(Group):
         ),
     ] = None
     queries: Annotated[
-        int | None,
-        typer.Option(
-            "--queries",
-            metavar="N",
-            help="Explain from so many queries of the public domain; no records are needed.",
-        ),
+        int | None, option("N", "Explain from so many queries of the public domain; no records are needed.")
     ] = None
     domain: DomainOption = None
     target: Annotated[
-        str | None,
-        typer.Option(
-            "--target", metavar="COLUMN", help="Column of the true labels: left out, or used by --labels true."
-        ),
+        str | None, option("COLUMN", "Column of the true labels: left out, or used by --labels true.")
     ] = None
     classes: ClassesOption = None
     answer: Annotated[
         str | None,
-        typer.Option(
-            "--answer",
-            metavar="LO,HI,STEP",
-            help="Public range of a black box that answers with numbers, and the step to which means are rounded; a "
+        option(
+            "LO,HI,STEP",
+            "Public range of a black box that answers with numbers, and the step to which means are rounded; a "
             "fourth number is the tolerance of agreement.",
-            show_default="answers are classes; tolerance a twentieth of the range",
+            default="answers are classes; tolerance a twentieth of the range",
         ),
     ] = None
     person: PersonColumnOption = None
@@ -105,41 +97,26 @@ class GroupOptions(Group):
     k: Annotated[int, typer.Option("--k", "-k", metavar="N", help="Fewest records, or people, of a group.")] = 100
     partition: Annotated[
         Literal["microaggregation", "public"],
-        typer.Option("--partition", help="How groups are made; public: cells fixed without the records."),
+        option(None, "How groups are made; public: cells fixed without the records."),
     ] = "microaggregation"
-    method: Annotated[
-        Literal["mdav", "v-mdav"], typer.Option("--method", help="Groups of one size, or of sizes that vary.")
-    ] = "mdav"
+    method: Annotated[Literal["mdav", "v-mdav"], option(None, "Groups of one size, or of sizes that vary.")] = "mdav"
     distance: Annotated[
         Literal["euclidean", "gower"] | None,
-        typer.Option(
-            "--distance", help="Distance of records.", show_default="gower where there are categories, else euclidean"
-        ),
+        option(None, "Distance of records.", default="gower where there are categories, else euclidean"),
     ] = None
-    scaling: Annotated[
-        Literal["standard", "none"], typer.Option("--scaling", help="How numbers are scaled before.")
-    ] = "standard"
+    scaling: Annotated[Literal["standard", "none"], option(None, "How numbers are scaled before.")] = "standard"
     form: Annotated[
-        Literal["restricted", "paper"],
-        typer.Option("--form", help="What is released; paper is as published, and leaks."),
+        Literal["restricted", "paper"], option(None, "What is released; paper is as published, and leaks.")
     ] = "restricted"
     labels: Annotated[
         Literal["black-box", "true"] | None,
-        typer.Option("--labels", help="What trees learn.", show_default="black-box; of the paper's form, true"),
+        option(None, "What trees learn.", default="black-box; of the paper's form, true"),
     ] = None
-    max_depth: Annotated[
-        int | None,
-        typer.Option("--max-depth", metavar="N", help="Trees: maximum depth.", show_default="by the form"),
-    ] = None
+    max_depth: Annotated[int | None, option("N", "Trees: maximum depth.", default="by the form")] = None
     min_samples_leaf: Annotated[
-        int | None,
-        typer.Option(
-            "--min-samples-leaf", metavar="N", help="Fewest records, or people, of a leaf.", show_default="by the form"
-        ),
+        int | None, option("N", "Fewest records, or people, of a leaf.", default="by the form")
     ] = None
-    n_closest: Annotated[
-        int, typer.Option("--n-closest", metavar="N", help="Closest representatives that are tried.")
-    ] = 3
+    n_closest: Annotated[int, option("N", "Closest representatives that are tried.")] = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,9 +125,7 @@ class PrivacyOptions(Group):
 
     heading: ClassVar[str] = "Privacy"
 
-    epsilon: Annotated[
-        float | None, typer.Option("--epsilon", metavar="NUMBER", help="Privacy budget, such as 0.1: private trees.")
-    ] = None
+    epsilon: Annotated[float | None, option("NUMBER", "Privacy budget, such as 0.1: private trees.")] = None
     ledger: LedgerOption = None
     dataset: DatasetOption = None
     seed: UnprotectedSeedOption = None

@@ -9,7 +9,15 @@ from typing import Annotated, Any, ClassVar
 import typer
 
 from glassine.cli.naming import in_options
-from glassine.cli.options import DomainOption, Group, JsonOption, ModelArgument, ModelFileOptions, OverwriteOption
+from glassine.cli.options import (
+    DomainOption,
+    Group,
+    JsonOption,
+    ModelArgument,
+    ModelFileOptions,
+    OverwriteOption,
+    option,
+)
 from glassine.cli.reading import load_kind, load_whole, read_domain
 from glassine.cli.writing import check_outputs, print_value, tell
 from glassine.errors import GlassineError
@@ -35,20 +43,14 @@ class SqlOptions(Group):
 
     heading: ClassVar[str] = "SQL"
 
-    table: Annotated[str | None, typer.Option("--table", metavar="NAME", help="SQL: write a query on this table.")] = (
-        None
-    )
-    prediction: Annotated[
-        str | None,
-        typer.Option("--prediction", metavar="NAME", help="SQL: name of the predicted column of the query."),
-    ] = None
+    table: Annotated[str | None, option("NAME", "SQL: write a query on this table.")] = None
+    prediction: Annotated[str | None, option("NAME", "SQL: name of the predicted column of the query.")] = None
     dialect: Annotated[
         str | None,
-        typer.Option(
-            "--dialect",
-            metavar="ENGINE",
-            help="SQL: the engine, such as duckdb, sqlite or spark; another word lists them all.",
-            show_default="standard SQL without backslashes",
+        option(
+            "ENGINE",
+            "SQL: the engine, such as duckdb, sqlite or spark; another word lists them all.",
+            default="standard SQL without backslashes",
         ),
     ] = None
     probabilities: Annotated[
@@ -120,12 +122,11 @@ def export_command(
     files: FileOptions,
     to: Annotated[
         str | None,
-        typer.Option(
-            "--to",
-            metavar="FORM",
+        option(
+            "FORM",
+            "The form to write, such as sql; another word lists them all.",
+            default="with --clean the file's own, or JSON",
             parser=form_of,
-            help="The form to write, such as sql; another word lists them all.",
-            show_default="with --clean the file's own, or JSON",
         ),
     ] = None,
     clean: Annotated[

@@ -11,7 +11,7 @@ import typer
 
 from glassine.cli.fitting import ADDITIVE, GREEDY, RULE_LIST, SCORECARD, TREE, FitOptions, Order, run
 from glassine.cli.naming import in_options
-from glassine.cli.options import Group
+from glassine.cli.options import Group, option
 from glassine.cli.progress import progress
 from glassine.cli.searching import depth_or_rule, grid_of
 from glassine.cli.summary import to_dict, to_text
@@ -19,32 +19,17 @@ from glassine.cli.training import NumberOptions, range_of
 from glassine.cli.writing import print_value
 from glassine.errors import InvalidParameterError, UnreadableFileError
 
-DeltaOption = Annotated[float | None, typer.Option("--delta", metavar="NUMBER", help="Delta.", show_default="1e-06")]
-BinsOption = Annotated[
-    Path | None, typer.Option("--bins", metavar="FILE", help="Fixed bins, JSON: cut points, groups of values.")
-]
+DeltaOption = Annotated[float | None, option("NUMBER", "Delta.", default="1e-06")]
+BinsOption = Annotated[Path | None, option("FILE", "Fixed bins, JSON: cut points, groups of values.")]
 NotPrivateOption = Annotated[
     bool, typer.Option("--not-private", help="Fit the records without noise or any guarantee.")
 ]
-MemoryOption = Annotated[
-    float | None,
-    typer.Option("--memory-limit", metavar="BYTES", help="Most memory.", show_default="4e9"),
-]
-LeafCountsOption = Annotated[
-    float | None,
-    typer.Option(
-        "--leaf-counts-share", metavar="SHARE", help="Share of epsilon for counts; 0: none.", show_default="0.095"
-    ),
-]
+MemoryOption = Annotated[float | None, option("BYTES", "Most memory.", default="4e9")]
+LeafCountsOption = Annotated[float | None, option("SHARE", "Share of epsilon for counts; 0: none.", default="0.095")]
 
 MeasureOption = Annotated[
     Literal["additive", "gini", "errors", "log-loss"] | None,
-    typer.Option(
-        "--measure",
-        metavar="NAME",
-        help="Of a summary: additive, gini, errors or log-loss.",
-        show_default="additive",
-    ),
+    option("NAME", "Of a summary: additive, gini, errors or log-loss.", default="additive"),
 ]
 
 
@@ -64,32 +49,14 @@ class CutPointOptions(Group):
 
     literals: Annotated[
         Literal["auto", "thresholds", "quantiles", "coarse"] | None,
-        typer.Option(
-            "--literals",
-            metavar="KIND",
-            help="Cut points: auto, thresholds, quantiles or coarse.",
-            show_default="auto",
-        ),
+        option("KIND", "Cut points: auto, thresholds, quantiles or coarse.", default="auto"),
     ] = None
     # Hidden, so that the help fits a screen: the next option names it.
     n_quantiles: Annotated[
-        int | None,
-        typer.Option(
-            "--n-quantiles",
-            metavar="N",
-            help="Quantiles of a number.",
-            show_default="7; not private, 15",
-            hidden=True,
-        ),
+        int | None, option("N", "Quantiles of a number.", default="7; not private, 15", hidden=True)
     ] = None
     quantile_share: Annotated[
-        float | None,
-        typer.Option(
-            "--quantile-share",
-            metavar="SHARE",
-            help="Epsilon for quantiles; how many: --n-quantiles N.",
-            show_default="0.2",
-        ),
+        float | None, option("SHARE", "Epsilon for quantiles; how many: --n-quantiles N.", default="0.2")
     ] = None
 
 
@@ -100,47 +67,17 @@ class SearchOptions(Group):
     heading: ClassVar[str] = "The model"
 
     accuracy_share: Annotated[
-        float | None,
-        typer.Option(
-            "--accuracy-share",
-            metavar="SHARE",
-            help="Errors in the loss; 0 ranks best.",
-            show_default="0.3; not private, 1",
-        ),
+        float | None, option("SHARE", "Errors in the loss; 0 ranks best.", default="0.3; not private, 1")
     ] = None
     not_private: NotPrivateOption = False
-    penalty: Annotated[
-        float | None,
-        typer.Option(
-            "--penalty",
-            metavar="SHARE",
-            help="Not private: cost of a split or rule.",
-            show_default="0",
-        ),
-    ] = None
+    penalty: Annotated[float | None, option("SHARE", "Not private: cost of a split or rule.", default="0")] = None
     min_samples_leaf: Annotated[
-        float | None,
-        typer.Option(
-            "--min-samples-leaf",
-            metavar="N",
-            parser=_records_or_share,
-            help="Not private: fewest records of a leaf.",
-            show_default="1",
-        ),
+        float | None, option("N", "Not private: fewest records of a leaf.", default="1", parser=_records_or_share)
     ] = None
     # Hidden, so that the help fits a screen: the next option names it.
-    memory_limit: Annotated[
-        float | None,
-        typer.Option("--memory-limit", metavar="BYTES", help="Most memory.", show_default="4e9", hidden=True),
-    ] = None
+    memory_limit: Annotated[float | None, option("BYTES", "Most memory.", default="4e9", hidden=True)] = None
     time_limit: Annotated[
-        float | None,
-        typer.Option(
-            "--time-limit",
-            metavar="SECONDS",
-            help="Most seconds; most memory: --memory-limit BYTES.",
-            show_default="600",
-        ),
+        float | None, option("SECONDS", "Most seconds; most memory: --memory-limit BYTES.", default="600")
     ] = None
 
 
@@ -151,17 +88,10 @@ class ListOptions(Group):
     heading: ClassVar[str] = "The model"
 
     max_rules: Annotated[
-        int | None,
-        typer.Option(
-            "--max-rules",
-            metavar="N",
-            help="Rule lists: maximum number of rules.",
-            show_default="5; not private, 3",
-        ),
+        int | None, option("N", "Rule lists: maximum number of rules.", default="5; not private, 3")
     ] = None
     pool: Annotated[
-        Literal["literals", "pairs"] | None,
-        typer.Option("--pool", help="Conditions of a rule: 1 or 2.", show_default="literals"),
+        Literal["literals", "pairs"] | None, option(None, "Conditions of a rule: 1 or 2.", default="literals")
     ] = None
 
 
@@ -172,22 +102,10 @@ class TreeOptions(NumberOptions):
     # A string as well, which the annotation of the parser does not allow: the rule of suggested_depth by its name.
     max_depth: Annotated[
         str | None,
-        typer.Option(
-            "--max-depth",
-            metavar="N|auto:N",
-            parser=depth_or_rule,
-            help="Most splits on a path; auto: by a public guess.",
-            show_default="3",
-        ),
+        option("N|auto:N", "Most splits on a path; auto: by a public guess.", default="3", parser=depth_or_rule),
     ] = None
     split_weight: Annotated[
-        float | None,
-        typer.Option(
-            "--split-weight",
-            metavar="NUMBER",
-            help="Prior weight of a split; below 1 for small trees.",
-            show_default="1",
-        ),
+        float | None, option("NUMBER", "Prior weight of a split; below 1 for small trees.", default="1")
     ] = None
     leaf_counts_share: LeafCountsOption = None
     measure: MeasureOption = None
@@ -198,13 +116,7 @@ class RuleListOptions(ListOptions):
     """What a private rule list is."""
 
     rule_weight: Annotated[
-        float | None,
-        typer.Option(
-            "--rule-weight",
-            metavar="NUMBER",
-            help="Prior weight of a rule; below 1 for short lists.",
-            show_default="1",
-        ),
+        float | None, option("NUMBER", "Prior weight of a rule; below 1 for short lists.", default="1")
     ] = None
     leaf_counts_share: LeafCountsOption = None
     measure: MeasureOption = None
@@ -225,35 +137,17 @@ class GreedyOptions(ListOptions):
 
     mechanism: Annotated[
         str | None,
-        typer.Option(
-            "--mechanism",
-            metavar="NAME",
-            parser=_mechanism_of,
-            help="Choice of rules; another word lists all.",
-            show_default="counted-gini",
-        ),
+        option("NAME", "Choice of rules; another word lists all.", default="counted-gini", parser=_mechanism_of),
     ] = None
     accounting: Annotated[
-        Literal["strict", "published"] | None,
-        typer.Option("--accounting", help="The paper's, published, does not hold.", show_default="strict"),
+        Literal["strict", "published"] | None, option(None, "The paper's, published, does not hold.", default="strict")
     ] = None
-    delta: Annotated[
-        float | None, typer.Option("--delta", metavar="NUMBER", help="Delta, for the mechanisms that need one.")
-    ] = None
-    min_support: Annotated[
-        float | None,
-        typer.Option(
-            "--min-support", metavar="SHARE", help="Least share of the records of a rule.", show_default="0.05"
-        ),
-    ] = None
+    delta: Annotated[float | None, option("NUMBER", "Delta, for the mechanisms that need one.")] = None
+    min_support: Annotated[float | None, option("SHARE", "Least share of the records of a rule.", default="0.05")] = (
+        None
+    )
     leaf_counts_share: Annotated[
-        float | None,
-        typer.Option(
-            "--leaf-counts-share",
-            metavar="SHARE",
-            help="Share of epsilon for counts; 0: none.",
-            show_default="by mechanism",
-        ),
+        float | None, option("SHARE", "Share of epsilon for counts; 0: none.", default="by mechanism")
     ] = None
     not_private: NotPrivateOption = False
 
@@ -263,27 +157,18 @@ class AdditiveOptions(NumberOptions):
     """What an additive model is."""
 
     algorithm: Annotated[
-        Literal["penalized", "boosting"] | None,
-        typer.Option("--algorithm", help="How scores are trained.", show_default="penalized"),
+        Literal["penalized", "boosting"] | None, option(None, "How scores are trained.", default="penalized")
     ] = None
     accounting: Annotated[
-        Literal["gdp", "classic"] | None,
-        typer.Option("--accounting", help="Of boosting: how epsilon is added up.", show_default="gdp"),
+        Literal["gdp", "classic"] | None, option(None, "Of boosting: how epsilon is added up.", default="gdp")
     ] = None
     delta: DeltaOption = None
     bins: BinsOption = None
-    monotone: Annotated[
-        list[str] | None,
-        typer.Option("--monotone", metavar="NAME:DIRECTION", help="Scores increasing or decreasing; repeat it."),
-    ] = None
+    monotone: Annotated[list[str] | None, option("NAME:DIRECTION", "Scores increasing or decreasing; repeat it.")] = (
+        None
+    )
     interactions: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--interactions",
-            metavar="N|auto|PAIR",
-            help="Pairs: how many, auto, or 'NAME & NAME'; repeat it.",
-            show_default="0",
-        ),
+        list[str] | None, option("N|auto|PAIR", "Pairs: how many, auto, or 'NAME & NAME'; repeat it.", default="0")
     ] = None
     infer_range: Annotated[
         bool,
@@ -299,27 +184,16 @@ class ScorecardOptions(Group):
 
     heading: ClassVar[str] = "The model"
 
-    max_items: Annotated[
-        int | None, typer.Option("--max-items", metavar="N", help="Most items.", show_default="10")
-    ] = None
-    max_points: Annotated[
-        int | None, typer.Option("--max-points", metavar="N", help="Most points of an item.", show_default="5")
-    ] = None
+    max_items: Annotated[int | None, option("N", "Most items.", default="10")] = None
+    max_points: Annotated[int | None, option("N", "Most points of an item.", default="5")] = None
     calibration_share: Annotated[
-        float | None,
-        typer.Option(
-            "--calibration-share",
-            metavar="SHARE",
-            help="Share of the budget for counts at each total.",
-            show_default="0.15",
-        ),
+        float | None, option("SHARE", "Share of the budget for counts at each total.", default="0.15")
     ] = None
     delta: DeltaOption = None
     bins: BinsOption = None
-    monotone: Annotated[
-        list[str] | None,
-        typer.Option("--monotone", metavar="NAME:DIRECTION", help="Points increasing or decreasing; repeat it."),
-    ] = None
+    monotone: Annotated[list[str] | None, option("NAME:DIRECTION", "Points increasing or decreasing; repeat it.")] = (
+        None
+    )
     not_private: NotPrivateOption = False
     memory_limit: MemoryOption = None
 

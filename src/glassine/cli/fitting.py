@@ -35,6 +35,7 @@ from glassine.cli.options import (
     TargetOption,
     TrainingArgument,
     UnprotectedSeedOption,
+    option,
 )
 from glassine.cli.progress import Display, uninterrupted
 from glassine.cli.quality import Measured, quality
@@ -79,16 +80,9 @@ class BudgetOptions(Group):
 
     heading: ClassVar[str] = "Privacy"
 
-    epsilon: Annotated[
-        float | None, typer.Option("--epsilon", metavar="NUMBER", help="Privacy budget of the fit, such as 0.1.")
-    ] = None
+    epsilon: Annotated[float | None, option("NUMBER", "Privacy budget of the fit, such as 0.1.")] = None
     search: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--search",
-            metavar="NAME=A,B|default",
-            help="Choose an option privately, within epsilon; repeat it.",
-        ),
+        list[str] | None, option("NAME=A,B|default", "Choose an option privately, within epsilon; repeat it.")
     ] = None
     ledger: LedgerOption = None
     dataset: DatasetOption = None
@@ -104,12 +98,9 @@ class FileOptions(Group):
     heading: ClassVar[str] = "Files"
 
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Write the model, JSON.")]
-    certificate: Annotated[
-        Path | None,
-        typer.Option(
-            "--certificate", metavar="FILE", help="Write the certificate, JSON.", show_default="beside the model"
-        ),
-    ] = None
+    certificate: Annotated[Path | None, option("FILE", "Write the certificate, JSON.", default="beside the model")] = (
+        None
+    )
     report: AuditOption = None
     policy: PolicyOption = None
     overwrite: OverwriteOption = False

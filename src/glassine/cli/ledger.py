@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from glassine.cli.naming import in_options, nearest
-from glassine.cli.options import JsonOption, LedgerArgument, LedgerDeltaOption, RecordsPerPersonOption
+from glassine.cli.options import JsonOption, LedgerArgument, LedgerDeltaOption, RecordsPerPersonOption, option
 from glassine.cli.writing import print_value
 from glassine.errors import BudgetExceededError, DamagedLedgerError, LedgerError, UnreadableFileError, marked
 
@@ -29,10 +29,7 @@ DatasetArgument = Annotated[str, typer.Argument(metavar="DATASET", help="Name of
 
 def show_command(
     ledger: LedgerArgument,
-    dataset: Annotated[
-        str | None,
-        typer.Option("--dataset", metavar="NAME", help="Name of the dataset in the ledger.", show_default="all"),
-    ] = None,
+    dataset: Annotated[str | None, option("NAME", "Name of the dataset in the ledger.", default="all")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show the budgets of a ledger, how they were changed, and their charges.
@@ -83,7 +80,7 @@ def charge_command(
     ledger: LedgerArgument,
     dataset: DatasetArgument,
     epsilon: Annotated[float, typer.Argument(metavar="EPSILON", help="Epsilon of the release.")],
-    note: Annotated[str, typer.Option("--note", metavar="TEXT", help="What is released.")],
+    note: Annotated[str, option("TEXT", "What is released.")],
     delta: LedgerDeltaOption = 0.0,
     records_per_person: RecordsPerPersonOption = None,
     as_json: JsonOption = False,
@@ -104,10 +101,7 @@ def charge_command(
 def verify_command(
     ledger: LedgerArgument,
     certificates: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--certificates", metavar="PATH...", help=f"Certificates, or folders with files that end in {ENDING}."
-        ),
+        list[Path] | None, option("PATH...", f"Certificates, or folders with files that end in {ENDING}.")
     ] = None,
     more: Annotated[list[Path] | None, typer.Argument(hidden=True)] = None,
     as_json: JsonOption = False,

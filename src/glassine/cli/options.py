@@ -53,6 +53,11 @@ def _check(rule: str, kept: Callable[[Any], bool], advice: str = "") -> Check:
     return check
 
 
+def option(metavar: str | None, text: str, *, default: str | bool = True, **more: Any) -> Any:
+    """Return an option of its field's name: what stands for its value, what it does, and in words its default."""
+    return typer.Option(metavar=metavar, help=text, show_default=default, **more)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
     """Options that travel together as one value.
@@ -175,10 +180,7 @@ _DOMAIN = typer.Option("--domain", metavar="FILE", help="Domain, JSON or TOML: t
 _TARGET = typer.Option("--target", metavar="COLUMN", help="Column that the model predicts.")
 
 ResumeOption: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        "--resume", metavar="FOLDER", help="Folder that keeps each result; named again, the run goes on from it."
-    ),
+    Path | None, option("FOLDER", "Folder that keeps each result; named again, the run goes on from it.")
 ]
 ModelArgument: TypeAlias = Annotated[
     Path,
@@ -201,9 +203,7 @@ RecordsArgument: TypeAlias = Annotated[
 TrainingArgument: TypeAlias = Annotated[
     Path | None, typer.Argument(metavar="RECORDS", help="The records, CSV or Parquet.")
 ]
-SummaryOption: TypeAlias = Annotated[
-    Path | None, typer.Option("--summary", metavar="FILE", help="In place of records: of glassine summarize.")
-]
+SummaryOption: TypeAlias = Annotated[Path | None, option("FILE", "In place of records: of glassine summarize.")]
 ReleaseArgument: TypeAlias = Annotated[
     Path, typer.Argument(metavar="RELEASE", help="The release of surrogate trees, signed or not.")
 ]
@@ -211,93 +211,40 @@ LedgerArgument: TypeAlias = Annotated[Path, typer.Argument(metavar="LEDGER", hel
 
 DomainOption: TypeAlias = Annotated[Path | None, _DOMAIN]
 RequiredDomainOption: TypeAlias = Annotated[Path, _DOMAIN]
-PersonColumnOption: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--person", metavar="COLUMN", help="Column that says whose record each is."),
-]
-TargetRangeOption: TypeAlias = Annotated[
-    str | None, typer.Option("--target-range", metavar="LO,HI", help="The public range of a number to predict.")
-]
+PersonColumnOption: TypeAlias = Annotated[str | None, option("COLUMN", "Column that says whose record each is.")]
+TargetRangeOption: TypeAlias = Annotated[str | None, option("LO,HI", "The public range of a number to predict.")]
 TargetOption: TypeAlias = Annotated[str | None, _TARGET]
 RequiredTargetOption: TypeAlias = Annotated[str, _TARGET]
-DataOption: TypeAlias = Annotated[
-    Path | None, typer.Option("--data", metavar="FILE", help="Training records, CSV or Parquet.")
-]
+DataOption: TypeAlias = Annotated[Path | None, option("FILE", "Training records, CSV or Parquet.")]
 HoldoutOption: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        "--holdout",
-        metavar="FILE",
-        help="Records of the same population that were not used for training, CSV or Parquet.",
-    ),
+    Path | None, option("FILE", "Records of the same population that were not used for training, CSV or Parquet.")
 ]
-ClassesOption: TypeAlias = Annotated[
-    str | None, typer.Option("--classes", metavar="A,B", help="The public classes, separated by commas.")
-]
-ConfidenceOption: TypeAlias = Annotated[
-    float, typer.Option("--confidence", metavar="NUMBER", help="Confidence of each interval.")
-]
-GrownDepthOption: TypeAlias = Annotated[
-    int | None,
-    typer.Option("--max-depth", metavar="N", help="Trees: maximum depth.", show_default="3"),
-]
-LedgerOption: TypeAlias = Annotated[
-    Path | None,
-    typer.Option("--ledger", metavar="FILE", help="Ledger to charge, with --dataset."),
-]
-DatasetOption: TypeAlias = Annotated[
-    str | None, typer.Option("--dataset", metavar="NAME", help="Name of the dataset in the ledger.")
-]
-LedgerDeltaOption: TypeAlias = Annotated[
-    float, typer.Option("--delta", metavar="NUMBER", help="Delta, 0 for pure differential privacy.")
-]
+ClassesOption: TypeAlias = Annotated[str | None, option("A,B", "The public classes, separated by commas.")]
+ConfidenceOption: TypeAlias = Annotated[float, option("NUMBER", "Confidence of each interval.")]
+GrownDepthOption: TypeAlias = Annotated[int | None, option("N", "Trees: maximum depth.", default="3")]
+LedgerOption: TypeAlias = Annotated[Path | None, option("FILE", "Ledger to charge, with --dataset.")]
+DatasetOption: TypeAlias = Annotated[str | None, option("NAME", "Name of the dataset in the ledger.")]
+LedgerDeltaOption: TypeAlias = Annotated[float, option("NUMBER", "Delta, 0 for pure differential privacy.")]
 RecordsPerPersonOption: TypeAlias = Annotated[
-    int | None,
-    typer.Option(
-        "--records-per-person",
-        metavar="M",
-        help="The unit is one person, with at most M records.",
-        show_default="one record",
-    ),
+    int | None, option("M", "The unit is one person, with at most M records.", default="one record")
 ]
 PolicyOption: TypeAlias = Annotated[
     Path | None,
-    typer.Option(
-        "--policy",
-        metavar="NAME|FILE",
-        help="The limits to judge by: default, sacro, strict, or a TOML file.",
-        show_default="default",
-    ),
+    option("NAME|FILE", "The limits to judge by: default, sacro, strict, or a TOML file.", default="default"),
 ]
 ReportOption: TypeAlias = Annotated[
     Path | None,
     typer.Option("--output", "-o", metavar="FILE", help=f"Write the report: {FORMATS}."),
 ]
-AuditOption: TypeAlias = Annotated[
-    Path | None,
-    typer.Option("--report", metavar="FILE", help=f"Audit it and write the report: {FORMATS}."),
-]
+AuditOption: TypeAlias = Annotated[Path | None, option("FILE", f"Audit it and write the report: {FORMATS}.")]
 AudienceOption: TypeAlias = Annotated[
-    Literal["checker", "public"],
-    typer.Option("--audience", help="For the public, what is for the checker only is left out."),
+    Literal["checker", "public"], option(None, "For the public, what is for the checker only is left out.")
 ]
 SeedOption: TypeAlias = Annotated[
-    int,
-    typer.Option(
-        "--seed",
-        metavar="N",
-        help="Random seed. The same seed gives the same result.",
-        callback=at_least(0),
-    ),
+    int, option("N", "Random seed. The same seed gives the same result.", callback=at_least(0))
 ]
 UnprotectedSeedOption: TypeAlias = Annotated[
-    int | None,
-    typer.Option(
-        "--seed",
-        metavar="N",
-        help="Fix the random seed. Voids the guarantee.",
-        callback=at_least(0),
-    ),
+    int | None, option("N", "Fix the random seed. Voids the guarantee.", callback=at_least(0))
 ]
 OverwriteOption: TypeAlias = Annotated[bool, typer.Option("--overwrite", help="Replace files that exist.")]
 JsonOption: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -307,10 +254,8 @@ TrustOption: TypeAlias = Annotated[
 SmallOption: TypeAlias = Annotated[bool, typer.Option("--show-small-counts", help="Do not suppress small counts.")]
 NoiseOption: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        "--noise",
-        metavar="KIND:SCALE",
-        help="How counts were blurred: geometric, laplace or gaussian and the scale, or rounded and the step.",
+    option(
+        "KIND:SCALE", "How counts were blurred: geometric, laplace or gaussian and the scale, or rounded and the step."
     ),
 ]
 
@@ -322,13 +267,7 @@ class ModelFileOptions(Group):
     heading: ClassVar[str] = "Reading the model"
 
     tree: Annotated[
-        int | None,
-        typer.Option(
-            "--tree",
-            metavar="N",
-            help="Of a file with several trees: the one to read, from 0.",
-            callback=at_least(0),
-        ),
+        int | None, option("N", "Of a file with several trees: the one to read, from 0.", callback=at_least(0))
     ] = None
     trust_pickle: TrustOption = False
 
@@ -354,20 +293,18 @@ class RecordsFileOptions(Group):
 
     separator: Annotated[
         str | None,
-        typer.Option(
-            "--separator",
-            metavar="MARK",
-            help="What separates the columns of a CSV file: one character, or comma, semicolon, tab, bar or space.",
-            show_default="the one in the header",
+        option(
+            "MARK",
+            "What separates the columns of a CSV file: one character, or comma, semicolon, tab, bar or space.",
+            default="the one in the header",
         ),
     ] = None
     encoding: Annotated[
         str | None,
-        typer.Option(
-            "--encoding",
-            metavar="NAME",
-            help="Encoding of a CSV file, such as windows-1250.",
-            show_default="UTF-16 if marked, else UTF-8, and windows-1252 for lines that are not UTF-8",
+        option(
+            "NAME",
+            "Encoding of a CSV file, such as windows-1250.",
+            default="UTF-16 if marked, else UTF-8, and windows-1252 for lines that are not UTF-8",
         ),
     ] = None
     decimal_comma: Annotated[
@@ -375,12 +312,11 @@ class RecordsFileOptions(Group):
     ] = False
     missing: Annotated[
         list[str] | None,
-        typer.Option(
-            "--missing",
-            metavar="A,COLUMN=B",
-            parser=_listed_texts,
-            help="Texts that stand for a missing value, of every column or of one (Q*=9: of those that begin with Q), "
+        option(
+            "A,COLUMN=B",
+            "Texts that stand for a missing value, of every column or of one (Q*=9: of those that begin with Q), "
             "beside the empty one, ?, NA, NaN and nan; may be repeated.",
+            parser=_listed_texts,
         ),
     ] = None
     header: Annotated[
@@ -413,8 +349,7 @@ class RecordsFileOptions(Group):
 
 
 ExcludeOption: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option("--exclude", metavar="COLUMN", help="Column to leave out, such as an identifier; repeat it for more."),
+    list[str] | None, option("COLUMN", "Column to leave out, such as an identifier; repeat it for more.")
 ]
 
 
@@ -456,16 +391,15 @@ class BlackBoxOptions(Group):
 
     black_box: Annotated[
         str | None,
-        typer.Option(
-            "--black-box",
-            metavar="FILE|MODULE:FUNCTION",
-            help="What decides: an ONNX or skops file (pip install 'glassine[formats]'), or a Python function that "
+        option(
+            "FILE|MODULE:FUNCTION",
+            "What decides: an ONNX or skops file (pip install 'glassine[formats]'), or a Python function that "
             "maps records to labels. A module is code that runs.",
         ),
     ] = None
     takes: Annotated[
         Literal["array", "pandas", "polars"],
-        typer.Option("--takes", help="What the black box takes: a data frame, or a NumPy array without names."),
+        option(None, "What the black box takes: a data frame, or a NumPy array without names."),
     ] = "polars"
 
 

@@ -25,6 +25,7 @@ from glassine.cli.options import (
     above,
     at_least,
     noise_of,
+    option,
 )
 from glassine.cli.progress import stages
 from glassine.cli.reading import load_trees, read_policy, read_records, stated_domain
@@ -93,13 +94,7 @@ class TogetherOptions(Group):
     heading: ClassVar[str] = "Several models"
 
     smallest_group: Annotated[
-        int,
-        typer.Option(
-            "--smallest-group",
-            metavar="N",
-            help="Largest number of records of a group that only several models reveal.",
-            callback=at_least(1),
-        ),
+        int, option("N", "Largest number of records of a group that only several models reveal.", callback=at_least(1))
     ] = 5
     other_labels: Annotated[
         bool, typer.Option("--other-labels", help="The models predict different things: compare sizes, not classes.")
@@ -117,16 +112,13 @@ class RowOptions(Group):
     ] = None
     rows: Annotated[
         bool | None,
-        typer.Option(
-            "--rows/--no-rows",
-            help="Rebuild rows, or leave it at the bits and the groups, which is quick. By default one model's rows "
+        option(
+            None,
+            "Rebuild rows, or leave it at the bits and the groups, which is quick. By default one model's rows "
             "are rebuilt, those of several models for --output only.",
         ),
     ] = None
-    time_limit: Annotated[
-        float,
-        typer.Option("--time-limit", metavar="SECONDS", help="Most seconds for the solver.", callback=above(0)),
-    ] = 60.0
+    time_limit: Annotated[float, option("SECONDS", "Most seconds for the solver.", callback=above(0))] = 60.0
     seed: SeedOption = 0
     overwrite: OverwriteOption = False
 

@@ -13,7 +13,7 @@ import typer
 
 from glassine.cli.black_box import black_box_of, given_as, takes_of
 from glassine.cli.naming import in_options
-from glassine.cli.options import BlackBoxOptions, Group, JsonOption, OverwriteOption, ReleaseArgument, at_least
+from glassine.cli.options import BlackBoxOptions, Group, JsonOption, OverwriteOption, ReleaseArgument, at_least, option
 from glassine.cli.writing import check_outputs, print_value, say, tell
 from glassine.errors import GlassineError, InvalidParameterError
 
@@ -22,13 +22,8 @@ if TYPE_CHECKING:
     from glassine.server import ReleaseFile
     from glassine.surrogates import ContrastConstraints
 
-KeyOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--public-key", metavar="FILE", help="The publisher's public key, PEM: the file must be signed by it."
-    ),
-]
-PrivateKeyOption = Annotated[Path, typer.Option("--key", metavar="FILE", help="The private key, PEM.")]
+KeyOption = Annotated[Path | None, option("FILE", "The publisher's public key, PEM: the file must be signed by it.")]
+PrivateKeyOption = Annotated[Path, option("FILE", "The private key, PEM.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,70 +32,34 @@ class ServiceOptions(Group):
 
     heading: ClassVar[str] = "The service"
 
-    host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Address to listen on.")] = "127.0.0.1"
-    port: Annotated[int, typer.Option("--port", metavar="N", help="Port; 0 takes a free one.")] = 8000
+    host: Annotated[str, option("ADDRESS", "Address to listen on.")] = "127.0.0.1"
+    port: Annotated[int, option("N", "Port; 0 takes a free one.")] = 8000
     rate: Annotated[
         float,
-        typer.Option(
-            "--rate",
-            metavar="NUMBER",
-            help="Requests per second of one client in the long run; 0 for no limit.",
-            callback=at_least(0),
-        ),
+        option("NUMBER", "Requests per second of one client in the long run; 0 for no limit.", callback=at_least(0)),
     ] = 10.0
-    burst: Annotated[
-        int,
-        typer.Option(
-            "--burst",
-            metavar="N",
-            help="Requests that a client may make at once.",
-            callback=at_least(1),
-        ),
-    ] = 40
+    burst: Annotated[int, option("N", "Requests that a client may make at once.", callback=at_least(1))] = 40
     total_rate: Annotated[
-        float,
-        typer.Option(
-            "--total-rate",
-            metavar="NUMBER",
-            help="Requests per second of all clients together; 0 for no limit.",
-            callback=at_least(0),
-        ),
+        float, option("NUMBER", "Requests per second of all clients together; 0 for no limit.", callback=at_least(0))
     ] = 500.0
-    connections: Annotated[
-        int,
-        typer.Option(
-            "--connections",
-            metavar="N",
-            help="Connections that a client may have at a time.",
-            callback=at_least(1),
-        ),
-    ] = 64
+    connections: Annotated[int, option("N", "Connections that a client may have at a time.", callback=at_least(1))] = 64
     host_name: Annotated[
         list[str] | None,
-        typer.Option(
-            "--host-name",
-            metavar="NAME",
-            help="Name by which clients may call the service; repeat it for more. Loopback names always may.",
-            show_default="the address to listen on",
+        option(
+            "NAME",
+            "Name by which clients may call the service; repeat it for more. Loopback names always may.",
+            default="the address to listen on",
         ),
     ] = None
     token_file: Annotated[
         Path | None,
-        typer.Option(
-            "--token-file",
-            metavar="FILE",
-            help="Tokens, one a line: requests must have one (Authorization: Bearer), but for /health.",
-        ),
+        option("FILE", "Tokens, one a line: requests must have one (Authorization: Bearer), but for /health."),
     ] = None
     trusted_proxy: Annotated[
         list[str] | None,
-        typer.Option(
-            "--trusted-proxy",
-            metavar="ADDRESS",
-            help="Address or network of a proxy whose X-Forwarded-For is believed; repeat it for more.",
-        ),
+        option("ADDRESS", "Address or network of a proxy whose X-Forwarded-For is believed; repeat it for more."),
     ] = None
-    title: Annotated[str, typer.Option("--title", metavar="TEXT", help="Title of the page.")] = "Decisions, explained"
+    title: Annotated[str, option("TEXT", "Title of the page.")] = "Decisions, explained"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,25 +68,14 @@ class ConstraintOptions(Group):
 
     heading: ClassVar[str] = "Contrasts"
 
-    fixed: Annotated[
-        str | None, typer.Option("--fixed", metavar="A,B", help="Attributes that cannot change, separated by commas.")
-    ] = None
-    only_up: Annotated[
-        str | None, typer.Option("--only-up", metavar="A,B", help="Numbers that can only rise, such as an age.")
-    ] = None
-    only_down: Annotated[str | None, typer.Option("--only-down", metavar="A,B", help="Numbers that can only fall.")] = (
+    fixed: Annotated[str | None, option("A,B", "Attributes that cannot change, separated by commas.")] = None
+    only_up: Annotated[str | None, option("A,B", "Numbers that can only rise, such as an age.")] = None
+    only_down: Annotated[str | None, option("A,B", "Numbers that can only fall.")] = None
+    costs: Annotated[str | None, option("A=NUMBER,B=NUMBER", "What it costs to change attributes; 1 for others.")] = (
         None
     )
-    costs: Annotated[
-        str | None,
-        typer.Option("--costs", metavar="A=NUMBER,B=NUMBER", help="What it costs to change attributes; 1 for others."),
-    ] = None
-    at_least: Annotated[
-        float | None, typer.Option("--at-least", metavar="NUMBER", help="Smallest answer to lead to, of numbers.")
-    ] = None
-    at_most: Annotated[
-        float | None, typer.Option("--at-most", metavar="NUMBER", help="Largest answer to lead to, of numbers.")
-    ] = None
+    at_least: Annotated[float | None, option("NUMBER", "Smallest answer to lead to, of numbers.")] = None
+    at_most: Annotated[float | None, option("NUMBER", "Largest answer to lead to, of numbers.")] = None
 
 
 CONSTRAINED = ("fixed", "only_up", "only_down", "costs", "at_least", "at_most")
@@ -179,12 +127,9 @@ def answer_command(
     release: ReleaseArgument,
     box: BlackBoxOptions,
     changes: ConstraintOptions,
-    query: Annotated[str, typer.Option("--query", metavar="JSON", help="A record as a JSON object, to be explained.")],
+    query: Annotated[str, option("JSON", "A record as a JSON object, to be explained.")],
     decision: Annotated[
-        str | None,
-        typer.Option(
-            "--decision", metavar="CLASS", help="The decision on --query, or its number, where no black box is given."
-        ),
+        str | None, option("CLASS", "The decision on --query, or its number, where no black box is given.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:

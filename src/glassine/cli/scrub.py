@@ -24,6 +24,7 @@ from glassine.cli.options import (
     RecordsFileOptions,
     RequiredDomainOption,
     TargetOption,
+    option,
 )
 from glassine.cli.progress import stages
 from glassine.cli.quality import changed, quality, sentences
@@ -60,20 +61,15 @@ class CopyOptions(Group):
     heading: ClassVar[str] = "The copy"
 
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Write the scrubbed model, JSON.")]
-    counts: Annotated[
-        Literal["coarsen", "remove", "keep"], typer.Option("--counts", help="What to do with counts.")
-    ] = "coarsen"
-    base: Annotated[int, typer.Option("--base", metavar="N", help="Coarsened counts are multiples of this.")] = 10
-    smallest_leaf: Annotated[
-        int, typer.Option("--smallest-leaf", metavar="N", help="Merge leaves or bins of fewer records, or people.")
-    ] = 0
+    counts: Annotated[Literal["coarsen", "remove", "keep"], option(None, "What to do with counts.")] = "coarsen"
+    base: Annotated[int, option("N", "Coarsened counts are multiples of this.")] = 10
+    smallest_leaf: Annotated[int, option("N", "Merge leaves or bins of fewer records, or people.")] = 0
     largest_advantage: Annotated[
         float | None,
-        typer.Option(
-            "--largest-advantage",
-            metavar="NUMBER",
-            help="Merge a tree's smallest leaves until its counts imply at most this membership advantage.",
-            show_default="leaves stay",
+        option(
+            "NUMBER",
+            "Merge a tree's smallest leaves until its counts imply at most this membership advantage.",
+            default="leaves stay",
         ),
     ] = None
 

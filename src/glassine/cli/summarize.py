@@ -24,6 +24,7 @@ from glassine.cli.options import (
     RecordsPerPersonOption,
     RequiredTargetOption,
     UnprotectedSeedOption,
+    option,
 )
 from glassine.cli.progress import progress
 from glassine.cli.reading import input_files, opened, read_domain, read_policy, read_records
@@ -76,8 +77,8 @@ class SpendingOptions(NumberOptions):
 
     heading: ClassVar[str] = "Privacy"
 
-    epsilon: Annotated[float, typer.Option("--epsilon", metavar="NUMBER", help="Privacy budget, such as 1.")]
-    delta: Annotated[float, typer.Option("--delta", metavar="NUMBER", help="Delta.")] = DELTA
+    epsilon: Annotated[float, option("NUMBER", "Privacy budget, such as 1.")]
+    delta: Annotated[float, option("NUMBER", "Delta.")] = DELTA
     ledger: LedgerOption = None
     dataset: DatasetOption = None
     person: PersonColumnOption = None
@@ -92,13 +93,8 @@ class ReleasedOptions(Group):
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FILE", help="Write the summary, or the measurement, JSON.")
     ]
-    measure: Annotated[
-        Path | None,
-        typer.Option("--measure", metavar="MODEL", help="With --summary: release how right that model is instead."),
-    ] = None
-    summary: Annotated[
-        Path | None, typer.Option("--summary", metavar="FILE", help="With --measure: the summary of the model.")
-    ] = None
+    measure: Annotated[Path | None, option("MODEL", "With --summary: release how right that model is instead.")] = None
+    summary: Annotated[Path | None, option("FILE", "With --measure: the summary of the model.")] = None
     figures: Annotated[
         list[str] | None,
         typer.Option(
@@ -108,17 +104,15 @@ class ReleasedOptions(Group):
             show_default="accuracy, of classes",
         ),
     ] = None
-    reserve: Annotated[
-        float | None,
-        typer.Option("--reserve", metavar="SHARE", help="Share of epsilon that measures the model of --reserve-for."),
-    ] = None
+    reserve: Annotated[float | None, option("SHARE", "Share of epsilon that measures the model of --reserve-for.")] = (
+        None
+    )
     reserve_for: Annotated[
         str | None,
-        typer.Option(
-            "--reserve-for",
-            metavar="MODEL[,SIZE]",
-            help="Model to measure: tree, rule-list, additive or scorecard, and its depth, rules or items.",
-            show_default="additive",
+        option(
+            "MODEL[,SIZE]",
+            "Model to measure: tree, rule-list, additive or scorecard, and its depth, rules or items.",
+            default="additive",
         ),
     ] = None
     overwrite: OverwriteOption = False

@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-import typer
-
 from glassine.cli.naming import in_options
-from glassine.cli.options import Group, HoldoutOption, TrustOption
+from glassine.cli.options import Group, HoldoutOption, TrustOption, option
 from glassine.cli.progress import stages
 from glassine.cli.quality import BASELINES, sentences
 from glassine.cli.reading import check_person, identifiers, load_published, read_domain, read_records
@@ -40,13 +38,8 @@ class TwinOptions(Group):
 
     heading: ClassVar[str] = "A private model and its twin without privacy"
 
-    twin: Annotated[
-        Path | None, typer.Option("--twin", metavar="MODEL", help="Private model that was trained on the records.")
-    ] = None
-    ordinary: Annotated[
-        Path | None,
-        typer.Option("--ordinary", metavar="MODEL", help="Its twin.", show_default="one is trained on the records"),
-    ] = None
+    twin: Annotated[Path | None, option("MODEL", "Private model that was trained on the records.")] = None
+    ordinary: Annotated[Path | None, option("MODEL", "Its twin.", default="one is trained on the records")] = None
     holdout: HoldoutOption = None
     trust_pickle: TrustOption = False
 
@@ -57,9 +50,9 @@ class TwinOptions(Group):
 
     def refuse_alone(self) -> None:
         """Raise if options of a twin are given without one."""
-        for option, value in (("--ordinary", self.ordinary), ("--holdout", self.holdout)):
+        for name, value in (("--ordinary", self.ordinary), ("--holdout", self.holdout)):
             if value is not None:
-                raise InvalidParameterError(f"{option} is for --twin.", remedy="Name the private model with --twin.")
+                raise InvalidParameterError(f"{name} is for --twin.", remedy="Name the private model with --twin.")
 
 
 @dataclass(frozen=True, slots=True)
