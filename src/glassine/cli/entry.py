@@ -149,7 +149,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("ledger budget", "Set the total budget of a dataset.", "ledger.budget_command"),
     ("ledger charge", "Charge a release of other software.", "ledger.charge_command"),
     ("ledger verify", "Check a ledger, and certificates against it.", "ledger.verify_command"),
-    ("evidence", "Answer what authorities and checkers ask.", "evidence.evidence_command"),
+    ("evidence", "Answer what authorities and checkers ask.", "certificate.evidence_command"),
     (
         "certificate verify",
         "Verify that a certificate is of a model and its file.",

@@ -151,30 +151,15 @@ class FitOptions(Group):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What is to be trained.
+    """What is to be trained."""
 
-    Attributes
-    ----------
-    model : str
-        The kind of model.
-    private : bool
-        Whether a guarantee is asked for.
-    shared : FitOptions
-        From what, and where it goes.
-    options : mapping of str to object
-        Parameters of the learner that only this kind of model has, None where they are not given.
-    grid : dict of str to list, or None
-        Values of the parameters of which a private search chooses.
-    infer_range : bool
-        Whether the range of a number to predict is taken from the data.
-    """
-
-    model: str
-    private: bool
-    shared: FitOptions
+    model: str  # The kind of model
+    private: bool  # Whether a guarantee is asked for
+    shared: FitOptions  # From what, and where it goes
+    # Parameters of the learner that only this kind of model has, None where they are not given.
     options: Mapping[str, Any]
-    grid: Mapping[str, list[Any]] | None = None
-    infer_range: bool = False
+    grid: Mapping[str, list[Any]] | None = None  # Values of the parameters of which a private search chooses
+    infer_range: bool = False  # Whether the range of a number to predict is taken from the data
 
     @property
     def kind(self) -> str:
@@ -314,7 +299,7 @@ def run(order: Order, display: Display) -> Outcome:
 def _advise(error: ClassTooLargeError, estimator: Any, public: Mapping[str, Any]) -> None:
     """Say how columns are left out here, where that makes a tree or a list small enough."""
     from glassine.learners.exhaustive.families import ClassLearner
-    from glassine.learners.exhaustive.sizes import smaller
+    from glassine.learners.exhaustive.model_class import smaller
 
     domain, classes = public["domain"], public.get("classes")
     n_classes = estimator._n_classes() if classes is None else len(classes)

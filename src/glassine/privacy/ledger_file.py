@@ -36,18 +36,10 @@ VERSION_PLACE = 60
 
 @dataclass(frozen=True, slots=True)
 class LedgerFile:
-    """A ledger's file on the disk.
+    """A ledger's file on the disk."""
 
-    Parameters
-    ----------
-    path : Path
-        Absolute path.
-    timeout : float
-        Seconds to wait for other processes.
-    """
-
-    path: Path
-    timeout: float
+    path: Path  # Absolute path
+    timeout: float  # Seconds to wait for other processes
 
     @contextmanager
     def transaction(self, *, write: bool) -> Iterator[Log]:

@@ -30,13 +30,6 @@ class RunCount:
     ---------
     none on its own; :func:`best_of_runs` rests on its law, and so on its being drawn exactly.
 
-    Parameters
-    ----------
-    shape : Fraction
-        Eta, in (-1, 1]: 1 is the geometric distribution, 0 the logarithmic one.
-    stop : Fraction
-        Gamma, in (0, 1).
-
     Raises
     ------
     InvalidMechanismError
@@ -51,8 +44,8 @@ class RunCount:
     (0.3333333333333333, 0.0)
     """
 
-    shape: Fraction
-    stop: Fraction
+    shape: Fraction  # Eta, in (-1, 1]: 1 is the geometric distribution, 0 the logarithmic one
+    stop: Fraction  # Gamma, in (0, 1)
 
     def __post_init__(self) -> None:
         if not -1 < self.shape <= 1:

@@ -31,9 +31,8 @@ from glassine.report.sections.guarantee import guarantee_figures, guarantee_sect
 from glassine.report.sections.membership import attack_page
 from glassine.report.sections.near_optimal import near_optimal_page
 from glassine.report.sections.parts import model_section, sizes_are_counted
-from glassine.report.sections.policy import judged_page, measure_rows, policy_section
+from glassine.report.sections.policy import judged_page, measure_rows, policy_section, record_sections
 from glassine.report.sections.reconstruction import headline_figures
-from glassine.report.sections.records import record_sections
 from glassine.report.sections.releases import release_page
 from glassine.report.sections.several import several_page
 

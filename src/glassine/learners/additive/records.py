@@ -190,22 +190,12 @@ class CountedNumbers:
     once as long as bins only merge: a byte or two for each term, and sixteen, for each distinct record.
 
     Guarantee: none, as of :class:`CountedRecords`.
-
-    Attributes
-    ----------
-    intake : EngineIntake
-        The records, without classes; its domain declares the target.
-    target : str
-        The column of the number.
-    bounds : (float, float)
-        Its public range.
-    grouped : list of (sequence of Axis, Binned, ndarray)
-        The distinct records in bins and how often each occurs, once they were asked for.
     """
 
-    intake: EngineIntake
-    target: str
-    bounds: tuple[float, float]
+    intake: EngineIntake  # The records, without classes; its domain declares the target
+    target: str  # The column of the number
+    bounds: tuple[float, float]  # Its public range
+    # The distinct records in bins and how often each occurs, once they were asked for.
     grouped: list[tuple[Sequence[Axis], Binned, Ints]] = field(default_factory=list)
 
     @property

@@ -28,8 +28,7 @@ from glassine.learners.budget import check_number
 from glassine.learners.estimator import TransparentClassifier, TransparentModel
 from glassine.learners.exhaustive.lists import ListClass
 from glassine.learners.exhaustive.losses import MOST_STEPS, PARTS, Loss, released_means, released_probabilities
-from glassine.learners.exhaustive.model_class import ModelClass, as_fine_as_summed
-from glassine.learners.exhaustive.sizes import smaller
+from glassine.learners.exhaustive.model_class import ModelClass, as_fine_as_summed, smaller
 from glassine.learners.exhaustive.trees import TreeClass
 from glassine.learners.intake import HeldIntake, Intake, read_training
 from glassine.learners.persons import Persons

@@ -50,21 +50,11 @@ Fixed: TypeAlias = Mapping[str, bool]
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class Representatives:
-    """Records that stand for those of a summary, with the probabilities of their classes.
+    """Records that stand for those of a summary, with the probabilities of their classes."""
 
-    Attributes
-    ----------
-    codes : ndarray of int, shape (attributes, n)
-        Merged bin of each attribute.
-    classes : ndarray, shape (n, classes)
-        Expected number of records of each class that each stands for.
-    n_bins : tuple of int
-        Number of bins of each attribute.
-    """
-
-    codes: Ints
-    classes: Array
-    n_bins: tuple[int, ...]
+    codes: Ints  # Merged bin of each attribute, shape (attributes, n)
+    classes: Array  # Expected number of records of each class that each stands for, shape (n, classes)
+    n_bins: tuple[int, ...]  # Number of bins of each attribute
 
     @property
     def totals(self) -> Array:

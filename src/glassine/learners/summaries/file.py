@@ -35,21 +35,11 @@ CHANGED = "the summary is not the one that its certificate is of: it was changed
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class SummaryFile:
-    """What a file holds beside the certificate.
+    """What a file holds beside the certificate."""
 
-    Attributes
-    ----------
-    domain : Domain
-        The public domain of the attributes.
-    target : Target
-        The public classes, or the range of a number.
-    released : Released
-        What was released.
-    """
-
-    domain: Domain
-    target: Target
-    released: Released
+    domain: Domain  # The public domain of the attributes
+    target: Target  # The public classes, or the range of a number
+    released: Released  # What was released
 
     @property
     def bins(self) -> dict[str, list[Any]] | None:

@@ -138,18 +138,10 @@ def counts_by_score(scores: Array, positive: Bools, cuts: Array, times: Ints | i
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Ranking:
-    """Released counts by class and cell, and what they say of the area under the ROC curve.
+    """Released counts by class and cell, and what they say of the area under the ROC curve."""
 
-    Attributes
-    ----------
-    released : ndarray of int, shape (2, cells)
-        Noisy counts, of the negatives first, not cut at zero.
-    scale : float
-        Scale of the discrete Laplace noise in each.
-    """
-
-    released: Ints
-    scale: float
+    released: Ints  # Noisy counts, of the negatives first, not cut at zero, shape (2, cells)
+    scale: float  # Scale of the discrete Laplace noise in each
 
     @property
     def area(self) -> float:

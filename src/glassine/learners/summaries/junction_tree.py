@@ -46,23 +46,14 @@ class JunctionTree:
     A clique is an attribute, its parent and the class; that of all attributes' joint table is never made. An attribute
     without a parent depends on the class alone. Friedman, Geiger and Goldszmidt (1997) call it a tree-augmented naive
     Bayes network.
-
-    Attributes
-    ----------
-    totals : ndarray, shape (classes,)
-        Records of each class.
-    parents : tuple of int
-        Parent of each attribute; -1 where there is none.
-    conditionals : tuple of ndarray, shape (classes, parent's bins or 1, bins)
-        Distribution of each attribute given class and parent; rows add up to 1.
-    order : tuple of int
-        The attributes, parents before children.
     """
 
-    totals: Array
-    parents: tuple[int, ...]
+    totals: Array  # Records of each class, shape (classes,)
+    parents: tuple[int, ...]  # Parent of each attribute; -1 where there is none
+    # Distribution of each attribute given class and parent; rows add up to 1, shape (classes, parent's bins or 1,
+    # bins).
     conditionals: tuple[Array, ...]
-    order: tuple[int, ...]
+    order: tuple[int, ...]  # The attributes, parents before children
 
     @classmethod
     def of(cls, totals: Array, margins: Sequence[Array], edges: dict[tuple[int, int], Array]) -> JunctionTree:

@@ -152,18 +152,10 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What is measured.
+    """What is measured."""
 
-    Attributes
-    ----------
-    figures : tuple of Figure
-        Of classes; of a number there is one release, whose name is ``errors``.
-    cuts : ndarray of float
-        Where cells of the score begin, for ``auroc``. Public.
-    """
-
-    figures: tuple[Figure, ...]
-    cuts: Array
+    figures: tuple[Figure, ...]  # Of classes; of a number there is one release, whose name is ``errors``
+    cuts: Array  # Where cells of the score begin, for ``auroc``. Public.
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -21,27 +21,13 @@ CHUNK = 4_096
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Splits:
-    """The literals that trees may test.
+    """The literals that trees may test."""
 
-    Attributes
-    ----------
-    sizes : tuple of int
-        Bins of each attribute.
-    attributes : ndarray of int, shape (literals,)
-        Attribute of each literal.
-    bins : tuple of ndarray of bool
-        Bins of the attribute that satisfy each literal.
-    literals : tuple of Literal
-        The literals.
-    present : tuple of ndarray of bool, shape (bins,)
-        Bins of each attribute that have other than missing values.
-    """
-
-    sizes: tuple[int, ...]
-    attributes: Ints
-    bins: tuple[Bools, ...]
-    literals: tuple[Literal, ...]
-    present: tuple[Bools, ...]
+    sizes: tuple[int, ...]  # Bins of each attribute
+    attributes: Ints  # Attribute of each literal, shape (literals,)
+    bins: tuple[Bools, ...]  # Bins of the attribute that satisfy each literal
+    literals: tuple[Literal, ...]  # The literals
+    present: tuple[Bools, ...]  # Bins of each attribute that have other than missing values, shape (bins,)
 
     @classmethod
     def of(cls, growth: Growth) -> Splits:
@@ -81,20 +67,11 @@ class Regions:
     """Regions of at most so many literals: first that of all records, then those of one literal, then of two.
 
     A signed literal has the number 2 j where literal j holds and 2 j + 1 where it does not; 2 L stands for none.
-
-    Attributes
-    ----------
-    pairs : ndarray of int, shape (regions, 2)
-        The signed literals of each region.
-    at : ndarray of int, shape (2 L + 1, 2 L + 1)
-        The region of two signed literals, in either order; -1 where none was made.
-    starts : tuple of int
-        The first region of no literal, of one, of two; and their number.
     """
 
-    pairs: Ints
-    at: Ints
-    starts: tuple[int, ...]
+    pairs: Ints  # The signed literals of each region, shape (regions, 2)
+    at: Ints  # The region of two signed literals, in either order; -1 where none was made, shape (2 L + 1, 2 L + 1)
+    starts: tuple[int, ...]  # The first region of no literal, of one, of two; and their number
 
     @classmethod
     def of(cls, n_literals: int, depth: int) -> Regions:
@@ -120,21 +97,11 @@ class Regions:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RegionCounts:
-    """Expected records of regions and of their parts by class, and the distribution of each attribute.
+    """Expected records of regions and of their parts by class, and the distribution of each attribute."""
 
-    Attributes
-    ----------
-    whole : ndarray, shape (regions, classes)
-        Records of each region.
-    inside : ndarray, shape (regions, literals, classes)
-        Records of each region that satisfy each literal.
-    margins : tuple of ndarray, shape (bins,)
-        Share of all records in each bin of each attribute.
-    """
-
-    whole: Array
-    inside: Array
-    margins: tuple[Array, ...]
+    whole: Array  # Records of each region, shape (regions, classes)
+    inside: Array  # Records of each region that satisfy each literal, shape (regions, literals, classes)
+    margins: tuple[Array, ...]  # Share of all records in each bin of each attribute, shape (bins,)
 
     @classmethod
     def of(cls, tree: Distribution, splits: Splits, regions: Regions) -> RegionCounts:

@@ -130,56 +130,34 @@ def fitted(table: Array, totals: Array) -> Array:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class Round:
-    """What the records added to an additive model that followed from earlier releases.
+    """What the records added to an additive model that followed from earlier releases."""
 
-    Attributes
-    ----------
-    scores : ndarray, shape (bins + 1, outputs)
-        The model: scores of the merged bins of the useful attributes, one after another, and the intercept. A function
-        of earlier releases, kept so that a file is read as it was written.
-    sums : ndarray, shape (bins, outputs)
-        Noisy sums of the records' residuals under that model, in each bin.
-    deviation : float
-        Standard deviation of the noise in each sum.
-    """
-
+    # The model: scores of the merged bins of the useful attributes, one after another, and the intercept. A function of
+    # earlier releases, kept so that a file is read as it was written, shape (bins + 1, outputs).
     scores: Array
-    sums: Array
-    deviation: float
+    sums: Array  # Noisy sums of the records' residuals under that model, in each bin, shape (bins, outputs)
+    deviation: float  # Standard deviation of the noise in each sum
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class Released:
-    """What a summary released, as it was drawn. All else follows from it.
+    """What a summary released, as it was drawn. All else follows from it."""
 
-    Attributes
-    ----------
-    axes : tuple of Axis
-        The fine bins of each attribute, and their noisy counts.
-    tables : tuple of ndarray, shape (bins, classes)
-        Noisy counts by fine bin and class.
-    groups : tuple of ndarray of int, shape (bins,)
-        The merged bin of each fine bin: a function of the tables, kept so that a file is read as it was written.
-    scores : mapping of (int, int) to float
-        Noisy dependence of pairs of attributes, in records: the L1 distance of their table by class from independence.
-    edges : mapping of (int, int) to ndarray, shape (bins, bins, classes)
-        Noisy counts of the merged bins of the pairs along the spanning tree, by class.
-    deviations : tuple of float
-        Standard deviation of the noise in each count of the tables, in each score, and in each count of the edges.
-    rounds : tuple of Round
-        Noisy sums of residuals, round by round; none where no attribute has two merged bins.
-    squares : (float, float), or None
-        Of a target that is a number, brought to [-1, 1]: noisy sum of its squares over all records, and the standard
-        deviation of the noise. None of classes. In the tables, levels of the number stand for classes.
-    """
-
-    axes: tuple[Axis, ...]
-    tables: tuple[Array, ...]
+    axes: tuple[Axis, ...]  # The fine bins of each attribute, and their noisy counts
+    tables: tuple[Array, ...]  # Noisy counts by fine bin and class, shape (bins, classes)
+    # The merged bin of each fine bin: a function of the tables, kept so that a file is read as it was written, shape
+    # (bins,).
     groups: tuple[Ints, ...]
+    # Noisy dependence of pairs of attributes, in records: the L1 distance of their table by class from independence.
     scores: Mapping[tuple[int, int], float]
+    # Noisy counts of the merged bins of the pairs along the spanning tree, by class, shape (bins, bins, classes).
     edges: Mapping[tuple[int, int], Array]
+    # Standard deviation of the noise in each count of the tables, in each score, and in each count of the edges.
     deviations: tuple[float, float, float]
+    # Noisy sums of residuals, round by round; none where no attribute has two merged bins.
     rounds: tuple[Round, ...] = ()
+    # Of a target that is a number, brought to [-1, 1]: noisy sum of its squares over all records, and the standard
+    # deviation of the noise. None of classes. In the tables, levels of the number stand for classes.
     squares: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:

@@ -72,30 +72,14 @@ class _Split:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Growth:
-    """What greedy growth reads: expected records, and the public bins of its attributes.
+    """What greedy growth reads: expected records, and the public bins of its attributes."""
 
-    Attributes
-    ----------
-    tree : Distribution
-        The expected records.
-    axes : tuple of Axis
-        The bins of each attribute.
-    domain : Domain
-        The public attributes.
-    measure : {"errors", "gini", "log_loss"}
-        What a split is to lower.
-    least : float
-        Least expected number of records of either side: below it noise decides.
-    levels : ndarray, or None
-        What stands for the classes where the target is a number.
-    """
-
-    tree: Distribution
-    axes: tuple[Axis, ...]
-    domain: Domain
-    measure: Measure
-    least: float
-    levels: Array | None = None
+    tree: Distribution  # The expected records
+    axes: tuple[Axis, ...]  # The bins of each attribute
+    domain: Domain  # The public attributes
+    measure: Measure  # What a split is to lower
+    least: float  # Least expected number of records of either side: below it noise decides
+    levels: Array | None = None  # What stands for the classes where the target is a number
 
     def grow(self, depth: int) -> Node:
         """Return a tree of at most some depth, each split the one that lowers the cost of its region most (CART)."""

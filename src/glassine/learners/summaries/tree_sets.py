@@ -30,19 +30,12 @@ GRID = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LeafLoss:
-    """What leaves predict and lose: errors of their most frequent class, or squared errors of their mean.
+    """What leaves predict and lose: errors of their most frequent class, or squared errors of their mean."""
 
-    Attributes
-    ----------
-    levels : ndarray, or None
-        Of a number what stands for the classes. Sums of the target are exact in levels; those of its squares are not,
-        but add up to the same for all trees.
-    variance : float
-        That of a number; 1 of classes.
-    """
-
+    # Of a number what stands for the classes. Sums of the target are exact in levels; those of its squares are not, but
+    # add up to the same for all trees.
     levels: Array | None = None
-    variance: float = 1.0
+    variance: float = 1.0  # That of a number; 1 of classes
 
     @classmethod
     def of(cls, released: Released, tree: JunctionTree) -> LeafLoss:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from glassine.attacks.outcome import Failed, Measured, ShownCount
+from glassine.attacks.outcome import UNCOVERED, Failed, Measured, RecordNote, ShownCount
 from glassine.auditing.criterion import Limit
 from glassine.auditing.findings import SCHEMA, Check, Findings, SeveralSummary
 from glassine.auditing.policy import Policy
@@ -26,7 +26,7 @@ from glassine.report.blocks import (
     Status,
     Table,
 )
-from glassine.report.measured import measured_sections
+from glassine.report.measured import measured_sections, sections_of
 from glassine.report.section import Page, Section, clean_inputs, sentence
 
 NOTHING = "The file holds the model and nothing else. It may leave if the verdict allows it."
@@ -415,3 +415,45 @@ def sign_off_section(findings: Findings) -> Iterator[Section]:
             *((f"Empty, as only a person can state it: {empty}.",) if empty else ()),
         ),
     )
+
+
+SAME = "The records change none of the checks."
+
+
+def record_sections(findings: Findings, kind: str) -> Iterator[Section]:
+    """Yield what the records add, for a kind of subject; nothing where none were measured apart from it.
+
+    What follows from the subject alone is shown in its own sections, and not again.
+    """
+    records = findings.holder
+    if records is None:
+        return
+    # Checks that the records leave as they are stand in the policy's own section.
+    changed = [check for check in records.checks if check not in findings.checks]
+    judged = policy_section(changed, records.policy, kind)
+    verdict = f"Judged with the records: {records.verdict}. {records.decision}"
+    notes = tuple(wording.clean(note) for note in records.notes if isinstance(note, RecordNote) and note != UNCOVERED)
+    again, sections = list[Block](), list[Section]()
+    for section in sections_of(records):
+        own = next((other for other in sections_of(findings) if other.id == section.id), None)
+        if own is None:
+            sections.append(section)
+        elif own != section:
+            # Drawings of the same name stand on the page once.
+            again += [Paragraph(text=text, title=f"{section.title}:") for text in section.text if isinstance(text, str)]
+    yield Section(
+        id="data",
+        title="What the records add",
+        link="Records",
+        blocks=(
+            Paragraph(text=UNCOVERED, tone="lead"),
+            Paragraph(text=verdict),
+            *((Points(items=notes),) if notes else ()),
+            *again,
+            *(judged.blocks if changed else (Paragraph(text=SAME),)),
+        ),
+        text=(UNCOVERED, verdict, *notes, *(judged.text if changed else (SAME,))),
+        audience="checker",
+    )
+    for section in sections:
+        yield replace(section, audience="checker")

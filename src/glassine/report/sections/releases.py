@@ -23,8 +23,7 @@ from glassine.report import wording
 from glassine.report.blocks import Block, Column, Fact, Facts, Fold, Paragraph, Row, RowNumbers, Table
 from glassine.report.measured import MeasuredSection, sections_of
 from glassine.report.section import Page, Section, facts_section, sentence
-from glassine.report.sections.policy import CAVEAT, judged_page, measure_rows
-from glassine.report.sections.records import record_sections
+from glassine.report.sections.policy import CAVEAT, judged_page, measure_rows, record_sections
 
 UNKNOWN = "not known"
 EXACT = "They are exact means: who knows all but one of a group can compute the last."
