@@ -7,14 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, update_wrapper
 from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeAlias
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-AnyArray: TypeAlias = "npt.NDArray[Any]"
-"""An array of a kernel, which is compiled for each type of its numbers; a comment says shape and kind."""
-
+from typing import Any
 
 STEPS = 150_000
 """Steps that a process interprets. They take about as long as importing Numba and loading kernels: a CPU second."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from glassine.data.arrays import AnyArray, Array
 from glassine.data.inference import columns
 from glassine.domain import Domain, Integer, Real
 from glassine.domain.literals import is_missing
@@ -17,7 +17,7 @@ from glassine.errors import InvalidDataError, parameter
 
 __all__ = ["ErrorEstimate", "Records", "align", "distances", "original_records"]
 
-Records: TypeAlias = dict[str, npt.NDArray[Any]]
+Records: TypeAlias = dict[str, AnyArray]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +67,7 @@ def original_records(
     return {name: data[name] for name in domain}
 
 
-def distances(domain: Domain, left: Records, right: Records) -> npt.NDArray[np.float64]:
+def distances(domain: Domain, left: Records, right: Records) -> Array:
     """Return the mean distance over the attributes of every pair of records.
 
     Shapes: the result (n, m).
@@ -119,7 +119,7 @@ def align(domain: Domain, draws: Sequence[tuple[Records, Records, Records]]) -> 
     )
 
 
-def _least_mean(table: npt.NDArray[np.float64]) -> float:
+def _least_mean(table: Array) -> float:
     """Return the least mean distance of a one-to-one matching. Shapes: ``table`` (n, n)."""
     from scipy.optimize import linear_sum_assignment
 

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from glassine.attacks.outcome import for_checker
 from glassine.attacks.values import nameable_sides
+from glassine.data.arrays import Array
 from glassine.data.conform import Columns
 from glassine.data.persons import Persons
 from glassine.domain import Category, Domain, Integer, Real
@@ -289,7 +289,7 @@ def _numbers(
     name: str,
     found: Sequence[NumericBins],
     domain: Domain | None,
-    values: npt.NDArray[np.float64] | None,
+    values: Array | None,
     *,
     noisy: bool,
     n_records: int | None,
@@ -350,7 +350,7 @@ def is_public(domain: Domain, name: str, cut: float, closed: str) -> bool:
     return on_grid(attribute, cut)
 
 
-def _own_bins(bins: NumericBins, different: npt.NDArray[np.float64]) -> int:
+def _own_bins(bins: NumericBins, different: Array) -> int:
     """Return how many of the different values are alone in their bin."""
     return int((np.bincount(bins.index(different), minlength=1) == 1).sum()) if len(different) else 0
 
@@ -388,7 +388,7 @@ def rebuild_values(bins: NumericBins) -> tuple[float, ...] | None:
     return tuple(values) if abs(values[-1] - bins.bounds[1]) <= slack else None
 
 
-def _matches(rebuilt: Sequence[float], different: npt.NDArray[np.float64]) -> int:
+def _matches(rebuilt: Sequence[float], different: Array) -> int:
     """Return how many rebuilt values are training values, up to rounding."""
     if not rebuilt or not len(different):
         return 0
@@ -398,7 +398,7 @@ def _matches(rebuilt: Sequence[float], different: npt.NDArray[np.float64]) -> in
     return int((np.abs(candidates - np.array(rebuilt)).min(axis=0) <= slack).sum())
 
 
-def _is_midpoint(cut: float, closed: str, different: npt.NDArray[np.float64], attribute: Attribute | None) -> bool:
+def _is_midpoint(cut: float, closed: str, different: Array, attribute: Attribute | None) -> bool:
     """Return whether a cut is half way between its neighbors among the training values, or one of them.
 
     Between adjacent values of the domain there is only one cut, and its place says nothing. The three ways to compute

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from glassine.attacks.membership.outputs import Answers, Records, answers, attempt, check_count, generator
 from glassine.attacks.outcome import Outcome
+from glassine.data.arrays import Array, Bools, Indices
 from glassine.data.labels import Sample
 from glassine.errors import InvalidParameterError, parameter
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,7 +214,7 @@ def _accuracy(told: Answers) -> float:
     return float(told.correct.mean())
 
 
-def _shuffled(records: Records, column: int, order: npt.NDArray[np.intp]) -> Records:
+def _shuffled(records: Records, column: int, order: Indices) -> Records:
     """Return the records with the values of one column in another order."""
     if isinstance(records.native, np.ndarray):
         matrix = records.native.copy()
@@ -235,7 +233,7 @@ def _shuffled(records: Records, column: int, order: npt.NDArray[np.intp]) -> Rec
     return Records(frame.with_columns(values.alias(name)).to_native(), records.target)
 
 
-def _top(means: Floats, k: int) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_], int]:
+def _top(means: Array, k: int) -> tuple[Bools, Bools, int]:
     """Return which attributes are surely in the top k, which are tied for the rest, and how many places that is."""
     last = np.sort(means)[::-1][k - 1]
     # Means over repeats of equal losses may differ in the last bit.
@@ -266,8 +264,8 @@ def _compare(reference: Importances, other: Importances, k: int) -> ImportancePr
 
 
 def _common(
-    first: tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_], int],
-    second: tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_], int],
+    first: tuple[Bools, Bools, int],
+    second: tuple[Bools, Bools, int],
     *,
     most: bool,
 ) -> int:

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from glassine.attacks.outcome import Hiding, Measured, Measurement, NotApplicable, Outcome, Published, ShownCount
+from glassine.data.arrays import Array, Indices, Ints
 from glassine.data.table import Table
 from glassine.models import DecisionTree, RuleList
 
@@ -24,13 +24,13 @@ class Occupants:
     """Who lies in the leaves or rules of a model, by class: people where persons are stated, else records."""
 
     number: int  # Total number
-    sizes: npt.NDArray[np.int64]  # How many have a record in each part; shape (parts,)
+    sizes: Ints  # How many have a record in each part; shape (parts,)
     # How many have a record of each class there. A person with records of two classes counts for both; shape (parts,
     # classes).
-    counts: npt.NDArray[np.int64]
+    counts: Ints
     # The same with every person counted once in total: as often as a record of theirs, drawn at random, lies there;
     # shape (parts, classes).
-    shares: npt.NDArray[np.float64]
+    shares: Array
     n_certain: int  # How many have a record in a part of one class only: everyone in it has a record of that class
 
     @classmethod
@@ -47,9 +47,7 @@ class Occupants:
         )
 
     @classmethod
-    def counted(
-        cls, table: Table, parts: npt.NDArray[np.intp], labels: npt.NDArray[np.intp], shape: tuple[int, int]
-    ) -> Occupants:
+    def counted(cls, table: Table, parts: Indices, labels: Indices, shape: tuple[int, int]) -> Occupants:
         """Return who of a table lies in each part, by class.
 
         Shapes: ``parts``, ``labels`` (n,).
@@ -71,7 +69,7 @@ class Occupants:
         )
 
     @property
-    def purest(self) -> npt.NDArray[np.float64]:
+    def purest(self) -> Array:
         """Largest share of one class in each part, shape (parts,); NaN if it is empty."""
         with np.errstate(invalid="ignore"):
             return np.asarray(self.counts.max(axis=1) / np.where(self.sizes > 0, self.sizes, np.nan))

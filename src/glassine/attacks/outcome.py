@@ -15,9 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
-import numpy as np
-import numpy.typing as npt
-
+from glassine.data.arrays import AnyArray, Indices
 from glassine.domain import Domain
 from glassine.errors import Text
 from glassine.models import DecisionTree, RuleList
@@ -175,11 +173,11 @@ class Published(Protocol):
         """The attributes of records; None where no domain was given or inferred."""
 
     @property
-    def columns(self) -> Mapping[str, npt.NDArray[Any]] | None:
+    def columns(self) -> Mapping[str, AnyArray] | None:
         """The training records, shape (n,) each; None where there are none, or they may not be read one by one."""
 
     @property
-    def rows(self) -> npt.NDArray[np.intp] | None:
+    def rows(self) -> Indices | None:
         """The leaf or rule of each training record, shape (n,)."""
 
     @property

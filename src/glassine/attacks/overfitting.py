@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from glassine.attacks.membership.gap import known_sides, read_sides
 from glassine.attacks.membership.intervals import Estimate, check_confidence
@@ -24,6 +23,7 @@ from glassine.attacks.membership.outputs import (
 from glassine.attacks.membership.result import chance
 from glassine.attacks.outcome import Outcome
 from glassine.attacks.variation import Counted, LabelOverfitting
+from glassine.data.arrays import AnyArray, Indices
 from glassine.data.labels import Sample
 from glassine.data.labels import subgroups as split_by_value
 from glassine.errors import InvalidDataError, InvalidParameterError, UnsupportedModelError, parameter
@@ -236,7 +236,7 @@ def _subgroup(
     )
 
 
-def _parts(model: object, inside: Records, outside: Records, over: Over) -> tuple[npt.NDArray[np.intp], str]:
+def _parts(model: object, inside: Records, outside: Records, over: Over) -> tuple[Indices, str]:
     """Return the part of the model, or the prediction, of each record, members first."""
     if over != "predictions":
         shown = [_cells(model, side) for side in (inside, outside)]
@@ -251,7 +251,7 @@ def _parts(model: object, inside: Records, outside: Records, over: Over) -> tupl
     return np.concatenate(told), "predictions"
 
 
-def _cells(model: Any, records: Records) -> tuple[npt.NDArray[np.intp], str] | None:
+def _cells(model: Any, records: Records) -> tuple[Indices, str] | None:
     """Return the leaf or rule of each record, and what it is; None for a black box."""
     own = getattr(model, "model_", None)
     if isinstance(own, DecisionTree | RuleList) and callable(getattr(model, "apply", None)):
@@ -280,7 +280,7 @@ def _require_classes(model: DecisionTree | RuleList) -> None:
         raise UnsupportedModelError("the model predicts a number; vulnerability is defined for classes.")
 
 
-def _codes(target: npt.NDArray[Any]) -> tuple[list[str], npt.NDArray[np.intp]]:
+def _codes(target: AnyArray) -> tuple[list[str], Indices]:
     values = target.tolist()
     try:
         known = sorted(set(values))
@@ -290,9 +290,9 @@ def _codes(target: npt.NDArray[Any]) -> tuple[list[str], npt.NDArray[np.intp]]:
     return [str(value) for value in known], np.array([where[value] for value in values], dtype=np.intp)
 
 
-def _groups(by: Any, inside: Records, outside: Records) -> list[tuple[str, str, npt.NDArray[np.intp]]]:
+def _groups(by: Any, inside: Records, outside: Records) -> list[tuple[str, str, Indices]]:
     """Return attribute, value and rows of each subgroup, members' rows first."""
-    columns: dict[str, npt.NDArray[Any]] = {}
+    columns: dict[str, AnyArray] = {}
     if isinstance(by, Mapping):
         for name, pair in by.items():
             sides = [np.asarray(side) for side in pair]

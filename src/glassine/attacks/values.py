@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.outcome import Hiding, Measured, Measurement, Published, ShownCount, for_checker
+from glassine.data.arrays import AnyArray, Array, Indices
 from glassine.domain import Between, Category, Domain, Integer, OneOf, Real
 from glassine.domain.attributes import prefixes
 from glassine.domain.grid import are_adjacent, on_grid
@@ -135,7 +136,7 @@ def _is_midpoint(below: float, above: float, threshold: float) -> bool:
 def _midpoints(
     model: DecisionTree | RuleList,
     domain: Domain | None,
-    data: Mapping[str, npt.NDArray[Any]],
+    data: Mapping[str, AnyArray],
     numbers: set[tuple[str, float]],
     whose: npt.NDArray[np.integer] | None,
 ) -> tuple[int, int]:
@@ -167,9 +168,7 @@ def _midpoints(
     return len(hits), len(exposed)
 
 
-def _parts(
-    model: DecisionTree | RuleList, data: Mapping[str, npt.NDArray[Any]]
-) -> list[tuple[list[Between], npt.NDArray[np.intp]]]:
+def _parts(model: DecisionTree | RuleList, data: Mapping[str, AnyArray]) -> list[tuple[list[Between], Indices]]:
     """Return the records among which thresholds were chosen: those of a node, or those that reach a rule."""
     columns = dict(data)
     cells = model.apply(columns)
@@ -178,10 +177,8 @@ def _parts(
             ([lit for lit in rule.antecedent if isinstance(lit, Between)], np.flatnonzero(cells >= i))
             for i, rule in enumerate(model.rules)
         ]
-    members: dict[int, npt.NDArray[np.intp]] = {
-        cell.node: np.flatnonzero(cells == i) for i, cell in enumerate(model.cells)
-    }
-    out: list[tuple[list[Between], npt.NDArray[np.intp]]] = []
+    members: dict[int, Indices] = {cell.node: np.flatnonzero(cells == i) for i, cell in enumerate(model.cells)}
+    out: list[tuple[list[Between], Indices]] = []
     order, stack = [], [0]
     while stack:
         index = stack.pop()
@@ -195,7 +192,7 @@ def _parts(
     return out
 
 
-def _exact_bounds(domain: Domain, data: Mapping[str, npt.NDArray[Any]]) -> tuple[str, ...]:
+def _exact_bounds(domain: Domain, data: Mapping[str, AnyArray]) -> tuple[str, ...]:
     out = []
     for name in domain:
         attribute = domain[name]
@@ -210,7 +207,7 @@ def _exact_bounds(domain: Domain, data: Mapping[str, npt.NDArray[Any]]) -> tuple
 def _lone_categories(
     model: DecisionTree | RuleList,
     domain: Domain | None,
-    data: Mapping[str, npt.NDArray[Any]],
+    data: Mapping[str, AnyArray],
     whose: npt.NDArray[np.integer] | None,
 ) -> tuple[str, ...]:
     named: dict[str, set[Any]] = {}
@@ -238,7 +235,7 @@ def _lone_categories(
 def leak_values(
     model: DecisionTree | RuleList,
     domain: Domain | None = None,
-    data: Mapping[str, npt.NDArray[Any]] | None = None,
+    data: Mapping[str, AnyArray] | None = None,
     *,
     whose: npt.NDArray[np.integer] | None = None,
     sizes: Sequence[int | None] | None = None,
@@ -278,8 +275,8 @@ def leak_values(
 
 def _contributions(
     model: DecisionTree | RuleList,
-    data: Mapping[str, npt.NDArray[Any]],
-    targets: npt.NDArray[np.float64],
+    data: Mapping[str, AnyArray],
+    targets: Array,
     whose: npt.NDArray[np.integer] | None,
 ) -> tuple[float | None, set[int]]:
     """Return the largest share of two contributors in the total of a leaf, and the leaves with the value of one."""
@@ -298,7 +295,7 @@ def _contributions(
     return max(shares, default=None), alone
 
 
-def _relative(amounts: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _relative(amounts: Array) -> Array:
     """Return amounts over the largest, shape (n,), so that no sum of them overflows; infinite ones are all there is."""
     largest = amounts.max(initial=0.0)
     return np.asarray(np.isinf(amounts).astype(float) if math.isinf(largest) else amounts / (largest or 1.0))

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from glassine.attacks.membership.intervals import Estimate, normal_quantile
+from glassine.data.arrays import Array, Bools, Indices, Ints
 
-Counts = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+Counts = Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,12 +39,12 @@ class LabelOverfitting:
 class Counted:
     """Class, part and membership of each record, and its person where people are counted; each of shape (n,)."""
 
-    labels: npt.NDArray[np.intp]
-    parts: npt.NDArray[np.intp]
-    member: npt.NDArray[np.bool_]
-    whose: npt.NDArray[np.int64] | None
+    labels: Indices
+    parts: Indices
+    member: Bools
+    whose: Ints | None
 
-    def take(self, rows: npt.NDArray[np.intp]) -> Counted:
+    def take(self, rows: Indices) -> Counted:
         """Return some of the records; a person of whom none is left does not count."""
         whose = None if self.whose is None else np.unique(self.whose[rows], return_inverse=True)[1].astype(np.int64)
         return Counted(self.labels[rows], self.parts[rows], self.member[rows], whose)
@@ -57,7 +56,7 @@ class Counted:
             return _Table.of(self.labels, self.parts, self.member)
         return _PeopleTable.of(self.labels, self.parts, self.member, self.whose)
 
-    def number(self, side: npt.NDArray[np.bool_]) -> int:
+    def number(self, side: Bools) -> int:
         """Return how many records, or people, there are on a side, shape (n,)."""
         return int(side.sum()) if self.whose is None else len(np.unique(self.whose[side]))
 
@@ -66,11 +65,11 @@ class Counted:
 class _Table:
     """Numbers of members and of non-members by class and part, shape (classes, parts) each."""
 
-    inside: Counts | Floats
-    outside: Counts | Floats
+    inside: Counts | Array
+    outside: Counts | Array
 
     @classmethod
-    def of(cls, labels: npt.NDArray[np.intp], parts: npt.NDArray[np.intp], member: npt.NDArray[np.bool_]) -> _Table:
+    def of(cls, labels: Indices, parts: Indices, member: Bools) -> _Table:
         parts = np.unique(parts, return_inverse=True)[1]
         shape = (int(labels.max()) + 1, int(parts.max()) + 1)
         sides = []
@@ -81,12 +80,12 @@ class _Table:
         return cls(*sides)
 
     @property
-    def totals(self) -> tuple[Counts | Floats, Counts | Floats]:
+    def totals(self) -> tuple[Counts | Array, Counts | Array]:
         """Numbers of members and of non-members of each class."""
         return self.inside.sum(axis=1), self.outside.sum(axis=1)
 
     @property
-    def weights(self) -> Floats:
+    def weights(self) -> Array:
         """Weight of each class; 0 for those that one side lacks."""
         m, n = self.totals
         both = (m > 0) & (n > 0)
@@ -95,7 +94,7 @@ class _Table:
         return np.where(both, (m / m[both].sum() + n / n[both].sum()) / 2, 0.0)
 
     @property
-    def taus(self) -> Floats:
+    def taus(self) -> Array:
         """Total variation distance of each class; 0 for those that one side lacks."""
         return _taus(self.inside, self.outside)
 
@@ -117,7 +116,7 @@ class _Table:
         errors = self._bootstrap(max(n_permutations, 200), rng)
         return _tested(_value(self), permuted, errors, confidence, "bootstrap, the bias bounded")
 
-    def _permuted(self, n_draws: int, rng: np.random.Generator) -> Floats:
+    def _permuted(self, n_draws: int, rng: np.random.Generator) -> Array:
         """Return V with membership permuted within each class: a draw without replacement from each row of counts."""
         value = np.full(n_draws, 0.5)
         for y in np.flatnonzero(self.weights):
@@ -152,19 +151,19 @@ class _Table:
 class _PeopleTable:
     """Records by class and part, with whose they are: every person counts once, and is drawn with all their records."""
 
-    cells: npt.NDArray[np.intp]  # Class and part of each record, as one number; shape (n,)
-    whose: npt.NDArray[np.int64]  # The person of each record; shape (n,)
-    weights_of: Floats  # What each record counts: 1 / number of records of its person; shape (n,)
-    member: npt.NDArray[np.bool_]  # Who is a member; shape (people,)
+    cells: Indices  # Class and part of each record, as one number; shape (n,)
+    whose: Ints  # The person of each record; shape (n,)
+    weights_of: Array  # What each record counts: 1 / number of records of its person; shape (n,)
+    member: Bools  # Who is a member; shape (people,)
     shape: tuple[int, int]  # Numbers of classes and of parts
 
     @classmethod
     def of(
         cls,
-        labels: npt.NDArray[np.intp],
-        parts: npt.NDArray[np.intp],
-        member: npt.NDArray[np.bool_],
-        whose: npt.NDArray[np.int64],
+        labels: Indices,
+        parts: Indices,
+        member: Bools,
+        whose: Ints,
     ) -> _PeopleTable:
         parts = np.unique(parts, return_inverse=True)[1]
         shape = (int(labels.max()) + 1, int(parts.max()) + 1)
@@ -173,7 +172,7 @@ class _PeopleTable:
         weights = 1.0 / np.bincount(whose)[whose]
         return cls(labels * shape[1] + parts, whose, weights, people, shape)
 
-    def _sides(self, times: Floats) -> tuple[Floats, Floats]:
+    def _sides(self, times: Array) -> tuple[Array, Array]:
         """Return the weight of members and of non-members by class and part, each person taken so many times."""
         out = []
         for side in (self.member, ~self.member):
@@ -188,7 +187,7 @@ class _PeopleTable:
         return _Table(*self._sides(np.ones(len(self.member))))
 
     @property
-    def weights(self) -> Floats:
+    def weights(self) -> Array:
         """Weight of each class; 0 for those that one side lacks."""
         return self.table.weights
 
@@ -241,7 +240,7 @@ def _value(table: _Table) -> float:
 
 
 def _tested(
-    value: float, permuted: Floats, errors: tuple[float, float], confidence: float, method: str
+    value: float, permuted: Array, errors: tuple[float, float], confidence: float, method: str
 ) -> tuple[Estimate, float, float]:
     """Return V with its interval, its mean under permuted membership, and the p-value.
 
@@ -260,7 +259,7 @@ def _tested(
     return estimate, float(permuted.mean()), p_value
 
 
-def _shares(counts: Counts | Floats) -> Floats:
+def _shares(counts: Counts | Array) -> Array:
     """Return the share of each part within each class."""
     return np.asarray(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-300))
 
@@ -271,7 +270,7 @@ def _chunks(n_draws: int, width: int) -> list[slice]:
     return [slice(start, min(start + step, n_draws)) for start in range(0, n_draws, step)]
 
 
-def _taus(inside: Counts | Floats, outside: Counts | Floats) -> Floats:
+def _taus(inside: Counts | Array, outside: Counts | Array) -> Array:
     m, n = inside.sum(axis=-1, keepdims=True), outside.sum(axis=-1, keepdims=True)
     # A class without records is left out below; of people the weight of a class may be a fraction.
     apart = np.abs(inside / np.where(m > 0, m, 1) - outside / np.where(n > 0, n, 1)).sum(axis=-1) / 2

@@ -21,6 +21,7 @@ import numpy.typing as npt
 from glassine.attacks.bins import BinLeakage, TermBins
 from glassine.auditing.findings import AxisFinding, ShapeFinding
 from glassine.auditing.suppression import Suppression
+from glassine.data.arrays import Array, Ints
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.domain.attributes import Attribute
 from glassine.domain.groups import Pattern
@@ -39,7 +40,6 @@ DIGITS = 4
 DENSITY_STEPS = 20
 """Heights that the strip of records has: a reader sees where most are, and no count."""
 
-Array = npt.NDArray[np.float64]
 Joined = list[list[int]]
 """For each bin that is drawn, the bins that it joins."""
 
@@ -341,7 +341,7 @@ class _Sides:
     bound: Array  # For every side one that has no more records outside and reveals no fewer bits; shape (sides, 2)
 
     @classmethod
-    def of(cls, learned: Array, sizes: npt.NDArray[np.int64]) -> _Sides:
+    def of(cls, learned: Array, sizes: Ints) -> _Sides:
         """Return the sides of a term, from the bits and the sizes of its bins."""
         total = float(sizes.sum())
         occupied = sizes > 0

@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from glassine.attacks.outcome import NotApplicable, Outcome
 from glassine.attacks.values import thresholds_of
 from glassine.auditing.inputs import Statements
+from glassine.data.arrays import AnyArray, Indices, Ints
 from glassine.data.labels import class_places
 from glassine.data.table import Table
 from glassine.errors import InvalidParameterError, parameter
@@ -31,7 +31,7 @@ def outcome_counts(
     statements: Statements,
     *,
     occupants: Occupants | None,
-    counted: npt.NDArray[np.int64] | None,
+    counted: Ints | None,
     sizes: Sequence[int | None],
     noisy: bool,
 ) -> OutcomeCounts | None:
@@ -54,10 +54,10 @@ def outcome_counts(
 
 def count_classes(
     model: DecisionTree | RuleList,
-    rows: npt.NDArray[np.intp],
-    columns: Mapping[str, npt.NDArray[Any]] | None,
+    rows: Indices,
+    columns: Mapping[str, AnyArray] | None,
     target: str | None,
-) -> npt.NDArray[np.int64] | None:
+) -> Ints | None:
     """Return how many records of each class are in each part; None where a record's class is not known."""
     if columns is None or target is None or target not in columns or not model.classes:
         return None

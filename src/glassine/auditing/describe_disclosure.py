@@ -28,6 +28,7 @@ from glassine.auditing.findings.disclosure import (
 )
 from glassine.auditing.inputs import AuditInputs, DisclosureSettings
 from glassine.auditing.suppression import Suppression
+from glassine.data.arrays import AnyArray, Array, Indices
 from glassine.data.inference import columns as read_columns
 from glassine.data.labels import subgroups
 from glassine.data.table import Table, as_table
@@ -116,11 +117,11 @@ def _certain(inferred: Inferred, suppression: Suppression) -> tuple[CertainFindi
     estimate = disclosure.quasi_probabilities[disclosure.people.person]
     outcome = np.where(estimate.max(axis=1) >= CERTAIN, estimate.argmax(axis=1), -1)
 
-    def counted(rows: npt.NDArray[np.intp], code: int) -> int:
+    def counted(rows: Indices, code: int) -> int:
         """Return the people, or records, of some rows of whom a class is certain."""
         return len(np.unique(table.whose[rows[outcome[rows] == code]]))
 
-    def found(rows: npt.NDArray[np.intp], attribute: str = "", value: str = "") -> list[tuple[int, CertainFinding]]:
+    def found(rows: Indices, attribute: str = "", value: str = "") -> list[tuple[int, CertainFinding]]:
         number, out = len(np.unique(table.whose[rows])), []
         if attribute and not max(suppression.below, 2) <= number < table.number:
             return []
@@ -181,7 +182,7 @@ def _sample(disclosure: Disclosure, suppression: Suppression) -> SampleFinding:
     )
 
 
-def _gained(disclosure: Disclosure) -> npt.NDArray[np.float64]:
+def _gained(disclosure: Disclosure) -> Array:
     """Return what the reader learns of each quasi-identifier: the divergence of estimate from class distribution."""
     estimate, marginal = disclosure.quasi_probabilities, disclosure.marginal
     held = estimate > 0
@@ -364,8 +365,8 @@ def _not_predicted(
     question: Question,
     tree: DecisionTree,
     settings: DisclosureSettings,
-    columns: Mapping[str, npt.NDArray[Any]],
-    truth: npt.NDArray[Any] | None,
+    columns: Mapping[str, AnyArray],
+    truth: AnyArray | None,
 ) -> str:
     """Return why the tree is not known to predict the sensitive attribute; empty if it is."""
     from glassine.attacks.disclosure.predictions import not_predicted

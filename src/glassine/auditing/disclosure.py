@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.auditing.describe import LONGEST
 from glassine.auditing.findings import NO_SENSITIVE
 from glassine.auditing.inputs import AuditSettings
+from glassine.data.arrays import AnyArray
 from glassine.data.inference import columns as read_columns
 from glassine.data.table import Table, as_table
 from glassine.domain import Category, Domain
@@ -81,7 +81,7 @@ class Inferred:
     estimate: Disclosure  # The estimate of every person's value
     sensitive: str  # The attribute
     quasi_identifiers: tuple[str, ...]  # What the attacker knows about every person
-    truth: npt.NDArray[Any] | None  # Every person's value, if it may be looked at; shape (n,), or None
+    truth: AnyArray | None  # Every person's value, if it may be looked at; shape (n,), or None
     unused: str  # Why the internal nodes were not used; empty if they were
     doubt: str  # Why a reader may learn more than was measured; empty if nothing says so
     table: Table  # The records, n of them
@@ -98,7 +98,7 @@ class Inferred:
 def expose(
     question: Question,
     table: Table | None,
-    columns: Mapping[str, npt.NDArray[Any]] | None,
+    columns: Mapping[str, AnyArray] | None,
     *,
     hindrance: str = "",
 ) -> Outcome[Inferred]:
@@ -146,7 +146,7 @@ def expose(
     )
 
 
-def _quasi(question: Question, columns: Mapping[str, npt.NDArray[Any]] | None) -> tuple[str, ...]:
+def _quasi(question: Question, columns: Mapping[str, AnyArray] | None) -> tuple[str, ...]:
     """Return the columns that the attacker knows about every person."""
     if question.settings.quasi is not None:
         for name in question.settings.quasi:
@@ -165,7 +165,7 @@ def _quasi(question: Question, columns: Mapping[str, npt.NDArray[Any]] | None) -
     )
 
 
-def _reason(question: Question, columns: Mapping[str, npt.NDArray[Any]] | None, names: tuple[str, ...]) -> str:
+def _reason(question: Question, columns: Mapping[str, AnyArray] | None, names: tuple[str, ...]) -> str:
     """Return why nothing is measured; empty if it can be."""
     model, sensitive = question.model, question.settings.sensitive
     if sensitive is None:
@@ -198,7 +198,7 @@ def _reason(question: Question, columns: Mapping[str, npt.NDArray[Any]] | None, 
     return ""
 
 
-def column_of(model: DecisionTree, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def column_of(model: DecisionTree, values: AnyArray) -> AnyArray:
     """Return every person's class in the type of the tree's classes; None if missing."""
     labels = [None if gap else value for value, gap in zip(values.tolist(), is_missing(values), strict=True)]
     if all(isinstance(name, str) for name in model.classes or ()):
@@ -237,7 +237,7 @@ def _is_category(domain: Domain | None, name: str) -> bool:
 
 
 def _estimate(
-    question: Question, tree: DecisionTree, frame: object, truth: npt.NDArray[Any]
+    question: Question, tree: DecisionTree, frame: object, truth: AnyArray
 ) -> tuple[Outcome[Disclosure], str, str]:
     """Return the estimate, why the internal nodes were not used, and why a reader may learn more."""
     from glassine.attacks.disclosure import ContradictionError, SearchError, infer_sensitive, measure_disclosure

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from glassine.attacks.membership.matching import codes_of_rows
 from glassine.attacks.membership.outputs import Records
@@ -15,6 +14,7 @@ from glassine.attacks.values import ValueLeakage, leak_values
 from glassine.auditing.findings import DiversityFinding, GroupsFinding, LeavesFinding, RepresentativesFinding
 from glassine.auditing.release_inputs import Leaves, ReleaseInputs, Side
 from glassine.auditing.suppression import Suppression
+from glassine.data.arrays import Array, Indices, Ints
 from glassine.data.conform import Columns
 from glassine.domain import Category
 from glassine.domain.attributes import Scalar
@@ -31,7 +31,7 @@ MOST_VALUES = 10
 """Numbers of more values are cut at their quartiles."""
 
 
-def native_of(columns: Columns) -> npt.NDArray[np.float64] | object:
+def native_of(columns: Columns) -> Array | object:
     """Return records as attacks take them: an array where all are numbers, else a data frame."""
     if not any(isinstance(attribute, Category) for attribute in columns.attributes.values()):
         return np.column_stack([_float(columns, name) for name in columns.names])
@@ -41,12 +41,12 @@ def native_of(columns: Columns) -> npt.NDArray[np.float64] | object:
     return pl.DataFrame({name: pl.Series(name, values, strict=False) for name, values in lists.items()})
 
 
-def _float(columns: Columns, name: str) -> npt.NDArray[np.float64]:
+def _float(columns: Columns, name: str) -> Array:
     array = np.asarray(columns.array(name), dtype=float)
     return array if name in columns.numbers else np.where(array < 0, np.nan, array)
 
 
-def sizes_of(inputs: ReleaseInputs, leaves: Leaves | None) -> npt.NDArray[np.int64] | None:
+def sizes_of(inputs: ReleaseInputs, leaves: Leaves | None) -> Ints | None:
     """Return the people of each group, if they are known or published."""
     return None if leaves is None else leaves.groups
 
@@ -74,7 +74,7 @@ def groups_of(inputs: ReleaseInputs, leaves: Leaves | None, suppression: Suppres
     )
 
 
-def coded(columns: Columns, name: str) -> npt.NDArray[np.int64]:
+def coded(columns: Columns, name: str) -> Ints:
     """Return an attribute as classes, shape (n,): numbers of many values are cut at their quartiles."""
     array = np.asarray(columns.array(name), dtype=float)
     if name in columns.codes:
@@ -83,7 +83,7 @@ def coded(columns: Columns, name: str) -> npt.NDArray[np.int64]:
     return np.where(np.isnan(array), len(cuts) + 1, np.searchsorted(cuts, array, side="left")).astype(np.int64)
 
 
-def edges_of(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def edges_of(values: Array) -> Array:
     """Return the cuts that make classes of numbers: none within a class lie further apart than a quarter of them."""
     different = np.unique(values[~np.isnan(values)])
     if len(different) <= MOST_VALUES:
@@ -91,9 +91,7 @@ def edges_of(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return np.unique(np.quantile(values[~np.isnan(values)], (0.25, 0.5, 0.75)))
 
 
-def diversity_of(
-    name: str, groups: npt.NDArray[np.int64], codes: npt.NDArray[np.int64], people: Side, suppression: Suppression
-) -> DiversityFinding:
+def diversity_of(name: str, groups: Ints, codes: Ints, people: Side, suppression: Suppression) -> DiversityFinding:
     """Return l-diversity and t-closeness of the groups in one attribute.
 
     Of people, one with records of several classes counts for each of them.
@@ -167,7 +165,7 @@ def leaves_of(
     )
 
 
-def equal_answers(inputs: ReleaseInputs, leaves: Leaves | None) -> npt.NDArray[np.float64] | None:
+def equal_answers(inputs: ReleaseInputs, leaves: Leaves | None) -> Array | None:
     """Return the largest share of the people, or distinct records, of each occupied leaf that gave one answer.
 
     Answers are equal within a step. Where a leaf's all are, its mean is the answer of each. None where answers, or the
@@ -185,7 +183,7 @@ def equal_answers(inputs: ReleaseInputs, leaves: Leaves | None) -> npt.NDArray[n
     return np.asarray(most[occupied] / leaves.sizes[occupied])
 
 
-def widths_left(inputs: ReleaseInputs, leaves: Leaves | None) -> npt.NDArray[np.float64] | None:
+def widths_left(inputs: ReleaseInputs, leaves: Leaves | None) -> Array | None:
     """Return how wide the mean of each occupied leaf leaves the answer to one record, as a share of the range.
 
     A mean is known to within half a step, and so the answer to a record of weight w in it, the others being known, to
@@ -207,7 +205,7 @@ def widths_left(inputs: ReleaseInputs, leaves: Leaves | None) -> npt.NDArray[np.
     return np.asarray(np.round(np.minimum(steps / answer.n_steps, 1.0), 12), dtype=float)
 
 
-def _weights(people: Side, leaves: Leaves) -> npt.NDArray[np.float64]:
+def _weights(people: Side, leaves: Leaves) -> Array:
     """Return the weight of the answer to each record in the mean of its leaf, shape (n,); those of a leaf add up to 1.
 
     Each person has an equal share of a leaf, and their records there equal ones of it; each distinct record without.
@@ -220,16 +218,14 @@ def _weights(people: Side, leaves: Leaves) -> npt.NDArray[np.float64]:
     return np.asarray(1 / (behind[at] * times[inside.reshape(-1)]))
 
 
-def _by_unit(
-    at: npt.NDArray[np.intp], units: npt.NDArray[np.int64], amounts: npt.NDArray[np.float64]
-) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.float64]]:
+def _by_unit(at: Indices, units: Ints, amounts: Array) -> tuple[Indices, Array]:
     """Return the leaf and the sum of amounts of each unit in each leaf, all of shape (n,) but the two of (pairs,)."""
     kinds, which = np.unique(np.column_stack([at, units]), axis=0, return_inverse=True)
     sums = np.bincount(which.reshape(-1), weights=amounts, minlength=len(kinds))
     return kinds[:, 0], np.asarray(sums, dtype=float)
 
 
-def dominance_of(inputs: ReleaseInputs, leaves: Leaves | None) -> npt.NDArray[np.float64] | None:
+def dominance_of(inputs: ReleaseInputs, leaves: Leaves | None) -> Array | None:
     """Return the share of the total of each occupied leaf that its two largest contributions make up.
 
     Answers count by their distance from an end of the public range: someone who knows one contribution, and the size of
@@ -292,7 +288,7 @@ def _digits(value: float) -> int:
     return len(mantissa)
 
 
-def _shared(release: SurrogateRelease, columns: Columns, groups: npt.NDArray[np.int64]) -> tuple[int, int]:
+def _shared(release: SurrogateRelease, columns: Columns, groups: Ints) -> tuple[int, int]:
     """Return how many representatives are a record of their group, and how many values all of a group share."""
     order = np.argsort(groups, kind="stable")
     starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
@@ -317,7 +313,7 @@ def _shared(release: SurrogateRelease, columns: Columns, groups: npt.NDArray[np.
     return len(np.unique(groups[same])), uniform
 
 
-def _closeness(release: SurrogateRelease, columns: Columns, groups: npt.NDArray[np.int64]) -> float | None:
+def _closeness(release: SurrogateRelease, columns: Columns, groups: Ints) -> float | None:
     n = len(groups)
     rows = np.arange(n) if n <= MOST_PEOPLE else np.linspace(0, n - 1, MOST_PEOPLE).astype(np.intp)
     points = release.metric.embed(columns.take(rows))

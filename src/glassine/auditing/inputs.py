@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from glassine.attacks.outcome import RecordNote
 from glassine.auditing.suppression import Suppression
 from glassine.counting import MAX_STEPS
+from glassine.data.arrays import AnyArray
 from glassine.data.inference import infer_domain, is_identifier_name, repeats, violations
 from glassine.data.labels import Sample
 from glassine.data.lazy import is_lazy
@@ -313,14 +313,12 @@ class AuditInputs:
         return replace(self, members=Sample(target=self.target), others=NOTHING)
 
     @cached_property
-    def columns(self) -> dict[str, npt.NDArray[Any]] | None:
+    def columns(self) -> dict[str, AnyArray] | None:
         """The training records as columns, shape (n,) each."""
         return None if self.table is None else self.table.arrays
 
 
-def inferred_domain(
-    model: DecisionTree | RuleList, columns: Mapping[str, npt.NDArray[Any]], notes: list[str]
-) -> Domain | None:
+def inferred_domain(model: DecisionTree | RuleList, columns: Mapping[str, AnyArray], notes: list[str]) -> Domain | None:
     """Return the domain of the model's attributes as the data show it, with a warning; None if they show none."""
     import polars as pl
 
@@ -414,7 +412,7 @@ class Comparison:
         return [RecordNote(note) for note in notes]
 
 
-def outside_domain(domain: Domain | None, frame: object, columns: Mapping[str, npt.NDArray[Any]]) -> dict[str, int]:
+def outside_domain(domain: Domain | None, frame: object, columns: Mapping[str, AnyArray]) -> dict[str, int]:
     """Return how many records lie outside the domain, by attribute or constraint."""
     present = [name for name in domain or () if name in columns]
     return violations(domain.restrict(present), frame) if domain is not None and present else {}

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from glassine.attacks.alignment import ErrorEstimate
 from glassine.attacks.outcome import Failed, Measured, Measurement, NotApplicable, Outcome
@@ -15,6 +14,7 @@ from glassine.attacks.reconstruction.leakage import SubgroupLeakage
 from glassine.auditing.findings import AttributeFinding, ReconstructionFinding, SubgroupFinding
 from glassine.auditing.findings.joint import RowsFinding
 from glassine.auditing.suppression import Suppression
+from glassine.data.arrays import AnyArray, Array, Indices
 from glassine.data.table import Table
 from glassine.domain import Binary, Category, Domain
 from glassine.errors import CountingLimitError, InvalidDataError, UndefinedMeasureError
@@ -87,7 +87,7 @@ def counted_model(
     return model if exact or not counted or len(counts) < len(sizes) else with_sizes(model, counts)
 
 
-def curve_of(bits: npt.NDArray[np.float64]) -> tuple[tuple[float, float], ...]:
+def curve_of(bits: Array) -> tuple[tuple[float, float], ...]:
     """Return the exposure curve of people: against their share, the most exposed first, the bits about each.
 
     Shapes: ``bits`` (people,).
@@ -133,7 +133,7 @@ def hide_subgroups(groups: Sequence[SubgroupLeakage], suppression: Suppression) 
     )
 
 
-def grouping(sensitive: str | None, domain: Domain | None, columns: Mapping[str, npt.NDArray[Any]]) -> list[str]:
+def grouping(sensitive: str | None, domain: Domain | None, columns: Mapping[str, AnyArray]) -> list[str]:
     """Return the sensitive attribute, and the categories and binaries of few values, as far as they are columns."""
     names = [] if sensitive is None else [sensitive]
     for name in domain or ():
@@ -145,7 +145,7 @@ def grouping(sensitive: str | None, domain: Domain | None, columns: Mapping[str,
 
 
 def exposed_rows(
-    table: Table | None, rows: npt.NDArray[np.intp] | None, learned: Sequence[float] | None, noise: str | None
+    table: Table | None, rows: Indices | None, learned: Sequence[float] | None, noise: str | None
 ) -> Outcome[tuple[int, ...]]:
     """Return the rows about which most bits are learned; of each person one.
 

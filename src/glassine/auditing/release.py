@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from glassine.attacks.membership.outputs import generator
 from glassine.attacks.membership.suite import MembershipAttacks
@@ -60,6 +59,7 @@ from glassine.auditing.release_attacks import gaps_of, guesses_of, membership_of
 from glassine.auditing.release_inputs import DECISIONS, TRUE, Leaves, ReleaseInputs, inputs_of_data, inputs_of_fit
 from glassine.auditing.subject import Raw, Subject
 from glassine.auditing.suppression import Suppression
+from glassine.data.arrays import Ints
 from glassine.data.persons import refuse_shared
 from glassine.errors import InvalidParameterError, parameter
 from glassine.surrogates.measuring import MeasuredExplainer
@@ -108,7 +108,7 @@ def evidence_of_release(
     together: Outcome[TogetherFinding],
     membership: Outcome[MembershipFinding],
     guarantee: GuaranteeFinding | None,
-    codes: npt.NDArray[np.int64] | None,
+    codes: Ints | None,
 ) -> Evidence:
     """Return what was measured of a release as a whole.
 
@@ -176,7 +176,7 @@ def _dominance(inputs: ReleaseInputs, leaves: Leaves | None) -> Fact[Dominance]:
     return Measured(Dominance(shares=tuple(shares.tolist())))
 
 
-def _held(sizes: npt.NDArray[np.int64]) -> tuple[int, ...]:
+def _held(sizes: Ints) -> tuple[int, ...]:
     return tuple(sizes[sizes > 0].tolist())
 
 
@@ -210,7 +210,7 @@ def _bits(together: Outcome[TogetherFinding]) -> Fact[Bits]:
     return Measured(Bits(lower=largest, upper=largest))
 
 
-def _certain(inputs: ReleaseInputs, codes: npt.NDArray[np.int64] | None) -> Fact[Certain]:
+def _certain(inputs: ReleaseInputs, codes: Ints | None) -> Fact[Certain]:
     """Return the people, or records, whose group has one sensitive value."""
     if inputs.groups is None or codes is None:
         return NotApplicable(inputs.lacking or "no sensitive attribute was named.")
@@ -255,7 +255,7 @@ class ReleaseSubject(Subject):
         return leak_all(self.records)
 
     @property
-    def codes(self) -> npt.NDArray[np.int64] | None:
+    def codes(self) -> Ints | None:
         """The sensitive attribute of each person, as classes; None where none is named, or the people are unknown."""
         name, people = self.inputs.settings.sensitive, self.records.people
         return None if name is None or people is None else coded(people.columns, name)

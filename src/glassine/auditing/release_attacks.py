@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from glassine.attacks.membership.gap import gap_attack
@@ -22,6 +21,7 @@ from glassine.auditing.findings import GapFinding, GuessFinding, TogetherFinding
 from glassine.auditing.group_privacy import coded, edges_of, native_of
 from glassine.auditing.release_inputs import DECISIONS, TRUE, Leaves, ReleaseInputs, Side
 from glassine.auditing.suppression import Suppression
+from glassine.data.arrays import AnyArray, Array, Indices, Ints
 from glassine.data.conform import Columns
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.errors import GlassineError, InvalidDataError, Text, parameter
@@ -51,7 +51,7 @@ class PublishedAnswers:
         self.release = release
         self.classes_ = class_array(release.classes)
 
-    def predict(self, X: object) -> npt.NDArray[Any]:
+    def predict(self, X: object) -> AnyArray:
         """Return the decisions on records, shape (n,)."""
         columns, closest = _asked(self.release, X)
         return np.asarray(self.classes_[self.release.decisions(columns, closest)[:, 0]])
@@ -60,7 +60,7 @@ class PublishedAnswers:
 class PublishedShares(PublishedAnswers):
     """The same, where trees publish class counts: shares of the classes in a leaf are probabilities."""
 
-    def predict_proba(self, X: object) -> npt.NDArray[np.float64]:
+    def predict_proba(self, X: object) -> Array:
         """Return the shares of the classes, shape (n, n_classes)."""
         columns, closest = _asked(self.release, X)
         out = np.zeros((columns.n_records, len(self.classes_)))
@@ -78,24 +78,24 @@ class PublishedMeans(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # sc
     def __init__(self, release: SurrogateRelease) -> None:
         self.release = release
 
-    def predict(self, X: object) -> npt.NDArray[np.float64]:
+    def predict(self, X: object) -> Array:
         """Return the means for records, shape (n,)."""
         return _numbers(self.release, self.release.decisions(*_asked(self.release, X))[:, 0])
 
 
-def _asked(release: SurrogateRelease, X: object) -> tuple[Columns, npt.NDArray[np.intp]]:
+def _asked(release: SurrogateRelease, X: object) -> tuple[Columns, Indices]:
     """Return records as the release reads them, and the closest group of each, shape (n, 1)."""
     columns = read(open_records(X, release.domain)[2], release.domain, refuse_outside=False)
     return columns, release.closest(columns, 1)
 
 
-def _numbers(release: SurrogateRelease, places: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+def _numbers(release: SurrogateRelease, places: Ints) -> Array:
     """Return the numbers at places, shape (n,)."""
     whole, at = np.unique(places, return_inverse=True)
     return np.array([release.answers.value(place) for place in whole.tolist()], dtype=float)[at]
 
 
-def _on_steps(release: SurrogateRelease, labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _on_steps(release: SurrogateRelease, labels: AnyArray) -> AnyArray:
     """Return numbers rounded to the steps of a release; classes stay the same.
 
     Those behind a release are known so alone: rounding of one side only would distinguish the two.
@@ -203,7 +203,7 @@ def membership_of(
     return NotApplicable(NO_LABELS)
 
 
-def _both(people: tuple[Side, npt.NDArray[Any]], others: tuple[Side, npt.NDArray[Any]]) -> tuple[Records, Records]:
+def _both(people: tuple[Side, AnyArray], others: tuple[Side, AnyArray]) -> tuple[Records, Records]:
     """Return members and others with labels, as attacks take them; raises InvalidDataError where a label is missing."""
     members, outside = (side.records(native_of(side.columns), labels) for side, labels in (people, others))
     return members, outside
@@ -211,8 +211,8 @@ def _both(people: tuple[Side, npt.NDArray[Any]], others: tuple[Side, npt.NDArray
 
 def _suite(
     release: SurrogateRelease,
-    people: tuple[Side, npt.NDArray[Any]],
-    others: tuple[Side, npt.NDArray[Any]],
+    people: tuple[Side, AnyArray],
+    others: tuple[Side, AnyArray],
     random_state: int | np.random.Generator | None,
 ) -> Outcome[MembershipAttacks]:
     (inside, told), (outside, other) = people, others
@@ -282,7 +282,7 @@ def _guessed_labels(inputs: ReleaseInputs, kind: str, suppression: Suppression) 
     if people is None or groups is None or labels is None:
         return None
 
-    def right(side: Side, own: npt.NDArray[Any], truth: npt.NDArray[Any]) -> float:
+    def right(side: Side, own: AnyArray, truth: AnyArray) -> float:
         # A number is guessed where the mean is the answer rounded to a step.
         return side.mean(release.decisions(side.columns, own)[:, 0] == release.answers.places(truth))
 
@@ -314,7 +314,7 @@ def _guessed_attribute(inputs: ReleaseInputs, name: str, suppression: Suppressio
     if name in people.columns.numbers:
         cuts = edges_of(people.columns.numbers[name])
 
-    def classed(columns: Columns) -> npt.NDArray[np.float64]:
+    def classed(columns: Columns) -> Array:
         array = np.asarray(columns.array(name), dtype=float)
         if cuts is None:
             return array
@@ -349,7 +349,7 @@ def _code(release: SurrogateRelease, name: str, value: Any) -> float:
     return float(value)
 
 
-def _closest_without(release: SurrogateRelease, columns: Columns, place: int) -> npt.NDArray[np.intp]:
+def _closest_without(release: SurrogateRelease, columns: Columns, place: int) -> Indices:
     """Return the closest representative of each record by the other attributes."""
     points = np.concatenate(
         [release.metric.embed_one(release.domain, release.representative(i)) for i in range(release.n_groups)]

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.membership.outputs import Records
+from glassine.data.arrays import AnyArray, Indices, Ints
 from glassine.data.conform import Columns
 from glassine.data.labels import Sample
 from glassine.data.persons import Persons
@@ -29,7 +30,7 @@ STRANGERS = (
     "the records do not give this release's representatives: pass the training records, in their original order."
 )
 
-Labels = npt.NDArray[Any] | None
+Labels = AnyArray | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -47,7 +48,7 @@ class Side:
         """How many people there are, or records where no persons are stated."""
         return self.columns.n_records if self.persons is None else self.persons.number
 
-    def counts(self, by: npt.NDArray[np.integer], n: int, *, distinct: bool = False) -> npt.NDArray[np.int64]:
+    def counts(self, by: npt.NDArray[np.integer], n: int, *, distinct: bool = False) -> Ints:
         """Return how many people, or records, lie in each of n parts; ``by`` has shape (n_records,), -1 for none.
 
         It is the number of distinct records where that is asked for and smaller.
@@ -55,12 +56,12 @@ class Side:
         held = np.bincount(by[by >= 0], minlength=n) if self.persons is None else self.persons.counts(by, n)
         return np.minimum(held, distinct_records(self.columns).counts(by, n)) if distinct else held
 
-    def mean(self, values: npt.NDArray[Any]) -> float:
+    def mean(self, values: AnyArray) -> float:
         """Return the mean over the people, or records, of what the records of one are on average."""
         values = np.asarray(values, dtype=float)
         return float((values if self.persons is None else self.persons.mean(values)).mean())
 
-    def records(self, native: object, labels: npt.NDArray[Any]) -> Records:
+    def records(self, native: object, labels: AnyArray) -> Records:
         """Return the records as attacks read them."""
         return replace(Records.read(Sample(native, labels), "records"), persons=self.persons)
 
@@ -74,14 +75,14 @@ class Leaves:
     """The leaves of all trees, and who is behind them; one entry a leaf."""
 
     # group, cell: tree of each leaf, and its place in the tree; shape (m,).
-    group: npt.NDArray[np.intp]
-    cell: npt.NDArray[np.intp]
-    sizes: npt.NDArray[np.int64]  # People where persons are stated, else records; shape (m,)
-    counts: npt.NDArray[np.int64] | None  # The same of each label of the trees; shape (m, n_classes), or None
+    group: Indices
+    cell: Indices
+    sizes: Ints  # People where persons are stated, else records; shape (m,)
+    counts: Ints | None  # The same of each label of the trees; shape (m, n_classes), or None
     # Leaf of each record; None where sizes are published and the records not known; shape (n,), or None.
-    of_record: npt.NDArray[np.intp] | None
+    of_record: Indices | None
     origin: str  # ``published`` or ``counted``
-    groups: npt.NDArray[np.int64]  # People, or records, of each group; shape (n_groups,)
+    groups: Ints  # People, or records, of each group; shape (n_groups,)
     number: int  # Their total number
 
 
@@ -91,7 +92,7 @@ class ReleaseInputs:
 
     release: SurrogateRelease
     people: Side | None = None  # The people behind it
-    groups: npt.NDArray[np.int64] | None = None  # Their groups; shape (n,), or None
+    groups: Ints | None = None  # Their groups; shape (n,), or None
     others: Side | None = None  # A holdout: other people of the same population
     lacking: str = ""  # Why there are no people or no groups; empty if there are
 
@@ -110,7 +111,7 @@ class ReleaseInputs:
         """On which labels the trees were trained."""
         return TRUE if self.release.provenance.labels == "true" else DECISIONS
 
-    def targets(self) -> npt.NDArray[np.int64] | None:
+    def targets(self) -> Ints | None:
         """Return the place of the label on which the trees were trained, of each person, if it is known.
 
         It is -1 for a label that the release does not hold.
@@ -161,7 +162,7 @@ class ReleaseInputs:
             number=self.people.number,
         )
 
-    def _published(self) -> npt.NDArray[np.int64] | None:
+    def _published(self) -> Ints | None:
         counts = [cell.evidence.counts for tree in self.release.trees for cell in tree.cells]
         return None if any(count is None for count in counts) else np.array(counts, dtype=np.int64)
 
@@ -187,7 +188,7 @@ def inputs_of_fit(explainer: MeasuredExplainer, y: object = None, holdout: Sampl
     )
 
 
-def _values(release: SurrogateRelease, places: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+def _values(release: SurrogateRelease, places: Ints) -> AnyArray:
     """Return answers at their places, shape (n,); None for -1, a label that the release does not hold."""
     whole, at = np.unique(places, return_inverse=True)
     values = np.empty(len(whole), dtype=object)
@@ -248,9 +249,7 @@ def inputs_of_data(release: SurrogateRelease, people: Sample, holdout: Sample) -
     return ReleaseInputs(release=release, people=side, groups=groups, others=others)
 
 
-def _groups(
-    release: SurrogateRelease, opened: object, columns: Columns, persons: Persons | None
-) -> npt.NDArray[np.int64] | None:
+def _groups(release: SurrogateRelease, opened: object, columns: Columns, persons: Persons | None) -> Ints | None:
     """Return the groups of records that give just these representatives.
 
     Of a release that counts people, groups are joined as its maker did, which needs the persons.

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from glassine.attacks.labels import Occupants
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
@@ -28,6 +27,7 @@ from glassine.auditing.inputs import Comparison, compare, outside_domain
 from glassine.auditing.model_facts import named_of_values
 from glassine.auditing.reconstruction import counted_model
 from glassine.auditing.subject import Raw, Subject
+from glassine.data.arrays import AnyArray, Bools, Indices, Ints
 from glassine.data.columns import Outside
 from glassine.data.labels import class_places
 from glassine.data.lazy import Groups, LazyTable, cuts_of, is_lazy
@@ -100,7 +100,7 @@ def _edges(attribute: Attribute) -> tuple[float, ...]:
     return math.nextafter(float(attribute.lo), -math.inf), float(attribute.hi)
 
 
-def _outside(attribute: Attribute, name: str, groups: Groups) -> npt.NDArray[np.bool_]:
+def _outside(attribute: Attribute, name: str, groups: Groups) -> Bools:
     """Return which distinct records hold a value outside an attribute."""
     values = groups.columns.array(name)
     if isinstance(attribute, Binary | Category):
@@ -115,7 +115,7 @@ def _sizes(model: DecisionTree | RuleList, groups: Groups) -> tuple[int, ...]:
     if not groups.columns.attributes:
         out[0] = groups.counts.sum()
     else:
-        records: dict[str, npt.NDArray[Any]] = {name: groups.columns.values(name) for name in groups.columns.attributes}
+        records: dict[str, AnyArray] = {name: groups.columns.values(name) for name in groups.columns.attributes}
         np.add.at(out, model.apply(records), groups.counts)
     return tuple(out.tolist())
 
@@ -194,12 +194,12 @@ class TreeFigures(Subject):
         return self.table if self.table is not None and self.table.persons is not None else None
 
     @property
-    def columns(self) -> dict[str, npt.NDArray[Any]] | None:
+    def columns(self) -> dict[str, AnyArray] | None:
         """The same as columns, shape (n,) each."""
         return None if self.counted is not None else self.inputs.columns
 
     @cached_property
-    def rows(self) -> npt.NDArray[np.intp] | None:
+    def rows(self) -> Indices | None:
         """The leaf or rule of each record, shape (n,)."""
         return None if self.columns is None else self.model.apply(self.columns)
 
@@ -273,7 +273,7 @@ class TreeFigures(Subject):
         )
 
     @cached_property
-    def class_counts(self) -> npt.NDArray[np.int64] | None:
+    def class_counts(self) -> Ints | None:
         """Training records of each class in each part, shape (parts, classes); None where classes are not known."""
         return None if self.rows is None else count_classes(self.model, self.rows, self.columns, self.inputs.target)
 

@@ -12,9 +12,7 @@ from glassine.cli.ledger import sentence
 from glassine.cli.quality import sentences
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
+    from glassine.data.arrays import Ints
     from glassine.models.additive import AdditiveModel
 
 RARE = "judge and compare models by AUROC and log loss, and rank by the probabilities."
@@ -259,7 +257,7 @@ def _accuracy(outcome: Outcome) -> list[str]:
     return [*said, *_baseline(outcome, _table(model), "Of the records")]
 
 
-def _baseline(outcome: Outcome, counts: npt.NDArray[np.int64], source: str) -> list[str]:
+def _baseline(outcome: Outcome, counts: Ints, source: str) -> list[str]:
     """Return what the commonest class alone would give, and what a rare outcome needs."""
     from glassine.comparison.recommending import LOPSIDED
 
@@ -304,7 +302,7 @@ def _training_figures(outcome: Outcome) -> dict[str, float | None]:
     return {"auroc": own.auroc, "log_loss": own.log_loss, "baseline_log_loss": base.log_loss}
 
 
-def _table(model: Any) -> npt.NDArray[np.int64]:
+def _table(model: Any) -> Ints:
     """Return the class counts of the leaves or rules, shape (k, c)."""
     import numpy as np
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from glassine.comparison.targets import Classes, Number, Target
+from glassine.data.arrays import AnyArray, Array, Indices, Ints
 from glassine.data.conform import conform
 from glassine.data.inference import eager, infer_domain
 from glassine.data.labels import classes_of, declared_classes, holds_booleans, index_of, one_type, refuse_gaps
@@ -29,10 +29,10 @@ RANGE_INFERRED = (
 MOST_NUMBERS = 20
 """Different numbers up to which a target that nothing declares is taken for classes."""
 
-Rows = npt.NDArray[np.intp]
+Rows = Indices
 
 
-def check_classes(labels: npt.NDArray[np.int64]) -> None:
+def check_classes(labels: Ints) -> None:
     """Raise unless two classes at least have two records each, so that both sides of a split can hold them."""
     counts = np.bincount(labels)
     if not (counts >= 2).sum() >= 2:
@@ -43,7 +43,7 @@ def check_classes(labels: npt.NDArray[np.int64]) -> None:
 
 
 def split(
-    labels: npt.NDArray[np.int64], number: int, *, test_share: float, seed: int, persons: Persons | None = None
+    labels: Ints, number: int, *, test_share: float, seed: int, persons: Persons | None = None
 ) -> tuple[Rows, Rows]:
     """Return the rows that train and those that test, each class in the same shares.
 
@@ -70,7 +70,7 @@ def split(
     return np.sort(np.concatenate(train)), np.sort(np.concatenate(test))
 
 
-def _class_of_each(labels: npt.NDArray[np.int64], persons: Persons) -> npt.NDArray[np.int64]:
+def _class_of_each(labels: Ints, persons: Persons) -> Ints:
     """Return the class that most records of each person have, the first of equals, shape (people,)."""
     n = int(labels.max()) + 1
     table = np.bincount(persons.codes * n + labels, minlength=persons.number * n).reshape(persons.number, n)
@@ -83,9 +83,9 @@ class Sides:
 
     number: int
     train: Any
-    train_labels: npt.NDArray[Any]
+    train_labels: AnyArray
     test: Any
-    test_labels: npt.NDArray[Any]
+    test_labels: AnyArray
     train_persons: Persons | None = None
     test_persons: Persons | None = None
 
@@ -95,7 +95,7 @@ class Labelled:
     """What is compared on: a polars frame of the domain's attributes, and classes as 0, 1, ... or numbers."""
 
     frame: Any
-    labels: npt.NDArray[Any]
+    labels: AnyArray
     domain: Domain
     target: Target
     caveats: tuple[str, ...]
@@ -175,7 +175,7 @@ def _predicted(
     domain: Domain | None,
     classes: Sequence[Scalar] | None,
     target_range: tuple[float, float] | None,
-) -> tuple[Target, npt.NDArray[Any], list[str]]:
+) -> tuple[Target, AnyArray, list[str]]:
     """Return what is predicted, its values as codes or numbers, and what of it was taken from the data."""
     declared = None if domain is None or name not in domain else domain[name]
     if target_range is not None and (classes is not None or declared is not None):
@@ -210,7 +210,7 @@ def _number_of(limits: tuple[float, float], *, widen: bool = False) -> Number:
     return Number(low, high)
 
 
-def _numbers(column: Any, name: str) -> npt.NDArray[np.float64]:
+def _numbers(column: Any, name: str) -> Array:
     """Return a target as numbers, shape (n,)."""
     if not column.dtype.is_numeric():
         raise InvalidDataError(f"the target {name!r} holds no numbers.", remedy="Name another column.")

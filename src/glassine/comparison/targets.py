@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from glassine.comparison.values import CLASS_MEASURES, NUMBER_MEASURES, Kind, Measure
+from glassine.data.arrays import AnyArray, Array
 from glassine.domain.attributes import Scalar
 from glassine.models.quality import Quality
 
-Floats = npt.NDArray[np.float64]
 
-
-def full_probabilities(model: Any, probabilities: Floats, n_classes: int) -> Floats:
+def full_probabilities(model: Any, probabilities: Array, n_classes: int) -> Array:
     """Return one column for each class; those that the model has not seen have probability 0."""
     out = np.zeros((len(probabilities), n_classes))
     out[:, np.asarray(model.classes_, dtype=np.intp)] = probabilities
@@ -45,7 +43,7 @@ class Classes:
         """What is public of it, as parameters of a learner of the package."""
         return {"classes": tuple(range(len(self.names)))}
 
-    def scores(self, model: Any, records: Any, truth: npt.NDArray[Any]) -> Scores:
+    def scores(self, model: Any, records: Any, truth: AnyArray) -> Scores:
         """Return accuracy, AUROC and log-loss of a model on records and their classes, shape (n,)."""
         foretold = full_probabilities(model, model.predict_proba(records), len(self.names))
         found = Quality.measured(np.asarray(model.predict(records)), truth, foretold)
@@ -72,7 +70,7 @@ class Number:
         """What is public of it, as parameters of a learner of the package."""
         return {"target_range": (self.low, self.high)}
 
-    def scores(self, model: Any, records: Any, truth: npt.NDArray[Any]) -> Scores:
+    def scores(self, model: Any, records: Any, truth: AnyArray) -> Scores:
         """Return root mean squared error, mean absolute error and R² on records and their numbers, shape (n,).
 
         R² is 1 less the squared errors as a share of those of the records' own mean; None where all have one number.

@@ -32,6 +32,7 @@ from glassine.attacks.outcome import Measured
 from glassine.comparison.candidates import CANDIDATES, Shape, encoded
 from glassine.comparison.records import Labelled, read_labelled
 from glassine.comparison.targets import Classes, Number
+from glassine.data.arrays import AnyArray, Array, Bools
 from glassine.data.inference import columns as read_columns
 from glassine.data.inference import eager
 from glassine.data.labels import Sample
@@ -115,13 +116,13 @@ class _Scored:
     model: AdditiveModel
 
     @property
-    def classes_(self) -> npt.NDArray[Any]:
+    def classes_(self) -> AnyArray:
         return np.array(self.model.classes)
 
-    def predict(self, data: object) -> npt.NDArray[Any]:
+    def predict(self, data: object) -> AnyArray:
         return self.model.predict(data)
 
-    def predict_proba(self, data: object) -> npt.NDArray[np.float64]:
+    def predict_proba(self, data: object) -> Array:
         return np.asarray(self.model.predict_proba(data), dtype=float)
 
 
@@ -133,13 +134,13 @@ class _OfMatrix:
     names: tuple[str, ...]
 
     @property
-    def classes_(self) -> npt.NDArray[Any]:
+    def classes_(self) -> AnyArray:
         return np.asarray(self.fitted.classes_)
 
-    def predict(self, data: object) -> npt.NDArray[Any]:
+    def predict(self, data: object) -> AnyArray:
         return np.asarray(self.fitted.predict(_matrix(data, self.names)))
 
-    def predict_proba(self, data: object) -> npt.NDArray[np.float64]:
+    def predict_proba(self, data: object) -> Array:
         return np.asarray(self.fitted.predict_proba(_matrix(data, self.names)), dtype=float)
 
     def __sklearn_tags__(self) -> Any:
@@ -371,7 +372,7 @@ def _attacked(model: object, whole: Labelled, n: int, coded: bool, seed: int) ->
         )
 
 
-def _right(model: object, whole: Labelled, n: int, coded: bool) -> npt.NDArray[np.bool_]:
+def _right(model: object, whole: Labelled, n: int, coded: bool) -> Bools:
     """Return which held-out records a model classifies correctly; classes are compared as text."""
     truth = whole.labels[n:] if coded else np.array(whole.classes, dtype=object)[whole.labels[n:]]
     with _unnamed():
@@ -397,7 +398,7 @@ def _quality(model: object, whole: Labelled, n: int, coded: bool) -> Quality:
     return Quality.measured(np.where(right, truth, -1), truth, foretold)
 
 
-def _off(model: object, whole: Labelled, n: int) -> npt.NDArray[np.float64]:
+def _off(model: object, whole: Labelled, n: int) -> Array:
     """Return the absolute error of a model of numbers on each held-out record, shape (others,)."""
     with _unnamed():
         return errors_of(model, Records.read(Sample(whole.frame[n:], whole.labels[n:]), "non-members"))
@@ -456,7 +457,7 @@ def _standing(
     return "contradicted" if shown > ceiling else "not contradicted"
 
 
-def _paired(one: npt.NDArray[np.bool_], other: npt.NDArray[np.bool_]) -> Estimate:
+def _paired(one: Bools, other: Bools) -> Estimate:
     """Return the difference of two accuracies on the same records."""
     # Taken as independent, which is no narrower where both models are right on the same records more than by chance.
     return newcombe(int(one.sum()), len(one), int(other.sum()), len(other), CONFIDENCE)

@@ -15,10 +15,9 @@ from fractions import Fraction
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from glassine.counting.space import Box, Measure, Space, bits
-from glassine.data.arrays import Array
+from glassine.data.arrays import Array, Indices
 from glassine.domain.domain import product
 from glassine.errors import CountingLimitError, UndefinedMeasureError, parameter
 
@@ -62,7 +61,7 @@ class RegionCounter:
         self._steps = 0
         self._cache: dict[tuple[frozenset[Clause], tuple[int, ...]], Measure] = {}
         self._ranks: dict[int, int] = {}
-        self._chances: dict[tuple[int, int], tuple[npt.NDArray[np.intp], Array]] = {}
+        self._chances: dict[tuple[int, int], tuple[Indices, Array]] = {}
 
     def measure(self, region: Region) -> Measure:
         """Return the number of records of a region, or its volume, exactly."""
@@ -114,7 +113,7 @@ class RegionCounter:
         """Return whether a region leaves a factor uniform on its box for any other factors."""
         return not any(factor in box for box in region.outside)
 
-    def sample(self, region: Region, size: int, rng: np.random.Generator) -> npt.NDArray[np.intp]:
+    def sample(self, region: Region, size: int, rng: np.random.Generator) -> Indices:
         """Return independent draws from the uniform distribution on a region.
 
         Parameters
@@ -243,8 +242,8 @@ class RegionCounter:
         self,
         clauses: frozenset[Clause],
         inside: Box,
-        rows: npt.NDArray[np.intp],
-        out: npt.NDArray[np.intp],
+        rows: Indices,
+        out: Indices,
         rng: np.random.Generator,
     ) -> None:
         for component in _components(clauses):
@@ -269,7 +268,7 @@ class RegionCounter:
                     out[mine, factor] = self._draw_atoms(factor, mask, int(size), rng)
                     self._sample(rest, inside, mine, out, rng)
 
-    def _draw_atoms(self, factor: int, mask: int, size: int, rng: np.random.Generator) -> npt.NDArray[np.intp]:
+    def _draw_atoms(self, factor: int, mask: int, size: int, rng: np.random.Generator) -> Indices:
         if (factor, mask) not in self._chances:
             weights = self._space.factors[factor].weights
             atoms = np.array([atom for atom in bits(mask) if weights[atom]], dtype=np.intp)

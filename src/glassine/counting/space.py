@@ -8,11 +8,11 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from glassine.data.arrays import AnyArray, Indices
 from glassine.domain import Between, Binary, Domain, Integer, Literal, OneOf, Real
 from glassine.domain.attributes import Scalar, exact
 from glassine.domain.domain import product
@@ -58,7 +58,7 @@ class Factor(Protocol):
         """Return the atoms on which a literal holds, as a bit mask."""
         ...
 
-    def draw(self, atoms: npt.NDArray[np.intp], rng: np.random.Generator) -> dict[str, npt.NDArray[Any]]:
+    def draw(self, atoms: Indices, rng: np.random.Generator) -> dict[str, AnyArray]:
         """Return one value per given atom, uniform within it, for each attribute."""
         ...
 
@@ -152,7 +152,7 @@ class NumberFactor:
             mask |= 1 << len(self._spans)
         return mask
 
-    def draw(self, atoms: npt.NDArray[np.intp], rng: np.random.Generator) -> dict[str, npt.NDArray[Any]]:
+    def draw(self, atoms: Indices, rng: np.random.Generator) -> dict[str, AnyArray]:
         """Return one value per given atom, uniform within it."""
         attribute = self._attribute
         out = np.full(len(atoms), np.nan)
@@ -185,7 +185,7 @@ class NumberFactor:
         raise InvalidModelError(f"{attribute!r} is not binary.")
 
 
-def _below(limit: int, size: int, rng: np.random.Generator) -> npt.NDArray[Any]:
+def _below(limit: int, size: int, rng: np.random.Generator) -> AnyArray:
     """Draw whole numbers from 0 to below a limit of any size, as Python integers."""
     if limit < 2**62:
         return rng.integers(limit, size=size).astype(object)
@@ -239,13 +239,13 @@ class ListFactor:
         """Return the atoms on which a literal holds, as a bit mask."""
         return self._masks[literal]
 
-    def draw(self, atoms: npt.NDArray[np.intp], rng: np.random.Generator) -> dict[str, npt.NDArray[Any]]:
+    def draw(self, atoms: Indices, rng: np.random.Generator) -> dict[str, AnyArray]:
         """Return one value per given atom, uniform within it, for each attribute."""
         sizes = np.array([len(members) for members in self._classes])
         starts = np.concatenate(([0], np.cumsum(sizes)[:-1]))
         flat = np.array([i for members in self._classes for i in members])
         picked = flat[starts[atoms] + rng.integers(sizes[atoms])]
-        out: dict[str, npt.NDArray[Any]] = {}
+        out: dict[str, AnyArray] = {}
         for i, name in enumerate(self.attributes):
             values = [item[i] for item in self._items]
             whole = all(isinstance(v, int) and not isinstance(v, bool) for v in values)

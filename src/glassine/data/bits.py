@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.arrays import Bools, Ints
+from glassine.data.arrays import Bools, Indices, Ints
 
 WORD = 64
 
@@ -104,11 +104,11 @@ class BitSets:
         return totals
 
 
-Plane: TypeAlias = tuple[int, int, npt.NDArray[np.intp]]
+Plane: TypeAlias = tuple[int, int, Indices]
 """A class, a number of records per row, and the rows that stand for so many records of that class."""
 
 
-def _planes(label: int, rows: npt.NDArray[np.intp], counts: npt.NDArray[np.integer]) -> list[Plane]:
+def _planes(label: int, rows: Indices, counts: npt.NDArray[np.integer]) -> list[Plane]:
     """Return the rows of a class by the binary digits of the number of records that each stands for."""
     return [(label, 1 << bit, rows[(counts >> bit) & 1 == 1]) for bit in range(int(counts.max(initial=0)).bit_length())]
 
@@ -124,7 +124,7 @@ def _segments(planes: Sequence[Plane]) -> tuple[Ints, Ints, list[tuple[int, int]
     return order, starts, [(label, weight) for label, weight, _ in planes]
 
 
-def _pack_row(column: Bools, order: Ints, padding: npt.NDArray[np.intp], width: int) -> npt.NDArray[np.uint64]:
+def _pack_row(column: Bools, order: Ints, padding: Indices, width: int) -> npt.NDArray[np.uint64]:
     if not width:
         return np.zeros(0, dtype=np.uint64)
     # What stands at the padding does not matter: it is cleared.

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.arrays import Array, Bools
+from glassine.data.arrays import AnyArray, Array, Bools
 from glassine.domain.attributes import LARGEST, Attribute, Binary, Category, Integer, Real, Scalar, prefixes
 from glassine.domain.literals import Between, Literal, OneOf
 from glassine.errors import InvalidDataError, first_of, parameter
@@ -98,7 +98,7 @@ class Columns:
     def __repr__(self) -> str:
         return f"<Columns of {len(self.attributes)} attributes: {first_of(map(repr, self.names), 8)}>"
 
-    def array(self, name: str) -> npt.NDArray[Any]:
+    def array(self, name: str) -> AnyArray:
         """Return the numbers or codes of a column, shape (n,)."""
         if name in self.numbers:
             return self.numbers[name]
@@ -109,7 +109,7 @@ class Columns:
             remedy="Also read that column.",
         )
 
-    def values(self, name: str) -> npt.NDArray[Any]:
+    def values(self, name: str) -> AnyArray:
         """Return the values of a column, shape (n,): numbers, or declared values with None for what is not declared."""
         array = self.array(name)
         return array if name in self.numbers else decoder(self.attributes[name])[np.maximum(array, -1)]
@@ -119,7 +119,7 @@ class Columns:
         arrays = {name: self.array(name) for name in names}
         return columns_of({name: self.attributes[name] for name in arrays}, arrays)
 
-    def take(self, rows: npt.NDArray[Any]) -> Columns:
+    def take(self, rows: AnyArray) -> Columns:
         """Return some of the records, by index or as a Boolean selection."""
         return columns_of(self.attributes, {name: self.array(name)[rows] for name in self.attributes})
 
@@ -173,14 +173,14 @@ def values_of(attribute: Attribute) -> tuple[Scalar, ...]:
     return attribute.values if isinstance(attribute, Category) else (0, 1)
 
 
-def decoder(attribute: Attribute) -> npt.NDArray[Any]:
+def decoder(attribute: Attribute) -> AnyArray:
     """Return the values that codes stand for, with None at the end."""
     return np.array([*values_of(attribute), None], dtype=object)
 
 
-def checked_columns(attributes: Mapping[str, Attribute], arrays: Mapping[str, npt.NDArray[Any]]) -> Columns:
+def checked_columns(attributes: Mapping[str, Attribute], arrays: Mapping[str, AnyArray]) -> Columns:
     """Return collected columns, or refuse those with a gap that their attribute does not allow."""
-    out: dict[str, npt.NDArray[Any]] = {}
+    out: dict[str, AnyArray] = {}
     for name, attribute in attributes.items():
         if isinstance(attribute, Integer | Real):
             # Adding zero turns -0.0 into 0.0, so that equal numbers have equal bytes.
@@ -197,7 +197,7 @@ def checked_columns(attributes: Mapping[str, Attribute], arrays: Mapping[str, np
     return columns_of(attributes, out)
 
 
-def columns_of(attributes: Mapping[str, Attribute], arrays: Mapping[str, npt.NDArray[Any]]) -> Columns:
+def columns_of(attributes: Mapping[str, Attribute], arrays: Mapping[str, AnyArray]) -> Columns:
     """Return arrays that conform already as columns."""
     numeric = {name for name, attribute in attributes.items() if isinstance(attribute, Integer | Real)}
     return Columns(

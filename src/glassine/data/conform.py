@@ -9,7 +9,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.arrays import Array
+from glassine.data.arrays import AnyArray, Array
 from glassine.data.columns import GAP, Columns, Outside, checked_columns, code_type, columns_of, values_of
 from glassine.data.conform_values import conformed, declared_numbers, from_objects, plain_arrays
 from glassine.data.table import Frame, Table, collect, open_native, read_only
@@ -33,7 +33,7 @@ __all__ = [
     "unmasked",
 ]
 
-Loose: TypeAlias = tuple[Sequence[Any] | Array, npt.NDArray[Any] | None]
+Loose: TypeAlias = tuple[Sequence[Any] | Array, AnyArray | None]
 """Python objects or doubles, and where in them each record's value stands if they are not one per record."""
 
 MOST_COMPARED = 64
@@ -119,7 +119,7 @@ def conform(
     return columns_of(attributes, {name: kept[name, attribute, outside] for name, attribute in attributes.items()})
 
 
-def _arrays_of(data: object, attributes: Mapping[str, Attribute], outside: Outside) -> dict[str, npt.NDArray[Any]]:
+def _arrays_of(data: object, attributes: Mapping[str, Attribute], outside: Outside) -> dict[str, AnyArray]:
     """Return the columns of some attributes, converted; forbidden gaps are still in them."""
     frame, loose = open_frame(data, attributes)
     arrays = {name: from_objects(name, attributes[name], *column, outside=outside) for name, column in loose.items()}
@@ -157,7 +157,7 @@ def open_frame(data: Any, attributes: Mapping[str, Attribute]) -> tuple[Frame, d
     return frame, {name: loose for name, loose in found.items() if loose is not None}
 
 
-def check_width(records: npt.NDArray[Any], width: int) -> None:
+def check_width(records: AnyArray, width: int) -> None:
     """Raise InvalidDataError unless an array has one column for each of so many attributes."""
     if records.ndim != 2 or records.shape[1] != width:
         raise InvalidDataError(
@@ -198,7 +198,7 @@ def unmasked(values: np.ma.MaskedArray[Any, Any]) -> npt.NDArray[np.object_]:
     return out
 
 
-def _series(name: str, column: npt.NDArray[Any]) -> Any:
+def _series(name: str, column: AnyArray) -> Any:
     import polars as pl
 
     if column.dtype.kind == "O":
@@ -432,9 +432,9 @@ def _looked_up(column: nw.Expr, known: Mapping[Any, int], absent: int, *, compar
 
 def _from_numbers(
     frame: nw.DataFrame[Any], attributes: Mapping[str, Attribute], outside: Outside
-) -> dict[str, npt.NDArray[Any]]:
+) -> dict[str, AnyArray]:
     """Return what :func:`expressions` would, of the columns that are arrays of numbers already."""
-    found: dict[str, npt.NDArray[Any]] = {}
+    found: dict[str, AnyArray] = {}
     for name, array in plain_arrays(frame, attributes).items():
         column = conformed(array, attributes[name], outside)
         if column is not None:

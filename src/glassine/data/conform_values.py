@@ -13,9 +13,8 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-import numpy.typing as npt
 
-from glassine.data.arrays import Array
+from glassine.data.arrays import AnyArray, Array
 from glassine.data.columns import GAP, Outside, code_type, values_of
 from glassine.domain.attributes import GAP_TEXTS, LARGEST, Attribute, Binary, Category, Integer, Real, prefixes
 from glassine.errors import InvalidDataError, first_of
@@ -89,12 +88,12 @@ def from_objects(
     name: str,
     attribute: Attribute,
     values: Sequence[Any] | Array,
-    index: npt.NDArray[Any] | None,
+    index: AnyArray | None,
     *,
     outside: Outside,
-) -> npt.NDArray[Any]:
+) -> AnyArray:
     """Return what :func:`expressions` would, of a column of Python objects."""
-    array: npt.NDArray[Any]
+    array: AnyArray
     if isinstance(attribute, Integer | Real):
         array = values.copy() if isinstance(values, np.ndarray) else _floats(name, values, refuse=outside.refuses)
         array = clipped(array, attribute, refuse=outside.refuses)
@@ -116,9 +115,7 @@ def clipped(array: Array, attribute: Integer | Real, *, refuse: bool) -> Array:
     return numbers
 
 
-def _codes(
-    name: str, attribute: Category | Binary, values: Sequence[Any] | npt.NDArray[Any], outside: Outside
-) -> npt.NDArray[Any]:
+def _codes(name: str, attribute: Category | Binary, values: Sequence[Any] | AnyArray, outside: Outside) -> AnyArray:
     """Return the code of each value; look up each independently, by equality alone."""
     unknown, gap = outside.codes(attribute)
     codes: dict[Any, int] = {value: code for code, value in enumerate(values_of(attribute))}
@@ -241,12 +238,12 @@ MOST_COMPARED = 32
 """Most values with which a column is compared one by one; an expression looks more of them up at once."""
 
 
-def plain_arrays(frame: nw.DataFrame[Any], attributes: Mapping[str, Attribute]) -> dict[str, npt.NDArray[Any]]:
+def plain_arrays(frame: nw.DataFrame[Any], attributes: Mapping[str, Attribute]) -> dict[str, AnyArray]:
     """Return the columns of a pandas or Polars frame that are whole numbers, doubles or Booleans, without gaps."""
     whole = (nw.Int8, nw.Int16, nw.Int32, nw.Int64, nw.UInt8, nw.UInt16, nw.UInt32, nw.UInt64)
     schema = frame.collect_schema()
     native = frame.to_native()
-    found: dict[str, npt.NDArray[Any]] = {}
+    found: dict[str, AnyArray] = {}
     for name in attributes:
         if schema[name] not in (*whole, nw.Float32, nw.Float64, nw.Boolean):
             continue
@@ -261,7 +258,7 @@ def plain_arrays(frame: nw.DataFrame[Any], attributes: Mapping[str, Attribute]) 
     return found
 
 
-def conformed(array: npt.NDArray[Any], attribute: Attribute, outside: Outside) -> npt.NDArray[Any] | None:
+def conformed(array: AnyArray, attribute: Attribute, outside: Outside) -> AnyArray | None:
     """Return numbers clipped, or the codes of values; None where an expression has to do it.
 
     Shapes: ``array`` (n,).
@@ -274,7 +271,7 @@ def conformed(array: npt.NDArray[Any], attribute: Attribute, outside: Outside) -
         return None
     # Booleans are compared as whole numbers, which alone are safe from numbers beyond 64 bits.
     # Fractions are compared as doubles: of two declared ones that are near, both equal one in single precision.
-    compared: type[np.generic] = {"b": np.int8, "f": np.float64}.get(array.dtype.kind, array.dtype.type)
+    compared: type[Any] = {"b": np.int8, "f": np.float64}.get(array.dtype.kind, array.dtype.type)
     array = np.ascontiguousarray(array.astype(compared, copy=False))
     codes = np.zeros(len(array), dtype=code_type(attribute))
     found = np.zeros(len(array), dtype=bool)

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import AnyArray, compiled
-from glassine.data.arrays import Ints
+from glassine.compiling import compiled
+from glassine.data.arrays import AnyArray, Ints
 from glassine.data.bits import BitSets
 from glassine.data.slices import Progress, cuts, run
 
@@ -82,7 +82,7 @@ class ConjunctionCounts:
     """
 
     n_literals: int
-    table: npt.NDArray[Any]
+    table: AnyArray
     offsets: Ints
 
     def __repr__(self) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from glassine.data.arrays import Ints
 from glassine.data.conform import Columns, checked_columns, conform
 from glassine.data.lazy import WEIGHT, Cuts, LazyTable, check_weights, coarse, is_lazy, valid
 from glassine.domain import Binary, Category, Domain
@@ -45,7 +46,7 @@ class CountTable:
 
     domain: Domain
     columns: Columns
-    multiplicities: npt.NDArray[np.int64]
+    multiplicities: Ints
 
     @classmethod
     def from_frame(
@@ -102,7 +103,7 @@ class CountTable:
         return cls._tabulated(domain, [(coarse(columns, cuts or {}), _counts(frame, weights, columns.n_records))])
 
     @classmethod
-    def _tabulated(cls, domain: Domain, parts: Sequence[tuple[Columns, npt.NDArray[np.int64]]]) -> CountTable:
+    def _tabulated(cls, domain: Domain, parts: Sequence[tuple[Columns, Ints]]) -> CountTable:
         """Return the sorted table of some conformed records with their counts."""
         import polars as pl
 
@@ -188,7 +189,7 @@ class CountTable:
         return self.columns.restrict(name for name in self.domain if name != target), self.columns.codes[target]
 
 
-def _counts(frame: object, weights: str | npt.ArrayLike | None, n_records: int) -> npt.NDArray[np.int64]:
+def _counts(frame: object, weights: str | npt.ArrayLike | None, n_records: int) -> Ints:
     """Return how many records each row of a frame in memory stands for."""
     if weights is None:
         return np.ones(n_records, dtype=np.int64)

@@ -11,8 +11,8 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-import numpy.typing as npt
 
+from glassine.data.arrays import AnyArray, Array, Bools
 from glassine.data.conform_values import number_of
 from glassine.data.delimited import DATE
 from glassine.data.persons import plain, spelled_alike, spelling_advice
@@ -87,12 +87,12 @@ def eager(frame: object) -> nw.DataFrame[Any]:
     return data
 
 
-def columns(frame: object) -> dict[str, npt.NDArray[Any]]:
+def columns(frame: object) -> dict[str, AnyArray]:
     """Return the columns of any frame as NumPy arrays; gaps are NaN in numbers and None elsewhere."""
     return as_table(frame).arrays
 
 
-def _decimals(values: npt.NDArray[np.float64]) -> int | None:
+def _decimals(values: Array) -> int | None:
     """Return the smallest number of decimals in which all values are written, or None beyond nine."""
     for decimals in range(MAX_DECIMALS + 1):
         if np.array_equal(np.round(values, decimals), values):
@@ -100,7 +100,7 @@ def _decimals(values: npt.NDArray[np.float64]) -> int | None:
     return None
 
 
-def _infer_column(name: str, column: npt.NDArray[Any]) -> Attribute:
+def _infer_column(name: str, column: AnyArray) -> Attribute:
     gaps = is_missing(column)
     present = column[~gaps]
     missing = bool(gaps.any())
@@ -186,7 +186,7 @@ def _frequent(words: Iterable[str], present: Iterable[object]) -> str:
     return ", ".join(shown + rare)
 
 
-def _remark(name: str, column: npt.NDArray[Any]) -> str:
+def _remark(name: str, column: AnyArray) -> str:
     present = column[~is_missing(column)].tolist()
     values = set(map(str, present))
     if len(values) == 1 and len(present) > 1:
@@ -303,7 +303,7 @@ def _is_gap(value: object) -> bool:
     return value is None or (isinstance(value, float) and value != value)
 
 
-def _outside(attribute: Attribute, column: npt.NDArray[Any]) -> dict[str, npt.NDArray[np.bool_]]:
+def _outside(attribute: Attribute, column: AnyArray) -> dict[str, Bools]:
     """Return where a column breaks its attribute, by reason, shape (n,) each; a record has one reason at most."""
     if column.dtype.kind == "O" and not any(isinstance(v, str) for v in getattr(attribute, "values", ())):
         # A text counts as the number that it writes, as in a fit.
@@ -451,7 +451,7 @@ def _are_measured(texts: Iterable[str]) -> bool:
     return len(listed) - n <= max(1, len(listed) // SHARE_OF_WORDS)
 
 
-def _are_numbers_of_people(column: npt.NDArray[Any]) -> bool:
+def _are_numbers_of_people(column: AnyArray) -> bool:
     """Return whether whole numbers look handed out: all as long as one another, and longer than most quantities."""
     if column.dtype.kind != "i" or len(column) == 0 or column.min() < 10 ** (DIGITS - 1):
         return False

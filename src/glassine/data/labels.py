@@ -8,9 +8,8 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-import numpy.typing as npt
 
-from glassine.data.arrays import Ints
+from glassine.data.arrays import AnyArray, Indices, Ints
 from glassine.data.conform import Outside, conform, unmasked
 from glassine.domain import Binary, Category, Domain, Integer
 from glassine.domain.attributes import Scalar, is_scalar, prefixes
@@ -45,7 +44,7 @@ def class_codes(y: object, classes: tuple[Scalar, ...]) -> Ints:
     return conform(data, domain, outside=Outside.KEEP_UNDECLARED).codes[_TARGET].astype(np.int64)
 
 
-def column_of(y: object) -> npt.NDArray[Any]:
+def column_of(y: object) -> AnyArray:
     """Return a target as an array of shape (n,), in which the values of a list stay what they are.
 
     A label in its own sequence, as in ``[[0], [1]]``, is taken out of it.
@@ -70,7 +69,7 @@ def check_lengths(n_records: int, n_targets: int) -> None:
         raise InvalidDataError("X and y must have one length, and differ.", remedy="Pass one target for each record.")
 
 
-def refuse_gaps(labels: npt.NDArray[Any]) -> None:
+def refuse_gaps(labels: AnyArray) -> None:
     """Raise InvalidDataError if a label is missing or no number that can be a class."""
     if is_missing(labels).any() or (labels.dtype.kind == "f" and not np.isfinite(labels).all()):
         raise InvalidDataError(MISSING_LABEL)
@@ -130,7 +129,7 @@ def holds_booleans(y: object) -> bool:
     return bool(series.dtype == nw.Boolean)
 
 
-def one_type(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def one_type(labels: AnyArray) -> AnyArray:
     """Return labels of Python objects as an array of their type, if they have one and the same."""
     if labels.dtype.kind != "O":
         return labels
@@ -138,7 +137,7 @@ def one_type(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return np.array(labels.tolist()) if len(kinds) == 1 and kinds <= {bool, int, str, float} else labels
 
 
-def classes_of(labels: npt.NDArray[Any]) -> tuple[Scalar, ...]:
+def classes_of(labels: AnyArray) -> tuple[Scalar, ...]:
     """Return the classes that occur, in order."""
     from sklearn.utils.multiclass import check_classification_targets
 
@@ -167,7 +166,7 @@ def refuse_undeclared(codes: Ints, classes: tuple[Scalar, ...]) -> None:
         )
 
 
-def class_places(values: npt.NDArray[Any], classes: Sequence[object]) -> npt.NDArray[np.intp]:
+def class_places(values: AnyArray, classes: Sequence[object]) -> Indices:
     """Return the index of each value's class, by :func:`class_key`, shape (n,); -1 where it is none of them."""
     place = {class_key(name): i for i, name in enumerate(classes)}
     listed = values.tolist()
@@ -188,10 +187,10 @@ def class_key(value: object) -> str:
     return {"true": "1", "false": "0"}.get(text.lower(), text)
 
 
-def subgroups(column: npt.NDArray[Any]) -> dict[str, npt.NDArray[np.intp]]:
+def subgroups(column: AnyArray) -> dict[str, Indices]:
     """Return the rows of each value of a column; numbers of more than ten values are cut at their quartiles."""
     gaps = is_missing(column)
-    out: dict[str, npt.NDArray[np.intp]] = {}
+    out: dict[str, Indices] = {}
     present = np.flatnonzero(~gaps)
     values = column[present]
     if column.dtype.kind in "if" and len(np.unique(values)) > 10:

@@ -13,9 +13,8 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-import numpy.typing as npt
 
-from glassine.data.arrays import Array, Ints
+from glassine.data.arrays import AnyArray, Array, Ints
 from glassine.data.conform import GAP, Columns, Outside, checked_columns, collect, expressions, open_frame
 from glassine.data.table import Table
 from glassine.domain import Between, Category, Domain, Integer, Literal, Real
@@ -122,7 +121,7 @@ class Groups:
 
     columns: Columns  # The records, m rows; without any column where no attribute distinguished them
     counts: Ints  # Number of records of each; a weight may be 0; shape (m,)
-    kept: npt.NDArray[Any]  # The column that was kept unchanged, if one was; shape (m,) or (0,)
+    kept: AnyArray  # The column that was kept unchanged, if one was; shape (m,) or (0,)
 
 
 def is_lazy(data: object) -> bool:
@@ -219,9 +218,9 @@ class _Keys:
             out.append(balanced_sum(terms).alias(f"w{i}"))
         return out
 
-    def arrays(self, grouped: nw.DataFrame[Any]) -> dict[str, npt.NDArray[Any]]:
+    def arrays(self, grouped: nw.DataFrame[Any]) -> dict[str, AnyArray]:
         """Return the conformed columns that keys stand for."""
-        found: dict[int, npt.NDArray[Any]] = {place: grouped[f"k{place}"].to_numpy() for place in self.loose}
+        found: dict[int, AnyArray] = {place: grouped[f"k{place}"].to_numpy() for place in self.loose}
         for i, word in enumerate(self.words):
             rest = grouped[f"w{i}"].to_numpy().astype(np.int64)
             for place, n_codes in word:
@@ -270,7 +269,7 @@ class LazyTable:
             for start in range(0, len(grouped), PART):
                 yield self._groups(plan, grouped[start : start + PART])
 
-    def totals(self, attributes: Mapping[str, Attribute]) -> tuple[npt.NDArray[Any], Ints]:
+    def totals(self, attributes: Mapping[str, Attribute]) -> tuple[AnyArray, Ints]:
         """Return the values of :attr:`keep`, 0 without it, and their numbers, after a look at all attributes."""
         conformed = self._conformed(attributes)
         whole = {i: name for i, name in enumerate(attributes) if self.outside.refuses and not attributes[name].missing}

@@ -17,7 +17,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.arrays import Array, Bools, Ints
+from glassine.data.arrays import Array, Bools, Indices, Ints
 from glassine.data.conform_values import real_number
 from glassine.errors import InvalidDataError, parameter
 
@@ -113,7 +113,7 @@ class Persons:
         np.maximum.at(out, self.codes[held], values[held])
         return out
 
-    def take(self, rows: Bools | npt.NDArray[np.intp]) -> Persons:
+    def take(self, rows: Bools | Indices) -> Persons:
         """Return the persons of some of the records, by a mask or by row numbers."""
         if rows.dtype == bool:
             return replace(self, keys=tuple(itertools.compress(self.keys, rows.tolist())))

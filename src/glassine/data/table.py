@@ -12,6 +12,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
+from glassine.data.arrays import AnyArray, Array, Bools, Indices, Ints
 from glassine.data.persons import Persons, stated_persons
 from glassine.errors import InvalidDataError, parameter
 
@@ -72,8 +73,8 @@ class Table:
 
     frame: nw.DataFrame[Any]
     source: Source | None = None
-    values: dict[str, npt.NDArray[Any]] = field(default_factory=dict)
-    conformed: dict[tuple[str, Attribute, object], npt.NDArray[Any]] = field(default_factory=dict)
+    values: dict[str, AnyArray] = field(default_factory=dict)
+    conformed: dict[tuple[str, Attribute, object], AnyArray] = field(default_factory=dict)
     persons: Persons | None = None
 
     @property
@@ -88,7 +89,7 @@ class Table:
         return f"<Table of {len(self.names)} columns>"
 
     @property
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+    def arrays(self) -> dict[str, AnyArray]:
         """The values as they are, each column of shape (n,): gaps are NaN in numbers and None elsewhere.
 
         Whole numbers without gaps and Booleans are int64, other numbers float64, everything else Python objects.
@@ -113,16 +114,16 @@ class Table:
         return len(self.frame) if self.persons is None else self.persons.number
 
     @property
-    def whose(self) -> npt.NDArray[np.int64]:
+    def whose(self) -> Ints:
         """The person of each record, or its own number, shape (n,)."""
         return np.arange(len(self.frame)) if self.persons is None else self.persons.codes
 
     @property
-    def weights(self) -> npt.NDArray[np.float64]:
+    def weights(self) -> Array:
         """What each record counts, shape (n,): all records of a person together as much as one person."""
         return np.ones(len(self.frame)) if self.persons is None else self.persons.weights
 
-    def counts(self, by: npt.NDArray[np.integer], n: int) -> npt.NDArray[np.int64]:
+    def counts(self, by: npt.NDArray[np.integer], n: int) -> Ints:
         """Return how many people, or records, lie in each part.
 
         Parameters
@@ -136,25 +137,25 @@ class Table:
             return self.persons.counts(by, n)
         return np.bincount(by[by >= 0], minlength=n)
 
-    def number_of(self, rows: npt.NDArray[np.intp]) -> int:
+    def number_of(self, rows: Indices) -> int:
         """Return how many people have one of some different rows, or how many rows they are."""
         return len(rows) if self.persons is None else len(np.unique(self.persons.codes[rows]))
 
-    def largest(self, values: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:
+    def largest(self, values: npt.NDArray[np.floating]) -> Array:
         """Return the largest value of each person, or that of each record, shape (number,)."""
         return np.asarray(values, dtype=float) if self.persons is None else self.persons.largest(values)
 
-    def mean(self, values: npt.NDArray[np.floating], rows: npt.NDArray[np.intp]) -> float:
+    def mean(self, values: npt.NDArray[np.floating], rows: Indices) -> float:
         """Return the mean over the people, or records, of some rows, of what a person's rows are on average."""
         if self.persons is None:
             return float(values[rows].mean())
         return float(self.persons.take(rows).mean(values[rows]).mean())
 
-    def first_of_each(self, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+    def first_of_each(self, rows: Indices) -> Indices:
         """Return the first row of each person among some rows, in their order; of records, all of them."""
         return rows[np.sort(np.unique(self.whose[rows], return_index=True)[1])]
 
-    def take(self, rows: npt.NDArray[np.bool_]) -> Table:
+    def take(self, rows: Bools) -> Table:
         """Return some of the records; all of them are the same table."""
         if rows.all():
             return self
@@ -166,7 +167,7 @@ class Table:
         return Table(self.frame.select(list(names)), self.source, self.values, self.conformed, self.persons)
 
 
-def _as_they_are(series: nw.Series[Any]) -> npt.NDArray[Any]:
+def _as_they_are(series: nw.Series[Any]) -> AnyArray:
     gaps = series.null_count() > 0
     # NumPy has no whole numbers of 128 bits, and unsigned ones of 64 may be too large for its signed type.
     large = series.dtype in (nw.Int128, nw.UInt128) or (series.dtype == nw.UInt64 and bool((series > 2**62).any()))
@@ -182,7 +183,7 @@ def _as_they_are(series: nw.Series[Any]) -> npt.NDArray[Any]:
     return read_only(out)
 
 
-def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def read_only(array: AnyArray) -> AnyArray:
     """Return a view that no reader can write through: readers share arrays, which may be the caller's own memory."""
     view = array.view()
     view.flags.writeable = False

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 
 import numpy as np
-import numpy.typing as npt
 
+from glassine.data.arrays import Array
 from glassine.domain import Between, Category, Domain, Integer, Literal, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.errors import GlassineError, UnsupportedModelError
@@ -116,7 +116,7 @@ def _derived(prefix: str, model: AdditiveModel) -> list[str]:
     return [*lines, "    </LocalTransformations>"]
 
 
-def _cells(bins: Sequence[Bins], kinds: dict[str, str], scores: npt.NDArray[np.float64]) -> str:
+def _cells(bins: Sequence[Bins], kinds: dict[str, str], scores: Array) -> str:
     """Return the expression whose value is the score of a record's cell."""
     if not bins:
         return _constant(repr(float(scores)), "double")

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from glassine.data.arrays import AnyArray, Array, Indices
 from glassine.data.conform import Columns
 from glassine.domain import Domain
 from glassine.errors import InvalidParameterError, parameter
@@ -70,7 +70,7 @@ class TransparentModel(Parameters, BaseEstimator, ABC):  # type: ignore[misc]  #
         check_is_fitted(self, "model_")
         return read_records(self, X, self.domain_)
 
-    def predict(self, X: object) -> npt.NDArray[Any]:
+    def predict(self, X: object) -> AnyArray:
         """Return the predicted class, or number, of each record, shape (n,).
 
         Parameters
@@ -81,7 +81,7 @@ class TransparentModel(Parameters, BaseEstimator, ABC):  # type: ignore[misc]  #
         records = self._records(X)
         return self.model_.predict(records)
 
-    def apply(self, X: object) -> npt.NDArray[np.intp]:
+    def apply(self, X: object) -> Indices:
         """Return for each record the index of its leaf or rule among ``model_.cells``, shape (n,)."""
         records = self._records(X)
         return self.model_.apply(records)
@@ -167,9 +167,9 @@ class TransparentClassifier(ClassifierMixin, TransparentModel):  # type: ignore[
         The classes, in the order of the columns of :meth:`predict_proba`.
     """
 
-    classes_: npt.NDArray[Any]
+    classes_: AnyArray
 
-    def predict_proba(self, X: object) -> npt.NDArray[np.float64]:
+    def predict_proba(self, X: object) -> Array:
         """Return the class probabilities of each record, shape (n, c), from the published counts."""
         records = self._records(X)
         return np.asarray(probabilities(self.model_)[self.model_.apply(records)])

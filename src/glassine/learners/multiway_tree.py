@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from glassine.data.arrays import AnyArray, Array, Indices, Ints
 from glassine.domain import Between, Category, Domain, Integer, Literal, OneOf, Real
 from glassine.domain.attributes import Scalar
 from glassine.domain.domain import refuse_prefixes
@@ -144,7 +145,7 @@ class _Split:
     score: float
     gain: float
     literals: tuple[Literal, ...]
-    branch: npt.NDArray[np.intp]
+    branch: Indices
 
 
 class _Growth:
@@ -160,7 +161,7 @@ class _Growth:
         """Return the nodes, each parent before its children."""
         out: list[Node] = [Node()]
         n = max(int(self.weights.sum()), 1)
-        stack: list[tuple[int, npt.NDArray[np.intp], int]] = [(0, np.arange(len(self.labels)), 0)]
+        stack: list[tuple[int, Indices, int]] = [(0, np.arange(len(self.labels)), 0)]
         while stack:
             index, rows, depth = stack.pop()
             counts = self.counts(rows)
@@ -181,17 +182,17 @@ class _Growth:
                 stack.append((first + i, rows[split.branch == i], depth + 1))
         return out
 
-    def counts(self, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
+    def counts(self, rows: Indices) -> Ints:
         """Return the class counts of some records."""
         return np.asarray(self.table(np.zeros(len(rows), dtype=np.intp), rows, 1)[0])
 
-    def table(self, groups: npt.NDArray[Any], rows: npt.NDArray[np.intp], size: int) -> npt.NDArray[np.int64]:
+    def table(self, groups: AnyArray, rows: Indices, size: int) -> Ints:
         """Return the class counts of each group of records, shape (size, c)."""
         out = np.zeros((size, self.n_classes), dtype=np.int64)
         np.add.at(out, (groups, self.labels[rows]), self.weights[rows])
         return out
 
-    def best(self, rows: npt.NDArray[np.intp], counts: npt.NDArray[np.int64]) -> _Split | None:
+    def best(self, rows: Indices, counts: Ints) -> _Split | None:
         """Return the best split of a node that gains anything."""
         whole = float(impurity(counts, self.rules.criterion))
         best: _Split | None = None
@@ -203,12 +204,12 @@ class _Growth:
                 best = split
         return best
 
-    def scores(self, gains: npt.ArrayLike, sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    def scores(self, gains: npt.ArrayLike, sizes: Ints) -> Array:
         """Return what splits maximise, shape (k,), from their gains and the sizes of their branches, shape (k, b)."""
         gained = np.asarray(gains, dtype=np.float64)
         return np.asarray(gained / split_information(sizes)) if self.rules.criterion == "gain_ratio" else gained
 
-    def multiway(self, name: str, rows: npt.NDArray[np.intp], whole: float) -> _Split | None:
+    def multiway(self, name: str, rows: Indices, whole: float) -> _Split | None:
         """Return the split by the values of a category or binary attribute."""
         present, branch = np.unique(self.columns.codes[name][rows], return_inverse=True)
         if len(present) < 2:
@@ -234,7 +235,7 @@ class _Growth:
             out.append(OneOf(name, seen, negated=True, missing=attribute.missing and -1 not in present))
         return tuple(out)
 
-    def threshold(self, name: str, rows: npt.NDArray[np.intp], whole: float) -> _Split | None:
+    def threshold(self, name: str, rows: Indices, whole: float) -> _Split | None:
         """Return the best split of a number in two."""
         column = self.columns.numbers[name][rows]
         if np.isnan(column).any():

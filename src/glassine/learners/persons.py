@@ -11,7 +11,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.arrays import Bools, Ints
+from glassine.data.arrays import AnyArray, Bools, Indices, Ints
 from glassine.data.conform import Columns, as_columns
 from glassine.data.count_table import CountTable
 from glassine.data.lazy import held
@@ -69,7 +69,7 @@ class Persons:
             )
         return replace(self, identifiers=tuple(itertools.compress(self.identifiers, rows)))
 
-    def times(self, columns: Columns, labels: npt.NDArray[Any]) -> Ints:
+    def times(self, columns: Columns, labels: AnyArray) -> Ints:
         """Return how often each record counts, shape (n,): at most m times for all records of one person together.
 
         What is kept of a person follows from the identifier, the records and the targets of that person alone, not from
@@ -187,7 +187,7 @@ def _hash(key: bytes) -> int:
     return int.from_bytes(blake2b(key, digest_size=8).digest(), "little")
 
 
-def _contents(columns: Columns, labels: npt.NDArray[Any], rows: npt.NDArray[np.intp]) -> Bits:
+def _contents(columns: Columns, labels: AnyArray, rows: Indices) -> Bits:
     """Return a hash of each record with its target, equal for equal ones, shape (rows,)."""
     out = np.zeros(len(rows), dtype=np.uint64)
     for values in (*(columns.array(name) for name in columns.names), labels):
@@ -195,7 +195,7 @@ def _contents(columns: Columns, labels: npt.NDArray[Any], rows: npt.NDArray[np.i
     return out
 
 
-def _bits(values: npt.NDArray[Any]) -> Bits:
+def _bits(values: AnyArray) -> Bits:
     if values.dtype.kind == "f":
         # One zero, and one missing value.
         values = np.where(np.isnan(values), np.nan, values.astype(np.float64) + 0.0)
@@ -214,7 +214,7 @@ def _ranks(person: Ints, keys: Bits, contents: Bits) -> Ints:
     return _within(order, np.concatenate(([True], person[order][1:] != person[order][:-1])))
 
 
-def _within(order: npt.NDArray[np.intp], first: Bools) -> Ints:
+def _within(order: Indices, first: Bools) -> Ints:
     """Return the place of each entry within its run; ``first`` marks where, in the order, a run begins."""
     starts = np.flatnonzero(first)
     places = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))

@@ -8,11 +8,10 @@ from typing import Any, TypeAlias
 
 import narwhals as nw
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from glassine.data.arrays import Array, Bools, Ints
+from glassine.data.arrays import AnyArray, Array, Bools, Ints
 from glassine.data.bits import BitSets
 from glassine.data.conform import Columns, are_rows, as_columns, rows_as_objects
 from glassine.data.count_table import CountTable
@@ -42,7 +41,7 @@ def check_target(estimator: object, y: object) -> None:
         )
 
 
-def open_table(table: CountTable, y: object) -> tuple[Columns, npt.NDArray[Any], Ints, Domain]:
+def open_table(table: CountTable, y: object) -> tuple[Columns, AnyArray, Ints, Domain]:
     """Return the distinct records of a table, their targets, how many records each stands for, and the domain."""
     if not isinstance(y, str):
         raise InvalidDataError(
@@ -113,7 +112,7 @@ def named(
     return names, table
 
 
-def _array(estimator: object, X: Any, *, reset: bool, declared: bool, texts: bool) -> npt.NDArray[Any]:
+def _array(estimator: object, X: Any, *, reset: bool, declared: bool, texts: bool) -> AnyArray:
     """Return an array of numbers, or of Python objects where a domain says what they are."""
     sequence = isinstance(X, list | tuple)
     if declared and are_rows(X):
@@ -237,7 +236,7 @@ def without_target(domain: Domain, names: Sequence[str], target: object) -> Doma
     return domain if len(names) == len(domain) else domain.restrict([name for name in domain if name in names])
 
 
-def records_at(places: npt.NDArray[Any], counts: Ints, size: int) -> Ints:
+def records_at(places: AnyArray, counts: Ints, size: int) -> Ints:
     """Return how many records are in each place; exactly, however many they are."""
     out = np.zeros(size, dtype=np.int64)
     np.add.at(out, places, counts)

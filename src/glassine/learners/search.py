@@ -11,12 +11,12 @@ from typing import Any, ClassVar
 
 import narwhals as nw
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from glassine.data.arrays import AnyArray, Array, Bools
 from glassine.data.count_table import CountTable
 from glassine.data.labels import class_codes
 from glassine.data.lazy import held
@@ -221,7 +221,7 @@ class PrivateSearchCV(Parameters, PrivateLearner, ClassifierMixin, BaseEstimator
     best_estimator_: Any
     model_: Any
     certificate_: Certificate
-    classes_: npt.NDArray[Any]
+    classes_: AnyArray
 
     def __init__(
         self,
@@ -411,18 +411,18 @@ class PrivateSearchCV(Parameters, PrivateLearner, ClassifierMixin, BaseEstimator
             "classes_": estimator.classes_,
         }
 
-    def predict(self, X: object) -> npt.NDArray[Any]:
+    def predict(self, X: object) -> AnyArray:
         """Return the class of each record that the chosen fit predicts, shape (n,)."""
         check_is_fitted(self, "best_estimator_")
         return np.asarray(self.best_estimator_.predict(X))
 
-    def predict_proba(self, X: object) -> npt.NDArray[np.float64]:
+    def predict_proba(self, X: object) -> Array:
         """Return the class probabilities of each record by the chosen fit, shape (n, c)."""
         check_is_fitted(self, "best_estimator_")
         return np.asarray(self.best_estimator_.predict_proba(X))
 
     @available_if(_has_scores)  # type: ignore[untyped-decorator]  # scikit-learn ships no types
-    def decision_function(self, X: object) -> npt.NDArray[np.float64]:
+    def decision_function(self, X: object) -> Array:
         """Return what the chosen fit's ``decision_function`` does; only where the estimator has one."""
         check_is_fitted(self, "best_estimator_")
         return np.asarray(self.best_estimator_.decision_function(X))
@@ -432,7 +432,7 @@ class PrivateSearchCV(Parameters, PrivateLearner, ClassifierMixin, BaseEstimator
         return tags_of_domain(super().__sklearn_tags__(), self.domain)
 
 
-def split(intake: HeldIntake, fraction: Fraction, randomness: Randomness) -> npt.NDArray[np.bool_]:
+def split(intake: HeldIntake, fraction: Fraction, randomness: Randomness) -> Bools:
     """Draw which records are for training, shape (n,): one coin for each record, or for each person.
 
     A coin depends on nothing, so that no record decides on which side another one is.

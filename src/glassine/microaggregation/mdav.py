@@ -8,8 +8,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import AnyArray, compiled
-from glassine.data.arrays import Array, Ints
+from glassine.compiling import compiled
+from glassine.data.arrays import AnyArray, Array, Ints
 from glassine.data.slices import Progress
 from glassine.microaggregation import kd_tree as kd_search
 from glassine.microaggregation import scan

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from glassine.data.arrays import Array, Ints
+from glassine.data.arrays import AnyArray, Array, Ints
 from glassine.data.slices import Progress
 from glassine.domain import Domain
 from glassine.errors import InvalidParameterError, parameter
@@ -66,7 +64,7 @@ class Microaggregation:
     k: int
     method: str
     labels: Ints
-    representatives: npt.NDArray[Any]
+    representatives: AnyArray
     sizes: Ints
     names: tuple[str, ...]
     sse: float
@@ -275,9 +273,9 @@ def _squares(points: Points, centers: Mixed, labels: Ints) -> float:
     return total
 
 
-def _representatives(table: Unscaled, labels: Ints, centers: Mixed) -> npt.NDArray[Any]:
+def _representatives(table: Unscaled, labels: Ints, centers: Mixed) -> AnyArray:
     """Return the means of the numbers in their own units, and the central values of the categories."""
-    columns: list[npt.NDArray[Any]] = []
+    columns: list[AnyArray] = []
     order = np.argsort(labels, kind="stable")
     starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
     bits = word_bits(len(labels))

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from glassine.data.arrays import Array, Bools
+from glassine.data.arrays import AnyArray, Array, Bools
 from glassine.data.conform import conform
 from glassine.data.table import Table, as_table, frame_of
 from glassine.domain import Binary, Category, Domain, Integer, Real
@@ -102,7 +102,7 @@ def _opened(X: object) -> Table | None:
     return table if not table.names or any(isinstance(name, str) for name in table.names) else None
 
 
-def _as_array(X: object, *, objects: bool) -> npt.NDArray[Any]:
+def _as_array(X: object, *, objects: bool) -> AnyArray:
     try:
         # Without a common type, numbers beside text stay numbers.
         array = np.asarray(X) if isinstance(X, np.ndarray) or not objects else np.array(X, dtype=object)
@@ -132,7 +132,7 @@ def _as_array(X: object, *, objects: bool) -> npt.NDArray[Any]:
     return array
 
 
-def _of_numbers(names: tuple[str, ...], array: npt.NDArray[Any]) -> Unscaled:
+def _of_numbers(names: tuple[str, ...], array: AnyArray) -> Unscaled:
     numbers = np.ascontiguousarray(array, dtype=np.float64)
     for j, name in enumerate(names):
         _check_finite(name, numbers[:, j])
@@ -153,7 +153,7 @@ def _check_finite(name: str, column: Array) -> None:
         )
 
 
-def _numbers_of(name: str, column: npt.NDArray[Any]) -> Array:
+def _numbers_of(name: str, column: AnyArray) -> Array:
     if column.dtype.kind in "biuf":
         return column.astype(np.float64)
     listed = [math.nan if _is_gap(value) else value for value in column.tolist()]
@@ -179,7 +179,7 @@ def _is_gap(value: object) -> bool:
 
 
 def _of_columns(
-    arrays: Mapping[str, npt.NDArray[Any]],
+    arrays: Mapping[str, AnyArray],
     booleans: set[str],
     *,
     categorical: bool,

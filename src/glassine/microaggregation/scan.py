@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import AnyArray, compiled
-from glassine.data.arrays import Array, Ints
+from glassine.compiling import compiled
+from glassine.data.arrays import AnyArray, Array, Ints
 from glassine.microaggregation.metric import GAP, SQUARED_GAP
 
 # Sums of attributes that lose no bit, in any order of adding and removing records. A float sum depends on its order, so

@@ -10,8 +10,8 @@ from itertools import chain, pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from glassine.data.arrays import Array, Indices
 from glassine.domain.attributes import LARGEST, Prefix, Scalar, is_name, is_scalar
 from glassine.domain.literals import number
 from glassine.errors import InvalidModelError, parameter
@@ -96,7 +96,7 @@ class NumericBins:
         middle = (f"{low} to {high}" for low, high in pairwise(texts))
         return (f"{below} {texts[0]}", *middle, f"{above} {texts[-1]}", MISSING)
 
-    def index(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.intp]:
+    def index(self, values: Array) -> Indices:
         """Return the bin of each number, NaN being missing; same shape."""
         side: Any = "left" if self.closed == "right" else "right"
         places = np.searchsorted(np.asarray(self.cuts, dtype=np.float64), values, side=side)
@@ -199,12 +199,12 @@ class CategoryBins:
         named = (", ".join(MISSING if value is None else str(value) for value in group) for group in self.groups)
         return (*named, OTHER if self.missing < len(self.groups) else f"{MISSING} or {OTHER}")
 
-    def find(self, values: Iterable[Any]) -> npt.NDArray[np.intp]:
+    def find(self, values: Iterable[Any]) -> Indices:
         """Return the bin of each value, None being missing, shape (n,)."""
         where = {value: i for i, group in enumerate(self.groups) for value in group}
         return np.fromiter((where.get(value, len(self.groups)) for value in values), dtype=np.intp)
 
-    def lookup(self, values: Iterable[Scalar]) -> npt.NDArray[np.intp]:
+    def lookup(self, values: Iterable[Scalar]) -> Indices:
         """Return the bin of each value, then those of an undeclared and of a missing one: at the codes -2 and -1."""
         return np.append(self.find(values), (len(self.groups), self.missing))
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from glassine.data.arrays import AnyArray, Array, Indices
 from glassine.domain import Literal
 from glassine.domain.attributes import Scalar, is_whole
 from glassine.domain.literals import all_of, without_closed
@@ -202,12 +202,12 @@ class Model(Protocol):
         """Every literal of the model, each once."""
         ...
 
-    def apply(self, data: object) -> npt.NDArray[np.intp]:
+    def apply(self, data: object) -> Indices:
         """Return for each record the index of its cell, shape (n,)."""
         ...
 
 
-def class_array(classes: Sequence[Scalar]) -> npt.NDArray[Any]:
+def class_array(classes: Sequence[Scalar]) -> AnyArray:
     """Return classes as an array of one type; of objects where they are mixed."""
     if len({type(value) for value in classes}) <= 1:
         return np.array(classes)
@@ -280,13 +280,13 @@ def cell_probabilities(model: Model) -> tuple[tuple[float, ...] | None, ...]:
     return tuple(_probabilities(cell.evidence, len(model.classes), smoothing) for cell in model.cells)
 
 
-def cell_labels(model: Model) -> npt.NDArray[np.intp]:
+def cell_labels(model: Model) -> Indices:
     """Return the index of the class that each cell predicts, shape (cells,); -1 where it publishes none."""
     labels = [cell.evidence.prediction for cell in model.cells]
     return np.array([-1 if label is None else label for label in labels], dtype=np.intp)
 
 
-def cell_shares(model: Model) -> npt.NDArray[np.float64]:
+def cell_shares(model: Model) -> Array:
     """Return :func:`cell_probabilities` as an array, shape (cells, classes), NaN where they are not revealed."""
     rows = [known or (math.nan,) * len(model.classes or ()) for known in cell_probabilities(model)]
     return np.array(rows)
@@ -299,7 +299,7 @@ class CellModel:
     array of shape (n, d), a table.
     """
 
-    def predict(self: Model, data: object) -> npt.NDArray[Any]:
+    def predict(self: Model, data: object) -> AnyArray:
         """Return the predicted class or value of each record, shape (n,); None where its cell publishes neither.
 
         Parameters
@@ -318,7 +318,7 @@ class CellModel:
             table = names[labels]
         return np.asarray(table[self.apply(data)])
 
-    def predict_proba(self: Model, data: object) -> npt.NDArray[np.float64]:
+    def predict_proba(self: Model, data: object) -> Array:
         """Return the probability of each class for each record, shape (n, classes); NaN where it is not published.
 
         It follows from the published counts; see :func:`cell_probabilities`.
@@ -348,7 +348,7 @@ def _probabilities(published: Evidence, n_classes: int, smoothing: float) -> tup
     return tuple(float(count) / total for count in counts)
 
 
-def with_mode(counts: npt.NDArray[np.float64], mode: int) -> npt.NDArray[np.float64]:
+def with_mode(counts: Array, mode: int) -> Array:
     """Return the nearest counts, in squares, of which none exceeds that of the mode, which wins ties."""
     pool, level = [mode], float(counts[mode])
     for other in np.argsort(-counts, kind="stable"):

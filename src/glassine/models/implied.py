@@ -9,7 +9,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
+
+from glassine.data.arrays import Array
 
 RULE_OF_THREE = 3
 """Of an outcome that n records do not show, at most 3 / n of the population may have it, at 95 % confidence."""
@@ -47,8 +48,8 @@ class OutcomeCounts:
         Number of outcomes: 1 for a regression, of which a leaf has no counts of outcomes.
     """
 
-    lower: npt.NDArray[np.float64]
-    upper: npt.NDArray[np.float64]
+    lower: Array
+    upper: Array
     n_outcomes: int
 
     @property
@@ -62,7 +63,7 @@ class OutcomeCounts:
         return bool((self.lower == self.upper).all())
 
     @property
-    def sizes(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    def sizes(self) -> tuple[Array, Array]:
         """Bounds on the size of each part, shape (parts,) each."""
         return self.lower.sum(axis=1), self.upper.sum(axis=1)
 
@@ -110,7 +111,7 @@ def implied_advantage(counts: OutcomeCounts) -> Bounds:
     return Bounds(low, low) if counts.exact and high < 1 else Bounds(min(low, 1.0), min(high, 1.0))
 
 
-def _deviation(shares: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _deviation(shares: Array) -> Array:
     """Return the standard deviation of one draw that has each share as its probability."""
     return np.sqrt(np.clip(shares * (1 - shares), 0, None))
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.arrays import Array
+from glassine.data.arrays import Array, Bools
 
 Codes = npt.NDArray[np.signedinteger]
 
@@ -33,7 +33,7 @@ def auroc(truth: Codes, probabilities: Array) -> float | None:
     return math.fsum(defined) / len(defined) if defined and len(defined) == len(areas) else None
 
 
-def _area(positive: npt.NDArray[np.bool_], score: Array) -> float | None:
+def _area(positive: Bools, score: Array) -> float | None:
     """Return the chance that a positive's score exceeds a negative's, ties counting half."""
     from scipy.stats import rankdata
 

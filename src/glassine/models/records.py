@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from glassine.data.arrays import AnyArray, Bools, Indices
 from glassine.data.conform import Columns, as_columns, check_width
 from glassine.data.table import as_table
 from glassine.domain import Literal
 from glassine.domain.literals import attributes_of
 from glassine.errors import InvalidDataError
 
-Holds: TypeAlias = Callable[[Literal, npt.NDArray[np.intp]], npt.NDArray[np.bool_]]
+Holds: TypeAlias = Callable[[Literal, Indices], Bools]
 """Where some rows satisfy a literal."""
 
 
@@ -28,7 +28,7 @@ class Records:
     # The tested columns as they are; None of records that conform to a domain. A value that is not declared then
     # satisfies neither a literal nor its complement, and takes the last branch of a split. Otherwise it is an error
     # that a record satisfies no branch; shape (n,).
-    arrays: Mapping[str, npt.NDArray[Any]] | None = None
+    arrays: Mapping[str, AnyArray] | None = None
 
 
 def read_records(data: object, attributes: tuple[str, ...], literals: tuple[Literal, ...]) -> Records:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from glassine.data.arrays import Indices
 from glassine.domain import Literal
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError
@@ -117,7 +117,7 @@ class RuleList(CellModel):
         sizes = [rule.evidence.size for rule in self.rules]
         return None if any(size is None for size in sizes) else sum(size or 0 for size in sizes)
 
-    def apply(self, data: object) -> npt.NDArray[np.intp]:
+    def apply(self, data: object) -> Indices:
         """Return for each record the index of the rule that captures it, shape (n,).
 
         Parameters

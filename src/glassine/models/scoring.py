@@ -9,9 +9,8 @@ from itertools import chain
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-from glassine.data.arrays import Array
+from glassine.data.arrays import AnyArray, Array, Indices
 from glassine.data.conform import Columns, Outside, conform
 from glassine.domain import Category, Domain, Real
 from glassine.domain.attributes import LARGEST, Attribute, Scalar
@@ -21,8 +20,6 @@ from glassine.models.evidence import class_array
 from glassine.models.shapes import COLD, LINE
 from glassine.models.svg import element, plain, short
 from glassine.models.terms import Term
-
-Indices = npt.NDArray[np.intp]
 
 
 class Additive(Protocol):
@@ -200,7 +197,7 @@ class ScoringModel:
             out += term.scores.reshape(-1, self.n_outputs)[index]
         return out
 
-    def predict(self: Additive, data: object) -> npt.NDArray[Any]:
+    def predict(self: Additive, data: object) -> AnyArray:
         """Return the predicted class or value of each record, shape (n,).
 
         Of two classes the second is predicted where its log-odds are positive; of more, the first of the largest

@@ -6,12 +6,11 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from glassine.data.arrays import Bools
+from glassine.data.arrays import AnyArray, Bools
 from glassine.domain import Attribute, Between, Binary, Category, Domain, Literal
 from glassine.models.evidence import Evidence
 from glassine.models.rule_list import Rule, RuleList
@@ -25,7 +24,7 @@ Kept: TypeAlias = tuple[Literal, int, "State"]
 class Parts:
     """An attribute in parts that no literal divides, one value for each; the last part is a missing value."""
 
-    values: npt.NDArray[Any]
+    values: AnyArray
     possible: Bools
 
     def where(self, literal: Literal | None) -> Bools:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
 from typing import Literal as OneOfTexts
+from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from glassine.data.arrays import AnyArray, Indices
 from glassine.domain import Literal
 from glassine.domain.attributes import Scalar, is_whole
 from glassine.domain.literals import are_disjoint, is_missing
@@ -70,8 +70,8 @@ class Visit:
     """
 
     node: int
-    rows: npt.NDArray[np.intp]
-    branch: npt.NDArray[np.intp]
+    rows: Indices
+    branch: Indices
 
 
 @dataclass(frozen=True, repr=False)
@@ -226,7 +226,7 @@ class DecisionTree(CellModel):
         """Largest number of splits on a path."""
         return max(len(cell.inside) for cell in self.cells)
 
-    def apply(self, data: object) -> npt.NDArray[np.intp]:
+    def apply(self, data: object) -> Indices:
         """Return for each record the index of its leaf among :attr:`cells`, shape (n,).
 
         Parameters
@@ -251,7 +251,7 @@ class DecisionTree(CellModel):
                     raise _astray(len(lost), name, records.arrays[name][lost[:1]])
         return out
 
-    def cells_of(self, n_records: int, holds: Holds, unmatched: Unmatched) -> npt.NDArray[np.intp]:
+    def cells_of(self, n_records: int, holds: Holds, unmatched: Unmatched) -> Indices:
         """Return for each record the index of its leaf among :attr:`cells`, -1 if left out; see :meth:`walk`."""
         where = {cell.node: i for i, cell in enumerate(self.cells)}
         out = np.full(n_records, -1, dtype=np.intp)
@@ -308,7 +308,7 @@ class DecisionTree(CellModel):
         return f"<{self}>"
 
 
-def _astray(number: int, name: str, value: npt.NDArray[Any]) -> InvalidDataError:
+def _astray(number: int, name: str, value: AnyArray) -> InvalidDataError:
     """Return the error for records that satisfy no branch on an attribute, given the value of the first there."""
     records = f"{number:,} records satisfy" if number != 1 else "1 record satisfies"
     if bool(is_missing(value)[0]):

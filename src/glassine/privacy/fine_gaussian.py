@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from glassine.compiling import AnyArray, compiled
-from glassine.data.arrays import Array, Ints
+from glassine.compiling import compiled
+from glassine.data.arrays import AnyArray, Array, Ints
 from glassine.errors import InvalidMechanismError, parameter
 from glassine.privacy.mechanisms import discrete_gaussian
 from glassine.privacy.randomness import Randomness

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.arrays import Array, Ints
+from glassine.data.arrays import AnyArray, Array, Ints
 from glassine.errors import InvalidMechanismError, parameter
 from glassine.privacy.exact import Number, float_above, positive, rational
 from glassine.privacy.randomness import Randomness
@@ -305,7 +305,7 @@ def _seeded_step(width: float) -> Fraction:
     return Fraction(2) ** (math.frexp(width)[1] - SEEDED_BITS)
 
 
-def _released(array: npt.NDArray[Any], kind: Literal["laplace", "gaussian"], width: float) -> npt.NDArray[Any]:
+def _released(array: AnyArray, kind: Literal["laplace", "gaussian"], width: float) -> AnyArray:
     """Pass an array of integers or floats through OpenDP's measurement."""
     noisy = _measurement(kind, "i64" if array.dtype.kind == "i" else "f64", width)(array.ravel().tolist())
     return np.array(noisy, dtype=array.dtype).reshape(array.shape)

@@ -9,8 +9,8 @@ from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from glassine.data.arrays import AnyArray, Array, Bools, Ints
 from glassine.data.conform import Columns
 from glassine.data.persons import Persons
 from glassine.domain.attributes import Scalar, exact, is_scalar
@@ -33,7 +33,7 @@ REACHED: dict[Goal | None, str] = {
 }
 """What an explanation says of a number that is sought, besides its contrasts."""
 
-Places = npt.NDArray[np.int64]
+Places = Ints
 """Where answers stand, shape (n,): the index of a class, or the number of steps above a lower bound; -1 for neither."""
 
 
@@ -48,7 +48,7 @@ class Names:
         """The classes."""
         return self.classes
 
-    def places(self, answered: npt.NDArray[Any]) -> Places:
+    def places(self, answered: AnyArray) -> Places:
         """Return the index of each label among the classes, -1 for another one."""
         where = {value: i for i, value in enumerate(self.classes)}
         return np.fromiter((where.get(value, -1) for value in answered.tolist()), dtype=np.int64, count=len(answered))
@@ -61,7 +61,7 @@ class Names:
         """Return the class that a leaf predicts."""
         return evidence.prediction
 
-    def agree(self, one: npt.NDArray[Any], other: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    def agree(self, one: AnyArray, other: AnyArray) -> Bools:
         """Return whether classes are the same."""
         return np.asarray((one == other) & (one >= 0))
 
@@ -145,7 +145,7 @@ class NumericAnswer:
         """None: the trees are regressions."""
         return None
 
-    def places(self, answered: npt.NDArray[Any]) -> Places:
+    def places(self, answered: AnyArray) -> Places:
         """Return the number of steps nearest to each answer, -1 for one that is not a number in the range."""
         numbers = np.array([value if _is_number(value) else np.nan for value in answered.tolist()], dtype=float)
         steps = np.rint((numbers - float(self.lo)) / float(self.step))
@@ -172,7 +172,7 @@ class NumericAnswer:
         place = round((exact(evidence.value) - exact(self.lo)) / exact(self.step))
         return place if 0 <= place <= self.n_steps and self.value(place) == evidence.value else None
 
-    def agree(self, one: npt.NDArray[Any], other: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    def agree(self, one: AnyArray, other: AnyArray) -> Bools:
         """Return whether a mean and an answer are certainly at most the tolerance apart, given the places of both."""
         return np.asarray((np.abs(one - other) <= self.slack) & (one >= 0) & (other >= 0))
 
@@ -185,7 +185,7 @@ Answers: TypeAlias = Names | NumericAnswer
 """What a black box may answer, as whole numbers."""
 
 
-def numbers_of(answered: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+def numbers_of(answered: AnyArray) -> Array:
     """Return answers as numbers, shape (n,)."""
     values: Sequence[Any] = answered.tolist()
     odd = sum(not _is_number(value) for value in values)
@@ -216,7 +216,7 @@ def distinct_records(columns: Columns) -> Persons:
     return Persons(keys=tuple(row.tobytes() for row in rows))
 
 
-def index_of(labels: npt.NDArray[Any], answers: Answers, what: str) -> npt.NDArray[np.int64]:
+def index_of(labels: AnyArray, answers: Answers, what: str) -> Ints:
     """Return the place of each label among the classes, or in the range."""
     out = answers.places(labels)
     odd = int((out < 0).sum())

@@ -9,9 +9,9 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import is_regressor
 
+from glassine.data.arrays import AnyArray
 from glassine.domain.attributes import Scalar
 from glassine.errors import (
     BlackBoxError,
@@ -72,7 +72,7 @@ class BlackBox:
         self.n_queries = 0
         self.n_calls = 0
 
-    def __call__(self, records: object, n_records: int, *, lenient: bool = False) -> npt.NDArray[Any]:
+    def __call__(self, records: object, n_records: int, *, lenient: bool = False) -> AnyArray:
         """Return the labels of records as an array of plain scalars, shape (n,).
 
         An answer that is no label is refused, or None where that is ``lenient``. No refusal states a number of records.
@@ -98,7 +98,7 @@ class BlackBox:
             ) from None
         return _labels(answer, n_records, lenient=lenient)
 
-    def ask_once(self, records: object, n_records: int, *, lenient: bool = False) -> npt.NDArray[Any]:
+    def ask_once(self, records: object, n_records: int, *, lenient: bool = False) -> AnyArray:
         """Return the labels of records as a call does, asking only on records that this method never saw.
 
         Equal records get one label. Records and labels are kept in memory for that.
@@ -115,7 +115,7 @@ class BlackBox:
         out[:] = [self._answers[key] for key in keys]
         return out
 
-    def predict(self, records: Any) -> npt.NDArray[Any]:
+    def predict(self, records: Any) -> AnyArray:
         """Return the labels of records as many as they are long, so that a counted black box is one itself."""
         return self(records, len(records))
 
@@ -142,7 +142,7 @@ def _taken(records: Any, rows: list[int]) -> Any:
     return nw.from_native(records, eager_only=True)[rows, :].to_native()
 
 
-def _labels(answer: object, n_records: int, *, lenient: bool) -> npt.NDArray[Any]:
+def _labels(answer: object, n_records: int, *, lenient: bool) -> AnyArray:
     try:
         # Of a list each answer keeps its type: one text among numbers would make texts of all.
         listed = object if isinstance(answer, list | tuple) else None
@@ -192,7 +192,7 @@ class _Onnx:
         self._inputs = session.get_inputs()
         self._label = session.get_outputs()[0].name
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:
+    def predict(self, X: Any) -> AnyArray:
         names = [entry.name for entry in self._inputs]
         if len(names) == 1:
             feed = {names[0]: _typed(np.asarray(X), self._inputs[0].type)}
@@ -220,7 +220,7 @@ def _columns(X: Any, names: list[str]) -> list[Any]:
     return [X[name].to_numpy() for name in names]
 
 
-def _typed(array: npt.NDArray[Any], kind: str) -> npt.NDArray[Any]:
+def _typed(array: AnyArray, kind: str) -> AnyArray:
     kinds: dict[str, Any] = {
         "tensor(float)": np.float32,
         "tensor(double)": np.float64,

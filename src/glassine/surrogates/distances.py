@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from scipy.spatial.distance import cdist
 
 from glassine.codec import Codec, checked
-from glassine.data.arrays import Array
+from glassine.data.arrays import Array, Indices
 from glassine.data.conform import Columns
 from glassine.domain import Attribute, Category, Domain, Integer, Real
 from glassine.domain.attributes import Scalar, is_scalar
@@ -164,7 +163,7 @@ class Metric:
             for j, name in enumerate(domain)
         }
 
-    def closest(self, queries: Array, points: Array, n_closest: int, domain: Domain) -> npt.NDArray[np.intp]:
+    def closest(self, queries: Array, points: Array, n_closest: int, domain: Domain) -> Indices:
         """Return for each embedded query the indices of its closest points, nearest first, ties by lowest index."""
         n = min(n_closest, len(points))
         out = np.empty((len(queries), n), dtype=np.intp)

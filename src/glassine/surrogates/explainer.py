@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from glassine.attacks.membership.outputs import generator
+from glassine.data.arrays import AnyArray
 from glassine.data.labels import check_lengths, class_codes, column_of
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
@@ -489,5 +489,5 @@ class SurrogateExplainer(MeasuredExplainer):
         columns = read(data, domain, refuse_outside=True)
         return [row(columns, i) for i in range(columns.n_records)]
 
-    def _ask(self, records: Sequence[Record]) -> npt.NDArray[Any]:
+    def _ask(self, records: Sequence[Record]) -> AnyArray:
         return self.black_box_(self._layout.build(self.release_.domain, records), len(records))

@@ -7,12 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from glassine.data.arrays import Array, Bools, Ints
+from glassine.data.arrays import AnyArray, Array, Bools, Ints
 from glassine.data.conform import Columns
 from glassine.data.labels import check_lengths, class_codes
 from glassine.data.persons import Persons
@@ -237,7 +235,7 @@ def representatives_of(
     return tuple(zip(*out, strict=True))
 
 
-def _modes(codes: npt.NDArray[Any], groups: Ints, n_groups: int, values: Sequence[Scalar]) -> list[Scalar | None]:
+def _modes(codes: AnyArray, groups: Ints, n_groups: int, values: Sequence[Scalar]) -> list[Scalar | None]:
     table = np.zeros((n_groups, len(values) + 1), dtype=np.int64)
     np.add.at(table, (groups, codes), 1)
     listed: list[Scalar | None] = [*values, None]
@@ -256,8 +254,8 @@ def _value(mean: float, step: Fraction | None, attribute: object) -> Scalar:
 
 def classes_of(
     declared: Sequence[Scalar] | None,
-    answered: npt.NDArray[Any],
-    truth: npt.NDArray[Any] | None = None,
+    answered: AnyArray,
+    truth: AnyArray | None = None,
     *,
     least: int,
     persons: Persons | None = None,
@@ -282,7 +280,7 @@ def classes_of(
     return classes
 
 
-def _once_each(labels: npt.NDArray[Any], persons: Persons | None) -> npt.NDArray[Any]:
+def _once_each(labels: AnyArray, persons: Persons | None) -> AnyArray:
     """Return labels with each of a person's once, so that a count is one of people; as they are without persons."""
     if persons is None:
         return labels
@@ -290,7 +288,7 @@ def _once_each(labels: npt.NDArray[Any], persons: Persons | None) -> npt.NDArray
     return labels[sorted(first.values())]
 
 
-def _occurring(answered: npt.NDArray[Any], truth: npt.NDArray[Any] | None, least: int) -> tuple[Scalar, ...]:
+def _occurring(answered: AnyArray, truth: AnyArray | None, least: int) -> tuple[Scalar, ...]:
     counts: Counter[Scalar] = Counter()
     for what, labels in (("the black box answers", answered), ("y holds", truth)):
         own: Counter[Scalar] = Counter() if labels is None else Counter(labels.tolist())
@@ -319,7 +317,7 @@ def _occurring(answered: npt.NDArray[Any], truth: npt.NDArray[Any] | None, least
     return class_order(set(counts))
 
 
-def label_array(y: object, n_records: int, name: str = "y") -> npt.NDArray[Any]:
+def label_array(y: object, n_records: int, name: str = "y") -> AnyArray:
     """Return true labels as an array of plain scalars, shape (n,)."""
     array = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
     if array.shape != (n_records,):
@@ -349,7 +347,7 @@ def declared_places(y: object, n_records: int, classes: tuple[Scalar, ...]) -> I
     return places
 
 
-def check_words(truth: npt.NDArray[Any], names_: Iterable[Scalar]) -> None:
+def check_words(truth: AnyArray, names_: Iterable[Scalar]) -> None:
     """Raise InvalidDataError where no true label is one of the names that the black box or the release uses.
 
     Such labels are other words for the same classes, and every figure that compares them would be 0.

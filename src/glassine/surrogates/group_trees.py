@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from glassine.data.arrays import Array, Ints
+from glassine.data.arrays import AnyArray, Array, Ints
 from glassine.data.conform import Columns
 from glassine.data.persons import Persons
 from glassine.domain import Between, Category, Domain, Integer, Literal, OneOf, Real
@@ -135,7 +134,7 @@ def grow_trees(
         if len(np.unique(own)) < 2:
             trees.append(_constant(own, common, domain, answers, growth))
             continue
-        records: dict[str, npt.NDArray[Any]] = {f"x{j}": matrix[rows, j] for j in range(matrix.shape[1])}
+        records: dict[str, AnyArray] = {f"x{j}": matrix[rows, j] for j in range(matrix.shape[1])}
         grown = tree_from_sklearn(_cart(matrix[rows], own, growth, answers), seen)
         behind = [unit.take(rows) for unit in units]
         grown = _of_enough(grown, records, behind, growth.min_samples_leaf)
@@ -152,9 +151,7 @@ def grow_trees(
     return tuple(trees)
 
 
-def _of_enough(
-    tree: DecisionTree, records: dict[str, npt.NDArray[Any]], behind: Sequence[Persons], least: int
-) -> DecisionTree:
+def _of_enough(tree: DecisionTree, records: dict[str, AnyArray], behind: Sequence[Persons], least: int) -> DecisionTree:
     """Return a tree whose leaves hold at least so many of each kind of unit, splits undone from below."""
     while behind:
         at = tree.apply(records)
@@ -209,7 +206,7 @@ def _with_classes(tree: DecisionTree, classes: tuple[Scalar, ...], growth: Growt
 
 def _with_means(
     tree: DecisionTree,
-    records: dict[str, npt.NDArray[Any]],
+    records: dict[str, AnyArray],
     targets: Ints,
     whose: Persons,
     answer: NumericAnswer,

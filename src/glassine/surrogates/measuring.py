@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from glassine.attacks.membership.outputs import generator
+from glassine.data.arrays import AnyArray, Indices, Ints
 from glassine.data.conform import Columns
 from glassine.learners.antecedents import check_whole
 from glassine.models import DecisionTree
@@ -27,9 +26,7 @@ MOST_PAIRED = 2000
 """Most records of which stability and reach are measured: pairs take a time that is quadratic."""
 
 
-def choose(
-    decided: npt.NDArray[np.int64], answers: npt.NDArray[np.int64], kind: Answers | None = None
-) -> npt.NDArray[np.int64]:
+def choose(decided: Ints, answers: Ints, kind: Answers | None = None) -> Ints:
     """Return what the tree that is returned decides, shape (n,): the first of the row that agrees, or else the first.
 
     Shapes: ``decided`` (n, m); ``answers`` (n,).
@@ -37,9 +34,7 @@ def choose(
     return np.asarray(decided[np.arange(len(decided)), chosen_tree(decided, answers, kind)])
 
 
-def chosen_tree(
-    decided: npt.NDArray[np.int64], answers: npt.NDArray[np.int64], kind: Answers | None = None
-) -> npt.NDArray[np.intp]:
+def chosen_tree(decided: Ints, answers: Ints, kind: Answers | None = None) -> Indices:
     """Return which tree of its row is returned, shape (n,); see :func:`choose`.
 
     Shapes: ``decided`` (n, m); ``answers`` (n,).
@@ -48,7 +43,7 @@ def chosen_tree(
     return np.asarray(agrees.argmax(axis=1))
 
 
-def agreement(release: SurrogateRelease, records: Columns, answers: npt.NDArray[np.int64], n_closest: int) -> float:
+def agreement(release: SurrogateRelease, records: Columns, answers: Ints, n_closest: int) -> float:
     """Return the share of records on which the returned tree decides as the black box; 1 closest is Protocol 1."""
     decided = release.decisions(records, release.closest(records, n_closest))
     return float(release.answers.agree(choose(decided, answers, release.answers), answers).mean())
@@ -57,12 +52,12 @@ def agreement(release: SurrogateRelease, records: Columns, answers: npt.NDArray[
 def _null_choices(
     release: SurrogateRelease,
     records: Columns,
-    answers: npt.NDArray[np.int64],
+    answers: Ints,
     *,
     n_closest: int,
     n_draws: int,
     rng: np.random.Generator,
-) -> list[npt.NDArray[np.int64]]:
+) -> list[Ints]:
     """Return what Protocol 2 would return with different groups drawn at random, shape (n,) for each draw."""
     m = min(n_closest, release.n_groups)
     drawn = (_different(release.n_groups, len(answers), m, rng) for _ in range(n_draws))
@@ -71,10 +66,10 @@ def _null_choices(
 
 def _errors(
     answer: NumericAnswer,
-    answered: npt.NDArray[Any],
-    first: npt.NDArray[np.int64],
-    guided: npt.NDArray[np.int64],
-    null: list[npt.NDArray[np.int64]],
+    answered: AnyArray,
+    first: Ints,
+    guided: Ints,
+    null: list[Ints],
 ) -> AnswerErrors:
     """Return how far means are from the black box's own answers, to three digits.
 
@@ -84,7 +79,7 @@ def _errors(
     unit = float(answer.hi) - float(answer.lo)
     truth = numbers_of(answered) / unit - float(answer.lo) / unit
 
-    def rmse(places: npt.NDArray[Any]) -> float:
+    def rmse(places: AnyArray) -> float:
         return unit * float(np.sqrt(np.mean((places / answer.n_steps - truth) ** 2)))
 
     closest, sought, baseline = rmse(first), rmse(guided), unit * float(truth.std())
@@ -102,7 +97,7 @@ def _rough(value: float) -> float:
     return float(f"{value:.3g}")
 
 
-def _different(n_groups: int, n: int, m: int, rng: np.random.Generator) -> npt.NDArray[np.intp]:
+def _different(n_groups: int, n: int, m: int, rng: np.random.Generator) -> Indices:
     """Return rows of different groups, drawn at random, shape (n, m)."""
     if 4 * m > n_groups:
         return np.asarray(rng.random((n, n_groups)).argsort(axis=1)[:, :m], dtype=np.intp)
@@ -156,7 +151,7 @@ def stability(release: SurrogateRelease, records: Columns) -> tuple[float, float
     )
 
 
-def _sample(records: Columns) -> npt.NDArray[np.intp]:
+def _sample(records: Columns) -> Indices:
     """Return the rows of at most so many records, evenly spaced, so that a measure is repeatable."""
     n = records.n_records
     return np.arange(n) if n <= MOST_PAIRED else np.linspace(0, n - 1, MOST_PAIRED).astype(np.intp)
@@ -168,7 +163,7 @@ def representativeness(release: SurrogateRelease, training: Training) -> float:
     return float(release.answers.agree(decided, training.answers).mean())
 
 
-def reach(release: SurrogateRelease, records: Columns, answers: npt.NDArray[np.int64]) -> float:
+def reach(release: SurrogateRelease, records: Columns, answers: Ints) -> float:
     """Return the mean over the trees of the share of all records on which a tree decides as the black box."""
     at = _sample(records)
     some, kind = records.take(at), release.answers
@@ -192,7 +187,7 @@ class MeasuredExplainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
         check_is_fitted(self, "release_")
         return self.release_
 
-    def _measured(self, X: object) -> tuple[Columns, npt.NDArray[Any], npt.NDArray[np.int64]]:
+    def _measured(self, X: object) -> tuple[Columns, AnyArray, Ints]:
         """Return records, what the black box says of them, and the place of that, -1 for no answer of the release."""
         release = self.release()
         _, native, data = open_records(X, release.domain)
@@ -200,13 +195,13 @@ class MeasuredExplainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
         answered = self.black_box_.ask_once(native, columns.n_records)
         return columns, answered, release.answers.places(answered)
 
-    def _truth(self, y: object, answered: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def _truth(self, y: object, answered: AnyArray) -> AnyArray:
         truth = label_array(y, len(answered))
         if self.release_.answer is None:
             check_words(truth, [*self.release_.classes, *answered.tolist()])
         return truth
 
-    def _right(self, decided: npt.NDArray[np.int64], truth: npt.NDArray[Any]) -> float:
+    def _right(self, decided: Ints, truth: AnyArray) -> float:
         """Return the share of records on which what is decided is the truth."""
         return float(self.release_.answers.agree(decided, self.release_.answers.places(truth)).mean())
 
@@ -248,9 +243,9 @@ class MeasuredExplainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
     def _quality(
         self,
         columns: Columns,
-        decided: npt.NDArray[np.int64],
-        groups: npt.NDArray[np.intp],
-        truth: npt.NDArray[Any] | None,
+        decided: Ints,
+        groups: Indices,
+        truth: AnyArray | None,
     ) -> Quality | None:
         """Return how well the trees of these groups predict the truth; None without it.
 
@@ -268,14 +263,14 @@ class MeasuredExplainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
             foretold[rows] = cell_shares(tree)[tree.apply(columns.take(rows))]
         return Quality.measured(decided, release.answers.places(truth), foretold)
 
-    def _baseline(self, truth: npt.NDArray[Any] | None) -> Quality | None:
+    def _baseline(self, truth: AnyArray | None) -> Quality | None:
         """Return how well classes are predicted without any attribute; None of numbers, and without the truth."""
         classes = self.release_.answers.tree_classes
         if truth is None or classes is None:
             return None
         return Quality.baseline(self.release_.answers.places(truth), len(classes))
 
-    def _decided(self, columns: Columns, n_closest: int) -> npt.NDArray[np.int64]:
+    def _decided(self, columns: Columns, n_closest: int) -> Ints:
         return self.release_.decisions(columns, self.release_.closest(columns, n_closest))
 
     def _closest(self, guided: bool, n_closest: int | None) -> int:

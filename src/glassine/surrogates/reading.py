@@ -12,7 +12,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.arrays import Bools
+from glassine.data.arrays import AnyArray, Bools
 from glassine.data.conform import Columns, Outside, are_rows, conform, rows_as_objects
 from glassine.data.inference import infer_domain
 from glassine.data.persons import Persons, stated_persons
@@ -59,7 +59,7 @@ class Layout:
         return np.column_stack(list(arrays.values())).astype(object if words else float)
 
 
-def _typed_column(name: str, attribute: Attribute, values: npt.NDArray[Any], library: Any) -> nw.Series[Any]:
+def _typed_column(name: str, attribute: Attribute, values: AnyArray, library: Any) -> nw.Series[Any]:
     """Return a column of the type that its attribute has, for any values.
 
     Where the attribute declares texts and numbers, it is one of objects in pandas, and of texts elsewhere.
@@ -180,7 +180,7 @@ def open_each(X: object, domain: Domain) -> tuple[Layout, Columns, Bools]:
     return layout, Columns(attributes=columns.attributes, numbers=columns.numbers, codes=merged), described
 
 
-def _typed(cells: npt.NDArray[np.object_], domain: Domain) -> npt.NDArray[Any]:
+def _typed(cells: npt.NDArray[np.object_], domain: Domain) -> AnyArray:
     """Return rows as doubles where the domain has numbers alone, so that no record changes the type of the others."""
     if _have_texts(domain[name] for name in domain) or cells.shape[1] != len(domain):
         return cells
@@ -189,7 +189,7 @@ def _typed(cells: npt.NDArray[np.object_], domain: Domain) -> npt.NDArray[Any]:
     return np.column_stack([read.numbers[name] for name in domain.names])
 
 
-def _array(X: object) -> npt.NDArray[Any]:
+def _array(X: object) -> AnyArray:
     try:
         array = np.asarray(X)
         if array.dtype.kind == "U" and not isinstance(X, np.ndarray):
@@ -218,7 +218,7 @@ def coarse_domain(data: object) -> Domain:
     return Domain({name: _coarse(inferred[name]) for name in inferred})
 
 
-def _frame(columns: Mapping[str, npt.NDArray[Any]]) -> Any:
+def _frame(columns: Mapping[str, AnyArray]) -> Any:
     import polars as pl
 
     try:

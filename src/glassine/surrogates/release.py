@@ -9,9 +9,9 @@ from operator import attrgetter
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from glassine.codec import FLOAT, SCALAR, TEXT, WHOLE, Codec, Field, checked, decoded, listed, optional, record
+from glassine.data.arrays import AnyArray, Array, Indices, Ints
 from glassine.data.conform import Columns
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar, is_scalar, is_whole
@@ -150,7 +150,7 @@ class SurrogateRelease:
     provenance: Provenance
     certificate: Certificate | None = None
     answer: NumericAnswer | None = None
-    _points: npt.NDArray[np.float64] = field(init=False, compare=False)
+    _points: Array = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         for name in ("classes", "trees"):
@@ -182,11 +182,11 @@ class SurrogateRelease:
         """Return a group's representative by attribute."""
         return dict(zip(self.domain.names, self.representatives[group], strict=True))
 
-    def closest(self, records: Columns, n_closest: int) -> npt.NDArray[np.intp]:
+    def closest(self, records: Columns, n_closest: int) -> Indices:
         """Return for each record the groups of its closest representatives, nearest first, shape (n, n_closest)."""
         return self.metric.closest(self.metric.embed(records), self._points, n_closest, self.domain)
 
-    def decisions(self, records: Columns, groups: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
+    def decisions(self, records: Columns, groups: Indices) -> Ints:
         """Return for each record and each of its groups the place of what the group's tree answers.
 
         It is the index of a class, or the number of steps of a mean above the lower bound.
@@ -357,7 +357,7 @@ class SurrogateRelease:
 
 def confirmed(
     explanation: Explanation,
-    answered: npt.NDArray[Any],
+    answered: AnyArray,
     release: SurrogateRelease,
     constraints: ContrastConstraints = UNCONSTRAINED,
 ) -> Explanation:
@@ -376,7 +376,7 @@ def confirmed(
     return replace(explanation, contrasts=tuple(checked))
 
 
-def decided_by(tree: DecisionTree, records: Columns, answers: Answers) -> npt.NDArray[np.int64]:
+def decided_by(tree: DecisionTree, records: Columns, answers: Answers) -> Ints:
     """Return the place of what a tree answers on each record, shape (n,)."""
     places = np.array([answers.given_by(cell.evidence) for cell in tree.cells], dtype=np.int64)
     return np.asarray(places[tree.apply(records)])

@@ -6,9 +6,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from glassine.data.arrays import Bools
+from glassine.data.arrays import Bools, Indices
 from glassine.domain import Attribute, Between, Binary, Category, Domain, Integer, Literal, OneOf, Real
 from glassine.domain.attributes import Scalar, exact
 from glassine.domain.literals import complement, conjunction_text
@@ -40,7 +39,7 @@ def satisfies(literal: Literal, value: Scalar | None) -> bool:
 def way_of(tree: DecisionTree, record: Mapping[str, Scalar | None]) -> tuple[tuple[int, ...], tuple[Literal, ...]]:
     """Return the nodes from the root to the leaf of a record, and the literals that it satisfies on the way."""
 
-    def holds(literal: Literal, rows: npt.NDArray[np.intp]) -> Bools:
+    def holds(literal: Literal, rows: Indices) -> Bools:
         return np.full(len(rows), satisfies(literal, record[literal.attribute]))
 
     visits = list(tree.walk(1, holds, "last branch"))

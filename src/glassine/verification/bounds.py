@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from glassine.data.arrays import Array
+from glassine.data.arrays import Array, Bools
 from glassine.errors import InvalidParameterError, parameter
 
 __all__ = [
@@ -178,7 +178,7 @@ class TradeOffBound:
             low, high = np.where(rejected, middle, low), np.where(rejected, high, middle)
         return np.asarray(low, dtype=np.float64)
 
-    def _rejected(self, parameter: Array, a: Array, b: Array) -> npt.NDArray[np.bool_]:
+    def _rejected(self, parameter: Array, a: Array, b: Array) -> Bools:
         # The guarantee holds for both orders of the two datasets.
         return np.asarray((b < self.curve(parameter, a)) | (a < self.curve(parameter, b)), dtype=np.bool_)
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
+from glassine.data.arrays import Indices
 from glassine.domain.attributes import is_whole
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.verification.bounds import check_probability
@@ -253,7 +254,7 @@ def _size(canaries: Any) -> int:
     return number
 
 
-def _with(dataset: Any, canaries: Any, chosen: npt.NDArray[np.intp]) -> Any:
+def _with(dataset: Any, canaries: Any, chosen: Indices) -> Any:
     """Return a dataset with some of the canaries added at its end."""
     if isinstance(canaries, tuple):
         (X, y), (more, labels) = pair_of(dataset), pair_of(canaries)

@@ -9,8 +9,8 @@ from itertools import combinations_with_replacement
 from typing import Any, Generic, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from glassine.data.arrays import Array
 from glassine.errors import InvalidMechanismError, parameter
 
 MASS_TOLERANCE = 1e-9
@@ -185,7 +185,7 @@ class _Laws(Generic[Record]):
         self.outputs: list[Hashable] = []
         self.n_datasets = 0
         self._at: dict[Hashable, int] = {}
-        self._known: dict[tuple[int, ...], npt.NDArray[np.float64]] = {}
+        self._known: dict[tuple[int, ...], Array] = {}
 
     def compare(self, smaller: tuple[int, ...], larger: tuple[int, ...]) -> tuple[float, int]:
         """Return the largest absolute log-ratio, NaN above all, and the output at which it occurs."""
@@ -204,13 +204,13 @@ class _Laws(Generic[Record]):
         for dataset in [dataset for dataset in self._known if len(dataset) == size]:
             del self._known[dataset]
 
-    def _law(self, dataset: tuple[int, ...]) -> npt.NDArray[np.float64]:
+    def _law(self, dataset: tuple[int, ...]) -> Array:
         law = self._known.get(dataset)
         if law is None:
             law = self._known[dataset] = self._evaluate(tuple(self.universe[i] for i in dataset))
         return law
 
-    def _evaluate(self, dataset: tuple[Record, ...]) -> npt.NDArray[np.float64]:
+    def _evaluate(self, dataset: tuple[Record, ...]) -> Array:
         stated = self.mechanism(dataset)
         places: list[int] = []
         for output in stated:

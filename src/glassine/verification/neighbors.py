@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from glassine.data.arrays import AnyArray, Bools
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar, is_whole
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
@@ -47,8 +47,6 @@ COPIES = 100
 IN_FRONT = 99
 """Odd records in front, to which one more is added: frames are typed by their first hundred values."""
 
-Array = npt.NDArray[Any]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
@@ -71,7 +69,7 @@ class Pair:
         """The datasets differ by one record."""
         return 1
 
-    def dataset(self, coins: npt.NDArray[np.bool_]) -> Any:
+    def dataset(self, coins: Bools) -> Any:
         """Return the dataset with or without the record, as the coin says."""
         return self.d1 if coins[0] else self.d0
 
@@ -250,7 +248,7 @@ def search(
     )
 
 
-def _proposals(X: Array, y: Array, domain: Domain | None, labels: list[Any]) -> Iterator[Pair]:
+def _proposals(X: AnyArray, y: AnyArray, domain: Domain | None, labels: list[Any]) -> Iterator[Pair]:
     for label in labels:
         for j in range(X.shape[1]):
             yield from _empty_cell(X, y, domain, j, label)
@@ -330,14 +328,14 @@ def _with_odd(
             )
 
 
-def _roomy(values: Array) -> Array:
+def _roomy(values: AnyArray) -> AnyArray:
     """Return an array that holds texts of any length and any whole number."""
     if values.dtype.kind in "US":
         return np.array(values, dtype=object)
     return values.astype(np.int64) if values.dtype.kind in "iu" else values
 
 
-def _joined(values: Array, value: object, *, first: bool) -> Array:
+def _joined(values: AnyArray, value: object, *, first: bool) -> AnyArray:
     """Return an array with one more entry, of its type if that holds it, else object."""
     entry = np.empty((1, *values.shape[1:]), dtype=object)
     entry[0] = value
@@ -351,12 +349,12 @@ def _joined(values: Array, value: object, *, first: bool) -> Array:
     return np.concatenate(parts[::-1] if first else parts)
 
 
-def _added(X: Array, y: Array, record: Sequence[Any], label: object, name: str, *, first: bool = False) -> Pair:
+def _added(X: AnyArray, y: AnyArray, record: Sequence[Any], label: object, name: str, *, first: bool = False) -> Pair:
     d1 = _joined(X, record, first=first), _joined(y, label, first=first)
     return Pair(name=name, d0=(X, y), d1=d1, records=d1[0][:1] if first else d1[0][-1:])
 
 
-def _empty_cell(X: Array, y: Array, domain: Domain | None, j: int, label: object) -> Iterator[Pair]:
+def _empty_cell(X: AnyArray, y: AnyArray, domain: Domain | None, j: int, label: object) -> Iterator[Pair]:
     """Leave out all records that hold the rarest value of a column, and add one that does."""
     values = _extremes(X, domain, j)
     value = min(values, key=lambda candidate: int((X[:, j] == candidate).sum()))
@@ -367,7 +365,7 @@ def _empty_cell(X: Array, y: Array, domain: Domain | None, j: int, label: object
         yield _added(X[others], y[others], record, label, f"empty cell, column {j}, label {label!r}")
 
 
-def _extremes(X: Array, domain: Domain | None, j: int) -> list[Any]:
+def _extremes(X: AnyArray, domain: Domain | None, j: int) -> list[Any]:
     if domain is not None:
         return list(declared_values(domain[list(domain)[j]]))
     values = X[:, j].tolist()
@@ -376,7 +374,7 @@ def _extremes(X: Array, domain: Domain | None, j: int) -> list[Any]:
     return list(dict.fromkeys(values))
 
 
-def _outlier(X: Array, domain: Domain | None, j: int) -> list[Any]:
+def _outlier(X: AnyArray, domain: Domain | None, j: int) -> list[Any]:
     """Return the first record with a value that no other has; outside the domain where that is possible."""
     record: list[Any] = X[0].tolist()
     values = X[:, j].tolist()
@@ -390,11 +388,11 @@ def _outlier(X: Array, domain: Domain | None, j: int) -> list[Any]:
     return record
 
 
-def _other_label(label: object, labels: list[Any], y: Array) -> Any:
+def _other_label(label: object, labels: list[Any], y: AnyArray) -> Any:
     return next((other for other in [*labels, *y.tolist()] if other != label), label)
 
 
-def _tipped(X: Array, y: Array, labels: list[Any], label: object) -> Iterator[Pair]:
+def _tipped(X: AnyArray, y: AnyArray, labels: list[Any], label: object) -> Iterator[Pair]:
     other = _other_label(label, labels, y)
     half = len(y) // 2
     balanced = np.array([label, other] * half).astype(y.dtype)
@@ -402,7 +400,7 @@ def _tipped(X: Array, y: Array, labels: list[Any], label: object) -> Iterator[Pa
     yield _added(same, balanced, X[0].tolist(), label, f"tipped majority, label {label!r}")
 
 
-def _in_turn(X: Array, y: Array, labels: list[Any], label: object) -> Iterator[Pair]:
+def _in_turn(X: AnyArray, y: AnyArray, labels: list[Any], label: object) -> Iterator[Pair]:
     other = _other_label(label, labels, y)
     turns = np.array([label, other] * len(y))[: len(y)].astype(y.dtype)
     same = np.repeat(X[:1], len(y), axis=0)

@@ -9,10 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
-import numpy as np
-import numpy.typing as npt
-
-from glassine.data.arrays import Array
+from glassine.data.arrays import Array, Bools
 
 __all__ = [
     "NO_CLAIM",
@@ -70,7 +67,7 @@ class Event:
     """
 
     name: str
-    occurs: Callable[[Sequence[Any]], npt.NDArray[np.bool_]]
+    occurs: Callable[[Sequence[Any]], Bools]
 
 
 class Bound(Protocol):

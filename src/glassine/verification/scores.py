@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.arrays import Array
+from glassine.data.arrays import Array, Bools
 from glassine.errors import InvalidParameterError, parameter
 from glassine.verification.bounds import check_probability
 from glassine.verification.features import Features, features_at, features_of
@@ -203,7 +203,7 @@ def score_of(score: object) -> Score:
 
 
 def _above(name: str, cut: float, *, flipped: bool) -> Event:
-    def occurs(kept: Sequence[Any]) -> npt.NDArray[np.bool_]:
+    def occurs(kept: Sequence[Any]) -> Bools:
         values = np.asarray(kept, dtype=np.float64)
         return np.asarray(values < cut if flipped else values >= cut, dtype=np.bool_)
 
@@ -326,7 +326,7 @@ def _model_event(name: str, table: _Table, X: Array, y: npt.NDArray[np.int_], ra
     quality, cut, flipped = _best_cut(held_out[y == 0], held_out[y == 1], rate)
     simple = _above(f"{name} model of {len(table.names)} features", cut, flipped=flipped)
 
-    def occurs(kept: Sequence[Any]) -> npt.NDArray[np.bool_]:
+    def occurs(kept: Sequence[Any]) -> Bools:
         return simple.occurs(fitted.predict_proba(squash(table.matrix(kept)))[:, 1])
 
     return quality, Event(name=simple.name, occurs=occurs)

@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special
 
-from glassine.data.arrays import Array, Bools
+from glassine.data.arrays import AnyArray, Array, Bools
 from glassine.errors import InvalidParameterError
 from glassine.models import DecisionTree, RuleList
 from glassine.privacy.events import DiscreteLaplaceNoise
@@ -71,8 +70,8 @@ class Crowd:
 
     name: str  # Why it may be a bad case
     # ``(X, y)``, the records that are always in; tuple of ndarray.
-    background: tuple[npt.NDArray[Any], npt.NDArray[Any]]
-    cells: npt.NDArray[Any]  # The record of each canary; shape (canaries, d)
+    background: tuple[AnyArray, AnyArray]
+    cells: AnyArray  # The record of each canary; shape (canaries, d)
     label: object  # The label of all of them
     distance: int  # Records of each canary
 
@@ -82,11 +81,11 @@ class Crowd:
         return len(self.cells)
 
     @property
-    def records(self) -> npt.NDArray[Any]:
+    def records(self) -> AnyArray:
         """One record of each canary."""
         return self.cells
 
-    def dataset(self, coins: Bools) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    def dataset(self, coins: Bools) -> tuple[AnyArray, AnyArray]:
         """Return the background with the canaries whose coins say so."""
         X, y = self.background
         more = np.repeat(self.cells[coins], self.distance, axis=0)
@@ -297,7 +296,7 @@ class StatedNoise:
     one, the excess less one is geometric under discrete Laplace noise, also with cuts at zero.
     """
 
-    dataset: tuple[npt.NDArray[Any], npt.NDArray[Any]]  # ``(X, y)``; tuple of ndarray
+    dataset: tuple[AnyArray, AnyArray]  # ``(X, y)``; tuple of ndarray
     scale: float  # Scale of the noise as stated
 
     @classmethod

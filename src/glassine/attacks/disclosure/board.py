@@ -19,6 +19,7 @@ import numpy.typing as npt
 from glassine.attacks.disclosure.candidates import CODES, MULTIWAY, ONE_VALUE, THRESHOLD
 from glassine.attacks.disclosure.constraints import Constraints
 from glassine.attacks.disclosure.estimate import Disclosure
+from glassine.data.arrays import Array, Bools, Ints
 from glassine.learners.greedy.impurity import split_information
 
 OWN = 3
@@ -36,41 +37,41 @@ class Board(NamedTuple):
     """
 
     # kinds, nodes: kind of each family, and the split that it belongs to; shape (f,).
-    kinds: npt.NDArray[np.int64]
-    nodes: npt.NDArray[np.int64]
+    kinds: Ints
+    nodes: Ints
     # own, whole: the families of the chosen split and of the whole node; shape (v,).
-    own: npt.NDArray[np.int64]
-    whole: npt.NDArray[np.int64]
+    own: Ints
+    whole: Ints
     # first, n_groups: first cell and number of groups of each family. Of kind MULTIWAY or OWN group g is cell ``first +
     # g``; else candidate j has the cells ``first + 2 j`` (its side) and ``first + 2 j + 1`` (the others); shape (f,).
-    first: npt.NDArray[np.int64]
-    n_groups: npt.NDArray[np.int64]
-    cell_sizes: npt.NDArray[np.int64]  # People of each cell; shape (k,)
-    steps: npt.NDArray[np.float64]  # Steps of a person over the size of each cell; shape (k,)
-    open: npt.NDArray[np.bool_]  # Whether a cell's candidate is allowed; shape (k,)
+    first: Ints
+    n_groups: Ints
+    cell_sizes: Ints  # People of each cell; shape (k,)
+    steps: Array  # Steps of a person over the size of each cell; shape (k,)
+    open: Bools  # Whether a cell's candidate is allowed; shape (k,)
     # Split information of a cell's candidate over that of the chosen split; 1 without gain ratio; shape (k,).
-    ratios: npt.NDArray[np.float64]
-    allowances: npt.NDArray[np.float64]  # By how much candidates may be better, in people; shape (v,)
+    ratios: Array
+    allowances: Array  # By how much candidates may be better, in people; shape (v,)
     # path_starts, path: the families of the nodes above each leaf, those that moves can change.
-    path_starts: npt.NDArray[np.int64]
-    path: npt.NDArray[np.int64]
+    path_starts: Ints
+    path: Ints
     # group_starts, groups: for each quasi-identifier its group in each family of its leaf's path.
-    group_starts: npt.NDArray[np.int64]
+    group_starts: Ints
     groups: npt.NDArray[np.int32]
     # person, leaf, leaf_starts: quasi-identifier of each person, people ordered by leaf; leaf of each quasi-identifier;
     # first person of each leaf.
-    person: npt.NDArray[np.int64]
-    leaf: npt.NDArray[np.int64]
-    leaf_starts: npt.NDArray[np.int64]
+    person: Ints
+    leaf: Ints
+    leaf_starts: Ints
     # First and last person (exclusive) of each node; of the root if there is no split; shape (v, 2).
-    spans: npt.NDArray[np.int64]
+    spans: Ints
     # labels, correct: label and known number of people of it, -1 where they are not used; shape (l,).
-    labels: npt.NDArray[np.int64]
-    correct: npt.NDArray[np.int64]
+    labels: Ints
+    correct: Ints
     # low, high: bounds of the class counts of each leaf; shape (l, c).
-    low: npt.NDArray[np.int64]
-    high: npt.NDArray[np.int64]
-    table: npt.NDArray[np.int64]  # n log n in steps; shape (n + 1,)
+    low: Ints
+    high: Ints
+    table: Ints  # n log n in steps; shape (n + 1,)
     scale: int  # Steps of a person
     criterion: int  # 0 Gini, 1 entropy, 2 misclassification
     # divides, free, tied: whether it is the gain ratio; whether the class counts of leaves are unknown; and whether
@@ -83,14 +84,14 @@ class Board(NamedTuple):
 class State(NamedTuple):
     """What changes."""
 
-    classes: npt.NDArray[np.int64]  # Class of each person, in the order of the board; shape (n,)
-    x: npt.NDArray[np.int64]  # The table; shape (q, c)
-    leaf_counts: npt.NDArray[np.int64]  # Class counts of the leaves; shape (l, c)
+    classes: Ints  # Class of each person, in the order of the board; shape (n,)
+    x: Ints  # The table; shape (q, c)
+    leaf_counts: Ints  # Class counts of the leaves; shape (l, c)
     counts: npt.NDArray[np.int32]  # Class counts of the cells; shape (k, c)
     # squares, purity: sum of squares, and purity in steps, of each cell; shape (k,).
-    squares: npt.NDArray[np.int64]
-    purity: npt.NDArray[np.int64]
-    values: npt.NDArray[np.int64]  # Purity of the whole family, kinds MULTIWAY and OWN; shape (f,)
+    squares: Ints
+    purity: Ints
+    values: Ints  # Purity of the whole family, kinds MULTIWAY and OWN; shape (f,)
 
 
 class _Family(NamedTuple):
@@ -98,8 +99,8 @@ class _Family(NamedTuple):
     split: int
     members: npt.NDArray[np.int32]
     group: npt.NDArray[np.int32]
-    sizes: npt.NDArray[np.int64]
-    known: npt.NDArray[np.bool_]
+    sizes: Ints
+    known: Bools
 
 
 def _families(constraints: Constraints) -> list[_Family]:
@@ -125,9 +126,7 @@ def _families(constraints: Constraints) -> list[_Family]:
     return out
 
 
-def _cells(
-    family: _Family, constraints: Constraints
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_], list[float]]:
+def _cells(family: _Family, constraints: Constraints) -> tuple[Ints, Bools, list[float]]:
     """Return the sizes of a family's cells, which are of allowed candidates, and the ratios of their candidates."""
     sizes, divisor = family.sizes, constraints.divisors[family.split]
     if family.kind in (MULTIWAY, OWN):
@@ -143,7 +142,7 @@ def _cells(
 
 def _paths(
     families: list[_Family], disclosure: Disclosure, free: bool
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+) -> tuple[Ints, Ints, Ints, npt.NDArray[np.int32]]:
     """Return the families above each leaf, and each quasi-identifier's group in them."""
     people = disclosure.people
     paths: list[list[int]] = [[] for _ in people.leaf_nodes]
@@ -222,7 +221,7 @@ def lay_out(disclosure: Disclosure) -> Board:
     )
 
 
-def set_up(board: Board, constraints: Constraints, classes: npt.NDArray[np.int64], n_classes: int) -> State:
+def set_up(board: Board, constraints: Constraints, classes: Ints, n_classes: int) -> State:
     """Return the state in which every person has a class, in the order of the board.
 
     Shapes: ``classes`` (n,).

@@ -13,7 +13,8 @@ import numpy.typing as npt
 from glassine.attacks.disclosure.adversary import Adversary
 from glassine.attacks.disclosure.people import CLOSEST, People
 from glassine.attacks.disclosure.people import Column as Values
-from glassine.compiling import AnyArray, compiled
+from glassine.compiling import compiled
+from glassine.data.arrays import AnyArray, Array, Bools, Ints
 from glassine.domain.literals import number
 from glassine.formats.sklearn.encodings import Column, Number
 from glassine.learners.greedy.impurity import Criterion
@@ -44,13 +45,13 @@ class _Layout(Protocol):
     @property
     def order(self) -> npt.NDArray[np.int32]: ...
     @property
-    def groups(self) -> npt.NDArray[np.int64]: ...
+    def groups(self) -> Ints: ...
     @property
-    def families(self) -> npt.NDArray[np.int64]: ...
+    def families(self) -> Ints: ...
     @property
-    def kinds(self) -> npt.NDArray[np.int64]: ...
+    def kinds(self) -> Ints: ...
     @property
-    def splits(self) -> npt.NDArray[np.int64]: ...
+    def splits(self) -> Ints: ...
 
 
 @compiled
@@ -141,15 +142,15 @@ def _scan(x: AnyArray, flat: Any, terms: Any, criterion: int, divides: bool, sla
 
 
 def worst_slacks(
-    x: npt.NDArray[np.float64],
+    x: Array,
     layout: _Layout,
-    chosen: npt.NDArray[np.float64],
-    whole: npt.NDArray[np.float64],
-    divisors: npt.NDArray[np.float64],
+    chosen: Array,
+    whole: Array,
+    divisors: Array,
     criterion: Criterion,
-    allowed: npt.NDArray[np.bool_],
-    sizes: npt.NDArray[np.float64],
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+    allowed: Bools,
+    sizes: Array,
+) -> tuple[Array, Ints]:
     """Return the least slack of each family of candidates, and at which of them it is.
 
     Shapes: ``x`` (q, c); ``chosen``, ``whole``, ``divisors`` (v,); ``allowed`` (g,); ``sizes`` (g,).
@@ -177,7 +178,7 @@ class View:
     group: npt.NDArray[np.int32]
     gap: int  # The group of missing values, -1 where it is not known
     # Which groups the learner compared: of kind ONE_VALUE those that had a column; shape (largest group + 1,).
-    known: npt.NDArray[np.bool_]
+    known: Bools
 
     def of(self, members: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
         """Return the groups of some quasi-identifiers."""

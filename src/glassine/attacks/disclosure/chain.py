@@ -25,6 +25,7 @@ from glassine.attacks.disclosure.board import Board, State, lay_out, set_up
 from glassine.attacks.disclosure.estimate import Disclosure
 from glassine.attacks.disclosure.swaps import MOST_PARTS, Kept, penalty, run, sample
 from glassine.attacks.disclosure.worlds import StartError, leaf_tables
+from glassine.data.arrays import Array, Bools, Ints
 from glassine.errors import UndefinedMeasureError, parameter
 
 # Have the chains converged? R-hat and effective sample size from what was kept of the draws.
@@ -35,7 +36,6 @@ from glassine.errors import UndefinedMeasureError, parameter
 # References ---------- A. Vehtari, A. Gelman, D. Simpson, B. Carpenter and P.-C. Bürkner, *Rank-normalization,
 # folding, and localization: an improved R-hat for assessing convergence of MCMC*, Bayesian Analysis 16 (2021).
 
-Floats = npt.NDArray[np.float64]
 
 BATCHES = 20
 """Batches of a chain; a chain's draws are a multiple of it."""
@@ -52,7 +52,7 @@ HOTTEST, COOLING, STEPS, REHEATS = 0.3, 0.7, 30, 3
 """Temperature of the search for a world in people of impurity; its factor a step; steps, and how often it restarts."""
 
 
-def split_r_hat(histograms: npt.NDArray[np.integer]) -> Floats:
+def split_r_hat(histograms: npt.NDArray[np.integer]) -> Array:
     """Return the rank-normalised split R-hat, the larger of the plain and the folded one.
 
     Shapes: ``histograms`` (m, v, ...); the result (...).
@@ -70,7 +70,7 @@ def split_r_hat(histograms: npt.NDArray[np.integer]) -> Floats:
     return np.maximum(_r_hat(histograms), _r_hat(_folded(histograms)))
 
 
-def _r_hat(histograms: npt.NDArray[np.integer]) -> Floats:
+def _r_hat(histograms: npt.NDArray[np.integer]) -> Array:
     h = histograms.astype(np.float64)
     n = h.sum(axis=1)
     pooled = h.sum(axis=0)
@@ -100,7 +100,7 @@ def _folded(histograms: npt.NDArray[np.integer]) -> npt.NDArray[np.integer]:
     return out
 
 
-def batch_means(sums: npt.NDArray[np.integer], length: int) -> tuple[Floats, Floats]:
+def batch_means(sums: npt.NDArray[np.integer], length: int) -> tuple[Array, Array]:
     """Return the mean of all draws, and its standard error by batch means.
 
     The standard error is right where a batch is much longer than the draws depend on each other. As batches of all
@@ -125,19 +125,19 @@ class Chains:
 
     # table, standard_errors: mean share of each class among the people of each quasi-identifier, and its standard
     # error; shape (q, c).
-    table: Floats
-    standard_errors: Floats
+    table: Array
+    standard_errors: Array
     # r_hat, effective_size: R-hat, and number of independent draws that would give the standard error; NaN where the
     # draws are all equal; shape (q, c).
-    r_hat: Floats
-    effective_size: Floats
-    constant: npt.NDArray[np.bool_]  # Where all draws are equal; shape (q, c)
+    r_hat: Array
+    effective_size: Array
+    constant: Bools  # Where all draws are equal; shape (q, c)
     # accepted, accepted_larger: share of the single and of the larger moves, of those that would change the table, that
     # were accepted.
     accepted: float
     accepted_larger: float
     searched: int  # Chains whose random start was no world, so that one was searched
-    tables: npt.NDArray[np.int64]  # The last world of each chain; shape (m, q, c)
+    tables: Ints  # The last world of each chain; shape (m, q, c)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -145,10 +145,10 @@ class _Run:
     """What is kept of one chain."""
 
     histograms: npt.NDArray[np.int32]
-    batches: npt.NDArray[np.int64]
-    tally: npt.NDArray[np.int64]
+    batches: Ints
+    tally: Ints
     searched: bool
-    table: npt.NDArray[np.int64]
+    table: Ints
 
 
 def run_chains(
@@ -260,9 +260,7 @@ def first_world(
     )
 
 
-def _dealt(
-    disclosure: Disclosure, board: Board, rng: np.random.Generator, from_estimate: bool
-) -> npt.NDArray[np.int64]:
+def _dealt(disclosure: Disclosure, board: Board, rng: np.random.Generator, from_estimate: bool) -> Ints:
     """Return a class for each person, in the order of the board, that agrees with the leaves."""
     out = np.empty(len(board.person), dtype=np.int64)
     tables = leaf_tables(disclosure, rng)

@@ -13,16 +13,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from glassine.attacks.disclosure.constraints import Constraints, Cut
 from glassine.attacks.disclosure.cuts import Approximation, Engine, Point, outer_approximation
 from glassine.attacks.disclosure.dual import TimeLimit
 from glassine.attacks.disclosure.leaves import BoundedLeaves, LeafKnowledge
+from glassine.data.arrays import Array
 from glassine.domain.attributes import is_whole
 from glassine.errors import InvalidParameterError
-
-Floats = npt.NDArray[np.float64]
 
 MOST_STEPS = 80
 """Steps of one start: the price of a violation reaches its largest in 14 of them, the rest climb."""
@@ -88,8 +86,8 @@ class LocalOptimum:
 
 
 def starting_tables(
-    engine: Engine, relaxed: Floats, n_starts: int, rng: np.random.Generator, *, sampled: bool = False
-) -> list[Floats]:
+    engine: Engine, relaxed: Array, n_starts: int, rng: np.random.Generator, *, sampled: bool = False
+) -> list[Array]:
     """Return tables to start from: that of the leaves alone, and random mixtures of it.
 
     In each of the others, the records of a leaf that are not of its label are spread unevenly over the other classes,
@@ -117,7 +115,7 @@ def starting_tables(
     return out
 
 
-def feasible_tables(engine: Engine, constraints: Constraints, tables: Sequence[Floats]) -> list[Floats]:
+def feasible_tables(engine: Engine, constraints: Constraints, tables: Sequence[Array]) -> list[Array]:
     """Return tables that keep all constraints, found by guessing the class counts of the leaves.
 
     Where those are given, E(T) is a number and the constraints are convex: outer approximation finds a table that keeps
@@ -152,7 +150,7 @@ def convex_concave(
     engine: Engine,
     constraints: Constraints,
     start: Point,
-    table: Floats,
+    table: Array,
     *,
     most_steps: int = MOST_STEPS,
 ) -> LocalOptimum:
@@ -186,7 +184,7 @@ def convex_concave(
     )
 
 
-def climb(engine: Engine, constraints: Constraints, start: Point, table: Floats) -> LocalOptimum:
+def climb(engine: Engine, constraints: Constraints, start: Point, table: Array) -> LocalOptimum:
     """Climb from a table that satisfies every constraint, without ever violating one.
 
     Each step maximises the entropy under the linearised constraints, and goes towards that maximum as far as the true
@@ -197,7 +195,7 @@ def climb(engine: Engine, constraints: Constraints, start: Point, table: Floats)
     n, offset = float(engine.people.n_people), engine.leaves.offset
     sizes = engine.people.sizes[:, None]
 
-    def entropy(x: Floats) -> float:
+    def entropy(x: Array) -> float:
         shares = x / sizes
         return float((x * (offset - np.log(np.where(shares > 0, shares, 1.0)))).sum())
 

@@ -10,7 +10,6 @@ leaves, E(T) and H are known numbers, so that both forms describe a convex set.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,15 +17,14 @@ import numpy.typing as npt
 from glassine.attacks.disclosure.adversary import Adversary
 from glassine.attacks.disclosure.candidates import MULTIWAY, ONE_VALUE, THRESHOLD, View, compared_views, worst_slacks
 from glassine.attacks.disclosure.people import People, Split
+from glassine.data.arrays import AnyArray, Array, Bools, Ints
 from glassine.learners.greedy.impurity import Criterion, impurity, split_information
 from glassine.models import DecisionTree
 
 # Which candidate splits the learner is known to have looked at: those it had, with enough people in every branch.
 
 
-def allowed_candidates(
-    families: Families, people: People, smallest: int | None, members: npt.NDArray[np.float64] | None
-) -> npt.NDArray[np.bool_]:
+def allowed_candidates(families: Families, people: People, smallest: int | None, members: Array | None) -> Bools:
     """Return which candidates are known to have been allowed, shape (g,): that at each group of the families.
 
     Shapes: ``members`` (l,), or None.
@@ -52,7 +50,7 @@ def allowed_candidates(
     return out
 
 
-def _certain(families: Families, people: People, f: int, members: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _certain(families: Families, people: People, f: int, members: Array) -> Array:
     """Return the training records that are certain to be in the smaller branch of each candidate of a family."""
     first, last = int(families.families[f]), int(families.families[f + 1])
     held = families.members(f)
@@ -68,9 +66,6 @@ def _certain(families: Families, people: People, f: int, members: npt.NDArray[np
     return np.asarray(np.minimum(inside, np.maximum(own - one, 0.0).sum(axis=1)))
 
 
-Floats = npt.NDArray[np.float64]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Cut:
     """A linear inequality: the sum of ``coefficients[branch, c] * x[member, c]`` is at least ``known``."""
@@ -81,11 +76,11 @@ class Cut:
     # members, branch: quasi-identifiers, and the row of the coefficients of each; shape (m,).
     members: npt.NDArray[np.int32]
     branch: npt.NDArray[np.int32]
-    coefficients: Floats  # The tangent; shape (b, c)
+    coefficients: Array  # The tangent; shape (b, c)
     known: float  # The right-hand side
     slackness: float  # By how much the constraint is looser than the right-hand side says, in people
 
-    def shortfall(self, x: Floats) -> float:
+    def shortfall(self, x: Array) -> float:
         """Return by how much a table, shape (q, c), fails the inequality; 0 where it holds."""
         return max(0.0, self.known - float((self.coefficients[self.branch] * x[self.members]).sum()))
 
@@ -100,16 +95,16 @@ class Families:
     """
 
     order: npt.NDArray[np.int32]  # Quasi-identifiers, family by family and group by group; shape (t,)
-    groups: npt.NDArray[np.int64]  # Where each group starts in ``order``; shape (g + 1,)
-    families: npt.NDArray[np.int64]  # Where each family starts among the groups; shape (f + 1,)
-    sizes: npt.NDArray[np.int64]  # Number of people of each group; shape (g,)
+    groups: Ints  # Where each group starts in ``order``; shape (g + 1,)
+    families: Ints  # Where each family starts among the groups; shape (f + 1,)
+    sizes: Ints  # Number of people of each group; shape (g,)
     # kinds, splits: the kind of each family, and the split, among those of the people, with which it competes; shape
     # (f,).
-    kinds: npt.NDArray[np.int64]
-    splits: npt.NDArray[np.int64]
+    kinds: Ints
+    splits: Ints
     views: tuple[View, ...]  # The attribute of each family, as the learner compared it
     values: npt.NDArray[np.int32]  # Number of each group in its view; shape (g,)
-    known: npt.NDArray[np.bool_]  # Whether the learner had the candidate at each group; shape (g,)
+    known: Bools  # Whether the learner had the candidate at each group; shape (g,)
 
     def __len__(self) -> int:
         return len(self.kinds)
@@ -133,7 +128,7 @@ class Families:
             return group
         return (group > at if self.kinds[family] == THRESHOLD else group != at).astype(np.int32)
 
-    def branch_sizes(self, family: int, at: int) -> npt.NDArray[np.int64]:
+    def branch_sizes(self, family: int, at: int) -> Ints:
         """Return the number of people in each branch of one candidate."""
         sizes = self.sizes[self.families[family] : self.families[family + 1]]
         if self.kinds[family] == MULTIWAY:
@@ -156,8 +151,8 @@ class Families:
 class NodeTerms:
     """What the splits' own side of the constraints comes to, each of shape (v,)."""
 
-    chosen: Floats  # E(T), in people
-    whole: Floats  # H, the impurity of the node, in people
+    chosen: Array  # E(T), in people
+    whole: Array  # H, the impurity of the node, in people
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -166,8 +161,8 @@ class Worst:
 
     # By how much the chosen split is better, in people; negative where a constraint is violated, infinite where no
     # candidate is allowed; shape (f,).
-    slack: Floats
-    at: npt.NDArray[np.int64]  # Which candidate of the family it is; shape (f,)
+    slack: Array
+    at: Ints  # Which candidate of the family it is; shape (f,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,24 +194,24 @@ class Constraints:
     people: People  # The people and the splits
     criterion: Criterion  # The measure by which splits were selected
     families: Families  # The candidates
-    divisors: Floats  # Split information of the chosen splits; 1 where the criterion does not divide; shape (v,)
+    divisors: Array  # Split information of the chosen splits; 1 where the criterion does not divide; shape (v,)
     smallest: int | None  # Fewest training records of a branch of a candidate; None if it is not known
-    allowed: npt.NDArray[np.bool_]  # Which candidates are known to have been looked at; shape (g,)
+    allowed: Bools  # Which candidates are known to have been looked at; shape (g,)
     sampled: bool  # Whether the training records are an unknown sample of the people
     tolerance: float  # By how much of a node's size a candidate may be better
     notes: tuple[str, ...]  # Which candidates were left out, and why
-    node_sizes: Floats
+    node_sizes: Array
 
     @property
     def divides(self) -> bool:
         """Whether the criterion divides gains by split information."""
         return self.criterion == "gain_ratio"
 
-    def counted(self, x: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def counted(self, x: AnyArray) -> AnyArray:
         """Return the training records of a table, shape (..., c): its columns of classes."""
         return x[..., :-1] if self.sampled else x
 
-    def terms(self, x: Floats) -> NodeTerms:
+    def terms(self, x: Array) -> NodeTerms:
         """Return E(T) and H of every split at x, shape (q, c)."""
         chosen, whole = [], []
         for split in self.people.splits:
@@ -225,7 +220,7 @@ class Constraints:
             whole.append(float(impurity(table.sum(axis=0), self.criterion)))
         return NodeTerms(chosen=np.array(chosen), whole=np.array(whole))
 
-    def worst(self, x: Floats, terms: NodeTerms | None = None) -> Worst:
+    def worst(self, x: Array, terms: NodeTerms | None = None) -> Worst:
         """Return the candidate of least slack in every family at x, shape (q, c); ``terms`` are those of x by default.
 
         Where the class counts of the leaves are known, the terms are the same for every x that has them.
@@ -238,14 +233,14 @@ class Constraints:
         )  # fmt: skip
         return Worst(slack=slack, at=at)
 
-    def _group_sizes(self, records: Floats) -> Floats:
+    def _group_sizes(self, records: Array) -> Array:
         """Return the training records of each group of the families."""
         if not self.sampled or not len(self.families):
             return self.families.sizes.astype(np.float64)
         # No group is empty.
         return np.asarray(np.add.reduceat(records.sum(axis=1)[self.families.order], self.families.groups[:-1]))
 
-    def allowance(self) -> Floats:
+    def allowance(self) -> Array:
         """Return for every family how much better than the split its candidates may be, in people."""
         return np.asarray(self.tolerance * self.node_sizes[self.families.splits])
 
@@ -271,7 +266,7 @@ class Constraints:
         return Clash(split.node, self.families.views[family].name(int(self.families.values[first + at])))
 
 
-def branch_counts(x: Floats, members: npt.NDArray[Any], branch: npt.NDArray[Any]) -> Floats:
+def branch_counts(x: Array, members: AnyArray, branch: AnyArray) -> Array:
     """Return the people of each branch and class, shape (b, c)."""
     out = np.zeros((int(branch.max()) + 1, x.shape[1]))
     np.add.at(out, branch, x[members])
@@ -279,7 +274,7 @@ def branch_counts(x: Floats, members: npt.NDArray[Any], branch: npt.NDArray[Any]
 
 
 def derive_constraints(
-    model: DecisionTree, people: People, adversary: Adversary, *, sampled: bool = False, members: Floats | None = None
+    model: DecisionTree, people: People, adversary: Adversary, *, sampled: bool = False, members: Array | None = None
 ) -> Constraints:
     """Return the constraints that the internal nodes of a tree impose.
 
@@ -334,12 +329,12 @@ def derive_constraints(
     )
 
 
-def _members(people: People, sampled: bool, members: Floats | None) -> Floats | None:
+def _members(people: People, sampled: bool, members: Array | None) -> Array | None:
     """Return how many of each leaf's people are in the sample at least; None where all are."""
     return None if not sampled else np.zeros(len(people.leaf_nodes)) if members is None else members
 
 
-def _branch_sizes(people: People, split: Split, members: Floats | None) -> Floats:
+def _branch_sizes(people: People, split: Split, members: Array | None) -> Array:
     """Return the people of each branch of a split, or the training records among them."""
     if members is None:
         return np.bincount(split.branch, weights=people.sizes[split.members]).astype(np.float64)
@@ -354,8 +349,8 @@ class _Building:
         self.people = people
         self.gappy: set[str] = set()
         self.orders: list[npt.NDArray[np.int32]] = []
-        self.spans: list[npt.NDArray[np.int64]] = []
-        self.sizes: list[npt.NDArray[np.int64]] = []
+        self.spans: list[Ints] = []
+        self.sizes: list[Ints] = []
         self.values: list[npt.NDArray[np.int32]] = []
         self.heads: list[tuple[int, int, View]] = []
 

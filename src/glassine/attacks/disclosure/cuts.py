@@ -9,16 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from glassine.attacks.disclosure.constraints import Constraints, Cut, NodeTerms, branch_counts
 from glassine.attacks.disclosure.dual import DualProblem, TimeLimit, minimise
 from glassine.attacks.disclosure.leaves import LeafKnowledge
 from glassine.attacks.disclosure.people import People
+from glassine.data.arrays import Array, Bools, Indices, Ints
 from glassine.learners.greedy.impurity import Criterion, split_information
-
-Floats = npt.NDArray[np.float64]
 
 SMALLEST_SHARE = 1e-12
 """Shares below it are raised to it before a logarithm: the tangent of entropy stays an upper bound."""
@@ -33,7 +31,7 @@ NOTHING = 1e-7
 """A multiplier below it counts as none: an interior point never makes it exactly that."""
 
 
-def tangent(counts: Floats, criterion: Criterion) -> tuple[Floats, float]:
+def tangent(counts: Array, criterion: Criterion) -> tuple[Array, float]:
     """Return the tangent of the impurity of branches at their class counts: coefficients, shape (b, c), and a constant.
 
     With m the counts of a table of the same branch sizes, the impurity is at most ``sum(coefficients * m) + constant``:
@@ -51,7 +49,7 @@ def tangent(counts: Floats, criterion: Criterion) -> tuple[Floats, float]:
     return -np.log(shares / shares.sum(axis=1, keepdims=True)), 0.0
 
 
-def linear_tangent(counts: Floats, criterion: Criterion) -> Floats:
+def linear_tangent(counts: Array, criterion: Criterion) -> Array:
     """Return the tangent of the impurity of branches whose sizes are not known, shape (b, c).
 
     Impurity in records is concave and homogeneous of degree one, so that its tangent needs no constant: with m the
@@ -72,10 +70,10 @@ def cut_at(
     constraints: Constraints,
     family: int,
     at: int,
-    x: Floats,
+    x: Array,
     *,
     terms: NodeTerms | None = None,
-    centre: Floats | None = None,
+    centre: Array | None = None,
 ) -> Cut:
     """Return the tangent of one constraint.
 
@@ -120,7 +118,7 @@ def cut_at(
 
 
 def _sampled_cut(
-    constraints: Constraints, family: int, at: int, x: Floats, terms: NodeTerms | None, centre: Floats
+    constraints: Constraints, family: int, at: int, x: Array, terms: NodeTerms | None, centre: Array
 ) -> Cut:
     """Return the tangent of one constraint on a sample: branch sizes are not known, and the last column is outside."""
     families, criterion, people = constraints.families, constraints.criterion, constraints.people
@@ -156,8 +154,8 @@ def _sampled_cut(
 class Point:
     """A solution of the relaxation with some cuts."""
 
-    table: Floats  # Expected people of each quasi-identifier and class; shape (q, c)
-    multipliers: Floats  # Those of the cuts; shape (k,)
+    table: Array  # Expected people of each quasi-identifier and class; shape (q, c)
+    multipliers: Array  # Those of the cuts; shape (k,)
     value: float  # Upper bound of the entropy of what satisfies the leaves and the cuts, in nats over all people
     entropy: float  # Entropy of the table
     residual: float  # Largest violation of a linear row by the table, in people
@@ -173,12 +171,12 @@ class Engine:
     leaves: LeafKnowledge
     # Number of people of each class, where it is known and the leaves do not reveal it; NaN for a class of which it is
     # not; shape (c,), or None.
-    totals: Floats | None = None
+    totals: Array | None = None
     limit: TimeLimit | None = None  # When the search ends
-    _atom: npt.NDArray[np.intp] = field(init=False)
+    _atom: Indices = field(init=False)
     _refined: set[tuple[int, int]] = field(init=False, default_factory=set)
-    _rows: Floats = field(init=False)
-    _totals: Floats = field(init=False)
+    _rows: Array = field(init=False)
+    _totals: Array = field(init=False)
 
     def __post_init__(self) -> None:
         self._atom = self.people.leaf.copy()
@@ -198,7 +196,7 @@ class Engine:
             odds = weights[known.labels] / np.maximum(1 - weights[known.labels], 1e-6)
             self._rows[at, known.labels] = np.log(np.maximum(known.correct, 1e-6) / wrong / odds)
 
-    def _known_totals(self) -> npt.NDArray[np.intp]:
+    def _known_totals(self) -> Indices:
         """Return the classes whose totals are rows of the problem: the last is implied if all are known."""
         if self.totals is None:
             return np.zeros(0, dtype=np.intp)
@@ -214,7 +212,7 @@ class Engine:
         code[cut.members] = cut.branch + 1
         _, self._atom = np.unique(self._atom * (int(code.max()) + 1) + code, return_inverse=True)
 
-    def _touched(self, leaf: npt.NDArray[np.intp], cuts: Sequence[Cut]) -> npt.NDArray[np.bool_]:
+    def _touched(self, leaf: Indices, cuts: Sequence[Cut]) -> Bools:
         """Return which leaves have no closed form."""
         n_leaves = len(self.leaves.sizes)
         if self.totals is not None:
@@ -226,7 +224,7 @@ class Engine:
             out[self.people.leaf[cut.members]] = True
         return out
 
-    def solve(self, cuts: Sequence[Cut], multipliers: Floats, *, precision: float, ceiling: float = np.inf) -> Point:
+    def solve(self, cuts: Sequence[Cut], multipliers: Array, *, precision: float, ceiling: float = np.inf) -> Point:
         """Return the table of most entropy under the leaves and some cuts.
 
         Shapes: ``multipliers`` (k,).
@@ -288,9 +286,7 @@ class Engine:
             feasible=feasible,
         )
 
-    def _forms(
-        self, cuts: Sequence[Cut], first: npt.NDArray[np.intp], fixed: Floats, free: npt.NDArray[np.bool_]
-    ) -> tuple[sparse.csr_matrix, Floats]:
+    def _forms(self, cuts: Sequence[Cut], first: Indices, fixed: Array, free: Bools) -> tuple[sparse.csr_matrix, Array]:
         """Return the cuts and class totals as forms over the free atoms, what the fixed ones give taken off."""
         c = fixed.shape[1]
         place = np.cumsum(free) - 1
@@ -338,7 +334,7 @@ def outer_approximation(
     constraints: Constraints,
     start: Point,
     *,
-    at: NodeTerms | Floats,
+    at: NodeTerms | Array,
     precision: float = 1e-10,
     ceiling: float = np.inf,
     warm: Approximation | None = None,
@@ -392,7 +388,7 @@ def _latest(cuts: Sequence[Cut]) -> list[Cut]:
     return list({(cut.family, cut.at): cut for cut in cuts}.values())
 
 
-def _allowed(cuts: Sequence[Cut], point: Point, n_families: int, ceiling: float) -> Floats:
+def _allowed(cuts: Sequence[Cut], point: Point, n_families: int, ceiling: float) -> Array:
     """Return by how much the cuts' price lets the table violate the constraints of each family, in people."""
     out = np.zeros(n_families)
     for cut in cuts if np.isfinite(ceiling) else ():
@@ -400,9 +396,7 @@ def _allowed(cuts: Sequence[Cut], point: Point, n_families: int, ceiling: float)
     return out
 
 
-def _slacks(
-    constraints: Constraints, x: Floats, terms: NodeTerms | None, centre: Floats | None
-) -> tuple[Floats, npt.NDArray[np.int64]]:
+def _slacks(constraints: Constraints, x: Array, terms: NodeTerms | None, centre: Array | None) -> tuple[Array, Ints]:
     """Return the least slack of every family, the chosen splits' terms known or linearised at the centre."""
     if terms is None and centre is not None:
         chosen = []

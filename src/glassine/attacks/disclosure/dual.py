@@ -17,13 +17,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from glassine.attacks.disclosure.leaves import Rows
+from glassine.data.arrays import Array, Bools, Indices
 from glassine.errors import GlassineError
-
-Floats = npt.NDArray[np.float64]
 
 MOST_STEPS = 300
 """Newton steps of one problem: ends it where rounding keeps the gap above what is aimed at."""
@@ -36,25 +34,25 @@ FRACTION = 0.995
 class DualProblem:
     """Atoms, the rows of their leaves, and linear forms over all atoms."""
 
-    mass: Floats  # People of each atom, positive; atoms are sorted by leaf; shape (a,)
-    leaf: npt.NDArray[np.intp]  # The leaf of each atom, every one from 0 to l - 1; shape (a,)
+    mass: Array  # People of each atom, positive; atoms are sorted by leaf; shape (a,)
+    leaf: Indices  # The leaf of each atom, every one from 0 to l - 1; shape (a,)
     rows: Rows  # The rows of the leaves
     # Coefficients of the cuts and class totals, row a c + j for class j of atom a; shape (a c, k).
     forms: sparse.csr_matrix
-    known: Floats  # Their right-hand sides: the forms are at least, or exactly, as large; shape (k,)
-    bounded: npt.NDArray[np.bool_]  # Which forms are inequalities; shape (k,)
+    known: Array  # Their right-hand sides: the forms are at least, or exactly, as large; shape (k,)
+    bounded: Bools  # Which forms are inequalities; shape (k,)
     # Logarithm of what each class weighs before anything is known: a class that stands for several weighs more; shape
     # (c,).
-    offset: Floats
+    offset: Array
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DualSolution:
     """A point of the dual and the table that belongs to it."""
 
-    rows: Floats  # Multipliers of the leaves' rows; shape (l, r)
-    forms: Floats  # Multipliers of the forms; shape (k,)
-    table: Floats  # Expected people of each atom and class; shape (a, c)
+    rows: Array  # Multipliers of the leaves' rows; shape (l, r)
+    forms: Array  # Multipliers of the forms; shape (k,)
+    table: Array  # Expected people of each atom and class; shape (a, c)
     # The dual: an upper bound of the entropy of every table that satisfies the constraints, in nats over all people.
     value: float
     entropy: float  # Entropy of the table
@@ -83,7 +81,7 @@ class _Dual:
         self.by_leaf = sparse.csr_matrix((np.ones(a * c), (leaf_cell, cells)), shape=(self.n_leaves * c, a * c))
         self.transposed = problem.forms.T.tocsr()
 
-    def table(self, theta: Floats) -> tuple[Floats, float]:
+    def table(self, theta: Array) -> tuple[Array, float]:
         """Return the table and the dual value at some multipliers."""
         beta = theta[: self.n_rows].reshape(self.n_leaves, 1, self.per_leaf)
         scores = (beta @ self.p.rows.forms)[:, 0][self.p.leaf]
@@ -96,7 +94,7 @@ class _Dual:
         value = float(self.p.mass @ logs) - float(theta[self.exists] @ self.known[self.exists])
         return self.p.mass[:, None] * weights / totals, value
 
-    def gradient(self, x: Floats) -> Floats:
+    def gradient(self, x: Array) -> Array:
         """Return by how much the table exceeds the right-hand sides."""
         columns = np.add.reduceat(x, self.starts, axis=0)
         rows = (self.p.rows.forms @ columns[:, :, None])[:, :, 0]
@@ -104,7 +102,7 @@ class _Dual:
         out[~self.exists] = 0.0
         return np.asarray(out)
 
-    def direction(self, x: Floats, right: Floats, diagonal: Floats) -> Floats:
+    def direction(self, x: Array, right: Array, diagonal: Array) -> Array:
         """Return the Newton direction: the Hessian plus a diagonal, against a right-hand side."""
         c, r, forms = self.n_classes, self.per_leaf, self.p.rows.forms
         columns = np.add.reduceat(x, self.starts, axis=0)
@@ -134,7 +132,7 @@ class _Dual:
         rows = solved[:, :, 0] - solved[:, :, 1:] @ last
         return np.concatenate([rows.ravel(), last])
 
-    def _border(self, x: Floats, shares: Floats) -> tuple[Floats, Floats]:
+    def _border(self, x: Array, shares: Array) -> tuple[Array, Array]:
         """Return the Hessian between leaves' class counts and forms, shape (l c, k), and among forms, shape (k, k)."""
         weighted = sparse.diags(x.ravel()) @ self.p.forms
         sums = self.by_atom @ weighted
@@ -144,7 +142,7 @@ class _Dual:
         return border, np.asarray(corner.todense())
 
 
-def _solve(matrix: Floats, right: Floats) -> Floats:
+def _solve(matrix: Array, right: Array) -> Array:
     try:
         return np.asarray(np.linalg.solve(matrix, right))
     except np.linalg.LinAlgError:
@@ -179,8 +177,8 @@ class TimeLimit:
 def minimise(
     problem: DualProblem,
     *,
-    rows: Floats,
-    forms: Floats,
+    rows: Array,
+    forms: Array,
     precision: float,
     ceiling: float = np.inf,
     limit: TimeLimit | None = None,
@@ -231,21 +229,21 @@ def minimise(
 class _Iterate(NamedTuple):
     """Multipliers, those of their lower and upper bounds, and the table and dual value at them."""
 
-    theta: Floats
-    below: Floats
-    above: Floats
-    x: Floats
+    theta: Array
+    below: Array
+    above: Array
+    x: Array
     value: float
 
 
 def _step(
     dual: _Dual,
     at: _Iterate,
-    gradient: Floats,
+    gradient: Array,
     mu: float,
     ceiling: float,
-    low: npt.NDArray[np.bool_],
-    high: npt.NDArray[np.bool_],
+    low: Bools,
+    high: Bools,
 ) -> tuple[_Iterate, bool]:
     """Take one step of the interior-point method; return where it ends, and whether it moved."""
     theta, below, above, x, value = at
@@ -263,7 +261,7 @@ def _step(
     d_above[high] = mu / room - above[high] + above[high] / room * step[high]
     length = min(_longest(theta[low], step[low]), _longest(room, -step[high]))
 
-    def barrier(point: Floats, value: float) -> float:
+    def barrier(point: Array, value: float) -> float:
         total = value - mu * float(np.log(point[low]).sum())
         return total - mu * float(np.log(ceiling - point[high]).sum()) if high.any() else total
 
@@ -289,13 +287,13 @@ def _step(
     return _Iterate(theta, below, above, x, value), True
 
 
-def _longest(values: Floats, steps: Floats) -> float:
+def _longest(values: Array, steps: Array) -> float:
     """Return the longest step, at most 1, that keeps values positive."""
     falling = steps < 0
     return float(min(1.0, (FRACTION * values[falling] / -steps[falling]).min(initial=np.inf)))
 
 
-def _solution(dual: _Dual, theta: Floats, x: Floats, value: float, sound: bool) -> DualSolution:
+def _solution(dual: _Dual, theta: Array, x: Array, value: float, sound: bool) -> DualSolution:
     gradient = dual.gradient(x)
     excess = np.where(dual.bounded, np.minimum(gradient, 0.0), gradient)
     shares = x / dual.p.mass[:, None]

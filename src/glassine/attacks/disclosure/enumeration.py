@@ -17,10 +17,10 @@ from glassine.attacks.disclosure.candidates import MULTIWAY, THRESHOLD
 from glassine.attacks.disclosure.constraints import Constraints
 from glassine.attacks.disclosure.estimate import Disclosure
 from glassine.attacks.disclosure.worlds import NoWorldError, agrees_with_leaves, combine, known_totals, log_weights
+from glassine.data.arrays import Array, Bools, Indices, Ints
 from glassine.errors import CountingLimitError, parameter
 from glassine.learners.greedy.impurity import impurity, split_information
 
-Floats = npt.NDArray[np.float64]
 Tables = npt.NDArray[np.int16]
 
 AT_ONCE = 20_000
@@ -31,7 +31,7 @@ AT_ONCE = 20_000
 class Block:
     """All tables of some quasi-identifiers that nothing so far excludes."""
 
-    members: npt.NDArray[np.intp]  # The quasi-identifiers; shape (m,)
+    members: Indices  # The quasi-identifiers; shape (m,)
     tables: Tables  # Their tables; shape (k, m, c)
 
 
@@ -39,10 +39,10 @@ class Block:
 class Enumeration:
     """The posterior over all worlds."""
 
-    table: Floats  # P(class | quasi-identifier); of a sample with a last column for those outside; shape (q, c)
+    table: Array  # P(class | quasi-identifier); of a sample with a last column for those outside; shape (q, c)
     n_worlds: int  # Number of tables
     log_assignments: float  # Natural logarithm of the number of assignments of classes to people
-    possible: npt.NDArray[np.bool_]  # Which cells are positive in some world; shape (q, c)
+    possible: Bools  # Which cells are positive in some world; shape (q, c)
 
 
 def enumerate_worlds(disclosure: Disclosure, *, most_worlds: int = 200_000) -> Enumeration:
@@ -103,7 +103,7 @@ def _too_many(where: str, needed: int, limit: int) -> CountingLimitError:
     )
 
 
-def _rows(n: int, capacity: npt.NDArray[np.int64]) -> Tables:
+def _rows(n: int, capacity: Ints) -> Tables:
     """Return all ways to give n people one of the classes, none more often than its capacity, shape (k, c)."""
     if len(capacity) == 1:
         return np.full((int(n <= capacity[0]), 1), n, dtype=np.int16)
@@ -158,7 +158,7 @@ def _product(blocks: list[Block], node: int, most_worlds: int) -> Block:
     return Block(members=np.concatenate([block.members for block in blocks]), tables=tables)
 
 
-def _filtered(constraints: Constraints, block: Block, v: int, families: npt.NDArray[np.intp]) -> Block:
+def _filtered(constraints: Constraints, block: Block, v: int, families: Indices) -> Block:
     """Return the tables of a block that satisfy the constraints of one node."""
     place = np.full(len(constraints.people.sizes), -1, dtype=np.intp)
     place[block.members] = np.arange(len(block.members))
@@ -185,9 +185,7 @@ def _filtered(constraints: Constraints, block: Block, v: int, families: npt.NDAr
     return Block(members=block.members, tables=block.tables[kept])
 
 
-def _own_terms(
-    constraints: Constraints, tables: npt.NDArray[np.int64], v: int, place: npt.NDArray[np.intp]
-) -> tuple[Floats, Floats]:
+def _own_terms(constraints: Constraints, tables: Ints, v: int, place: Indices) -> tuple[Array, Array]:
     """Return E(T) and H of one split for each table, in people."""
     split = constraints.people.splits[v]
     some = tables[:, place[split.members]]
@@ -198,9 +196,9 @@ def _own_terms(
 
 
 def _slack(
-    constraints: Constraints, tables: npt.NDArray[np.int64], f: int, place: npt.NDArray[np.intp], chosen: Floats,
-    whole: Floats,
-) -> tuple[Floats, npt.NDArray[np.intp]]:  # fmt: skip
+    constraints: Constraints, tables: Ints, f: int, place: Indices, chosen: Array,
+    whole: Array,
+) -> tuple[Array, Indices]:  # fmt: skip
     """Return the least slack of one family for each table, and at which candidate it is."""
     families = constraints.families
     first, last = int(families.families[f]), int(families.families[f + 1])

@@ -13,6 +13,7 @@ from glassine.attacks.disclosure.adversary import Adversary
 from glassine.attacks.disclosure.constraints import Clash, Constraints
 from glassine.attacks.disclosure.leaves import LeafKnowledge
 from glassine.attacks.disclosure.people import People, true_codes, true_table
+from glassine.data.arrays import Array, Ints
 from glassine.data.labels import subgroups
 from glassine.data.table import Table, as_table
 from glassine.domain.attributes import Scalar, is_whole
@@ -21,8 +22,6 @@ from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 if TYPE_CHECKING:
     from glassine.attacks.disclosure.sample import SampleEstimate
 
-
-Floats = npt.NDArray[np.float64]
 
 GROUPS = ("leaf", "quasi_identifier")
 
@@ -153,9 +152,9 @@ class Disclosure:
     people: People
     leaves: LeafKnowledge
     constraints: Constraints
-    quasi_probabilities: Floats
-    leaf_probabilities: Floats
-    class_totals: Floats | None
+    quasi_probabilities: Array
+    leaf_probabilities: Array
+    class_totals: Array | None
     status: Literal["optimal", "local"]
     bound: float
     rounds: int
@@ -173,19 +172,19 @@ class Disclosure:
         )
 
     @property
-    def probabilities(self) -> Floats:
+    def probabilities(self) -> Array:
         """P(class | person), shape (n, c)."""
         return np.asarray(self.quasi_probabilities[self.people.person])
 
     @property
-    def membership(self) -> Floats:
+    def membership(self) -> Array:
         """P(in the training set | quasi-identifier) of each person, shape (n,); 1 where the training set is known."""
         if self.sample is None:
             return np.ones(self.people.n_people)
         return np.asarray(self.sample.membership[self.people.person])
 
     @property
-    def given_member(self) -> Floats:
+    def given_member(self) -> Array:
         """P(class | person, in the training set), shape (n, c)."""
         table = self.quasi_probabilities if self.sample is None else self.sample.given_member
         return np.asarray(table[self.people.person])
@@ -215,7 +214,7 @@ class Disclosure:
         )
 
     @property
-    def marginal(self) -> Floats:
+    def marginal(self) -> Array:
         """The class distribution that the class totals give, else uniform, shape (c,)."""
         totals, c = self.class_totals, len(self.classes)
         if self.leaves.counts is not None:
@@ -225,11 +224,11 @@ class Disclosure:
         # Of a sample, nothing reveals the class of those who are not counted.
         return np.asarray((totals + (self.people.n_people - totals.sum()) / c) / self.people.n_people)
 
-    def entropy_left(self) -> Floats:
+    def entropy_left(self) -> Array:
         """Return the entropy left about each person's class, in nats, shape (n,)."""
         return np.asarray(_entropies(self.quasi_probabilities)[self.people.person])
 
-    def _sizes(self, table: Table | None) -> Floats:
+    def _sizes(self, table: Table | None) -> Array:
         """Return how much each quasi-identifier counts, shape (q,): its records, or every person once."""
         if table is None or table.persons is None:
             return self.people.sizes.astype(np.float64)
@@ -237,7 +236,7 @@ class Disclosure:
         np.add.at(out, self.people.person, table.weights)
         return out
 
-    def true_probabilities(self, truth: npt.ArrayLike) -> Floats:
+    def true_probabilities(self, truth: npt.ArrayLike) -> Array:
         """Return the share of each class among the people of each quasi-identifier, shape (q, c).
 
         Parameters
@@ -252,7 +251,7 @@ class Disclosure:
         """
         return np.asarray(true_table(self.people, self.classes, truth) / self.people.sizes[:, None])
 
-    def d_individual(self, truth: npt.ArrayLike) -> Floats:
+    def d_individual(self, truth: npt.ArrayLike) -> Array:
         """Return D_individual of each person's quasi-identifier, in nats, shape (n,).
 
         It is the Kullback-Leibler divergence of the estimate from the true distribution of the people with the same
@@ -373,11 +372,11 @@ class Disclosure:
         return out
 
 
-def _entropies(estimate: Floats) -> Floats:
+def _entropies(estimate: Array) -> Array:
     return np.asarray(-(estimate * np.log(np.where(estimate > 0, estimate, 1.0))).sum(axis=1))
 
 
-def _divergences(true: Floats, estimate: Floats) -> Floats:
+def _divergences(true: Array, estimate: Array) -> Array:
     """Return the Kullback-Leibler divergence of each row, in nats, shape (q,)."""
     held = true > 0
     possible = estimate > 0
@@ -404,11 +403,11 @@ class Anonymity:
         Distance of the class distribution from that of all people: the t of t-closeness.
     """
 
-    sizes: npt.NDArray[np.int64]
-    distinct: npt.NDArray[np.int64]
-    entropy_l: Floats
-    alpha: Floats
-    t: Floats
+    sizes: Ints
+    distinct: Ints
+    entropy_l: Array
+    alpha: Array
+    t: Array
 
     @property
     def k(self) -> int:

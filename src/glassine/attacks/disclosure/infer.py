@@ -23,6 +23,7 @@ from glassine.attacks.disclosure.people import People, read_people, true_table
 from glassine.attacks.disclosure.sample import SampledLeaves, read_sample, sample_estimate
 from glassine.attacks.disclosure.worlds import NoWorldError, StartError
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
+from glassine.data.arrays import Array, Ints
 from glassine.data.inference import columns as read_columns
 from glassine.errors import (
     GlassineError,
@@ -267,7 +268,7 @@ def _broken(broken: Sequence[Clash], criterion: str) -> str:
     )
 
 
-def _check_leaves(leaves: LeafKnowledge, people: People, table: npt.NDArray[np.int64]) -> None:
+def _check_leaves(leaves: LeafKnowledge, people: People, table: Ints) -> None:
     """Raise unless the truth, shape (q, c), has the class counts that the leaves are known to have."""
     if leaves.counts is None or isinstance(leaves, ExpectedLeaves):
         return
@@ -319,9 +320,7 @@ def _check_totals(totals: tuple[int, ...] | None, leaves: LeafKnowledge, n_peopl
         )
 
 
-def _rows_of_totals(
-    totals: tuple[int, ...] | None, leaves: LeafKnowledge, n_people: int
-) -> npt.NDArray[np.float64] | None:
+def _rows_of_totals(totals: tuple[int, ...] | None, leaves: LeafKnowledge, n_people: int) -> Array | None:
     """Return the people of each class that the leaves do not reveal, NaN where it is not known; None if nothing is."""
     if leaves.counts is not None:
         return None
@@ -472,7 +471,7 @@ def _local(
     return best.point, best.cuts, sum(local.steps for local in reached)
 
 
-def _worlds(constraints: Constraints, climbing: _Climb, found: Disclosure) -> list[npt.NDArray[np.float64]]:
+def _worlds(constraints: Constraints, climbing: _Climb, found: Disclosure) -> list[Array]:
     """Return a world, if one is found: it keeps all constraints. The truth makes a search needless."""
     if constraints.sampled or climbing.truth is not None:
         return []

@@ -6,29 +6,27 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from glassine.attacks.disclosure.adversary import Adversary, Leaves
 from glassine.attacks.disclosure.noise import CountNoise, expected_counts
 from glassine.attacks.disclosure.people import People
+from glassine.data.arrays import AnyArray, Array, Bools, Indices, Ints
 from glassine.errors import InvalidDataError, InvalidModelError, UndefinedMeasureError, parameter
 from glassine.models import DecisionTree, Evidence
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Rows:
     """The linear rows of some leaves: ``forms @ (class counts of the leaf)`` is, or is at least, ``known``."""
 
-    forms: Floats  # One form for each row, zero where there is none; shape (l, r, c)
-    known: Floats  # Right-hand sides; shape (l, r)
+    forms: Array  # One form for each row, zero where there is none; shape (l, r, c)
+    known: Array  # Right-hand sides; shape (l, r)
     # exists, bounded: which rows there are, and which are inequalities; shape (l, r).
-    exists: npt.NDArray[np.bool_]
-    bounded: npt.NDArray[np.bool_]
-    possible: npt.NDArray[np.bool_]  # Which classes can occur in the leaf; shape (l, c)
+    exists: Bools
+    bounded: Bools
+    possible: Bools  # Which classes can occur in the leaf; shape (l, c)
 
-    def take(self, leaves: npt.NDArray[np.intp]) -> Rows:
+    def take(self, leaves: Indices) -> Rows:
         """Return the rows of some leaves."""
         return Rows(
             forms=self.forms[leaves],
@@ -44,18 +42,18 @@ class LeafKnowledge:
     """What the reader knows of the leaves that hold people."""
 
     told: Leaves  # "leaf_counts", "error_rates" or "labels_only". Error rates over two classes are counts.
-    sizes: Floats  # Number of people; shape (l,)
-    counts: Floats | None  # People of each class, if it is known; shape (l, c), or None
-    labels: npt.NDArray[np.intp] | None  # The predicted class; shape (l,), or None
-    correct: Floats | None  # People of the predicted class, if it is known; shape (l,), or None
+    sizes: Array  # Number of people; shape (l,)
+    counts: Array | None  # People of each class, if it is known; shape (l, c), or None
+    labels: Indices | None  # The predicted class; shape (l,), or None
+    correct: Array | None  # People of the predicted class, if it is known; shape (l,), or None
     n_classes: int  # Number of classes
 
     @property
-    def offset(self) -> Floats:
+    def offset(self) -> Array:
         """Logarithm of what each class weighs before anything is known, shape (c,)."""
         return np.zeros(self.n_classes)
 
-    def class_bounds(self) -> tuple[Floats, Floats]:
+    def class_bounds(self) -> tuple[Array, Array]:
         """Return the least and the largest number of people of each class in each leaf, shape (l, c) each."""
         most = np.repeat(self.sizes[:, None], self.n_classes, axis=1)
         return np.zeros_like(most), most
@@ -70,7 +68,7 @@ class LeafKnowledge:
         """Number of label-constraints as the paper counts them: one for each leaf and each other class."""
         return len(self.sizes) * (self.n_classes - 1)
 
-    def shares(self) -> Floats:
+    def shares(self) -> Array:
         """Return the estimate of the reader who uses the leaves alone, shape (l, c): it is in closed form.
 
         Class counts give their shares. An error rate is spread evenly over the other classes: none can then exceed the
@@ -164,7 +162,7 @@ def refuse_noise(model: DecisionTree) -> None:
         )
 
 
-def published_labels(people: People, evidence: list[Evidence]) -> npt.NDArray[np.intp]:
+def published_labels(people: People, evidence: list[Evidence]) -> Indices:
     """Return the class that each leaf predicts."""
     labels = np.array([-1 if (label := entry.prediction) is None else label for entry in evidence], dtype=np.intp)
     if (labels < 0).any():
@@ -179,7 +177,7 @@ def published_labels(people: People, evidence: list[Evidence]) -> npt.NDArray[np
     return labels
 
 
-def _knowledge(told: Leaves, sizes: npt.NDArray[Any], n_classes: int, **known: Any) -> LeafKnowledge:
+def _knowledge(told: Leaves, sizes: AnyArray, n_classes: int, **known: Any) -> LeafKnowledge:
     parts: dict[str, Any] = {"counts": None, "labels": None, "correct": None} | known
     return LeafKnowledge(told=told, sizes=sizes.astype(np.float64), n_classes=n_classes, **parts)
 
@@ -221,7 +219,7 @@ def published_correct(entry: Evidence, label: int, size: int) -> float | None:
     return None if entry.error_rate is None else float(np.rint((1 - entry.error_rate) * size))
 
 
-def check_labels(people: People, evidence: list[Evidence], labels: npt.NDArray[np.intp]) -> None:
+def check_labels(people: People, evidence: list[Evidence], labels: Indices) -> None:
     """Refuse a leaf whose class is not its most frequent one."""
     for node, entry, label in zip(people.leaf_nodes, evidence, labels, strict=True):
         if entry.counts is not None and entry.counts[label] < max(entry.counts):
@@ -232,7 +230,7 @@ def check_labels(people: People, evidence: list[Evidence], labels: npt.NDArray[n
             )
 
 
-def check_rates(people: People, right: Floats, sizes: npt.NDArray[np.int64], n_classes: int) -> None:
+def check_rates(people: People, right: Array, sizes: Ints, n_classes: int) -> None:
     """Refuse an error rate that is too high for the label."""
     wrong = np.flatnonzero(sizes - right > (n_classes - 1) * right + 1e-9)
     if len(wrong):
@@ -254,10 +252,10 @@ class BoundedLeaves(LeafKnowledge):
     """What the leaves reveal by rounded class counts."""
 
     # low, high: bounds of the class counts, both included; shape (l, c).
-    low: Floats
-    high: Floats
+    low: Array
+    high: Array
 
-    def centre(self) -> Floats:
+    def centre(self) -> Array:
         """Return class counts amid their bounds, shifted equally to add up, shape (l, c)."""
         out = np.empty_like(self.low)
         for i, (low, high, n) in enumerate(zip(self.low, self.high, self.sizes, strict=True)):
@@ -267,11 +265,11 @@ class BoundedLeaves(LeafKnowledge):
             out[i] = np.clip(float(np.interp(n, sums, corners)) + middle, low, high)
         return out
 
-    def class_bounds(self) -> tuple[Floats, Floats]:
+    def class_bounds(self) -> tuple[Array, Array]:
         """Return the least and the largest number of people of each class in each leaf, shape (l, c) each."""
         return self.low, self.high
 
-    def shares(self) -> Floats:
+    def shares(self) -> Array:
         """Return the estimate of the reader who uses the leaves alone, shape (l, c): as even as the bounds allow."""
         parts = zip(self.low, self.high, self.sizes.tolist(), strict=True)
         return np.array([even_counts(low, high, int(n)) / n for low, high, n in parts])
@@ -341,7 +339,7 @@ def read_noisy(model: DecisionTree, people: People, adversary: Adversary, noise:
     return BoundedLeaves(**common, counts=None, labels=None, correct=None, low=low, high=high)
 
 
-def even_counts(low: Floats, high: Floats, n: int) -> Floats:
+def even_counts(low: Array, high: Array, n: int) -> Array:
     """Return the class counts of most entropy within bounds: ``clip(level, low, high)`` where they add up to n.
 
     Shapes: ``low``, ``high`` (c,).

@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import log_ndtr
 
+from glassine.data.arrays import Array, Ints
 from glassine.errors import InvalidParameterError
-
-Floats = npt.NDArray[np.float64]
 
 KINDS = ("geometric", "laplace", "gaussian", "rounded")
 LARGEST = 1e9
@@ -61,7 +60,7 @@ class CountNoise:
             raise InvalidParameterError(f"counts are rounded to a whole number of at least 2, got {value!r}.")
         object.__setattr__(self, "scale", float(self.scale))
 
-    def log_likelihood(self, published: int, counts: npt.NDArray[np.int64]) -> Floats:
+    def log_likelihood(self, published: int, counts: Ints) -> Array:
         """Return the logarithm of how likely each true count gives a published one, up to a constant.
 
         Parameters
@@ -80,7 +79,7 @@ class CountNoise:
             return np.asarray(log_ndtr(-away)) if published == 0 else -0.5 * away * away
         return -np.abs(away)
 
-    def bounds(self, published: npt.ArrayLike) -> Floats:
+    def bounds(self, published: npt.ArrayLike) -> Array:
         """Return the least and the largest count that is rounded to each published one, shape (..., 2).
 
         Parameters
@@ -94,7 +93,7 @@ class CountNoise:
         return np.stack([low, given + step - 1 - step // 2], axis=-1)
 
 
-def expected_counts(published: npt.ArrayLike, size: int, noise: CountNoise) -> Floats:
+def expected_counts(published: npt.ArrayLike, size: int, noise: CountNoise) -> Array:
     """Return the mean of the class counts of a leaf of known size, given its noisy ones, shape (c,).
 
     Before the tree is read, all class counts that add up to the size are equally likely. After it each weighs as much
@@ -130,7 +129,7 @@ def expected_counts(published: npt.ArrayLike, size: int, noise: CountNoise) -> F
     return np.asarray(out * size / out.sum())
 
 
-def _tilted(logs: Floats, values: npt.NDArray[np.int64], size: int) -> Floats:
+def _tilted(logs: Array, values: Ints, size: int) -> Array:
     """Return weights of each class's counts, shifted by one factor to the power of the count so that means add up.
 
     The factor cancels where the sum is fixed, and it keeps what matters far above the rounding of the transform.

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from glassine.data.arrays import AnyArray, Bools, Indices, Ints
 from glassine.domain import Literal
 from glassine.domain.attributes import Scalar
 from glassine.domain.literals import is_missing
@@ -24,7 +25,7 @@ class Column:
     """One attribute of the distinct quasi-identifiers."""
 
     codes: npt.NDArray[np.int32]  # Index into ``values``; -1 where the value is missing; shape (q,)
-    values: npt.NDArray[Any]  # The different values, numbers in order; shape (v,)
+    values: AnyArray  # The different values, numbers in order; shape (v,)
     # Of numbers, between which a threshold can stand only where the level differs: learners compare in single
     # precision, and take values within 1e-7 for equal. None for a category; shape (v,), or None.
     levels: npt.NDArray[np.int32] | None
@@ -44,11 +45,11 @@ class Split:
 class People:
     """The distinct quasi-identifiers of a training set, and where they are in the tree."""
 
-    person: npt.NDArray[np.intp]  # The quasi-identifier of each person; shape (n,)
-    sizes: npt.NDArray[np.int64]  # Number of people of each quasi-identifier; shape (q,)
-    first: npt.NDArray[np.intp]  # The first person of each; shape (q,)
+    person: Indices  # The quasi-identifier of each person; shape (n,)
+    sizes: Ints  # Number of people of each quasi-identifier; shape (q,)
+    first: Indices  # The first person of each; shape (q,)
     columns: Mapping[str, Column]  # The attributes of the tree that the reader knows
-    leaf: npt.NDArray[np.intp]  # The leaf of each quasi-identifier, among those that hold people; shape (q,)
+    leaf: Indices  # The leaf of each quasi-identifier, among those that hold people; shape (q,)
     leaf_nodes: tuple[int, ...]  # The node of each such leaf, depth first
     splits: tuple[Split, ...]  # The internal nodes that people reach, parents first
 
@@ -58,14 +59,14 @@ class People:
         return len(self.person)
 
     @property
-    def leaf_sizes(self) -> npt.NDArray[np.int64]:
+    def leaf_sizes(self) -> Ints:
         """Number of people in each leaf, shape (l,)."""
         return np.bincount(self.leaf, weights=self.sizes, minlength=len(self.leaf_nodes)).astype(np.int64)
 
 
 def read_people(
     model: DecisionTree,
-    data: Mapping[str, npt.NDArray[Any]],
+    data: Mapping[str, AnyArray],
     *,
     categories: Sequence[str] = (),
     superset: bool = False,
@@ -108,7 +109,7 @@ def read_people(
     )
 
 
-def true_table(people: People, classes: Sequence[Scalar], truth: npt.ArrayLike) -> npt.NDArray[np.int64]:
+def true_table(people: People, classes: Sequence[Scalar], truth: npt.ArrayLike) -> Ints:
     """Return the people of each quasi-identifier and class, shape (q, c).
 
     Shapes: ``truth`` (n,).
@@ -118,7 +119,7 @@ def true_table(people: People, classes: Sequence[Scalar], truth: npt.ArrayLike) 
     return out
 
 
-def true_codes(people: People, classes: Sequence[Scalar], truth: npt.ArrayLike) -> npt.NDArray[np.intp]:
+def true_codes(people: People, classes: Sequence[Scalar], truth: npt.ArrayLike) -> Indices:
     """Return the place of each person's class among the classes, shape (n,).
 
     Parameters and errors are those above.
@@ -148,7 +149,7 @@ def _lists(literal: object) -> bool:
     return not set(getattr(literal, "values", ())) <= {0, 1}
 
 
-def _column(values: npt.NDArray[Any], category: bool) -> Column:
+def _column(values: AnyArray, category: bool) -> Column:
     """Return a column of all people, coded."""
     gaps = is_missing(values)
     codes = np.full(len(values), -1, dtype=np.int32)
@@ -170,7 +171,7 @@ def _column(values: npt.NDArray[Any], category: bool) -> Column:
 
 def _distinct(
     columns: Sequence[npt.NDArray[np.int32]],
-) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], npt.NDArray[np.int64]]:
+) -> tuple[Indices, Indices, Ints]:
     """Return the first row of each distinct combination, the combination of each row, and how often each occurs."""
     key = np.zeros(len(columns[0]), dtype=np.int64)
     for codes in columns:
@@ -181,8 +182,8 @@ def _distinct(
 
 
 def _descend(
-    model: DecisionTree, columns: Mapping[str, npt.NDArray[Any]], rows: npt.NDArray[np.intp], superset: bool
-) -> tuple[npt.NDArray[np.intp], tuple[int, ...], tuple[Split, ...]]:
+    model: DecisionTree, columns: Mapping[str, AnyArray], rows: Indices, superset: bool
+) -> tuple[Indices, tuple[int, ...], tuple[Split, ...]]:
     """Return the leaf of each record, the leaves that hold any, and the splits on the way, parents first."""
     leaf = np.empty(len(rows), dtype=np.intp)
     leaf_nodes: list[int] = []
@@ -200,7 +201,7 @@ def _descend(
             f"{name(node)!r}. {remedy}"
         )
 
-    def holds(literal: Literal, members: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
+    def holds(literal: Literal, members: Indices) -> Bools:
         return literal.holds(columns[literal.attribute][members])
 
     for visit in model.walk(len(rows), holds, astray):

@@ -19,10 +19,9 @@ from glassine.attacks.disclosure.leaves import ExpectedLeaves
 from glassine.attacks.disclosure.sample import SampleEstimate, sample_estimate
 from glassine.attacks.disclosure.worlds import NoWorldError, StartError
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
+from glassine.data.arrays import Array, Indices
 from glassine.domain.attributes import is_whole
 from glassine.errors import CountingLimitError, InvalidParameterError, UndefinedMeasureError, parameter
-
-Floats = npt.NDArray[np.float64]
 
 METHODS = ("auto", "enumeration", "chain")
 CONVERGED = 1.05
@@ -110,8 +109,8 @@ class Posterior:
 
     method: Literal["enumeration", "chain"]
     relaxation: Disclosure
-    quasi_probabilities: Floats
-    quasi_errors: Floats
+    quasi_probabilities: Array
+    quasi_errors: Array
     n_worlds: int | None
     log_assignments: float | None
     diagnostics: ChainDiagnostics | None
@@ -127,19 +126,19 @@ class Posterior:
         return 1.0 if self.diagnostics is None else self.diagnostics.r_hat
 
     @property
-    def probabilities(self) -> Floats:
+    def probabilities(self) -> Array:
         """P(class | person), shape (n, c)."""
         return np.asarray(self.quasi_probabilities[self.relaxation.people.person])
 
     @property
-    def membership(self) -> Floats:
+    def membership(self) -> Array:
         """P(in the training set | quasi-identifier) of each person, shape (n,); 1 where the training set is known."""
         if self.sample is None:
             return np.ones(self.relaxation.people.n_people)
         return np.asarray(self.sample.membership[self.relaxation.people.person])
 
     @property
-    def standard_errors(self) -> Floats:
+    def standard_errors(self) -> Array:
         """Monte-Carlo standard errors of the probabilities, shape (n, c)."""
         return np.asarray(self.quasi_errors[self.relaxation.people.person])
 
@@ -148,11 +147,11 @@ class Posterior:
         """Entropy of the probabilities, in nats per person: what is left open about one person picked at random."""
         return self._as_estimate(self.quasi_probabilities).entropy
 
-    def total_variation(self) -> Floats:
+    def total_variation(self) -> Array:
         """Return the total variation between relaxation and posterior for each person, in [0, 1], shape (n,)."""
         return np.asarray(self._distances()[self.relaxation.people.person])
 
-    def d_individual(self, truth: npt.ArrayLike) -> Floats:
+    def d_individual(self, truth: npt.ArrayLike) -> Array:
         """Return D_individual of each person's quasi-identifier, in nats, as for the relaxation.
 
         Of chains, a class that the leaf allows and that was drawn less than half a time counts as drawn half a time:
@@ -174,7 +173,7 @@ class Posterior:
         """Return D_overall, the mean of :meth:`d_individual` over the people, in nats."""
         return float(self.d_individual(truth).mean())
 
-    def differing(self) -> npt.NDArray[np.intp]:
+    def differing(self) -> Indices:
         """Return the rows of the people about whom relaxation and posterior differ by at least 0.05, beyond chance."""
         noise = NOISE * 0.5 * self.quasi_errors.sum(axis=1)
         apart = self._distances() >= APART + noise
@@ -195,10 +194,10 @@ class Posterior:
             "keep the constraints that the relaxation keeps on average."
         )
 
-    def _distances(self) -> Floats:
+    def _distances(self) -> Array:
         return np.asarray(np.abs(self.quasi_probabilities - self.relaxation.quasi_probabilities).sum(axis=1) / 2)
 
-    def _as_estimate(self, shares: Floats) -> Disclosure:
+    def _as_estimate(self, shares: Array) -> Disclosure:
         return replace(self.relaxation, quasi_probabilities=shares)
 
 
@@ -333,7 +332,7 @@ def _of_enumeration(disclosure: Disclosure, found: Enumeration) -> Posterior:
     )
 
 
-def _sample(disclosure: Disclosure, shares: Floats) -> SampleEstimate | None:
+def _sample(disclosure: Disclosure, shares: Array) -> SampleEstimate | None:
     """Return what shares say of a sample whose last column are the people outside; None of a known training set."""
     if disclosure.sample is None:
         return None

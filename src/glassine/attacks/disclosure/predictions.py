@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from glassine.data.arrays import AnyArray, Indices
 from glassine.data.inference import columns as read_columns
 from glassine.domain import Category, Domain
 from glassine.domain.attributes import Scalar
@@ -20,7 +19,7 @@ from glassine.models.quality import Quality
 
 OTHER_CLASSES = "the data are not the training records: their classes are not those that the leaves count."
 
-Codes = npt.NDArray[np.intp]
+Codes = Indices
 
 
 def not_predicted(
@@ -29,8 +28,8 @@ def not_predicted(
     *,
     target: str | None = None,
     domain: Domain | None = None,
-    columns: Mapping[str, npt.NDArray[Any]] | None = None,
-    truth: npt.NDArray[Any] | None = None,
+    columns: Mapping[str, AnyArray] | None = None,
+    truth: AnyArray | None = None,
 ) -> str:
     """Return why a tree is not known to predict an attribute; empty if it is.
 
@@ -58,8 +57,8 @@ def not_predicted(
 
 def _agrees(
     tree: DecisionTree,
-    columns: Mapping[str, npt.NDArray[Any]],
-    truth: npt.NDArray[Any],
+    columns: Mapping[str, AnyArray],
+    truth: AnyArray,
     published: list[tuple[int, ...] | None],
 ) -> bool:
     """Return whether the classes of the records in each leaf are those that it counts."""
@@ -74,7 +73,7 @@ def _agrees(
 class Holdout:
     """Records that the tree was not trained on."""
 
-    columns: Mapping[str, npt.NDArray[Any]]  # The records; shape (m,)
+    columns: Mapping[str, AnyArray]  # The records; shape (m,)
     # Index of each one's class, -1 where it is none of the tree's: no prediction is right then; shape (m,).
     codes: Codes
 
@@ -116,7 +115,7 @@ def read_holdout(evaluation: object, tree: DecisionTree) -> Holdout:
     return Holdout(columns=columns, codes=codes)
 
 
-def predictions(tree: DecisionTree, columns: Mapping[str, npt.NDArray[Any]]) -> Codes:
+def predictions(tree: DecisionTree, columns: Mapping[str, AnyArray]) -> Codes:
     """Return the index of the class that a tree predicts for each record, -2 where it has none.
 
     A record that satisfies no branch of a split, as with a category that the tree does not know, has none.
@@ -130,7 +129,7 @@ def predictions(tree: DecisionTree, columns: Mapping[str, npt.NDArray[Any]]) -> 
 
 def quality(
     tree: DecisionTree,
-    columns: Mapping[str, npt.NDArray[Any]],
+    columns: Mapping[str, AnyArray],
     codes: Codes,
     shown: DecisionTree | None = None,
 ) -> Quality:
@@ -144,7 +143,7 @@ def quality(
     return Quality.measured(predictions(tree, columns), codes, foretold)
 
 
-def _cells(tree: DecisionTree, columns: Mapping[str, npt.NDArray[Any]]) -> Codes:
+def _cells(tree: DecisionTree, columns: Mapping[str, AnyArray]) -> Codes:
     """Return the leaf of each record, shape (m,); that after the last for one that is left out."""
     n = len(next(iter(columns.values())))
     return tree.cells_of(n, lambda literal, rows: literal.holds(columns[literal.attribute][rows]), "left out")

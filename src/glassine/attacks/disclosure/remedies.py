@@ -25,6 +25,7 @@ from glassine.attacks.disclosure.people import true_table
 from glassine.attacks.disclosure.predictions import Holdout, quality, read_holdout
 from glassine.attacks.remedy_table import Kind, Remedy, RemedyTable, figures_of
 from glassine.codec import record
+from glassine.data.arrays import AnyArray, Indices, Ints
 from glassine.data.inference import columns as read_columns
 from glassine.data.store import ResultKind, Store
 from glassine.domain import Domain
@@ -44,7 +45,7 @@ from glassine.models import DecisionTree, Evidence
 from glassine.models.quality import Quality
 from glassine.models.transform import merge_leaves
 
-Codes = npt.NDArray[np.intp]
+Codes = Indices
 
 MERGE_BELOW = (5, 20, 100)
 PURITIES = (0.95, 0.8)
@@ -283,7 +284,7 @@ def _alike(one: Remedy, other: Remedy) -> bool:
     )
 
 
-def class_tables(found: Disclosure, truth: npt.ArrayLike) -> dict[int, npt.NDArray[np.int64]]:
+def class_tables(found: Disclosure, truth: npt.ArrayLike) -> dict[int, Ints]:
     """Return the people of each class at each leaf by its node.
 
     Shapes: ``truth`` (n,).
@@ -325,7 +326,7 @@ class _Bench:
     frame: Any
     truth: npt.ArrayLike
     codes: Codes
-    tables: dict[int, npt.NDArray[np.int64]]
+    tables: dict[int, Ints]
     base: Adversary
     held: Holdout | None
 
@@ -456,7 +457,7 @@ def _plain(model: object) -> DecisionTree:
     return tree
 
 
-def _frame(columns: dict[str, npt.NDArray[Any]]) -> Any:
+def _frame(columns: dict[str, AnyArray]) -> Any:
     import pandas as pd
 
     return pd.DataFrame(columns)

@@ -11,7 +11,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from glassine.attacks.disclosure.adversary import Adversary
 from glassine.attacks.disclosure.leaves import (
@@ -25,10 +24,9 @@ from glassine.attacks.disclosure.leaves import (
     refuse_noise,
 )
 from glassine.attacks.disclosure.people import People
+from glassine.data.arrays import Array, Indices, Ints
 from glassine.errors import InvalidDataError, UndefinedMeasureError, parameter
 from glassine.models import DecisionTree, Evidence
-
-Floats = npt.NDArray[np.float64]
 
 CHANCE = 6.0
 """Standard deviations by which the size of a sample may differ from its fraction of the people."""
@@ -38,13 +36,13 @@ CHANCE = 6.0
 class SampledLeaves(LeafKnowledge):
     """What the leaves reveal of a sample; the last class is outside it."""
 
-    members: Floats | None  # Training records of each leaf, if they are known; shape (l,), or None
+    members: Array | None  # Training records of each leaf, if they are known; shape (l,), or None
     # Share of each leaf's records that are of its label, where their number is not known; shape (l,), or None.
-    rates: Floats | None
+    rates: Array | None
     fraction: float | None  # Share of the people who are in the sample, if it is known
 
     @property
-    def offset(self) -> Floats:
+    def offset(self) -> Array:
         """Logarithm of what each class weighs before anything is known, shape (c,)."""
         out = np.zeros(self.n_classes)
         out[-1] = math.log(self.n_classes - 1)
@@ -55,7 +53,7 @@ class SampledLeaves(LeafKnowledge):
         """Number of label-constraints: one for each leaf and each other class."""
         return len(self.sizes) * (self.n_classes - 2)
 
-    def shares(self) -> Floats:
+    def shares(self) -> Array:
         """Return the estimate of the reader who uses the leaves alone, shape (l, c).
 
         Where neither the sizes of the leaves nor the fraction is known, membership is as open as the classes allow: a
@@ -112,7 +110,7 @@ class SampledLeaves(LeafKnowledge):
             known[leaves, labels] = 0.0 if self.correct is None else self.correct
         return Rows(forms=forms, known=known, exists=exists, bounded=bounded & exists, possible=possible)
 
-    def _right(self) -> Floats | None:
+    def _right(self) -> Array | None:
         """Return the share of each leaf's records that are of its label, if it is known."""
         if self.correct is None or self.members is None:
             return self.rates
@@ -133,12 +131,12 @@ class SampleEstimate:
         Entropy of membership and class together, in nats per person.
     """
 
-    membership: Floats
-    given_member: Floats
+    membership: Array
+    given_member: Array
     entropy: float
 
     @property
-    def probabilities(self) -> Floats:
+    def probabilities(self) -> Array:
         """P(class | quasi-identifier), shape (q, c).
 
         The tree reveals no class of people that it did not count.
@@ -147,7 +145,7 @@ class SampleEstimate:
         return np.asarray(self.membership[:, None] * self.given_member + (1 - self.membership)[:, None] / c)
 
 
-def sample_estimate(table: Floats, sizes: npt.NDArray[np.int64], entropy: float) -> SampleEstimate:
+def sample_estimate(table: Array, sizes: Ints, entropy: float) -> SampleEstimate:
     """Return the estimate of a table whose last column are the people outside.
 
     Shapes: ``table`` (q, c + 1); ``sizes`` (q,).
@@ -204,8 +202,8 @@ def read_sample(model: DecisionTree, people: People, adversary: Adversary) -> Sa
 
 
 def _leaves(
-    people: People, adversary: Adversary, members: Floats | None, k: int, *, counts: Floats | None = None,
-    labels: npt.NDArray[np.intp] | None = None, correct: Floats | None = None, rates: Floats | None = None,
+    people: People, adversary: Adversary, members: Array | None, k: int, *, counts: Array | None = None,
+    labels: Indices | None = None, correct: Array | None = None, rates: Array | None = None,
 ) -> SampledLeaves:  # fmt: skip
     sizes = people.leaf_sizes.astype(np.float64)
     if counts is not None and members is not None:
@@ -223,7 +221,7 @@ def _leaves(
     )
 
 
-def _members(model: DecisionTree, people: People, evidence: list[Evidence]) -> Floats | None:
+def _members(model: DecisionTree, people: People, evidence: list[Evidence]) -> Array | None:
     """Return the training records of each leaf, None where not all are published."""
     reached = set(people.leaf_nodes)
     for cell in model.cells:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from glassine.compiling import AnyArray, compiled
+from glassine.compiling import compiled
+from glassine.data.arrays import AnyArray
 
 if TYPE_CHECKING:
     import numpy as np

@@ -25,9 +25,8 @@ from glassine.attacks.disclosure.constraints import Clash
 from glassine.attacks.disclosure.estimate import Disclosure
 from glassine.attacks.disclosure.leaves import BoundedLeaves, LeafKnowledge
 from glassine.attacks.disclosure.sample import SampledLeaves
+from glassine.data.arrays import Array, Bools, Ints
 from glassine.errors import CountingLimitError, GlassineError, parameter
-
-Floats = npt.NDArray[np.float64]
 
 Sums = dict[tuple[int, ...], tuple[float, int]]
 
@@ -47,12 +46,12 @@ class Combined:
     """What the totals leave of some parts."""
 
     # For each part what the others weigh beside each of its tables; 0 for tables that no others complete; shape (k,).
-    factors: tuple[Floats, ...]
+    factors: tuple[Array, ...]
     weight: float  # Weight of all combinations
     number: int  # How many combinations there are
 
 
-def known_totals(disclosure: Disclosure) -> npt.NDArray[np.int64] | None:
+def known_totals(disclosure: Disclosure) -> Ints | None:
     """Return the people of each class, -1 where it is not known; None where the leaves reveal it, or nothing does.
 
     Of a sample the last class is outside it.
@@ -71,9 +70,7 @@ def known_totals(disclosure: Disclosure) -> npt.NDArray[np.int64] | None:
     return None if (out < 0).all() else out
 
 
-def combine(
-    sums: Sequence[npt.NDArray[np.int64]], weights: Sequence[Floats], totals: npt.NDArray[np.int64], limit: int
-) -> Combined:
+def combine(sums: Sequence[Ints], weights: Sequence[Array], totals: Ints, limit: int) -> Combined:
     """Return what known totals leave of parts that are independent of each other.
 
     Shapes: ``sums`` (k, c); ``weights`` (k,); ``totals`` (c,).
@@ -161,7 +158,7 @@ class StartError(GlassineError):
         self.clashes = clashes
 
 
-def log_weights(tables: npt.NDArray[np.integer], sizes: npt.NDArray[np.integer]) -> Floats:
+def log_weights(tables: npt.NDArray[np.integer], sizes: npt.NDArray[np.integer]) -> Array:
     """Return the logarithm of the number of assignments that tables stand for.
 
     Shapes: ``tables`` (..., q, c); ``sizes`` (q,).
@@ -177,7 +174,7 @@ def log_weights(tables: npt.NDArray[np.integer], sizes: npt.NDArray[np.integer])
     return np.asarray(gammaln(np.asarray(sizes) + 1.0).sum() - gammaln(np.asarray(tables) + 1.0).sum(axis=(-2, -1)))
 
 
-def agrees_with_leaves(leaves: LeafKnowledge, counts: npt.NDArray[np.integer], leaf: int) -> npt.NDArray[np.bool_]:
+def agrees_with_leaves(leaves: LeafKnowledge, counts: npt.NDArray[np.integer], leaf: int) -> Bools:
     """Return which class counts of a leaf, shape (..., c), agree with the evidence."""
     if leaves.counts is not None:
         return np.asarray((counts == leaves.counts[leaf]).all(axis=-1))
@@ -194,7 +191,7 @@ def agrees_with_leaves(leaves: LeafKnowledge, counts: npt.NDArray[np.integer], l
     return held
 
 
-def _agrees_with_sample(leaves: SampledLeaves, counts: npt.NDArray[np.integer], leaf: int) -> npt.NDArray[np.bool_]:
+def _agrees_with_sample(leaves: SampledLeaves, counts: npt.NDArray[np.integer], leaf: int) -> Bools:
     inside = counts[..., :-1]
     records = inside.sum(axis=-1)
     held = np.ones(counts.shape[:-1], dtype=bool)
@@ -210,7 +207,7 @@ def _agrees_with_sample(leaves: SampledLeaves, counts: npt.NDArray[np.integer], 
     return held
 
 
-def leaf_tables(disclosure: Disclosure, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+def leaf_tables(disclosure: Disclosure, rng: np.random.Generator) -> Ints:
     """Return class counts of all leaves, shape (l, c), that agree with the evidence.
 
     Where class totals tie the leaves together, an integer program finds them, with random costs, so that chains start
@@ -255,7 +252,7 @@ def leaf_tables(disclosure: Disclosure, rng: np.random.Generator) -> npt.NDArray
     return np.asarray(np.rint(result.x).astype(np.int64).reshape(n_leaves, c))
 
 
-def _one(disclosure: Disclosure, leaf: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+def _one(disclosure: Disclosure, leaf: int, rng: np.random.Generator) -> Ints:
     """Return class counts of one leaf that agree with its label and error rate."""
     leaves = disclosure.leaves
     c, size = leaves.n_classes, int(leaves.sizes[leaf])
@@ -273,9 +270,7 @@ def _one(disclosure: Disclosure, leaf: int, rng: np.random.Generator) -> npt.NDA
     return out
 
 
-def _within(
-    low: npt.NDArray[np.int64], high: npt.NDArray[np.int64], size: int, rng: np.random.Generator
-) -> npt.NDArray[np.int64]:
+def _within(low: Ints, high: Ints, size: int, rng: np.random.Generator) -> Ints:
     """Return counts within bounds that add up: places left are drawn without regard to the class."""
     places = np.repeat(np.arange(len(low)), high - low)
     chosen = rng.permutation(places)[: size - int(low.sum())]

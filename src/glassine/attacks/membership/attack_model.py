@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from glassine.attacks.membership.gap import answered, gap_figure, read_sides, setting_of
 from glassine.attacks.membership.outputs import Answers, Records, UnansweredError, as_fitted, asking, attempt, published
 from glassine.attacks.membership.result import LossComparison, MembershipResult, Shift
 from glassine.attacks.membership.scoring import judge_calls, judge_scores
 from glassine.attacks.outcome import NotApplicable, Outcome
+from glassine.data.arrays import Array, Indices
 from glassine.data.labels import Sample
 from glassine.errors import InvalidDataError, InvalidParameterError, UnsupportedModelError, parameter
 from glassine.models import AdditiveModel
@@ -46,7 +46,7 @@ def _kind(model: object) -> str | None:
         return None
 
 
-def errors_of(model: object, records: Records) -> npt.NDArray[np.float64]:
+def errors_of(model: object, records: Records) -> Array:
     """Return a model's absolute error on each record, the mean over those of a person, shape (number,)."""
     try:
         truth = records.target.astype(float)
@@ -60,7 +60,7 @@ def errors_of(model: object, records: Records) -> npt.NDArray[np.float64]:
     return records.mean(np.abs(answered.reshape(-1) - truth))
 
 
-def _answers(model: Any, records: Records) -> npt.NDArray[np.float64]:
+def _answers(model: Any, records: Records) -> Array:
     """Return the numbers that a model predicts."""
     plain = model if isinstance(model, AdditiveModel) else None if _kind(model) == "regressor" else published(model)
     given = as_fitted(model, records.native) if plain is None else records.columns(tuple(plain.attributes))
@@ -124,9 +124,7 @@ def loss_attack(
     return attempt(work)
 
 
-def _fits(
-    model: object, inside: Records, outside: Records
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], tuple[Answers, Answers] | None]:
+def _fits(model: object, inside: Records, outside: Records) -> tuple[Array, Array, tuple[Answers, Answers] | None]:
     """Return how well a model fits members and non-members, and what it answers where it predicts classes.
 
     The logarithm of the odds of the true class falls as the loss rises, and so does the error of a number with its sign
@@ -251,14 +249,14 @@ def black_box_attack(
     return attempt(work)
 
 
-def _split(side: Records, share: float, rng: np.random.Generator) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+def _split(side: Records, share: float, rng: np.random.Generator) -> tuple[Indices, Indices]:
     """Return the rows that train and those that judge: all records of a person are on one side."""
     order = rng.permutation(side.number)
     cut = min(max(round(share * side.number), 1), side.number - 1)
     return side.of(order[:cut]), side.of(order[cut:])
 
 
-def _features(side: Answers) -> npt.NDArray[np.float64]:
+def _features(side: Answers) -> Array:
     """Return what the attack model sees of each record."""
     classes = np.arange(side.n_classes)
     label = side.truth[:, None] == classes

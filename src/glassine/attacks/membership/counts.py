@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from glassine.attacks.membership.gap import answered, gap_figure, read_sides, setting_of
 from glassine.attacks.membership.outputs import Records, asking, attempt
 from glassine.attacks.membership.result import MembershipResult, Shift
 from glassine.attacks.membership.scoring import N_FOLDS, judge_scores
 from glassine.attacks.outcome import NotApplicable, Outcome
+from glassine.data.arrays import Array, Indices
 from glassine.data.labels import Sample
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.models import AdditiveModel
@@ -20,19 +20,18 @@ from glassine.models.scoring import bin_indices
 LEAST = 1e-3
 """Variance of a count that is added, so that what no record can change has no weight."""
 
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.intp]
+Codes = Indices
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PublishedCounts:
     """The counts of the bins of one attribute."""
 
-    counts: Floats  # By bin, noise included; shape (bins,)
+    counts: Array  # By bin, noise included; shape (bins,)
     noise: float  # Standard deviation of the noise of a count; 0 without privacy
     n_records: float  # Number of training records
 
-    def ratios(self, population: Codes) -> Floats:
+    def ratios(self, population: Codes) -> Array:
         """Return by bin how much likelier a record in it makes the counts, as a logarithm, shape (bins,).
 
         Of population shares p, n records and noise of variance v, the counts h have mean n p and covariance
@@ -161,7 +160,7 @@ def _bins(model: AdditiveModel, records: Records) -> tuple[Codes, ...]:
         return bin_indices(model, records.native)
 
 
-def _folds(records: Records, n_folds: int, rng: np.random.Generator) -> npt.NDArray[np.intp]:
+def _folds(records: Records, n_folds: int, rng: np.random.Generator) -> Indices:
     """Return the fold of each record, shape (n,): all records of a person are in one."""
     folds = np.resize(np.arange(n_folds), records.number)
     rng.shuffle(folds)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import importlib
 import math
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from glassine.attacks.membership.intervals import Estimate, check_confidence, newcombe
 from glassine.attacks.membership.outputs import Answers, Records, answers, attempt, generator, in_classes_of
 from glassine.attacks.membership.result import SHIFT_LEVEL, MembershipResult, Shift
 from glassine.attacks.membership.scoring import Setting, judge_calls
 from glassine.attacks.outcome import Measured, NotApplicable, Outcome
+from glassine.data.arrays import AnyArray, Array, Indices
 from glassine.data.labels import Sample
 from glassine.data.persons import refuse_shared
 from glassine.domain.literals import is_missing
@@ -135,8 +134,6 @@ def setting_of(confidence: float, random_state: int | np.random.Generator | None
 MAX_RECORDS = 20_000
 """Records of each side that are used at most: more make the test finer than matters, and slower."""
 
-Floats = npt.NDArray[np.float64]
-
 
 def holdout_shift(
     members: Sample | Records, nonmembers: Sample | Records, *, random_state: int | np.random.Generator | None = None
@@ -223,7 +220,7 @@ def _sample(side: Records, rng: np.random.Generator) -> Records:
     return side if n <= MAX_RECORDS else side.take(side.of(np.sort(rng.choice(n, MAX_RECORDS, replace=False))))
 
 
-def _features(records: Records) -> Floats:
+def _features(records: Records) -> Array:
     """Return attributes, class and the person's number of records as numbers: texts by their rank, gaps as NaN."""
     width = records.width
     given = records.columns(records.names or tuple(f"x{i}" for i in range(width)))
@@ -232,7 +229,7 @@ def _features(records: Records) -> Floats:
     return np.column_stack([_numbers(column) for column in (*given.values(), records.target, *own)])
 
 
-def _numbers(column: npt.NDArray[Any]) -> Floats:
+def _numbers(column: AnyArray) -> Array:
     if column.dtype.kind in "biuf":
         return column.astype(float)
     gaps = is_missing(column)
@@ -244,7 +241,7 @@ def _numbers(column: npt.NDArray[Any]) -> Floats:
         return np.where(gaps, np.nan, ranks)
 
 
-def _scores(X: Floats, member: npt.NDArray[np.intp], others: Floats, rng: np.random.Generator) -> Floats:
+def _scores(X: Array, member: Indices, others: Array, rng: np.random.Generator) -> Array:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     booster = HistGradientBoostingClassifier(
@@ -261,7 +258,7 @@ def _scores(X: Floats, member: npt.NDArray[np.intp], others: Floats, rng: np.ran
         return np.asarray(booster.fit(finite[0], member).predict_proba(finite[1])[:, 1])
 
 
-def _rank_sum(members: Floats, nonmembers: Floats) -> tuple[float, float]:
+def _rank_sum(members: Array, nonmembers: Array) -> tuple[float, float]:
     """Return the area under the ROC curve, and its p-value if both sides are the same."""
     from scipy.stats import mannwhitneyu
 

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from glassine.data.arrays import Array
 from glassine.errors import InvalidParameterError, parameter
 
 
@@ -110,9 +110,7 @@ def newcombe(hits: float, n: int, other_hits: float, other_n: int, confidence: f
     )
 
 
-def area_under_roc(
-    members: npt.NDArray[np.float64], nonmembers: npt.NDArray[np.float64], confidence: float
-) -> Estimate:
+def area_under_roc(members: Array, nonmembers: Array, confidence: float) -> Estimate:
     """Return the chance that a member scores above a non-member, ties counting one half.
 
     The interval is DeLong's on the logit scale; where its variance vanishes (complete separation, or one score for
@@ -157,7 +155,7 @@ def _score_bounds(area: float, m: int, n: int, z: float) -> tuple[float, float]:
     return bounds[0], bounds[1]
 
 
-def root_mean_square(errors: npt.NDArray[np.float64], confidence: float) -> Estimate:
+def root_mean_square(errors: Array, confidence: float) -> Estimate:
     """Return the root mean square of errors, shape (n,), with the normal interval of the mean square.
 
     Examples
@@ -175,9 +173,7 @@ def root_mean_square(errors: npt.NDArray[np.float64], confidence: float) -> Esti
     )
 
 
-def root_mean_square_added(
-    errors: npt.NDArray[np.float64], others: npt.NDArray[np.float64], confidence: float
-) -> Estimate:
+def root_mean_square_added(errors: Array, others: Array, confidence: float) -> Estimate:
     """Return by how much one root mean square exceeds another on the same records, both of shape (n,).
 
     The interval is that of the delta method, in which the errors on a record stay together.
@@ -204,7 +200,7 @@ def root_mean_square_added(
     )
 
 
-def _deviation(values: npt.NDArray[np.float64]) -> float:
+def _deviation(values: Array) -> float:
     """Return the standard deviation of a mean."""
     return float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else math.inf
 

@@ -7,19 +7,17 @@ from dataclasses import dataclass
 
 import narwhals as nw
 import numpy as np
-import numpy.typing as npt
 
 from glassine.attacks.membership.gap import gap_figure, known_sides, read_sides, setting_of
 from glassine.attacks.membership.outputs import Answers, Records, answers, attempt, check_count, published
 from glassine.attacks.membership.result import MembershipResult, Shift
 from glassine.attacks.membership.scoring import judge_scores
 from glassine.attacks.outcome import Outcome
+from glassine.data.arrays import Array, Bools, Indices
 from glassine.data.labels import Sample
 from glassine.domain.literals import attributes_of
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.models.evidence import cell_labels
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,12 +150,12 @@ def label_only_attack(
     return attempt(work)
 
 
-def _scores(side: Answers, held: Floats, n_copies: int) -> Floats:
+def _scores(side: Answers, held: Array, n_copies: int) -> Array:
     """Return the share of each record's versions, itself among them, with its class; 0 where its own is wrong."""
     return np.asarray(side.correct * (held + 1) / (n_copies + 1))
 
 
-def _groups(records: Records, how: Perturbation) -> npt.NDArray[np.intp]:
+def _groups(records: Records, how: Perturbation) -> Indices:
     """Return the group of each column, shape (d,): columns of one group are replaced together."""
     names: Sequence[str | int] = records.names or range(records.width)
     place = {name: i for i, name in enumerate(names)}
@@ -173,7 +171,7 @@ def _groups(records: Records, how: Perturbation) -> npt.NDArray[np.intp]:
     return np.unique(groups, return_inverse=True)[1]
 
 
-def _origins(n: int, groups: npt.NDArray[np.intp], share: float, rng: np.random.Generator) -> npt.NDArray[np.intp]:
+def _origins(n: int, groups: Indices, share: float, rng: np.random.Generator) -> Indices:
     """Return the record that each column of one changed copy of each record comes from, shape (n, d).
 
     Each group of columns is a record's own, or that of a record drawn at random.
@@ -182,9 +180,7 @@ def _origins(n: int, groups: npt.NDArray[np.intp], share: float, rng: np.random.
     return np.where(rng.random(shape) < share, rng.integers(n, size=shape), np.arange(n)[:, None])[:, groups]
 
 
-def _judge(
-    model: object, pool: Records, truth: npt.NDArray[np.intp]
-) -> Callable[[npt.NDArray[np.intp]], npt.NDArray[np.bool_]]:
+def _judge(model: object, pool: Records, truth: Indices) -> Callable[[Indices], Bools]:
     """Return what says of changed copies of the records, by their origins, which have the class of their record.
 
     Of a published model the columns that it tests are enough, and its probabilities are not asked for.
@@ -196,14 +192,14 @@ def _judge(
     tested = attributes_of(plain.literals) or tuple(given)[:1]
     places = {name: list(given).index(name) for name in tested}
 
-    def correct(origins: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
+    def correct(origins: Indices) -> Bools:
         changed = {name: given[name][origins[:, place]] for name, place in places.items()}
         return np.asarray(labels[plain.apply(changed)] == truth)
 
     return correct
 
 
-def _changed(pool: Records, origins: npt.NDArray[np.intp]) -> Records:
+def _changed(pool: Records, origins: Indices) -> Records:
     """Return changed copies of the records, by the origins of their columns."""
     if isinstance(pool.native, np.ndarray):
         return Records(np.take_along_axis(pool.native, origins, axis=0), pool.target, pool.persons)

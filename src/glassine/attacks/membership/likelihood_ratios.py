@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from glassine.attacks.membership.gap import read_sides, setting_of
 from glassine.attacks.membership.outputs import Records, attempt
@@ -16,6 +15,7 @@ from glassine.attacks.membership.result import MembershipResult, Shift
 from glassine.attacks.membership.scoring import Setting
 from glassine.attacks.membership.shadows import Mode, ShadowAnswers, Shadows, shadow_answers
 from glassine.attacks.outcome import Measured, Outcome
+from glassine.data.arrays import Array, Bools
 from glassine.data.labels import Sample
 
 MIN_SD = 0.1
@@ -26,8 +26,6 @@ OFFLINE = 0.3
 
 LEAST = 1e-12
 """Smallest usual probability: a class that no shadow model expects does not divide by zero."""
-
-Floats = npt.NDArray[np.float64]
 
 
 Judge: TypeAlias = Callable[[ShadowAnswers, Mode, Setting], MembershipResult]
@@ -131,16 +129,16 @@ def likelihood_ratio(trained: ShadowAnswers, mode: Mode, setting: Setting) -> Me
 class _Fits:
     """Normal laws of each record's confidence, with and without it in the training set."""
 
-    mean_in: Floats
-    sd_in: Floats
-    mean_out: Floats
-    sd_out: Floats
+    mean_in: Array
+    sd_in: Array
+    mean_out: Array
+    sd_out: Array
 
-    def ratio(self, observed: Floats) -> Floats:
+    def ratio(self, observed: Array) -> Array:
         """Return the log of the likelihood ratio of membership."""
         return _log_density(observed, self.mean_in, self.sd_in) - _log_density(observed, self.mean_out, self.sd_out)
 
-    def surprise(self, observed: Floats) -> Floats:
+    def surprise(self, observed: Array) -> Array:
         """Return how far, in standard deviations, a confidence lies above that of models without the record.
 
         It orders records as the chance of a lower confidence does, and does not round to 1.
@@ -148,11 +146,11 @@ class _Fits:
         return np.asarray((observed - self.mean_out) / self.sd_out)
 
 
-def _log_density(x: Floats, mean: Floats, sd: Floats) -> Floats:
+def _log_density(x: Array, mean: Array, sd: Array) -> Array:
     return np.asarray(-(((x - mean) / sd) ** 2) / 2 - np.log(sd) - math.log(2 * math.pi) / 2)
 
 
-def _fit(shadows: Floats, seen: npt.NDArray[np.bool_], *, pooled: bool) -> _Fits:
+def _fit(shadows: Array, seen: Bools, *, pooled: bool) -> _Fits:
     laws = []
     for mask in (seen, ~seen):
         count = mask.sum(axis=1)
@@ -213,7 +211,7 @@ def relative_ratio(trained: ShadowAnswers, mode: Mode, setting: Setting) -> Memb
     return trained.judged(f"{mode} RMIA", rank(ratios, ratios), setting)
 
 
-def usual(probabilities: Floats, seen: npt.NDArray[np.bool_], mode: Mode) -> Floats:
+def usual(probabilities: Array, seen: Bools, mode: Mode) -> Array:
     """Return the usual probability of each record's class, shape (n,), from shadow models, shape (n, n_shadows)."""
     without = np.where(seen, 0.0, probabilities).sum(axis=1) / (~seen).sum(axis=1)
     if mode == "offline":
@@ -222,7 +220,7 @@ def usual(probabilities: Floats, seen: npt.NDArray[np.bool_], mode: Mode) -> Flo
     return np.asarray(np.maximum((with_it + without) / 2, LEAST), dtype=np.float64)
 
 
-def rank(ratios: Floats, population: Floats) -> Floats:
+def rank(ratios: Array, population: Array) -> Array:
     """Return the share of a population's ratios that each ratio exceeds, shape (n,).
 
     Examples

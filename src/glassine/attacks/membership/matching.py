@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.membership.outputs import Records, as_fitted, asking, class_text
+from glassine.data.arrays import AnyArray, Array, Bools, Indices, Ints
 from glassine.domain import Between
 from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError, InvalidModelError, UnsupportedModelError
@@ -24,13 +25,11 @@ class Split:
     sample: int  # Trees of one sample were trained on the same records; each bootstrap sample is another
     attribute: str  # The attribute, or column of what a pipeline makes of the records
     threshold: float
-    rows: npt.NDArray[np.intp]  # Candidates at the node whose value is not missing; shape (k,)
-    values: npt.NDArray[np.float64]  # Their values, rounded to single precision; shape (k,)
+    rows: Indices  # Candidates at the node whose value is not missing; shape (k,)
+    values: Array  # Their values, rounded to single precision; shape (k,)
 
 
-def splits_of(
-    model: object, candidates: Records, reach: Sequence[npt.NDArray[np.intp]] | None = None
-) -> Iterator[Split]:
+def splits_of(model: object, candidates: Records, reach: Sequence[Indices] | None = None) -> Iterator[Split]:
     """Yield the splits of a tree, an ensemble, a pipeline that ends with one, or several models.
 
     ``reach`` holds for each of several models the candidates among which its records are sought; all by default.
@@ -203,7 +202,7 @@ def _of_published(model: DecisionTree, candidates: Records, tree: int, sample: i
 
 
 def _thresholds(
-    literals: Iterable[Any], columns: dict[str, npt.NDArray[Any]], rows: npt.NDArray[np.intp], tree: int, sample: int
+    literals: Iterable[Any], columns: dict[str, AnyArray], rows: Indices, tree: int, sample: int
 ) -> Iterator[Split]:
     found = {
         (literal.attribute, bound)
@@ -225,7 +224,7 @@ def _thresholds(
         )
 
 
-def _single(column: npt.NDArray[Any], name: str) -> npt.NDArray[np.float64]:
+def _single(column: AnyArray, name: str) -> Array:
     """Return a column of numbers rounded to single precision, gaps as NaN."""
     try:
         with np.errstate(over="ignore"):
@@ -240,7 +239,7 @@ def _single(column: npt.NDArray[Any], name: str) -> npt.NDArray[np.float64]:
 # Which records are equal.
 
 
-def codes_of_rows(records: Records, *, with_target: bool = False) -> npt.NDArray[np.intp]:
+def codes_of_rows(records: Records, *, with_target: bool = False) -> Indices:
     """Return a number for each record, the same for records that are equal."""
     given = records.columns(records.names or tuple(f"x{i}" for i in range(records.width)))
     codes = np.zeros(len(records.target), dtype=np.intp)
@@ -250,7 +249,7 @@ def codes_of_rows(records: Records, *, with_target: bool = False) -> npt.NDArray
     return codes
 
 
-def _codes_of(column: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
+def _codes_of(column: AnyArray) -> Indices:
     if column.dtype.kind in "biuf":
         return np.unique(column, return_inverse=True)[1]
     gaps, values = is_missing(column), column.tolist()
@@ -274,14 +273,14 @@ class People:
     """
 
     records: Records
-    codes: npt.NDArray[np.intp]
-    first: npt.NDArray[np.intp]
-    member: npt.NDArray[np.bool_] | None
-    truth: npt.NDArray[np.bool_]
-    whose: npt.NDArray[np.int64] | None = None
+    codes: Indices
+    first: Indices
+    member: Bools | None
+    truth: Bools
+    whose: Ints | None = None
 
     @classmethod
-    def of(cls, model: object, given: Records, truth: npt.NDArray[np.bool_] | None) -> People:
+    def of(cls, model: object, given: Records, truth: Bools | None) -> People:
         """Return the different ones among given candidates."""
         codes = codes_of_rows(known_columns(model, given))
         # In the order in which they are given.
@@ -294,7 +293,7 @@ class People:
         whose = None if given.persons is None else given.whose
         return cls(given.take(first), inverse, first, member, known, whose)
 
-    def judged(self, accused: Sequence[int]) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    def judged(self, accused: Sequence[int]) -> tuple[Bools, Bools]:
         """Return who is a member and who is accused: of the different candidates, or of the people behind them.
 
         An accusation names a person if all who hold the record are that person.
@@ -334,12 +333,11 @@ def known_columns(model: object, given: Records) -> Records:
 ALIKE = np.float32(1e-7)
 """scikit-learn places no threshold between two values that are no further apart."""
 
-Floats = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.intp]
+Rows = Indices
 ValuePair: TypeAlias = tuple[float, float]
 
 
-def pairs_at(values: Floats, threshold: float) -> list[ValuePair]:
+def pairs_at(values: Array, threshold: float) -> list[ValuePair]:
     """Return the pairs of values between which scikit-learn would place just this threshold.
 
     Shapes: ``values`` (k,), increasing.
@@ -366,7 +364,7 @@ def pairs_at(values: Floats, threshold: float) -> list[ValuePair]:
     return sorted(pair for pair in found if np.float32(pair[1]) > np.float32(pair[0]) + ALIKE)
 
 
-def placed_between(low: Floats, high: Floats) -> Floats:
+def placed_between(low: Array, high: Array) -> Array:
     """Return where scikit-learn places a threshold: halfway, or at the lower value where that rounds to the upper."""
     middle = low / 2.0 + high / 2.0
     return np.where((middle == high) | np.isinf(middle), low, middle)

@@ -14,6 +14,7 @@ from glassine.attacks.membership.intervals import Estimate, check_confidence, cl
 from glassine.attacks.membership.matching import Match, People, Split, ValuePair, pairs_at, placed_between, splits_of
 from glassine.attacks.membership.outputs import Records, attempt, generator, read_matrix
 from glassine.attacks.outcome import Outcome
+from glassine.data.arrays import Bools, Indices
 from glassine.errors import InvalidDataError, InvalidParameterError, UnsupportedModelError, parameter
 
 N_TRIALS, MAX_TRIALS = 25, 5_000
@@ -277,7 +278,7 @@ def midpoint_attack(
     return attempt(work)
 
 
-def _reach(reach: Sequence[npt.ArrayLike], model: object, n: int) -> list[npt.NDArray[np.intp]]:
+def _reach(reach: Sequence[npt.ArrayLike], model: object, n: int) -> list[Indices]:
     """Return the rows among which the records of each of several models are sought."""
     rows = [np.asarray(own) for own in reach]
     rows = [own.astype(np.intp) if not own.size else own for own in rows]
@@ -292,7 +293,7 @@ def _reach(reach: Sequence[npt.ArrayLike], model: object, n: int) -> list[npt.ND
     return rows
 
 
-def _truth(truth: object, n: int) -> npt.NDArray[np.bool_]:
+def _truth(truth: object, n: int) -> Bools:
     values = np.asarray(truth)
     if values.shape != (n,) or not np.isin(values, (0, 1)).all():
         raise InvalidDataError(
@@ -459,7 +460,7 @@ def _result(
     )
 
 
-def _rates(judged: tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]] | None, confidence: float) -> dict[str, Any]:
+def _rates(judged: tuple[Bools, Bools] | None, confidence: float) -> dict[str, Any]:
     """Return the rates of accusations, where it is known who is a member; of people, where persons are stated."""
     if judged is None:
         return dict.fromkeys(("precision", "recall", "base_rate", "tpr", "fpr", "advantage"))

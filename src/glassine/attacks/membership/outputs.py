@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 
 import narwhals as nw
 import numpy as np
-import numpy.typing as npt
 
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
+from glassine.data.arrays import AnyArray, Array, Bools, Indices, Ints
 from glassine.data.inference import columns, eager
 from glassine.data.labels import Sample
 from glassine.data.persons import Persons, stated_persons
@@ -43,7 +43,7 @@ class Records:
     """Records and their classes."""
 
     native: Any  # The records, as a model takes them; shape (n, d)
-    target: npt.NDArray[Any]  # Their classes; shape (n,)
+    target: AnyArray  # Their classes; shape (n,)
     persons: Persons | None = None  # Whose they are, where that is stated: then a statistic is one of people
 
     @classmethod
@@ -88,15 +88,15 @@ class Records:
         return len(self.target) if self.persons is None else self.persons.number
 
     @property
-    def whose(self) -> npt.NDArray[np.int64]:
+    def whose(self) -> Ints:
         """The person of each record, or its own number, shape (n,)."""
         return np.arange(len(self.target)) if self.persons is None else self.persons.codes
 
-    def of(self, chosen: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+    def of(self, chosen: Indices) -> Indices:
         """Return the rows of some of the people, or of some records."""
         return chosen if self.persons is None else np.flatnonzero(np.isin(self.persons.codes, chosen))
 
-    def mean(self, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    def mean(self, values: AnyArray) -> Array:
         """Return the mean over the records of each person, or each record's own, shape (number,)."""
         values = np.asarray(values, dtype=float)
         return values if self.persons is None else self.persons.mean(values)
@@ -111,7 +111,7 @@ class Records:
         """Number of columns."""
         return int(self.native.shape[1]) if isinstance(self.native, np.ndarray) else len(self.names or ())
 
-    def take(self, rows: npt.NDArray[np.intp]) -> Records:
+    def take(self, rows: Indices) -> Records:
         """Return some of the records."""
         persons = None if self.persons is None else self.persons.take(rows)
         if isinstance(self.native, np.ndarray):
@@ -165,7 +165,7 @@ class Records:
         native = joined.reset_index(drop=True) if hasattr(joined, "reset_index") else joined
         return Records(native, target, persons)
 
-    def columns(self, names: tuple[str, ...]) -> dict[str, npt.NDArray[Any]]:
+    def columns(self, names: tuple[str, ...]) -> dict[str, AnyArray]:
         """Return the columns by name; those of an array are named in order."""
         if not isinstance(self.native, np.ndarray):
             return columns(self.native)
@@ -182,10 +182,10 @@ class Answers:
     """What a classifier answers on records."""
 
     n_classes: int  # Number of the model's classes
-    truth: npt.NDArray[np.intp]  # Index of each record's class; -1 for one that the model does not know; shape (n,)
-    predicted: npt.NDArray[np.intp]  # Index of the predicted class; shape (n,)
+    truth: Indices  # Index of each record's class; -1 for one that the model does not know; shape (n,)
+    predicted: Indices  # Index of the predicted class; shape (n,)
     # Probabilities of the classes, where the model gives them; shape (n, n_classes), or None.
-    probabilities: npt.NDArray[np.float64] | None
+    probabilities: Array | None
     lacking: str = NO_PROBABILITIES  # Why there are no probabilities, if there are none
     persons: Persons | None = None  # Whose the records are, where that is stated
 
@@ -194,23 +194,23 @@ class Answers:
         """How many people were asked about, or records where no persons are stated."""
         return len(self.truth) if self.persons is None else self.persons.number
 
-    def mean(self, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    def mean(self, values: AnyArray) -> Array:
         """Return the mean over the records of each person, or each record's own, shape (number,)."""
         values = np.asarray(values, dtype=float)
         return values if self.persons is None else self.persons.mean(values)
 
     @property
-    def recognized(self) -> npt.NDArray[np.bool_]:
+    def recognized(self) -> Bools:
         """Whether each person's records, or each record, are all classified correctly, shape (number,)."""
         return np.asarray(self.mean(self.correct) >= 1)
 
     @property
-    def correct(self) -> npt.NDArray[np.bool_]:
+    def correct(self) -> Bools:
         """Whether each record is classified correctly."""
         return np.asarray((self.truth == self.predicted) & (self.truth >= 0))
 
     @property
-    def confidence(self) -> npt.NDArray[np.float64]:
+    def confidence(self) -> Array:
         """Logarithm of the odds of each record's class, its probability held within [1e-6, 1 - 1e-6]."""
         probabilities = self.checked_probabilities()
         hot = np.flatnonzero(self.truth >= 0)
@@ -221,18 +221,18 @@ class Answers:
         return np.asarray(np.log(np.maximum(own, CLIP)) - np.log(np.maximum(rest, CLIP)))
 
     @property
-    def probability(self) -> npt.NDArray[np.float64]:
+    def probability(self) -> Array:
         """Probability of each record's class, 0 of one that the model does not know, shape (n,)."""
         probabilities = self.checked_probabilities()
         return np.where(self.truth >= 0, probabilities[np.arange(len(self.truth)), self.truth], 0.0)
 
-    def checked_probabilities(self) -> npt.NDArray[np.float64]:
+    def checked_probabilities(self) -> Array:
         """Return the probabilities; raise UnsupportedModelError where there are none."""
         if self.probabilities is None:
             raise UnsupportedModelError(f"{self.lacking}.", remedy="Use the gap attack.")
         return self.probabilities
 
-    def take(self, rows: npt.NDArray[np.intp]) -> Answers:
+    def take(self, rows: Indices) -> Answers:
         """Return the answers on some of the records."""
         return replace(
             self,
@@ -247,7 +247,7 @@ def answers(model: object, records: Records) -> Answers:
     """Return what a model answers on records."""
     classes = classes_of(model)
     plain = published(model)
-    probabilities: npt.NDArray[np.float64] | None
+    probabilities: Array | None
     if plain is not None:
         cells = plain.apply(records.columns(plain.attributes))
         predicted, probabilities = cell_labels(plain)[cells], cell_shares(plain)[cells]
@@ -272,9 +272,7 @@ def answers(model: object, records: Records) -> Answers:
     )
 
 
-def _asked(
-    model: Any, records: Records, classes: list[Any]
-) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.float64] | None]:
+def _asked(model: Any, records: Records, classes: list[Any]) -> tuple[Indices, Array | None]:
     """Return the predicted classes and any probabilities.
 
     Any exception of the model becomes one error.
@@ -354,7 +352,7 @@ def classes_of(model: Any) -> list[Any]:
     return list(plain.classes)
 
 
-def _objects(values: list[Any]) -> npt.NDArray[Any]:
+def _objects(values: list[Any]) -> AnyArray:
     out = np.empty(len(values), dtype=object)
     out[:] = values
     return out
@@ -417,7 +415,7 @@ def _classes(model: Any) -> list[Any]:
     return list(classes.tolist())
 
 
-def places(values: npt.NDArray[Any], classes: list[Any]) -> npt.NDArray[np.intp]:
+def places(values: AnyArray, classes: list[Any]) -> Indices:
     """Return the index of the class that each value names, shape (n,); -1 where it is none of them."""
     where = {name: i for i, name in enumerate(classes)}
     return np.fromiter(map(where.get, values.tolist(), repeat(-1)), dtype=np.intp, count=len(values))
@@ -446,7 +444,7 @@ def read_matrix(X: object, what: str) -> Any:
     return frame.to_native() if known else frame.to_polars()
 
 
-def _target(y: object, what: str) -> npt.NDArray[Any]:
+def _target(y: object, what: str) -> AnyArray:
     if y is None:
         raise InvalidDataError(f"{parameter('y')} of the {what} is None.", remedy="Pass their classes.")
     given = y.to_numpy() if hasattr(y, "to_numpy") else y
@@ -465,7 +463,7 @@ def _target(y: object, what: str) -> npt.NDArray[Any]:
     return values
 
 
-def _joined(first: npt.NDArray[Any], second: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _joined(first: AnyArray, second: AnyArray) -> AnyArray:
     """Return two arrays of classes as one; texts and numbers side by side stay what they are."""
     if (first.dtype.kind in "US") != (second.dtype.kind in "US"):
         out = np.empty(len(first) + len(second), dtype=object)

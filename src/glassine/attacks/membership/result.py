@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from glassine.attacks.membership.intervals import Estimate, clopper_pearson
 from glassine.attacks.outcome import Failed, Measured, NotApplicable
+from glassine.data.arrays import Array, Bools, Indices
 
 # ROC curves of membership scores, with ties as they are.
 
@@ -111,7 +111,7 @@ class Roc:
         return tuple((rate, height) for rate, height in zip(rates.tolist(), found.tolist(), strict=True) if height > 0)
 
 
-def roc_curve(members: npt.NDArray[np.float64], nonmembers: npt.NDArray[np.float64]) -> Roc:
+def roc_curve(members: Array, nonmembers: Array) -> Roc:
     """Return the ROC curve of scores that are higher for records that look like members.
 
     Examples
@@ -133,7 +133,7 @@ def roc_curve(members: npt.NDArray[np.float64], nonmembers: npt.NDArray[np.float
     )
 
 
-def _corners(x: npt.NDArray[np.intp], y: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
+def _corners(x: Indices, y: Indices) -> Bools:
     """Return which points of a line from the origin are no mere stop on a straight stretch; the last is kept."""
     dx, dy = np.diff(x, prepend=0), np.diff(y, prepend=0)
     straight = dx[:-1] * dy[1:] == dy[:-1] * dx[1:]

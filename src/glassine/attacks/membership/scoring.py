@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from glassine.attacks.membership.intervals import Estimate, area_under_roc, clopper_pearson, newcombe
 from glassine.attacks.membership.result import BestThreshold, Control, MembershipResult, Shift, roc_curve
+from glassine.data.arrays import Array, Bools, Indices
 
 LOW_RATES = (0.01, 0.001)
 N_FOLDS = 5
@@ -20,8 +20,8 @@ CROSSFIT = (
     "which it is judged; the intervals are given these thresholds"
 )
 
-Scores = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.intp]
+Scores = Array
+Codes = Indices
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,8 +89,8 @@ def _crossfit(members: Codes, nonmembers: Codes, n_codes: int, rng: np.random.Ge
 
 def judge_calls(
     attack: str,
-    members: npt.NDArray[np.bool_],
-    nonmembers: npt.NDArray[np.bool_],
+    members: Bools,
+    nonmembers: Bools,
     setting: Setting,
     *,
     decision: str,

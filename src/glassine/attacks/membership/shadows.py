@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from glassine.attacks.membership.gap import gap_figure, known_sides
 from glassine.attacks.membership.outputs import (
@@ -23,6 +22,7 @@ from glassine.attacks.membership.outputs import (
 from glassine.attacks.membership.result import MembershipResult
 from glassine.attacks.membership.scoring import Setting, judge_scores
 from glassine.attacks.outcome import NotApplicable, Outcome
+from glassine.data.arrays import Array, Bools
 from glassine.data.table import as_table
 from glassine.errors import InvalidParameterError, PrivacyLeakWarning, UnsupportedModelError, parameter
 from glassine.models import DecisionTree, RuleList
@@ -30,7 +30,6 @@ from glassine.models import DecisionTree, RuleList
 POOLED_BELOW = 64
 """Shadow models below which variances of single records are too uncertain, as in the paper."""
 
-Floats = npt.NDArray[np.float64]
 Mode = Literal["online", "offline"]
 
 
@@ -125,11 +124,11 @@ class ShadowAnswers:
 
     shadows: Shadows  # How they were trained
     sides: tuple[Answers, Answers]  # What the model under attack answers on members and on non-members
-    seen: npt.NDArray[np.bool_]  # Which shadow model saw which record; shape (n, n_shadows)
-    confidences: Floats  # Log odds of each record's class, by shadow model; shape (n, n_shadows)
-    probabilities: Floats  # Probability of each record's class, by shadow model; shape (n, n_shadows)
+    seen: Bools  # Which shadow model saw which record; shape (n, n_shadows)
+    confidences: Array  # Log odds of each record's class, by shadow model; shape (n, n_shadows)
+    probabilities: Array  # Probability of each record's class, by shadow model; shape (n, n_shadows)
 
-    def judged(self, attack: str, scores: Floats, setting: Setting, notes: tuple[str, ...] = ()) -> MembershipResult:
+    def judged(self, attack: str, scores: Array, setting: Setting, notes: tuple[str, ...] = ()) -> MembershipResult:
         """Return the result of scores of all records, shape (n,)."""
         members, others = self.sides
         m = len(members.truth)
@@ -188,7 +187,7 @@ def shadow_answers(
     return attempt(work)
 
 
-def _draw(n: int, share: float, n_shadows: int, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
+def _draw(n: int, share: float, n_shadows: int, rng: np.random.Generator) -> Bools:
     """Return which shadow model sees which record, shape (n, n_shadows); each is seen, and not seen, at least twice."""
     seen_by = min(max(round(share * n_shadows), 2), n_shadows - 2)
     row = np.arange(n_shadows) < seen_by

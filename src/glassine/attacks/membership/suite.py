@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from glassine.attacks.membership.attack_model import black_box_attack, compare_losses, loss_attack
 from glassine.attacks.membership.counts import count_attack
@@ -23,6 +22,7 @@ from glassine.attacks.membership.result import LossComparison, MembershipResult,
 from glassine.attacks.membership.shadows import Mode, Shadows, shadow_answers
 from glassine.attacks.outcome import Measured, Outcome
 from glassine.attacks.overfitting import Vulnerability, vulnerability
+from glassine.data.arrays import Bools, Indices, Ints
 from glassine.data.labels import Sample
 from glassine.errors import InvalidParameterError, parameter
 
@@ -133,7 +133,7 @@ def overlap_of(inside: Records, outside: Records) -> Overlap:
     )
 
 
-def _shared(codes: npt.NDArray[np.intp], member: npt.NDArray[np.bool_], whose: npt.NDArray[np.int64]) -> int:
+def _shared(codes: Indices, member: Bools, whose: Ints) -> int:
     """Return how many non-members, people or records, have a record that equals a member's."""
     if not len(codes):
         return 0

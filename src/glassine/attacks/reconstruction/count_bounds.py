@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from glassine.attacks.reconstruction.leakage import Interval
+from glassine.data.arrays import Array, Bools, Ints
 from glassine.errors import InvalidParameterError, UndefinedMeasureError, parameter
 from glassine.models import DecisionTree, RuleList
 from glassine.privacy.conversions import least_threshold
@@ -19,7 +19,6 @@ from glassine.privacy.conversions import least_threshold
 if TYPE_CHECKING:
     from glassine.attacks.disclosure.noise import CountNoise
 
-Floats = npt.NDArray[np.float64]
 
 EXPONENTS = np.linspace(0.001, 0.999, 999)
 """Exponents of Chernoff's bound, as shares of the largest one; every exponent gives a sound bound."""
@@ -33,12 +32,12 @@ class CountBounds:
     """Bounds of the numbers of training records in the parts of a model, which hold all together."""
 
     # low, high: fewest and most records of each leaf or rule, whole numbers; shape (parts,).
-    low: Floats
-    high: Floats
+    low: Array
+    high: Array
     total: Interval  # Fewest and most records in total
     confidence: float  # Probability, over the noise, that all bounds hold; 1 where they hold for certain
 
-    def without(self, empty: npt.NDArray[np.bool_]) -> CountBounds:
+    def without(self, empty: Bools) -> CountBounds:
         """Return the bounds where some parts can hold no record."""
         held = np.flatnonzero(empty & (self.low > 0))
         if len(held):
@@ -48,7 +47,7 @@ class CountBounds:
             )
         return _together(self.low, np.where(empty, 0.0, self.high), self.total, self.confidence)
 
-    def mean(self, values: Floats) -> Interval:
+    def mean(self, values: Array) -> Interval:
         """Return the bounds of the mean over the records of a value of each part, shape (parts,).
 
         For a given number of records, the mean is least where parts of small values are full; over the number it is
@@ -56,11 +55,11 @@ class CountBounds:
         """
         return Interval(lower=-self._most(-values, mean=True), upper=self._most(values, mean=True))
 
-    def sum(self, values: Floats) -> Interval:
+    def sum(self, values: Array) -> Interval:
         """Return the bounds of the sum over the records of a value of each part, shape (parts,)."""
         return Interval(lower=-self._most(-values, mean=False), upper=self._most(values, mean=False))
 
-    def _most(self, values: Floats, *, mean: bool) -> float:
+    def _most(self, values: Array, *, mean: bool) -> float:
         order = np.argsort(-values, kind="stable")
         room = (self.high - self.low)[order]
         numbers = self.low.sum() + np.concatenate([[0.0], np.cumsum(room)])
@@ -116,7 +115,7 @@ def bound_counts(model: DecisionTree | RuleList, noise: CountNoise, confidence: 
     return _together(low, high, total, float(confidence))
 
 
-def _together(low: Floats, high: Floats, total: Interval, confidence: float) -> CountBounds:
+def _together(low: Array, high: Array, total: Interval, confidence: float) -> CountBounds:
     """Return bounds of parts and of their sum, each as narrow as the other makes it."""
     least, most = max(total.lower, float(low.sum())), min(total.upper, float(high.sum()))
     if not least <= most:
@@ -170,9 +169,7 @@ def _sum_reach(scale: float, number: int, probability: float) -> tuple[float, fl
     return float(math.floor(above)), float(below)
 
 
-def likeliest_counts(
-    published: npt.NDArray[np.int64], noise: CountNoise, n_records: int | None, possible: npt.NDArray[np.bool_]
-) -> npt.NDArray[np.int64]:
+def likeliest_counts(published: Ints, noise: CountNoise, n_records: int | None, possible: Bools) -> Ints:
     """Return the whole counts under which what was published is likeliest.
 
     Noise is independent, and the logarithm of its likelihood is concave in each count. So without a known total each

@@ -9,10 +9,9 @@ counts of regions (:mod:`glassine.counting`).
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from glassine.attacks.alignment import ErrorEstimate, align, original_records
 from glassine.attacks.reconstruction.count_bounds import bound_counts, exact_counts, likeliest_counts
@@ -24,6 +23,7 @@ from glassine.attacks.reconstruction.leakage import (
     oddities,
 )
 from glassine.counting import MAX_STEPS, Region
+from glassine.data.arrays import AnyArray, Array
 from glassine.domain import Domain
 from glassine.domain.domain import check_domain
 from glassine.errors import InvalidParameterError, UndefinedMeasureError, parameter
@@ -200,7 +200,7 @@ class ProbabilisticDataset(ExposedRecords):
         left = self._left(domain_aware)
         return math.fsum(size * share for size, share in zip(self.supports, left, strict=True)) / self.n_records
 
-    def _left(self, domain_aware: bool) -> npt.NDArray[np.float64]:
+    def _left(self, domain_aware: bool) -> Array:
         """Return for each part the mean share of an attribute's entropy that it leaves; 1 for an empty region."""
         possible = self._worlds_of(domain_aware)
         everything = [possible.n_values(Region({}), factor) for factor in range(len(possible.space.factors))]
@@ -239,7 +239,7 @@ class ProbabilisticDataset(ExposedRecords):
 
     def sample(
         self, *, random_state: int | np.random.Generator | None = None, domain_aware: bool = True
-    ) -> dict[str, npt.NDArray[Any]]:
+    ) -> dict[str, AnyArray]:
         """Return one dataset drawn uniformly from the possible ones, columns by attribute.
 
         Parameters

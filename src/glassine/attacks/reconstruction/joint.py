@@ -9,7 +9,6 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import gammaln
 
 from glassine.attacks.reconstruction.entropy import reconstruct
@@ -37,6 +36,7 @@ from glassine.attacks.reconstruction.joint_result import JointReconstruction, Re
 from glassine.attacks.reconstruction.leakage import Interval
 from glassine.attacks.reconstruction.systems import Search, check_domain
 from glassine.counting import Space
+from glassine.data.arrays import Array
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar, is_whole
 from glassine.domain.literals import attributes_of
@@ -305,7 +305,7 @@ def _without_points(
         ) from None
 
 
-def _expected(cells: Cells, system: System, estimate: Estimate) -> npt.NDArray[np.float64]:
+def _expected(cells: Cells, system: System, estimate: Estimate) -> Array:
     """Return the expected records of each cell, none for cells without a volume."""
     held = np.bincount(system.cells, estimate.expected, minlength=len(cells)).astype(float)
     if cells.closed is None:

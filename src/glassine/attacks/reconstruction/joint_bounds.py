@@ -13,14 +13,13 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.special import gammaln, ive, xlogy
 
-from glassine.attacks.reconstruction.joint_published import Whole
 from glassine.counting import Measure
+from glassine.data.arrays import Array, Indices, Ints
 
 # The table of maximum entropy with given margins, by Newton's method on the dual.
 #
@@ -32,9 +31,6 @@ from glassine.counting import Measure
 # over the potentials y of all other models' parts b, where a runs over the reference's parts and y_o is the sum of
 # the potentials of the parts in which option o lies.
 
-
-Floats = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.intp]
 
 MOST_STEPS = 100
 MOST_SWEEPS = 2000
@@ -51,16 +47,16 @@ class Block:
 
     options: Indices  # Their places in the system; shape (o,)
     parts: Indices  # Part of each model; shape (o, models)
-    counts: tuple[Whole, ...]  # Records of each part, positive
-    log_sizes: Floats  # Natural logarithm of the size of each option's cell; shape (o,)
+    counts: tuple[Ints, ...]  # Records of each part, positive
+    log_sizes: Array  # Natural logarithm of the size of each option's cell; shape (o,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Fit:
     """Potentials and their table."""
 
-    potentials: tuple[Floats, ...]  # For each model the potentials of its parts
-    table: Floats  # Expected records of each option; shape (o,)
+    potentials: tuple[Array, ...]  # For each model the potentials of its parts
+    table: Array  # Expected records of each option; shape (o,)
     residual: float  # Sum of the absolute differences of the table's margins from the counts
 
 
@@ -84,14 +80,14 @@ def maximise_entropy(block: Block) -> Fit:
     return Fit(potentials=tuple(potentials), table=table, residual=residual)
 
 
-def _scores(block: Block, potentials: list[Floats]) -> Floats:
+def _scores(block: Block, potentials: list[Array]) -> Array:
     total = block.log_sizes.copy()
     for i, values in enumerate(potentials):
         total += values[block.parts[:, i]]
     return total
 
 
-def _scale(block: Block, potentials: list[Floats], model: int) -> None:
+def _scale(block: Block, potentials: list[Array], model: int) -> None:
     """Set the potentials of one model so that its margins are met."""
     scores = _scores(block, potentials)
     parts, count = block.parts[:, model], block.counts[model]
@@ -101,7 +97,7 @@ def _scale(block: Block, potentials: list[Floats], model: int) -> None:
     potentials[model] += np.log(count) - np.log(held) - top
 
 
-def _fit_in_turn(block: Block, potentials: list[Floats], sweeps: int) -> None:
+def _fit_in_turn(block: Block, potentials: list[Array], sweeps: int) -> None:
     """Fit the margins of each model in turn: iterative proportional fitting."""
     for _ in range(sweeps):
         before = [values.copy() for values in potentials]
@@ -111,7 +107,7 @@ def _fit_in_turn(block: Block, potentials: list[Floats], sweeps: int) -> None:
             return
 
 
-def _newton(block: Block, potentials: list[Floats], reference: int) -> None:
+def _newton(block: Block, potentials: list[Array], reference: int) -> None:
     """Minimise g over the potentials of all models but the reference."""
     others = [i for i in range(len(potentials)) if i != reference]
     if not others:
@@ -125,7 +121,7 @@ def _newton(block: Block, potentials: list[Floats], reference: int) -> None:
     own, count = block.parts[:, reference], block.counts[reference].astype(float)
     total = float(count.sum())
 
-    def table_of(y: Floats) -> tuple[Floats, float]:
+    def table_of(y: Array) -> tuple[Array, float]:
         scores = block.log_sizes + member @ y
         top = np.full(len(count), -np.inf)
         np.maximum.at(top, own, scores)
@@ -256,7 +252,7 @@ def log_upper(block: Block, fit: Fit, reference: int) -> float:
     return bound if bound == bound else math.inf
 
 
-def _torus(block: Block, reference: int, shares: Floats) -> float:
+def _torus(block: Block, reference: int, shares: Array) -> float:
     """Return an upper bound of the logarithm of the chance that draws with these shares meet the other margins."""
     others = [i for i in range(len(block.counts)) if i != reference]
     # The phases of a model's parts count up to a common one: the first is left out.
@@ -297,7 +293,7 @@ def _torus(block: Block, reference: int, shares: Floats) -> float:
     return total
 
 
-def _pairs(inner: Floats, shares: Floats, count: float) -> float:
+def _pairs(inner: Array, shares: Array, count: float) -> float:
     """Return the sum over pairs of a part's options of leverage times the logarithm of their integral."""
     diagonal = np.diag(inner)
     first, second = np.triu_indices(len(shares), 1)
@@ -309,7 +305,7 @@ def _pairs(inner: Floats, shares: Floats, count: float) -> float:
     return float(leverage[used] @ np.log(ive(0, strength)))
 
 
-def log_lower(block: Block, fit: Fit, reference: int, whole: Whole | None = None) -> float:
+def log_lower(block: Block, fit: Fit, reference: int, whole: Ints | None = None) -> float:
     """Return a lower bound for two models: the capacity by the fitted table, times Gurvits' factors.
 
     A table of whole numbers, if given, stands in for a fitted one whose margins are too far from the counts.
@@ -325,7 +321,7 @@ def log_lower(block: Block, fit: Fit, reference: int, whole: Whole | None = None
     return bound - ROUNDING * (1 + orders + size)
 
 
-def _capacity(block: Block, table: Floats, reference: int) -> float:
+def _capacity(block: Block, table: Array, reference: int) -> float:
     """Return a lower bound of the log-capacity from a table with the margins."""
     count = block.counts[reference].astype(float)
     terms = xlogy(count, count), -xlogy(table, table), table * block.log_sizes

@@ -6,14 +6,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from glassine.attacks.reconstruction.joint_published import ClashError, Published, Whole
+from glassine.attacks.reconstruction.joint_published import ClashError, Published
 from glassine.attacks.reconstruction.row_boxes import WORD, Boxes, Packing, TooManyBoxesError, Words, refine
 from glassine.counting import Box, Measure, Region, RegionCounter, Space
+from glassine.data.arrays import AnyArray, Indices, Ints
 from glassine.domain import Domain
 from glassine.errors import CountingLimitError, parameter
 
@@ -138,7 +138,7 @@ def _measures(
 
 def _box_measures(packing: Packing, rows: Words) -> list[Measure]:
     """Return the exact measure of each packed box, factor by factor over the patterns that occur."""
-    out: npt.NDArray[Any] = np.full(len(rows), 1, dtype=object)
+    out: AnyArray = np.full(len(rows), 1, dtype=object)
     for factor, span in enumerate(packing.spans):
         patterns, where = np.unique(rows[:, span], axis=0, return_inverse=True)
         weights = np.empty(len(patterns), dtype=object)
@@ -155,9 +155,6 @@ def _box_measures(packing: Packing, rows: Words) -> list[Measure]:
 # and a class where that model reveals classes. Each option lies in one part of each model.
 
 
-Indices = npt.NDArray[np.intp]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class System:
     """Options, and the parts whose counts are known."""
@@ -166,8 +163,8 @@ class System:
     cells: Indices
     classes: Indices
     parts: Indices  # Part of each model in which the option lies; shape (options, models)
-    counts: tuple[Whole, ...]  # For each model the number of records of its parts
-    fixed: Whole  # Number of records of the options that is known; -1 where it is not; shape (options,)
+    counts: tuple[Ints, ...]  # For each model the number of records of its parts
+    fixed: Ints  # Number of records of the options that is known; -1 where it is not; shape (options,)
 
     def __len__(self) -> int:
         return len(self.cells)
@@ -177,7 +174,7 @@ class System:
         """The options whose number is not known yet."""
         return np.flatnonzero(self.fixed < 0)
 
-    def left(self, model: int) -> Whole:
+    def left(self, model: int) -> Ints:
         """Return the records of each part of a model that are not in known options."""
         known = self.fixed >= 0
         gone = np.bincount(self.parts[known, model], self.fixed[known], minlength=len(self.counts[model]))

@@ -10,14 +10,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components, maximum_flow
 
-from glassine.attacks.reconstruction.joint_published import Whole
-from glassine.compiling import AnyArray, compiled
-
-Indices = npt.NDArray[np.intp]
+from glassine.compiling import compiled
+from glassine.data.arrays import AnyArray, Bools, Indices, Ints
 
 
 class Graph:
@@ -34,7 +31,7 @@ class Graph:
         self.edges = (order % len(tails)).astype(np.int64) if len(tails) else order.astype(np.int64)
 
 
-def feasible_table(graph: Graph, supply: Whole, demand: Whole) -> Whole | None:
+def feasible_table(graph: Graph, supply: Ints, demand: Ints) -> Ints | None:
     """Return a table with the given margins, or None if there is none."""
     n, a = graph.n_nodes, graph.n_tails
     given, taken = np.flatnonzero(supply), np.flatnonzero(demand)
@@ -50,7 +47,7 @@ def feasible_table(graph: Graph, supply: Whole, demand: Whole) -> Whole | None:
     return flow.astype(np.int64)
 
 
-def support(graph: Graph, table: Whole) -> npt.NDArray[np.bool_]:
+def support(graph: Graph, table: Ints) -> Bools:
     """Return which edges hold records in some table: those that do now, and those on a cycle of the residual graph."""
     back = table > 0
     tails = np.concatenate([graph.tails, graph.heads[back]])
@@ -61,7 +58,7 @@ def support(graph: Graph, table: Whole) -> npt.NDArray[np.bool_]:
     return np.asarray(back | (label[graph.tails] == label[graph.heads]))
 
 
-def bridges(graph: Graph) -> npt.NDArray[np.bool_]:
+def bridges(graph: Graph) -> Bools:
     """Return which edges lie on no cycle.
 
     Where every edge can hold records, the number of such an edge is the same in every table.
@@ -69,9 +66,7 @@ def bridges(graph: Graph) -> npt.NDArray[np.bool_]:
     return np.asarray(_bridges(graph.starts, graph.edges, graph.tails, graph.heads))
 
 
-def improve_ranges(
-    graph: Graph, table: Whole, targets: Indices, *, at_most: int | None
-) -> tuple[Whole, Whole, npt.NDArray[np.bool_]]:
+def improve_ranges(graph: Graph, table: Ints, targets: Indices, *, at_most: int | None) -> tuple[Ints, Ints, Bools]:
     """Return the smallest and largest number of records of some edges over all tables, and which are exact."""
     limit = np.iinfo(np.int64).max if at_most is None else at_most
     low, high, exact = _ranges(

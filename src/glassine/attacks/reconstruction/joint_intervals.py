@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import gammaln, xlogy
 
 from glassine.attacks.reconstruction.joint_bounds import (
@@ -23,14 +22,13 @@ from glassine.attacks.reconstruction.joint_bounds import (
 )
 from glassine.attacks.reconstruction.joint_cells import Cells, System
 from glassine.attacks.reconstruction.joint_programs import Settled, blocks, least_weight, settle, whole_table
-from glassine.attacks.reconstruction.joint_published import Published, Whole
+from glassine.attacks.reconstruction.joint_published import Published
 from glassine.attacks.reconstruction.joint_result import CellRanges, PartExposure, SharedGroup
 from glassine.attacks.reconstruction.leakage import Interval
 from glassine.counting import Measure
+from glassine.data.arrays import Array, Ints
 from glassine.data.inference import columns as read_columns
 from glassine.errors import InvalidDataError, UndefinedMeasureError
-
-Floats = npt.NDArray[np.float64]
 
 SOME_REFERENCES = 4
 """Models whose parts a bound is taken by, those of most parts first: each gives a valid bound, the least is kept."""
@@ -52,8 +50,8 @@ class Estimate:
 
     lower: float
     upper: float
-    expected: Floats
-    table: Whole | None
+    expected: Array
+    table: Ints | None
 
 
 def log_of(measure: Measure) -> float:
@@ -96,7 +94,7 @@ def log_sum(
     )
 
 
-def _known(system: System, log_sizes: Floats) -> tuple[float, float]:
+def _known(system: System, log_sizes: Array) -> tuple[float, float]:
     """Return what the options of known numbers contribute, moved downwards and upwards."""
     known = np.flatnonzero(system.fixed > 0)
     numbers = system.fixed[known].astype(float)
@@ -107,7 +105,7 @@ def _known(system: System, log_sizes: Floats) -> tuple[float, float]:
 
 
 def _of_block(
-    block: Block, fit: Fit, sizes: Sequence[Measure], numbers: Whole | None, names: Sequence[str], lower_only: bool
+    block: Block, fit: Fit, sizes: Sequence[Measure], numbers: Ints | None, names: Sequence[str], lower_only: bool
 ) -> tuple[float, float]:
     exact = counted(block, sizes)
     if exact is not None:
@@ -133,7 +131,7 @@ def _least(block: Block) -> float:
     return least_weight(block.parts, block.counts, block.log_sizes) - orders * (1 + ROUNDING)
 
 
-def _merged(block: Block, numbers: Whole, last: int, sizes: Sequence[Measure], names: Sequence[str]) -> float:
+def _merged(block: Block, numbers: Ints, last: int, sizes: Sequence[Measure], names: Sequence[str]) -> float:
     """Return a lower bound: the sum over those tables alone that have the sums of one table over all models but one."""
     others = [i for i in range(len(block.counts)) if i != last]
     _, part = np.unique(block.parts[:, others], axis=0, return_inverse=True)

@@ -10,10 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from itertools import combinations
-from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from scipy.sparse import csr_matrix
@@ -22,10 +20,8 @@ from scipy.sparse.csgraph import connected_components
 from glassine.attacks.reconstruction.joint_bounds import Block
 from glassine.attacks.reconstruction.joint_cells import System, peel
 from glassine.attacks.reconstruction.joint_flows import Graph, bridges, feasible_table, support
-from glassine.attacks.reconstruction.joint_published import ClashError, Whole
-
-Floats = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.intp]
+from glassine.attacks.reconstruction.joint_published import ClashError
+from glassine.data.arrays import AnyArray, Array, Bools, Indices, Ints
 
 FAR = 3.0
 """Cost of a record that is moved beyond the next whole number: more than any rounding up or down costs."""
@@ -34,10 +30,8 @@ INFEASIBLE = 2
 SCALE = 720_720 * 1024
 """Weights are rounded to multiples of one over this: halves and thirds of a solver's vertices stay exact."""
 
-Ints: TypeAlias = list[int]
 
-
-def _margins(parts: Indices, counts: tuple[Whole, ...]) -> tuple[sparse.csr_matrix, Floats]:
+def _margins(parts: Indices, counts: tuple[Ints, ...]) -> tuple[sparse.csr_matrix, Array]:
     """Return the matrix that sums options over the parts, and the sums."""
     n, m = parts.shape
     starts = np.cumsum([0, *(len(count) for count in counts)])
@@ -46,12 +40,12 @@ def _margins(parts: Indices, counts: tuple[Whole, ...]) -> tuple[sparse.csr_matr
     return matrix, np.concatenate(counts).astype(float)
 
 
-def _in_units(weights: npt.NDArray[Any]) -> Ints:
+def _in_units(weights: AnyArray) -> list[int]:
     """Return a dual solution in whole numbers."""
     return [round(float(weight) * SCALE) for weight in weights]
 
 
-def _weighed(weights: Ints, parts: Indices, counts: tuple[Whole, ...]) -> tuple[Ints, int]:
+def _weighed(weights: list[int], parts: Indices, counts: tuple[Ints, ...]) -> tuple[list[int], int]:
     """Return the sum of the weights of each option's parts, and the sum of weights times counts."""
     per_option = [0] * len(parts)
     total, start = 0, 0
@@ -63,13 +57,13 @@ def _weighed(weights: Ints, parts: Indices, counts: tuple[Whole, ...]) -> tuple[
     return per_option, total
 
 
-def _most(parts: Indices, counts: tuple[Whole, ...]) -> Ints:
+def _most(parts: Indices, counts: tuple[Ints, ...]) -> list[int]:
     """Return for each option the smallest count of its parts."""
     most = np.min([count[parts[:, i]] for i, count in enumerate(counts)], axis=0)
     return [int(number) for number in most]
 
 
-def real_support(parts: Indices, counts: tuple[Whole, ...]) -> npt.NDArray[np.bool_]:
+def real_support(parts: Indices, counts: tuple[Ints, ...]) -> Bools:
     """Return which options are positive in some table of real numbers, and those that could not be proved not to be.
 
     One program finds all: of a multiple of a table, as many options as can be reach 1.
@@ -91,7 +85,7 @@ def real_support(parts: Indices, counts: tuple[Whole, ...]) -> npt.NDArray[np.bo
     return np.array([not (sum_ > 0 and total < sum_) for sum_ in weighed], dtype=bool)
 
 
-def _is_impossible(parts: Indices, counts: tuple[Whole, ...]) -> bool:
+def _is_impossible(parts: Indices, counts: tuple[Ints, ...]) -> bool:
     """Return whether Farkas' lemma proves that there is no table."""
     matrix, known = _margins(parts, counts)
     p = len(known)
@@ -104,7 +98,7 @@ def _is_impossible(parts: Indices, counts: tuple[Whole, ...]) -> bool:
     return total > sum(max(0, sum_) * most for sum_, most in zip(weighed, _most(parts, counts), strict=True))
 
 
-def whole_table(parts: Indices, counts: tuple[Whole, ...], near: Floats, *, seconds: float) -> Whole | None:
+def whole_table(parts: Indices, counts: tuple[Ints, ...], near: Array, *, seconds: float) -> Ints | None:
     """Return a table of whole numbers close to one of real numbers; None if none was found in time."""
     matrix, known = _margins(parts, counts)
     n = len(near)
@@ -133,14 +127,14 @@ def whole_table(parts: Indices, counts: tuple[Whole, ...], near: Floats, *, seco
     return None
 
 
-def _meets(table: Whole, parts: Indices, counts: tuple[Whole, ...]) -> bool:
+def _meets(table: Ints, parts: Indices, counts: tuple[Ints, ...]) -> bool:
     sums = [np.zeros(len(count), dtype=np.int64) for count in counts]
     for i, each in enumerate(sums):
         np.add.at(each, parts[:, i], table)
     return bool((table >= 0).all()) and all((a == b).all() for a, b in zip(sums, counts, strict=True))
 
 
-def _in_whole_numbers(parts: Indices, counts: tuple[Whole, ...], seconds: float) -> Whole | None:
+def _in_whole_numbers(parts: Indices, counts: tuple[Ints, ...], seconds: float) -> Ints | None:
     """Return a table by a solver that reckons in whole numbers; None if it is not installed, or runs out of time."""
     try:
         cp = import_module("ortools.sat.python.cp_model")
@@ -163,7 +157,7 @@ def _in_whole_numbers(parts: Indices, counts: tuple[Whole, ...], seconds: float)
     return table if _meets(table, parts, counts) else None
 
 
-def least_weight(parts: Indices, counts: tuple[Whole, ...], weights: Floats) -> float:
+def least_weight(parts: Indices, counts: tuple[Ints, ...], weights: Array) -> float:
     """Return a lower bound of the sum of weighted entries over the tables of real numbers."""
     matrix, known = _margins(parts, counts)
     result = linprog(weights, A_eq=matrix, b_eq=known, bounds=(0, None), method="highs")
@@ -174,7 +168,7 @@ def least_weight(parts: Indices, counts: tuple[Whole, ...], weights: Floats) -> 
     return float(dual @ known + short @ most) - 1e-12 * size
 
 
-def _least_sum(parts: Indices, counts: tuple[Whole, ...], cost: Floats) -> int | None:
+def _least_sum(parts: Indices, counts: tuple[Ints, ...], cost: Array) -> int | None:
     """Return a lower bound of the sum of entries times whole costs over the whole tables, near the least real one."""
     matrix, known = _margins(parts, counts)
     result = linprog(cost, A_eq=matrix, b_eq=known, bounds=(0, None), method="highs")
@@ -186,7 +180,7 @@ def _least_sum(parts: Indices, counts: tuple[Whole, ...], cost: Floats) -> int |
     return -(-total // SCALE)
 
 
-def real_range(parts: Indices, counts: tuple[Whole, ...], options: Indices) -> tuple[int, int]:
+def real_range(parts: Indices, counts: tuple[Ints, ...], options: Indices) -> tuple[int, int]:
     """Return whole bounds of the sum of some options over all tables; where it may be zero, a plain upper one."""
     cost = np.zeros(len(parts))
     cost[options] = 1.0
@@ -206,7 +200,7 @@ class Settled:
     """A system without what is known of it."""
 
     system: System  # Its free options are positive in some table of real numbers, and not the same in every one
-    table: Whole | None  # A table with all counts; None for three models and more, where finding one is a search
+    table: Ints | None  # A table with all counts; None for three models and more, where finding one is a search
 
 
 def settle(system: System, names: Sequence[str]) -> Settled:
@@ -263,7 +257,7 @@ def _agree(system: System, first: int, second: int, names: Sequence[str]) -> Sys
     return _impossible(system, free[~support(graph, flow)[edge.ravel()]])
 
 
-def _impossible(system: System, options: npt.NDArray[np.intp]) -> System:
+def _impossible(system: System, options: Indices) -> System:
     fixed = system.fixed.copy()
     fixed[options] = 0
     return replace(system, fixed=fixed)
@@ -273,7 +267,7 @@ def _clash(first: str, second: str) -> ClashError:
     return ClashError(f"no numbers of records of their common parts meet the counts of both {first} and {second}.")
 
 
-def blocks(system: System, log_sizes: Floats) -> Iterator[Block]:
+def blocks(system: System, log_sizes: Array) -> Iterator[Block]:
     """Yield the free options in sets that share no part with each other."""
     free, m = system.free, len(system.counts)
     if not len(free):

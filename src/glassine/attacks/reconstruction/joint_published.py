@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from glassine.data.arrays import AnyArray, Ints
 from glassine.data.inference import columns as read_columns
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
@@ -26,9 +26,7 @@ from glassine.models.tree import Forest
 # Numbers of records that a model does not publish, counted in the training records.
 
 
-def with_sizes(
-    name: str, model: DecisionTree | RuleList, columns: Mapping[str, npt.NDArray[Any]]
-) -> DecisionTree | RuleList:
+def with_sizes(name: str, model: DecisionTree | RuleList, columns: Mapping[str, AnyArray]) -> DecisionTree | RuleList:
     """Return a model with the number of records of each part; replace rounded counts."""
     sizes = np.bincount(model.apply(dict(columns)), minlength=len(model.cells)).tolist()
     exact = model.counts_are_exact
@@ -58,9 +56,6 @@ def with_sizes(
 
 def _of_size(evidence: Evidence, size: int | None) -> Evidence:
     return replace(evidence, counts=None, total=size, label=evidence.prediction)
-
-
-Whole: TypeAlias = npt.NDArray[np.int64]
 
 
 MOST_RECORDS = 2**31
@@ -104,11 +99,11 @@ class Published:
 
     name: str  # What it is called
     model: DecisionTree | RuleList
-    counts: Whole  # The counts of its leaves or rules; shape (cells, classes), or (cells, 1) where it has sizes alone
+    counts: Ints  # The counts of its leaves or rules; shape (cells, classes), or (cells, 1) where it has sizes alone
     classes: tuple[Scalar, ...] | None  # The classes of the columns; None where it has sizes alone
 
     @property
-    def sizes(self) -> Whole:
+    def sizes(self) -> Ints:
         """Number of records of each leaf or rule."""
         return np.asarray(self.counts.sum(axis=1))
 
@@ -146,7 +141,7 @@ class ReadModels:
         return Text(said)
 
 
-def columns_for(counts: object, data: object) -> dict[str, npt.NDArray[Any]] | None:
+def columns_for(counts: object, data: object) -> dict[str, AnyArray] | None:
     """Return the columns in which records are to be counted; None where published counts are to do."""
     if not isinstance(counts, str) or counts not in ("published", "data"):
         raise InvalidParameterError(f"{parameter('counts')} must be 'published' or 'data', got {counts!r}.")
@@ -163,7 +158,7 @@ def read_models(
     models: Sequence[Any],
     domain: Domain,
     names: Sequence[str] | None,
-    columns: Mapping[str, npt.NDArray[Any]] | None = None,
+    columns: Mapping[str, AnyArray] | None = None,
 ) -> ReadModels:
     """Return the models that reveal exact counts, forests tree by tree, and those that do not.
 

@@ -8,19 +8,16 @@ from itertools import combinations, islice, permutations
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from glassine.attacks.reconstruction.joint_cells import Cells, System
 from glassine.attacks.reconstruction.joint_flows import Graph, feasible_table, improve_ranges
 from glassine.attacks.reconstruction.joint_programs import Settled, graph_of, real_range
-from glassine.attacks.reconstruction.joint_published import Published, Whole
+from glassine.attacks.reconstruction.joint_published import Published
 from glassine.attacks.reconstruction.joint_result import CellRanges, SharedGroup
+from glassine.data.arrays import Array, Bools, Indices, Ints
 from glassine.domain.attributes import Scalar
 from glassine.models import DecisionTree
-
-Flags = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
 
 EVERY_EDGE = 30_000
 """Free options of two models up to which the range of each is computed; beyond, of those that may be small groups."""
@@ -32,16 +29,16 @@ MOST_PROGRAMS = 100
 class Possible:
     """Which cells and classes can hold records."""
 
-    cells: Flags  # Whether a cell can; shape (cells,)
+    cells: Bools  # Whether a cell can; shape (cells,)
     # Whether a cell can hold records of a class; one column where classes are not published; shape (cells, classes).
-    classes: Flags
+    classes: Bools
 
 
 def cell_ranges(
     cells: Cells,
     settled: Sequence[Settled],
-    expected: Floats,
-    table: Whole | None,
+    expected: Array,
+    table: Ints | None,
     *,
     finite: bool,
     at_most: int,
@@ -77,7 +74,7 @@ def cell_ranges(
     return ranges, Possible(cells=high > 0, classes=classes)
 
 
-def _two(settled: Settled, at_most: int) -> tuple[Whole, Whole, Flags]:
+def _two(settled: Settled, at_most: int) -> tuple[Ints, Ints, Bools]:
     """Return the range of every option of one or two models."""
     system = settled.system
     low, high = _outer(system)
@@ -90,14 +87,14 @@ def _two(settled: Settled, at_most: int) -> tuple[Whole, Whole, Flags]:
     return low, high, exact
 
 
-def edge_ranges(graph: Graph, table: Whole, at_most: int) -> tuple[Whole, Whole, Flags]:
+def edge_ranges(graph: Graph, table: Ints, at_most: int) -> tuple[Ints, Ints, Bools]:
     """Return the ranges of edges, and which are exact: all of a small graph, of a large one those of small groups."""
     if len(table) <= EVERY_EDGE:
         return improve_ranges(graph, table, np.arange(len(table)), at_most=None)
     return improve_ranges(graph, table, np.flatnonzero((table > 0) & (table <= at_most)), at_most=at_most)
 
 
-def _outer(system: System) -> tuple[Whole, Whole]:
+def _outer(system: System) -> tuple[Ints, Ints]:
     """Return bounds from each part alone: its count, less the most that its other options can take."""
     high = system.fixed.copy()
     low = np.maximum(system.fixed, 0)
@@ -110,7 +107,7 @@ def _outer(system: System) -> tuple[Whole, Whole]:
     return low, high
 
 
-def _of_cells(n: int, system: System, low: Whole, high: Whole, exact: Flags) -> tuple[Whole, Whole, Flags]:
+def _of_cells(n: int, system: System, low: Ints, high: Ints, exact: Bools) -> tuple[Ints, Ints, Bools]:
     """Add the ranges of a cell's classes, which do not constrain each other where all models reveal classes."""
     below = np.bincount(system.cells, low, minlength=n).astype(np.int64)
     above = np.bincount(system.cells, high, minlength=n).astype(np.int64)
@@ -118,7 +115,7 @@ def _of_cells(n: int, system: System, low: Whole, high: Whole, exact: Flags) -> 
     return below, above, ~open_
 
 
-def _many(n: int, system: System, expected: Floats, table: Whole | None, at_most: int) -> tuple[Whole, Whole, Flags]:
+def _many(n: int, system: System, expected: Array, table: Ints | None, at_most: int) -> tuple[Ints, Ints, Bools]:
     """Return the ranges of the cells of three models or more: by linear programs for those that may be small groups."""
     low, high, exact = _of_cells(n, system, *_outer(system), system.fixed >= 0)
     free = system.free
@@ -140,7 +137,7 @@ def _many(n: int, system: System, expected: Floats, table: Whole | None, at_most
 # Groups that several models pin down together and no single one does.
 
 
-Members: TypeAlias = npt.NDArray[np.intp]
+Members: TypeAlias = Indices
 Found: TypeAlias = tuple[Members, SharedGroup]
 
 MOST_PAIRS = 20_000

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from glassine.attacks.reconstruction.joint_published import LeftOut
 from glassine.attacks.reconstruction.leakage import Interval
+from glassine.data.arrays import Array, Bools, Ints
 from glassine.domain.attributes import Scalar
 from glassine.errors import UndefinedMeasureError
 
@@ -154,10 +155,10 @@ class CellRanges:
 
     leaves: npt.NDArray[np.int32]
     worlds: tuple[int | None, ...]
-    low: npt.NDArray[np.int64]
-    high: npt.NDArray[np.int64]
-    exact: npt.NDArray[np.bool_]
-    expected: npt.NDArray[np.float64]
+    low: Ints
+    high: Ints
+    exact: Bools
+    expected: Array
 
     def __len__(self) -> int:
         return len(self.worlds)

@@ -9,9 +9,9 @@ from itertools import accumulate
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from glassine.attacks.reconstruction.possible import PossibleRecords, Worlds
+from glassine.data.arrays import Array
 from glassine.data.inference import columns as read_columns
 from glassine.data.labels import subgroups
 from glassine.data.table import as_table
@@ -319,7 +319,7 @@ class ExposedRecords(PossibleRecords):
                 )
         return sorted(out, key=lambda group: -group.bits_mean)
 
-    def record_bits(self, frame: object, *, domain_aware: bool = False) -> npt.NDArray[np.float64]:
+    def record_bits(self, frame: object, *, domain_aware: bool = False) -> Array:
         """Return the bits that an attacker learns about each given record, in row order.
 
         Parameters

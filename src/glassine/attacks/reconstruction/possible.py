@@ -6,12 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from glassine.counting import MAX_STEPS, Measure, Region, RegionCounter, Space
+from glassine.data.arrays import AnyArray, Indices
 from glassine.domain import Domain, Real
 from glassine.errors import InvalidParameterError, Text, UndefinedMeasureError, parameter
 from glassine.models import DecisionTree, RuleList
@@ -128,14 +128,14 @@ class Worlds:
             out[name] = _relative_entropy([p, 1 - p], [q, 1 - q])
         return out
 
-    def draw_cells(self, sizes: Sequence[int], rng: np.random.Generator) -> dict[str, npt.NDArray[Any]]:
+    def draw_cells(self, sizes: Sequence[int], rng: np.random.Generator) -> dict[str, AnyArray]:
         """Draw so many records from each region, the first region's first."""
         atoms = [self.counter.sample(r, int(s), rng) for s, r in zip(sizes, self.regions, strict=True) if s]
         return self.draw(np.concatenate(atoms), rng)
 
-    def draw(self, atoms: npt.NDArray[np.intp], rng: np.random.Generator) -> dict[str, npt.NDArray[Any]]:
+    def draw(self, atoms: Indices, rng: np.random.Generator) -> dict[str, AnyArray]:
         """Draw one record within each row of atoms."""
-        columns: dict[str, npt.NDArray[Any]] = {}
+        columns: dict[str, AnyArray] = {}
         for factor, part in enumerate(self.space.factors):
             columns |= part.draw(atoms[:, factor], rng)
         return {name: columns[name] for name in self.domain}

@@ -15,7 +15,6 @@ from functools import partial
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from glassine.attacks.alignment import Records
 from glassine.attacks.outcome import Failed, NotApplicable, Outcome
@@ -31,13 +30,14 @@ from glassine.attacks.reconstruction.row_result import RowReconstruction, forest
 from glassine.attacks.reconstruction.row_solving import Refitting, refitting_of
 from glassine.attacks.reconstruction.systems import CountSystem, Drawn, Search, check_domain, labels_of, shown, solved
 from glassine.counting import MAX_STEPS, Region, RegionCounter
+from glassine.data.arrays import Indices
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import CountingLimitError, UndefinedMeasureError
 from glassine.models import DecisionTree, RuleList
 from glassine.models.tree import Forest
 
-Codes = npt.NDArray[np.intp]
+Codes = Indices
 
 NOISY = (
     "the model's counts carry noise or were rounded: they are evidence about the records, not constraints on them. "
@@ -202,7 +202,7 @@ def _from_one(model: DecisionTree | RuleList, domain: Domain, rng: np.random.Gen
         )
     except (UndefinedMeasureError, CountingLimitError) as error:
         return Failed(str(error))
-    codes: npt.NDArray[np.intp] | None = None
+    codes: Indices | None = None
     if model.classes is not None and all(cell.evidence.counts is not None for cell in cells):
         codes = np.concatenate(
             [rng.permutation(np.repeat(np.arange(len(model.classes)), cell.evidence.counts or ())) for cell in cells]

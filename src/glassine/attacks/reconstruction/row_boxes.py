@@ -16,6 +16,7 @@ from glassine.attacks.alignment import Records
 from glassine.attacks.reconstruction.possible import Worlds
 from glassine.counting import Measure, Region, Space
 from glassine.counting.space import Factor
+from glassine.data.arrays import Array
 from glassine.domain import Domain
 from glassine.models import DecisionTree
 
@@ -80,7 +81,7 @@ def _atom(weights: Sequence[Any], mask: int, rng: np.random.Generator) -> int:
     total = sum((weights[atom] for atom in atoms), start=0)
     if not total:  # single points of a continuum
         return atoms[0]
-    bounds: npt.NDArray[np.float64] = np.cumsum([float(weights[atom] / total) for atom in atoms])
+    bounds: Array = np.cumsum([float(weights[atom] / total) for atom in atoms])
     return atoms[int(np.searchsorted(bounds / bounds[-1], rng.random(), side="right"))]
 
 
@@ -119,7 +120,7 @@ class Packing:
         """Return the mask of a factor of one packed box."""
         return sum(int(word) << (WORD * i) for i, word in enumerate(row[self.spans[factor]]))
 
-    def log_sizes(self, rows: Words) -> npt.NDArray[np.float64]:
+    def log_sizes(self, rows: Words) -> Array:
         """Return log2 of the measure of each packed box."""
         out = np.zeros(len(rows))
         for factor, span in enumerate(self.spans):

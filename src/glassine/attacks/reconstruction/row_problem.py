@@ -10,17 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.reconstruction.row_boxes import Boxes, Packing, TooManyBoxesError, Words, leaf_boxes, refine
 from glassine.counting import Space
+from glassine.data.arrays import Array, Indices
 from glassine.domain import Domain
 from glassine.models.tree import Forest
-
-Whole: TypeAlias = npt.NDArray[np.intp]
 
 UNKNOWN = -1
 
@@ -33,11 +31,11 @@ class ContradictionError(Exception):
 class Total:
     """A published count: a sum of weighted numbers of records between two bounds."""
 
-    options: Whole  # The options that are summed
+    options: Indices  # The options that are summed
     # low, high: the bounds, both included.
     low: int
     high: int
-    weights: Whole | None = None  # Their weights; None for ones
+    weights: Indices | None = None  # Their weights; None for ones
     # Bits of likelihood that each unit above ``low`` adds, decreasing; empty where the count reveals no more.
     gains: tuple[float, ...] = ()
 
@@ -50,10 +48,10 @@ class Problem:
     rows: Words  # Packed box of each option
     # classes, records: class and, where records are distinguished, number of the record of each option; -1 where
     # unknown.
-    classes: Whole
-    records: Whole
-    upper: Whole  # Largest number of records of each option
-    bits: npt.NDArray[np.float64]  # log2 of the measure of each option's box
+    classes: Indices
+    records: Indices
+    upper: Indices  # Largest number of records of each option
+    bits: Array  # log2 of the measure of each option's box
     totals: tuple[Total, ...]  # The counts
     n_records: int  # Number of records
 
@@ -63,7 +61,7 @@ class Problem:
         return bool(len(self.records)) and bool(self.records[0] >= 0)
 
 
-def leaf_counts(forest: Forest) -> list[Whole] | None:
+def leaf_counts(forest: Forest) -> list[Indices] | None:
     """Return for each tree the counts of its leaves, shape (leaves, classes).
 
     They have one column where classes are not published. None where not even the numbers of records are published.
@@ -109,7 +107,7 @@ class _Builder:
         self.parts.append((boxes, klass, record))
         return boxes, first
 
-    def finish(self, upper: Sequence[Whole], n_records: int) -> Problem:
+    def finish(self, upper: Sequence[Indices], n_records: int) -> Problem:
         """Return the system."""
         rows = np.concatenate([boxes.rows for boxes, _, _ in self.parts])
         sizes = [len(boxes) for boxes, _, _ in self.parts]
@@ -154,7 +152,7 @@ class _Builder:
         times = np.array(self.forest.multiplicities, dtype=np.intp)
         n_trees, n_records = times.shape
         width = drawn[0].shape[1]
-        held: dict[tuple[int, int, int], list[tuple[Whole, int]]] = {}
+        held: dict[tuple[int, int, int], list[tuple[Indices, int]]] = {}
         uppers = []
         for record in range(n_records):
             start = self.size
@@ -182,7 +180,7 @@ class _Builder:
                     self.totals.append(Total(options=options, low=size, high=size))
         return self.finish(uppers, n_records)
 
-    def _add_draws(self, entries: list[tuple[Whole, int]], draws: int) -> None:
+    def _add_draws(self, entries: list[tuple[Indices, int]], draws: int) -> None:
         weights = [np.full(len(part), times, dtype=np.intp) for part, times in entries]
         options = _joined([part for part, _ in entries])
         self.totals.append(Total(options=options, weights=_joined(weights), low=draws, high=draws))
@@ -214,7 +212,7 @@ class _Builder:
         self.totals.append(Total(options=everything, low=n_records, high=n_records))
         return self.finish(uppers, n_records)
 
-    def _add_bounds(self, members: Whole, firsts: list[int], draws: list[int], size: int, spare: int) -> None:
+    def _add_bounds(self, members: Indices, firsts: list[int], draws: list[int], size: int, spare: int) -> None:
         """Add what the draws of one leaf, and the number of different records among them, reveal."""
         lows, known = _distinct(draws, size)
         for first, drawn, low in zip(firsts, draws, lows, strict=True):
@@ -246,7 +244,7 @@ def _distinct(draws: list[int], size: int) -> tuple[list[int], bool]:
     return low, low == high
 
 
-def _by_leaf(leaves: npt.NDArray[np.int32], n_leaves: int) -> Iterator[tuple[int, Whole]]:
+def _by_leaf(leaves: npt.NDArray[np.int32], n_leaves: int) -> Iterator[tuple[int, Indices]]:
     """Yield each leaf with the places where it stands."""
     order = np.argsort(leaves, kind="stable")
     edges = np.searchsorted(leaves[order], np.arange(n_leaves + 1))
@@ -254,5 +252,5 @@ def _by_leaf(leaves: npt.NDArray[np.int32], n_leaves: int) -> Iterator[tuple[int
         yield leaf, order[edges[leaf] : edges[leaf + 1]]
 
 
-def _joined(parts: list[Whole]) -> Whole:
+def _joined(parts: list[Indices]) -> Indices:
     return np.concatenate(parts) if parts else np.zeros(0, dtype=np.intp)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from glassine.attacks.alignment import ErrorEstimate, Records, align, distances, original_records
 from glassine.attacks.reconstruction.possible import Worlds
 from glassine.counting import MAX_STEPS, Region
+from glassine.data.arrays import AnyArray, Bools, Indices
 from glassine.domain import Domain
 from glassine.errors import UndefinedMeasureError
 from glassine.models import DecisionTree, Node, RuleList
@@ -61,13 +61,13 @@ class RowReconstruction:
     """
 
     domain: Domain
-    rows: dict[str, npt.NDArray[Any]]
-    labels: npt.NDArray[Any] | None
+    rows: dict[str, AnyArray]
+    labels: AnyArray | None
     status: Status
     ordered: bool = False
     worlds: tuple[int | None, ...]
-    certain: npt.NDArray[np.bool_] | None
-    known: npt.NDArray[np.bool_]
+    certain: Bools | None
+    known: Bools
     reproduced: bool | None = None
 
     @property
@@ -156,16 +156,16 @@ class RowReconstruction:
         return f"<RowReconstruction of {self.n_records} rows, {self.status}>"
 
 
-def _pick(columns: Records, rows: npt.NDArray[np.intp]) -> Records:
+def _pick(columns: Records, rows: Indices) -> Records:
     return {name: column[rows] for name, column in columns.items()}
 
 
 # Rows are never shown before they were sent through what was published: the solver and its encoding may err.
 
-Codes = npt.NDArray[np.intp]
+Codes = Indices
 
 
-def _tables(model: DecisionTree | RuleList, rows: Records, classes: Codes, width: int) -> npt.NDArray[np.intp]:
+def _tables(model: DecisionTree | RuleList, rows: Records, classes: Codes, width: int) -> Indices:
     """Return the number of rows of each cell and class."""
     out = np.zeros((len(model.cells), width), dtype=np.intp)
     np.add.at(out, (model.apply(rows), classes), 1)

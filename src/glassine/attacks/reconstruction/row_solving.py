@@ -13,6 +13,7 @@ import numpy.typing as npt
 from glassine.attacks.alignment import Records
 from glassine.attacks.reconstruction.row_boxes import TimeOutError
 from glassine.attacks.reconstruction.row_problem import ContradictionError, Problem, Total
+from glassine.data.arrays import Indices
 from glassine.domain import Binary, Domain
 from glassine.formats.sklearn.forest import is_sklearn_forest
 from glassine.models.tree import Forest
@@ -39,7 +40,7 @@ class Refitting:
     forest: Forest  # The same as a value
     domain: Domain  # The public domain
 
-    def improve(self, rows: Records, codes: npt.NDArray[np.intp], deadline: float) -> tuple[Records, bool | None]:
+    def improve(self, rows: Records, codes: Indices, deadline: float) -> tuple[Records, bool | None]:
         """Return rows in the same leaves from which more of the forest comes out, and whether all of it does.
 
         Moves are made one at a time while they help: another value of one attribute, or block of tied attributes, in
@@ -70,7 +71,7 @@ class Refitting:
             better[name] = table[:, i].astype(rows[name].dtype)
         return better, score >= len(self.members)
 
-    def _score(self, table: Table, codes: npt.NDArray[np.intp]) -> float:
+    def _score(self, table: Table, codes: Indices) -> float:
         """Return the number of trees that come out again, of others the share of nodes before the first difference."""
         target = codes.astype(float)[:, None]
         weights = self.forest.multiplicities or [None] * len(self.members)
@@ -89,7 +90,7 @@ class Refitting:
                 total += (n if same.all() else int(np.argmin(same))) / (old.node_count + 1)
         return total
 
-    def _moves(self, rows: Records, table: Table) -> Iterator[tuple[npt.NDArray[np.intp], list[int], tuple[int, ...]]]:
+    def _moves(self, rows: Records, table: Table) -> Iterator[tuple[Indices, list[int], tuple[int, ...]]]:
         """Yield the changes that leave rows in the leaves of the trees that drew them: of many at once, then single."""
         blocks = {name: (block, patterns) for block, patterns in self.domain.blocks for name in block}
         leaves = [tree.apply(rows) for tree in self.forest.trees]
@@ -131,8 +132,6 @@ def refitting_of(model: Any, forest: Forest, domain: Domain) -> Refitting | None
     return Refitting(members=list(model.estimators_), forest=forest, domain=domain)
 
 
-Numbers: TypeAlias = npt.NDArray[np.intp]
-
 STEPS_PER_BIT = 1000
 """The solver reckons in whole numbers: logarithms are rounded to a thousandth of a bit."""
 SINGLE_STEPS = 32
@@ -147,9 +146,9 @@ class MissingSolverError(Exception):
 class Solution:
     """Numbers of records for each option."""
 
-    numbers: Numbers  # The chosen dataset
+    numbers: Indices  # The chosen dataset
     # For each option the number of records that it has in every dataset that meets the counts; None if not proved.
-    certain: Numbers | None
+    certain: Indices | None
     most_likely: bool  # Whether it is proved that no dataset that meets the counts is likelier
 
 
@@ -193,7 +192,7 @@ class _Search:
         if time.monotonic() > self.deadline:
             raise TimeOutError
 
-    def run(self, model: object, seconds: float) -> tuple[Numbers, bool] | None:
+    def run(self, model: object, seconds: float) -> tuple[Indices, bool] | None:
         """Return a solution and whether it is proved the best; None if there is none."""
         if not seconds > 0:
             raise TimeOutError
@@ -266,7 +265,7 @@ class _Certainty:
         self._search = search
         self._model = search.model.clone()
 
-    def shrink(self, least: Numbers, seconds: float) -> Numbers | None:
+    def shrink(self, least: Indices, seconds: float) -> Indices | None:
         """Return a solution below ``least`` somewhere, or None if there is none."""
         search, model = self._search, self._model
         below = []
@@ -337,7 +336,7 @@ def solve(
     return Solution(numbers=chosen, certain=_prove(certainty, search, least, progress), most_likely=best)
 
 
-def _prove(certainty: _Certainty, search: _Search, least: Numbers, progress: Callable[[str], None]) -> Numbers | None:
+def _prove(certainty: _Certainty, search: _Search, least: Indices, progress: Callable[[str], None]) -> Indices | None:
     """Return the numbers of records that every solution has, or None if the time does not suffice."""
     while least.any():
         progress(f"proving records certain: at most {int(least.sum())}")

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from glassine.attacks.alignment import Records
 from glassine.attacks.outcome import Failed, Measured, Outcome
@@ -24,6 +23,7 @@ from glassine.attacks.reconstruction.row_problem import ContradictionError, Prob
 from glassine.attacks.reconstruction.row_result import RowReconstruction
 from glassine.attacks.reconstruction.row_solving import MissingSolverError, solve
 from glassine.counting import MAX_STEPS
+from glassine.data.arrays import AnyArray, Bools, Indices
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar, is_whole
 from glassine.errors import CountingLimitError, InvalidDomainError, InvalidParameterError
@@ -86,7 +86,7 @@ def check_domain(domain: object) -> None:
         )
 
 
-Codes = npt.NDArray[np.intp]
+Codes = Indices
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +95,7 @@ class Drawn:
 
     rows: Records
     worlds: list[int | None]
-    single: npt.NDArray[np.bool_]
+    single: Bools
 
 
 @dataclass(kw_only=True)
@@ -194,7 +194,7 @@ def solved(
     )
 
 
-def _first(chosen: Codes, certain: Codes) -> npt.NDArray[np.bool_]:
+def _first(chosen: Codes, certain: Codes) -> Bools:
     """Mark as many rows of each option as are certain; its rows are indistinguishable."""
     order = np.argsort(chosen, kind="stable")
     options = chosen[order]
@@ -205,7 +205,7 @@ def _first(chosen: Codes, certain: Codes) -> npt.NDArray[np.bool_]:
     return out
 
 
-def labels_of(classes: Sequence[Scalar] | None, codes: Codes | None) -> npt.NDArray[Any] | None:
+def labels_of(classes: Sequence[Scalar] | None, codes: Codes | None) -> AnyArray | None:
     """Return the classes of codes, shape (n,); None where a row has none, or labels are not published."""
     if classes is None or codes is None:
         return None

@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-import numpy as np
-import numpy.typing as npt
-
+from glassine.data.arrays import Array
 from glassine.domain import Between, Literal, OneOf
 from glassine.domain.attributes import Prefix, Scalar, prefixes
 from glassine.errors import InvalidModelError, InvalidParameterError, UnsupportedModelError, parameter
@@ -123,7 +121,6 @@ def one_type(values: Sequence[Scalar], what: str) -> None:
 
 # Additive models as standard SQL: a sum of ``CASE`` expressions.
 
-Array = npt.NDArray[np.float64]
 INNER = "t"
 
 

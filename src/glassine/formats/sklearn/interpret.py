@@ -13,8 +13,8 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from glassine.data.arrays import Array
 from glassine.domain import Category, Domain
 from glassine.domain.attributes import Scalar, is_name, is_scalar
 from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError, first_of
@@ -29,8 +29,6 @@ SOURCE = "interpret, explainable boosting machine"
 CLASSES = ("ExplainableBoostingClassifier", "ExplainableBoostingRegressor")
 LINKS = {"logit": "logit", "mlogit": "softmax", "identity": "identity"}
 TAKEN_OVER = "interpret's claim, taken over without a test"
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from glassine.data.arrays import Array, Bools, Indices, Ints
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
@@ -20,13 +20,11 @@ from glassine.models.tree import Branch, DecisionTree, Node
 
 # Class counts of the nodes of a weighted tree: what the masses and the sizes of its nodes reveal.
 
-Matrix: TypeAlias = npt.NDArray[np.float64]
-Whole: TypeAlias = npt.NDArray[np.int64]
 
 TOLERANCE = 1e-6
 
 
-def _whole(counts: Matrix, sizes: Whole) -> Whole | None:
+def _whole(counts: Array, sizes: Ints) -> Ints | None:
     """Return counts as whole numbers if every row is whole, not negative and adds up to its node's size."""
     if not np.all(np.isfinite(counts)):
         return None
@@ -37,12 +35,12 @@ def _whole(counts: Matrix, sizes: Whole) -> Whole | None:
     return rounded.astype(np.int64)
 
 
-def _divided(masses: Matrix, weights: Matrix) -> Matrix:
+def _divided(masses: Array, weights: Array) -> Array:
     """Return the counts that masses mean under class weights; a class without mass has none."""
     return np.divide(masses, weights, out=np.zeros_like(masses), where=masses > 0)
 
 
-def _solved(masses: Matrix, sizes: Whole, leaves: npt.NDArray[np.bool_], spare: int) -> Whole | None:
+def _solved(masses: Array, sizes: Ints, leaves: Bools, spare: int) -> Ints | None:
     """Return counts for class weights that the leaves' sizes determine, with equations to spare as evidence."""
     used = masses.any(axis=0)
     system = masses[leaves][:, used]
@@ -56,7 +54,7 @@ def _solved(masses: Matrix, sizes: Whole, leaves: npt.NDArray[np.bool_], spare: 
     return _whole(counts, sizes)
 
 
-def _balanced(masses: Matrix, sizes: Whole, leaves: npt.NDArray[np.bool_]) -> Whole | None:
+def _balanced(masses: Array, sizes: Ints, leaves: Bools) -> Ints | None:
     """Return counts if they are those of weights inverse to the class frequencies, which put equal mass on each."""
     counts = _solved(masses, sizes, leaves, 0)
     if counts is None or not counts[0].all():
@@ -66,10 +64,10 @@ def _balanced(masses: Matrix, sizes: Whole, leaves: npt.NDArray[np.bool_]) -> Wh
 
 
 def class_counts(
-    masses: Matrix,
-    sizes: Whole,
-    total_weights: Matrix,
-    leaves: npt.NDArray[np.bool_],
+    masses: Array,
+    sizes: Ints,
+    total_weights: Array,
+    leaves: Bools,
     class_weight: str | Mapping[Any, float] | None,
     classes: list[Any],
 ) -> list[tuple[int, ...] | None]:
@@ -83,7 +81,7 @@ def class_counts(
 
     Shapes: ``masses`` (nodes, classes); ``sizes``, ``total_weights`` and ``leaves`` (nodes,).
     """
-    counts: Whole | None = None
+    counts: Ints | None = None
     unweighted = np.allclose(total_weights, sizes, rtol=1e-9, atol=1e-9)
     if unweighted and class_weight is None:
         counts = _whole(masses, sizes)
@@ -213,7 +211,7 @@ class _Arrays:
             node = int(nodes[0])
             raise InvalidModelError(next(text(node) for where, text in zip(faulty, texts, strict=True) if where[node]))
 
-    def _faults(self, n: int, width: int) -> Iterator[tuple[npt.NDArray[np.bool_], Callable[[int], str]]]:
+    def _faults(self, n: int, width: int) -> Iterator[tuple[Bools, Callable[[int], str]]]:
         """Yield each fault that a node can have: the nodes that have it, shape (n,), and what is said of one."""
         yield (
             ~(self.sizes >= 0) | ~np.isfinite(self.weights),
@@ -226,7 +224,7 @@ class _Arrays:
         inner = ~self.leaf
         for child in (self.left, self.right):
 
-            def leads_out(node: int, to: npt.NDArray[np.intp] = child) -> str:
+            def leads_out(node: int, to: Indices = child) -> str:
                 return f"node {node} leads to node {to[node]}, but the tree has nodes 0 to {n - 1}."
 
             yield inner & ~((child > 0) & (child < n)), leads_out

@@ -10,8 +10,8 @@ from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from glassine.compiling import AnyArray, compiled
-from glassine.data.arrays import Array, Ints
+from glassine.compiling import compiled
+from glassine.data.arrays import AnyArray, Array, Ints
 from glassine.data.slices import Progress
 from glassine.domain import Domain
 from glassine.errors import InvalidParameterError, parameter

@@ -10,10 +10,10 @@ from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from glassine.data.arrays import AnyArray, Array
 from glassine.data.conform import Columns
 from glassine.data.slices import Progress
 from glassine.domain import Domain
@@ -159,20 +159,20 @@ class AdditiveClassifier(ClassifierMixin, Editable):  # type: ignore[misc]  # sc
 
     released: ClassVar[frozenset[str]] = Editable.released | {"classes_"}
 
-    classes_: npt.NDArray[Any]  # Classes; shape (c,)
+    classes_: AnyArray  # Classes; shape (c,)
 
-    def decision_function(self, X: object) -> npt.NDArray[np.float64]:
+    def decision_function(self, X: object) -> Array:
         """Return the log-odds of the second of two classes, shape (n,); of more classes, their scores, shape (n, c)."""
         columns = self._columns(X)
         found = self.model_.scores(columns)
         return found[:, 0] if self.model_.link == "logit" else found
 
-    def predict_proba(self, X: object) -> npt.NDArray[np.float64]:
+    def predict_proba(self, X: object) -> Array:
         """Return the probability of each class for each record, shape (n, c)."""
         columns = self._columns(X)
         return self.model_.predict_proba(columns)
 
-    def predict(self, X: object) -> npt.NDArray[Any]:
+    def predict(self, X: object) -> AnyArray:
         """Return the most probable class of each record, shape (n,).
 
         Parameters
@@ -187,7 +187,7 @@ class AdditiveClassifier(ClassifierMixin, Editable):  # type: ignore[misc]  # sc
 class AdditiveRegressor(RegressorMixin, Editable):  # type: ignore[misc]  # scikit-learn ships no types
     """An additive estimator whose model predicts a number."""
 
-    def predict(self, X: object) -> npt.NDArray[np.float64]:
+    def predict(self, X: object) -> Array:
         """Return the predicted number of each record, shape (n,), within the public range.
 
         Parameters

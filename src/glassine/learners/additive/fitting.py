@@ -10,9 +10,8 @@ from importlib import import_module
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
-from glassine.data.arrays import Array
+from glassine.data.arrays import AnyArray, Array
 from glassine.data.slices import Progress
 from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.additive.boosting import (
@@ -361,7 +360,7 @@ class _Run(Generic[EventT]):
             looks = looks.and_then(self._look(values, more))
         return looks.base, FIRST + more
 
-    def _look(self, values: npt.NDArray[Any], share: float) -> Looks:
+    def _look(self, values: AnyArray, share: float) -> Looks:
         looks, event = release_base(self.target, values, self.privacy.share(share))
         self.events.append(event)
         return looks

@@ -7,13 +7,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
-from typing import Any, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import AnyArray, compiled
-from glassine.data.arrays import Array, Ints
+from glassine.compiling import compiled
+from glassine.data.arrays import AnyArray, Array, Ints
 from glassine.errors import InvalidMechanismError
 from glassine.learners.additive.budget import Mechanism
 from glassine.learners.additive.grids import Axis, counted_once
@@ -118,7 +118,7 @@ def _cells(left: AnyArray, right: AnyArray, ours: AnyArray, others: AnyArray, wi
         out[i] = ours[left[i]] * width + others[right[i]]
 
 
-def codes_of(pairs: Sequence[Pair], codes: npt.NDArray[Any]) -> npt.NDArray[np.uint16]:
+def codes_of(pairs: Sequence[Pair], codes: AnyArray) -> npt.NDArray[np.uint16]:
     """Return the cell of each record in each pair, shape (pairs, n), from its bins in each term."""
     out = np.empty((len(pairs), codes.shape[1]), dtype=np.uint16)
     for row, pair in zip(out, pairs, strict=True):
@@ -322,7 +322,7 @@ def chance(pairs: Sequence[Pair], base: Base, clip: float) -> Array:
 
 
 def release_counts(
-    pairs: Sequence[Pair], codes: npt.NDArray[Any], mechanism: Mechanism[EventT]
+    pairs: Sequence[Pair], codes: AnyArray, mechanism: Mechanism[EventT]
 ) -> tuple[list[Array], list[Array], EventT]:
     """Release the joint counts of pairs.
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.arrays import Array, Ints
+from glassine.data.arrays import AnyArray, Array, Ints
 from glassine.data.slices import Progress
 from glassine.learners.additive.boosting import Interactions
 from glassine.learners.additive.budget import Mechanism, Parts
@@ -79,14 +79,12 @@ class _Passes:
     scores: Array
     classes: bool
 
-    def packed(self, terms: Sequence[Cells], more: npt.NDArray[Any] | None = None) -> Packed:
+    def packed(self, terms: Sequence[Cells], more: AnyArray | None = None) -> Packed:
         """Return the bins of all terms."""
         codes = self.binned.codes if more is None else np.concatenate([self.binned.codes.astype(np.uint16), more])
         return pack(codes, [cells.n_bins for cells in terms], len(self.scores))
 
-    def advance(
-        self, codes: npt.NDArray[Any] | Packed, step: Array, shift: Array, clip: float, units: int
-    ) -> tuple[Ints, int]:
+    def advance(self, codes: AnyArray | Packed, step: Array, shift: Array, clip: float, units: int) -> tuple[Ints, int]:
         """Move the scores, and return the sums of residuals and of curvatures."""
         values = self.binned.values
         return advance(codes, self.scores, values, step, shift, classes=self.classes, clip=clip, units=units)

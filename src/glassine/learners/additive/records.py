@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.arrays import Array, Ints
+from glassine.data.arrays import AnyArray, Array, Ints
 from glassine.data.conform import Columns
 from glassine.data.frames import fine_counts
 from glassine.data.lazy import Cuts
@@ -29,7 +29,7 @@ MOST_AT_ONCE = 2**24
 
 Places: TypeAlias = tuple[int, ...]
 Tables: TypeAlias = Mapping[tuple[int, ...], Ints]
-Cells: TypeAlias = Iterator[tuple[Columns, npt.NDArray[Any], Ints | int]]
+Cells: TypeAlias = Iterator[tuple[Columns, AnyArray, Ints | int]]
 """Records, their targets, and how many each stands for, a part at a time; shapes (m,), and (m,) or one for all."""
 
 
@@ -37,10 +37,10 @@ Cells: TypeAlias = Iterator[tuple[Columns, npt.NDArray[Any], Ints | int]]
 class Binned:
     """The records in released bins."""
 
-    codes: npt.NDArray[Any]  # Bin of each record in each term; shape (terms, n)
+    codes: AnyArray  # Bin of each record in each term; shape (terms, n)
     # The target of each record: index of the class, or the number clipped to its range and brought to [-1, 1]; shape
     # (n,).
-    values: npt.NDArray[Any]
+    values: AnyArray
 
     def part(self, where: slice) -> Binned:
         """Return some of the records, as views."""
@@ -51,7 +51,7 @@ class AdditiveRecords(Protocol):
     """Records of an additive fit."""
 
     @property
-    def values(self) -> npt.NDArray[Any]:
+    def values(self) -> AnyArray:
         """The target of each record, shape (n,), as in :class:`Binned`; in no order that others share."""
         ...
 
@@ -80,7 +80,7 @@ class HeldRecords:
     """Records in memory."""
 
     columns: Columns  # The records
-    values: npt.NDArray[Any]  # Their targets; shape (n,)
+    values: AnyArray  # Their targets; shape (n,)
     # Their public cells, between counting and binning.
     cells: list[npt.NDArray[np.uint16]] = field(default_factory=list)
 
@@ -127,7 +127,7 @@ class CountedRecords:
     intake: EngineIntake  # The records, and the domain that distinguishes undeclared categories from missing ones
 
     @property
-    def values(self) -> npt.NDArray[Any]:
+    def values(self) -> AnyArray:
         """The class of each record, shape (n,), class by class."""
         groups, labels = self.intake.grouped([], {})
         n_classes = len(self.intake.classes)
@@ -199,7 +199,7 @@ class CountedNumbers:
     grouped: list[tuple[Sequence[Axis], Binned, Ints]] = field(default_factory=list)
 
     @property
-    def values(self) -> npt.NDArray[Any]:
+    def values(self) -> AnyArray:
         """The number of each record, shape (n,), brought to [-1, 1]."""
         if not self.grouped:
             _, numbers, counts = _in_bins(self.intake, (), self.target)
@@ -255,9 +255,7 @@ def _in_cells(intake: EngineIntake, cuts: Cuts, more: tuple[str, ...] = ()) -> I
     return intake.grouped_in_parts([*names, *more], cells, -(-intake.n_records // MOST_AT_ONCE))
 
 
-def _in_bins(
-    intake: EngineIntake, axes: Sequence[Axis], target: str | None = None
-) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Ints]:
+def _in_bins(intake: EngineIntake, axes: Sequence[Axis], target: str | None = None) -> tuple[AnyArray, AnyArray, Ints]:
     """Return the bins of the distinct records, shape (terms, m), class or number of each, and how many there are."""
     cuts = {}
     for axis in axes:
@@ -279,7 +277,7 @@ def _in_bins(
     return np.concatenate(every[0], axis=1), np.concatenate(every[1]), np.concatenate(every[2])
 
 
-def _merged(codes: npt.NDArray[Any], finer: Sequence[Axis], axes: Sequence[Axis]) -> npt.NDArray[Any] | None:
+def _merged(codes: AnyArray, finer: Sequence[Axis], axes: Sequence[Axis]) -> AnyArray | None:
     """Return bins of records from finer ones, shape (terms, n); None where some are not finer, or are not there."""
     row_of = {axis.grid.attribute: k for k, axis in enumerate(finer)}
     widest = max((axis.n_bins for axis in axes), default=0)
@@ -294,7 +292,7 @@ def _merged(codes: npt.NDArray[Any], finer: Sequence[Axis], axes: Sequence[Axis]
 
 
 def _tables(
-    codes: npt.NDArray[Any],
+    codes: AnyArray,
     parts: Sequence[tuple[Ints, Ints | None]],
     axes: Sequence[Axis],
     places: Sequence[Places],
@@ -319,7 +317,7 @@ def scaled(numbers: Array, bounds: tuple[float, float]) -> Array:
     return np.clip((np.clip(numbers, *bounds) - middle) / half, -1.0, 1.0)
 
 
-def parts_of(values: npt.NDArray[Any], n_levels: int) -> list[tuple[Ints, Ints | None]]:
+def parts_of(values: AnyArray, n_levels: int) -> list[tuple[Ints, Ints | None]]:
     """Return the classes of records; or the two levels of numbers next to each, with the parts of it that go there.
 
     Levels are evenly spaced from -1 to 1. The parts of a record add up to :data:`PARTS`, and the mean of its levels,

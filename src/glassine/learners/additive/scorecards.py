@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.arrays import Array
+from glassine.data.arrays import Array, Ints
 from glassine.data.conform import Columns
 from glassine.data.slices import Progress
 from glassine.domain import Domain, Integer, Real
@@ -271,7 +271,7 @@ def _quantiles(columns: Columns, domain: Domain) -> dict[str, list[float]]:
 
 
 def _ridge(
-    cells: npt.NDArray[np.uint16], grids: Sequence[Grid], labels: npt.NDArray[np.int64], times: Array
+    cells: npt.NDArray[np.uint16], grids: Sequence[Grid], labels: Ints, times: Array
 ) -> tuple[tuple[Term, ...], float]:
     """Return the terms and the intercept of a ridge regression on bins, by Newton's steps."""
     sizes = [grid.n_cells + 1 for grid in grids]
@@ -313,7 +313,7 @@ def _ridge(
 def _polished(
     card: AdditiveModel,
     columns: Columns,
-    labels: npt.NDArray[np.int64],
+    labels: Ints,
     times: Array,
     most: int,
     progress: Progress | None,
@@ -361,9 +361,7 @@ def _with_terms(model: AdditiveModel, terms: Sequence[Term]) -> AdditiveModel:
     )
 
 
-def _calibrated(
-    model: AdditiveModel, columns: Columns, labels: npt.NDArray[np.int64], times: Array
-) -> tuple[float, AdditiveModel]:
+def _calibrated(model: AdditiveModel, columns: Columns, labels: Ints, times: Array) -> tuple[float, AdditiveModel]:
     """Return the log loss on the records, and the card calibrated on its counts."""
     unit, lowest = _unit(model), model.scorecard.risks[0].points if model.scorecard else 0
     totals = np.rint((model.scores(columns)[:, 0] - model.intercept[0]) / unit).astype(np.int64) - lowest

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg.lapack import dposv
 
-from glassine.compiling import AnyArray, compiled
-from glassine.data.arrays import Array
+from glassine.compiling import compiled
+from glassine.data.arrays import AnyArray, Array
 from glassine.learners.additive.grids import Axis
 from glassine.learners.additive.publishing import LEAST_VARIANCE, Shapes
 from glassine.learners.additive.targets import Base

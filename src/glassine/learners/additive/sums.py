@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import AnyArray, compiled
-from glassine.data.arrays import Array, Ints
+from glassine.compiling import compiled
+from glassine.data.arrays import AnyArray, Array, Ints
 
 # Terms with few bins packed together: one cell of several terms at once, so that a pass reads fewer numbers.
 
@@ -25,7 +25,7 @@ class Packed:
     """The bins of the records in groups of terms."""
 
     # Cell of each record in each group: the bins of its terms as the digits of one number; shape (groups, n).
-    codes: npt.NDArray[Any]
+    codes: AnyArray
     # Group of each term, number of its bins, cells of the digits below it, and cells of the whole group; shape (terms,
     # 4).
     places: Ints
@@ -41,7 +41,7 @@ class Packed:
         return len(self.codes)
 
 
-def pack(codes: npt.NDArray[Any], sizes: Sequence[int], outputs: int) -> Packed:
+def pack(codes: AnyArray, sizes: Sequence[int], outputs: int) -> Packed:
     """Return the bins of the records, terms with few bins packed together.
 
     The groups follow from the numbers of bins alone: were they to depend on the records, so would the rounding of
@@ -348,9 +348,9 @@ def _advance(
 
 
 def advance(
-    codes: npt.NDArray[Any] | Packed,
+    codes: AnyArray | Packed,
     scores: Array,
-    target: npt.NDArray[Any],
+    target: AnyArray,
     step: Array,
     shift: Array,
     *,

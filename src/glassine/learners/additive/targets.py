@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import _num_samples, column_or_1d
 
-from glassine.data.arrays import Array
+from glassine.data.arrays import AnyArray, Array
 from glassine.data.conform import Columns, Outside, conform, expressions
 from glassine.data.inference import infer_domain
 from glassine.data.labels import check_lengths, column_of
@@ -354,7 +354,7 @@ def second_look(n_records: float, mu: float) -> float:
     return float(np.clip(SECOND / max(n_records * mu, 1e-9) - FIRST, *SECOND_SHARES))
 
 
-def release_base(target: Target, values: npt.NDArray[Any], mechanism: Mechanism[EventT]) -> tuple[Looks, EventT]:
+def release_base(target: Target, values: AnyArray, mechanism: Mechanism[EventT]) -> tuple[Looks, EventT]:
     """Release how many records there are of each class; or their number, and sum and sum of squares of the target.
 
     Shapes: ``values``, the class or the number clipped to its range and brought to [-1, 1], (n,).

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from sklearn.base import RegressorMixin
 
 from glassine.counting.logic import LiteralLogic, RuleLogic
+from glassine.data.arrays import Array, Ints
 from glassine.data.bits import BitSets
 from glassine.data.frames import truths
 from glassine.data.lazy import cuts_of
@@ -42,7 +43,7 @@ class NumericIntake(HeldIntake):
     """Records and numbers in memory; ``labels`` are the parts of the upper class, and there are no classes."""
 
     target_range: tuple[float, float]  # The public range of the target
-    targets: npt.NDArray[np.float64]  # The targets, clipped to it; shape (m,)
+    targets: Array  # The targets, clipped to it; shape (m,)
 
     def pack(self, antecedents: Sequence[tuple[Literal, ...]]) -> BitSets:
         """Return the parts of the records as bit sets of conjunctions."""
@@ -75,7 +76,7 @@ class CountedNumericIntake(EngineIntake):
         return BitSets.pack_counts(holds[1:], np.concatenate(sums))
 
 
-def _upper_parts(values: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+def _upper_parts(values: Array) -> Ints:
     """Return how many parts of each record are of the upper class, by its own number alone; shape (n,)."""
     return np.rint((values + 1) / 2 * PARTS).astype(np.int64)
 
@@ -127,7 +128,6 @@ def read_numeric(
 Conditions: TypeAlias = LiteralPlan | PoolPlan
 """Where the splits of trees, or the rules of lists, come from, fixed before the data are looked at."""
 
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 Publish: TypeAlias = Callable[[Sequence[Evidence]], DecisionTree | RuleList]
 """Makes a model of what is published of its leaves or rules."""
@@ -170,7 +170,7 @@ class ClassLearner(TransparentModel):
     def _public_loss(self, n_classes: int, steps: int) -> Loss:
         """Return the public part of the loss, with at most so many steps between values."""
 
-    def _loss(self, rates: Floats, strength: float, widest: ModelClass[Any]) -> Loss:
+    def _loss(self, rates: Array, strength: float, widest: ModelClass[Any]) -> Loss:
         """Return the loss about base rates, with no more values than the widest class has."""
         return widest.loss
 
@@ -180,15 +180,15 @@ class ClassLearner(TransparentModel):
         intake: Intake,
         loss: Loss,
         values: Sequence[int],
-        counts: npt.NDArray[np.int64] | None,
-        rates: Floats | None,
+        counts: Ints | None,
+        rates: Array | None,
         epsilons: tuple[float, float],
     ) -> tuple[Evidence, ...]:
         """Return what a private fit publishes of leaves or rules: it follows from what was released of them."""
 
     @abstractmethod
     def _exact(
-        self, intake: Intake, loss: Loss, values: Sequence[int], counts: npt.NDArray[np.int64], publish: Publish
+        self, intake: Intake, loss: Loss, values: Sequence[int], counts: Ints, publish: Publish
     ) -> tuple[DecisionTree | RuleList, float]:
         """Return what a fit without privacy publishes, with exact figures, and the mean loss of a record."""
 
@@ -235,7 +235,7 @@ class Classes(TransparentClassifier, ClassLearner):
     def _public_loss(self, n_classes: int, steps: int) -> Loss:
         return Loss.widest(n_classes, steps) if self._ranks(n_classes) else Loss.errors(n_classes)
 
-    def _loss(self, rates: Floats, strength: float, widest: ModelClass[Any]) -> Loss:
+    def _loss(self, rates: Array, strength: float, widest: ModelClass[Any]) -> Loss:
         steps = (widest.loss.n_values - 1) // len(rates)
         return Loss.ranking(rates, strength, float(self.accuracy_share), steps=steps)
 
@@ -244,8 +244,8 @@ class Classes(TransparentClassifier, ClassLearner):
         intake: Intake,
         loss: Loss,
         values: Sequence[int],
-        counts: npt.NDArray[np.int64] | None,
-        rates: Floats | None,
+        counts: Ints | None,
+        rates: Array | None,
         epsilons: tuple[float, float],
     ) -> tuple[Evidence, ...]:
         shares = None
@@ -254,7 +254,7 @@ class Classes(TransparentClassifier, ClassLearner):
         return evidence_of([loss.labels[value] for value in values], counts, shares)
 
     def _exact(
-        self, intake: Intake, loss: Loss, values: Sequence[int], counts: npt.NDArray[np.int64], publish: Publish
+        self, intake: Intake, loss: Loss, values: Sequence[int], counts: Ints, publish: Publish
     ) -> tuple[DecisionTree | RuleList, float]:
         cost = int((loss.costs[list(values)] * counts).sum())
         cells = evidence_of([loss.labels[value] for value in values], counts)
@@ -283,7 +283,7 @@ class Numbers(RegressorMixin, ClassLearner):  # type: ignore[misc]  # scikit-lea
         return Loss.squares(steps)
 
     def _exact(
-        self, intake: Intake, loss: Loss, values: Sequence[int], counts: npt.NDArray[np.int64], publish: Publish
+        self, intake: Intake, loss: Loss, values: Sequence[int], counts: Ints, publish: Publish
     ) -> tuple[DecisionTree | RuleList, float]:
         numeric, n = _numeric(intake), len(values)
         if not isinstance(numeric, NumericIntake):
@@ -305,8 +305,8 @@ class Numbers(RegressorMixin, ClassLearner):  # type: ignore[misc]  # scikit-lea
         intake: Intake,
         loss: Loss,
         values: Sequence[int],
-        counts: npt.NDArray[np.int64] | None,
-        rates: Floats | None,
+        counts: Ints | None,
+        rates: Array | None,
         epsilons: tuple[float, float],
     ) -> tuple[Evidence, ...]:
         lo, hi = _numeric(intake).target_range

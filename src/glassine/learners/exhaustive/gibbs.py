@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from glassine.data.arrays import Array, Ints
 from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.budget import Budget
 from glassine.learners.exhaustive.losses import Loss
@@ -61,10 +61,10 @@ class Weighting:
     penalty: float  # Cost of each split or rule, in units; zero unless epsilon is None
     # exp(-epsilon j) for j = 0, ..., k - 2, up to the largest cost or to exp(-700), and 0 for all larger j; with jumps,
     # for all j below 2^shift; shape (k,).
-    powers: npt.NDArray[np.float64]
+    powers: Array
     # exp(-epsilon j 2^shift) for j = 0, ..., m - 2, and 0 for all larger j; one alone where there are no jumps; shape
     # (m,).
-    jumps: npt.NDArray[np.float64] = field(default_factory=lambda: np.ones(1))
+    jumps: Array = field(default_factory=lambda: np.ones(1))
     shift: int = NO_JUMPS  # The power of a cost j is that of its low ``shift`` bits times the jump of the others
     # Fewest counts of a leaf or rule, of all classes together; zero unless epsilon is None, as a private draw must not
     # depend on how many records a leaf holds.
@@ -146,7 +146,7 @@ def exact_rate(epsilon: Fraction) -> Fraction:
     return Fraction(math.floor(epsilon * 2**EPSILON_BITS), 2**EPSILON_BITS)
 
 
-def _powers(rate: Fraction, length: int) -> npt.NDArray[np.float64]:
+def _powers(rate: Fraction, length: int) -> Array:
     """Return exp(-rate j) for j = 0, ..., length - 1."""
     # Extended precision where the platform has it; the slack allows for plain doubles.
     exponents = np.arange(length, dtype=np.longdouble) * np.longdouble(float(rate))
@@ -175,8 +175,8 @@ class Choice:
 
 def choices(
     numbers: Sequence[int],
-    costs: npt.NDArray[np.float64],
-    weights: npt.NDArray[np.float64],
+    costs: Array,
+    weights: Array,
     weighting: Weighting,
 ) -> list[Choice]:
     """Return the choices of finite cost, with log-weights as whole numbers.
@@ -196,7 +196,7 @@ def choices(
     ]
 
 
-def values(counts: npt.NDArray[np.int64], loss: Loss, weighting: Weighting) -> list[Choice]:
+def values(counts: Ints, loss: Loss, weighting: Weighting) -> list[Choice]:
     """Return the values that a leaf or rule with these class counts, shape (c,), can have."""
     costs = (loss.costs @ counts).astype(float)
     return choices(range(loss.n_values), costs, np.ones(loss.n_values), weighting)

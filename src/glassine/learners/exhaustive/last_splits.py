@@ -18,7 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from glassine.compiling import AnyArray, compiled
+from glassine.compiling import compiled
+from glassine.data.arrays import AnyArray
 from glassine.data.slices import Progress, cuts, run
 from glassine.learners.exhaustive.tree_sums import Atoms, Costs, Counts, Weighed, admissible, leaf, power
 

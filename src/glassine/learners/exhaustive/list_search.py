@@ -20,8 +20,9 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import AnyArray, compiled, interpreted
+from glassine.compiling import compiled, interpreted
 from glassine.counting.logic import RuleLogic
+from glassine.data.arrays import AnyArray, Bools, Indices, Ints
 from glassine.data.bits import BitSets
 from glassine.data.conjunctions import popcount
 from glassine.data.slices import Progress, cuts, run
@@ -29,7 +30,6 @@ from glassine.errors import ClassTooLargeError, parameter
 from glassine.learners.exhaustive.losses import Loss
 from glassine.learners.exhaustive.model_class import human_bytes
 
-Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
 
 BEAM = 200
@@ -104,7 +104,7 @@ class Room:
             needs=np.stack([_words(np.column_stack(need)) for need in needs]),
         )
 
-    def allows(self, left: Words) -> npt.NDArray[np.bool_]:
+    def allows(self, left: Words) -> Bools:
         """Return whether each rule may follow where so much is left, (b, e); shape (b, p)."""
         out = np.ones((len(left), len(self.taken)), dtype=bool)
         for need in self.needs if len(self.full) else ():
@@ -129,7 +129,7 @@ class _Level:
     parent: Ints
     rule: Ints
 
-    def take(self, rows: npt.NDArray[np.intp]) -> _Level:
+    def take(self, rows: Indices) -> _Level:
         """Return some of them."""
         return _Level(*(getattr(self, name)[rows] for name in self.__slots__))
 
@@ -336,7 +336,7 @@ class ListSearch:
         return tuple(int(self._numbers[each]) for each in reversed(rules))
 
 
-def _patterns(bitsets: BitSets) -> tuple[npt.NDArray[np.bool_], Ints]:
+def _patterns(bitsets: BitSets) -> tuple[Bools, Ints]:
     """Return the truth of rules on groups of records on which all agree, (p, n), and classes of these, (n, c)."""
     bits = _bits(bitsets.valid[None])[0]
     truth = _bits(bitsets.words)[:, bits]
@@ -348,12 +348,12 @@ def _patterns(bitsets: BitSets) -> tuple[npt.NDArray[np.bool_], Ints]:
     return truth[:, first], counts
 
 
-def _bits(words: Words) -> npt.NDArray[np.bool_]:
+def _bits(words: Words) -> Bools:
     """Return the bits of words, least first; shape (n, 64 w)."""
     return np.unpackbits(words.astype("<u8").view(np.uint8), axis=1, bitorder="little").astype(bool)
 
 
-def _words(bits: npt.NDArray[np.bool_]) -> Words:
+def _words(bits: Bools) -> Words:
     """Return rows of bits as words, least first; shape (n, w)."""
     packed = np.zeros((len(bits), -(-bits.shape[1] // 64) * 8), dtype=np.uint8)
     packed[:, : -(-bits.shape[1] // 8)] = np.packbits(bits, axis=1, bitorder="little")

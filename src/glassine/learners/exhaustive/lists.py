@@ -10,10 +10,10 @@ from math import comb
 from typing import ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
-from glassine.compiling import AnyArray, compiled, interpreted
+from glassine.compiling import compiled, interpreted
 from glassine.counting.logic import RuleLogic
+from glassine.data.arrays import AnyArray, Array, Ints
 from glassine.data.bits import BitSets
 from glassine.data.conjunctions import ConjunctionCounts, count_conjunctions, count_steps, index_type
 from glassine.data.slices import Progress
@@ -276,8 +276,8 @@ class ListSums:
     counts: ConjunctionCounts  # Class counts of what every set of up to K rules leaves: conjunctions of negated rules
     weighting: Weighting  # Epsilon, prior and penalty
     # costs, weights: as in :class:`~glassine.learners.exhaustive.trees.TreeSums`, by the rank of the set.
-    costs: tuple[npt.NDArray[np.float64], ...]
-    weights: tuple[npt.NDArray[np.float64], ...]
+    costs: tuple[Array, ...]
+    weights: tuple[Array, ...]
 
     @classmethod
     def of(
@@ -294,11 +294,11 @@ class ListSums:
     def __repr__(self) -> str:
         return f"<ListSums of up to {self.lists.length} of {len(self.lists.logic.antecedents)} rules>"
 
-    def left(self, chosen: tuple[int, ...]) -> npt.NDArray[np.int64]:
+    def left(self, chosen: tuple[int, ...]) -> Ints:
         """Return the class counts, shape (c,), of the records that a set of rules leaves."""
         return self.counts.of(chosen)
 
-    def class_counts(self, drawn: DrawnList) -> npt.NDArray[np.int64]:
+    def class_counts(self, drawn: DrawnList) -> Ints:
         """Return the class counts of what each rule of a list captures, the default rule last, shape (k + 1, c)."""
         chosen: tuple[int, ...] = ()
         left = [self.left(chosen)]
@@ -307,12 +307,12 @@ class ListSums:
             left.append(self.left(chosen))
         return np.array([before - after for before, after in pairwise(left)] + [left[-1]])
 
-    def choices(self, chosen: tuple[int, ...]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    def choices(self, chosen: tuple[int, ...]) -> tuple[Array, Array]:
         """Return cost and weight of each next rule and, last, of the default rule; infinite where inadmissible."""
         with interpreted((len(self.lists.antecedents) + 1) * (self.lists.loss.n_values + len(chosen))):
             return self._choices(chosen)
 
-    def _choices(self, chosen: tuple[int, ...]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    def _choices(self, chosen: tuple[int, ...]) -> tuple[Array, Array]:
         logic = self.lists.logic
         p, m = len(logic.antecedents), len(chosen)
         costs, weights = np.full(p + 1, np.inf), np.zeros(p + 1)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from glassine.data.arrays import Array, Indices, Ints
 from glassine.errors import InvalidDataError
 from glassine.models.evidence import with_mode
 
@@ -42,18 +43,15 @@ MEAN_SPREAD = 0.2
 EXACT = 2**53
 """Whole numbers up to which doubles, in which costs are kept, are exact."""
 
-Floats = npt.NDArray[np.float64]
-Whole = npt.NDArray[np.int64]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Loss:
     """What a record of each class costs in a leaf of each value."""
 
-    costs: Whole  # Cost of a record of class y in a leaf of value i, at least 0; shape (v, c)
+    costs: Ints  # Cost of a record of class y in a leaf of value i, at least 0; shape (v, c)
     labels: tuple[int, ...]  # The class that a leaf of each value predicts, v of them
     # The class probabilities of each value; None where a value is a label alone; shape (v, c), or None.
-    probabilities: Floats | None = None
+    probabilities: Array | None = None
     # Log loss, in nats, that is worth the largest cost; infinite where errors alone cost.
     log_loss_range: float = float("inf")
     # How many parts a record counts as, each of one class: one, or ``PARTS`` where its target is a number.
@@ -89,7 +87,7 @@ class Loss:
         return 1.0 if self.parts == 1 else 2**0.5
 
     @property
-    def values(self) -> Floats:
+    def values(self) -> Array:
         """The values of numbers as shares of their range, shape (v,): the probabilities of the upper class."""
         if self.probabilities is None or self.parts == 1:
             raise ValueError("the values of this loss are classes or their probabilities")
@@ -125,7 +123,7 @@ class Loss:
         return cls(costs=np.zeros((n_values, n_classes), dtype=np.int64), labels=(0,) * n_values, probabilities=even)
 
     @classmethod
-    def ranking(cls, rates: Floats, strength: float, accuracy_share: float, *, steps: int = MOST_STEPS) -> Loss:
+    def ranking(cls, rates: Array, strength: float, accuracy_share: float, *, steps: int = MOST_STEPS) -> Loss:
         """Return log loss with a share of errors, over values about the base rates.
 
         Shapes: ``rates`` (c,).
@@ -176,7 +174,7 @@ def _steps(n_classes: int, steps: int) -> int:
     return max(1, min(steps, (MOST_VALUES - 1) // n_classes))
 
 
-def log_odds_grid(rates: Floats, strength: float, steps: int = MOST_STEPS) -> Floats:
+def log_odds_grid(rates: Array, strength: float, steps: int = MOST_STEPS) -> Array:
     """Return class probabilities about base rates, shape (v, c): the rates, and a ray toward each class.
 
     On the ray toward a class its odds against each other class grow in equal steps, so that the other classes keep
@@ -201,7 +199,7 @@ def log_odds_grid(rates: Floats, strength: float, steps: int = MOST_STEPS) -> Fl
     return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 
 
-def base_rates(counts: npt.NDArray[np.int64], scale: float = 0.0) -> Floats:
+def base_rates(counts: Ints, scale: float = 0.0) -> Array:
     """Return the share of each class from counts, shape (c,), with noise of a scale or without.
 
     To each count the scale is added, at least one half of a record, so that no class seems impossible.
@@ -211,10 +209,10 @@ def base_rates(counts: npt.NDArray[np.int64], scale: float = 0.0) -> Floats:
 
 
 def released_probabilities(
-    counts: npt.NDArray[np.int64] | None,
-    values: npt.NDArray[np.intp],
+    counts: Ints | None,
+    values: Indices,
     loss: Loss,
-    rates: Floats,
+    rates: Array,
     epsilons: tuple[float, float],
 ) -> tuple[tuple[float, ...], ...]:
     """Return the class probabilities of leaves, from all that was released of them.
@@ -251,7 +249,7 @@ def released_probabilities(
     )
 
 
-def _mean(counts: Floats, drawn: Floats, log_loss_range: float, rates: Floats, epsilons: tuple[float, float]) -> Floats:
+def _mean(counts: Array, drawn: Array, log_loss_range: float, rates: Array, epsilons: tuple[float, float]) -> Array:
     """Return the mean by inverse variances of the shares of counts, the drawn values and the base rates."""
     n = counts.sum(axis=1, keepdims=True)
     shares = counts / np.maximum(n, 1)
@@ -265,9 +263,7 @@ def _mean(counts: Floats, drawn: Floats, log_loss_range: float, rates: Floats, e
     return np.asarray((of_counts * shares + of_draw * drawn + of_rates * rates) / total)
 
 
-def released_means(
-    counts: npt.NDArray[np.int64] | None, values: npt.NDArray[np.intp], loss: Loss, epsilons: tuple[float, float]
-) -> Floats:
+def released_means(counts: Ints | None, values: Indices, loss: Loss, epsilons: tuple[float, float]) -> Array:
     """Return the means of leaves, as shares of the range of the target, from all that was released of them.
 
     As for :func:`released_probabilities`: the mean of the shares of the noisy counts of parts, of the drawn values and
@@ -305,7 +301,7 @@ def released_means(
     return np.asarray((of_counts * shares + of_draw * drawn + of_all * overall) / (of_counts + of_draw + of_all))
 
 
-def _rounded(shares: Floats, mode: int) -> tuple[float, ...]:
+def _rounded(shares: Array, mode: int) -> tuple[float, ...]:
     """Return probabilities of six decimals that add up to one, of which that of one class is the largest."""
     whole = np.maximum(np.floor(shares * 1e6).astype(np.int64), 1)
     whole[mode] = 10**6 - (whole.sum() - whole[mode])

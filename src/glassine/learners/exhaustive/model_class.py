@@ -11,8 +11,8 @@ from math import comb, isfinite, log, log10
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from glassine.data.arrays import Ints
 from glassine.data.bits import BitSets
 from glassine.data.slices import Progress
 from glassine.domain import Domain, Literal
@@ -153,7 +153,7 @@ class Sums(Protocol[M]):
         """Return a member of least cost, the first in a public order among equals."""
         ...
 
-    def class_counts(self, drawn: M) -> npt.NDArray[np.int64]:
+    def class_counts(self, drawn: M) -> Ints:
         """Return the exact class counts of a member's leaves or rules, shape (k, c)."""
         ...
 

@@ -8,9 +8,7 @@ from fractions import Fraction
 from numbers import Integral, Real
 from typing import Any, Self
 
-import numpy as np
-import numpy.typing as npt
-
+from glassine.data.arrays import Ints
 from glassine.data.bits import BitSets
 from glassine.data.slices import Progress
 from glassine.domain import Domain, Literal
@@ -101,9 +99,7 @@ class Optimal(ClassLearner):
         keep(self, fitted(intake, model, certificate) | {"objective_": objective})
         return self
 
-    def _best(
-        self, members: Any, intake: Intake, bitsets: BitSets, penalty: float, fewest: int
-    ) -> tuple[Any, npt.NDArray[np.int64]]:
+    def _best(self, members: Any, intake: Intake, bitsets: BitSets, penalty: float, fewest: int) -> tuple[Any, Ints]:
         """Return a member of least cost, and the class counts of its leaves or rules, shape (k, c)."""
         sums = members.sums(bitsets, Weighting.optimal(penalty, fewest * members.loss.parts), self.progress)
         best = sums.best()
@@ -208,9 +204,7 @@ class OptimalRuleListClassifier(Lists, Classes, Optimal):
             time_limit=self.time_limit,
         )
 
-    def _best(
-        self, members: Any, intake: Intake, bitsets: BitSets, penalty: float, fewest: int
-    ) -> tuple[Any, npt.NDArray[np.int64]]:
+    def _best(self, members: Any, intake: Intake, bitsets: BitSets, penalty: float, fewest: int) -> tuple[Any, Ints]:
         search = ListSearch(
             bitsets,
             members.loss,

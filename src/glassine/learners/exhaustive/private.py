@@ -9,9 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
+from glassine.data.arrays import Array
 from glassine.data.bits import BitSets
 from glassine.data.slices import Progress
 from glassine.domain import Domain, Literal
@@ -181,7 +179,7 @@ class _Exponential(PrivateLearner, ClassLearner):
 class _Rates(NamedTuple):
     """Released base rates, shape (c,), and the number of records that are not of the commonest class times epsilon."""
 
-    shares: npt.NDArray[np.float64]
+    shares: Array
     strength: float
 
 

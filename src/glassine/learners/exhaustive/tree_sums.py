@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from glassine.compiling import AnyArray, compiled
+from glassine.compiling import compiled
 from glassine.counting.logic import LiteralLogic, RuleLogic
+from glassine.data.arrays import AnyArray
 from glassine.data.conjunctions import ConjunctionCounts, binomials, combinations
 from glassine.data.slices import Progress, cuts, run
 from glassine.learners.exhaustive.gibbs import Weighting

@@ -9,10 +9,10 @@ from math import comb
 from typing import ClassVar, Self, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from glassine.compiling import interpreted
 from glassine.counting.logic import LiteralLogic
+from glassine.data.arrays import Array, Ints
 from glassine.data.bits import BitSets
 from glassine.data.conjunctions import ConjunctionCounts, count_conjunctions, count_steps, index_type
 from glassine.data.slices import Progress
@@ -160,8 +160,8 @@ class TreeSums:
     # costs, weights: the sum over the trees below the node of rank r with sign pattern s is ``weights[m][r, s] *
     # exp(-epsilon * costs[m][r, s])``; the cost is the least one. Infinite where the node is impossible, or where every
     # tree has a leaf of too few records.
-    costs: tuple[npt.NDArray[np.float64], ...]
-    weights: tuple[npt.NDArray[np.float64], ...]
+    costs: tuple[Array, ...]
+    weights: tuple[Array, ...]
 
     @classmethod
     def of(
@@ -182,21 +182,21 @@ class TreeSums:
     def __repr__(self) -> str:
         return f"<TreeSums of depth {self.trees.depth} over {len(self.trees.logic.literals)} literals>"
 
-    def class_counts(self, drawn: Tree) -> npt.NDArray[np.int64]:
+    def class_counts(self, drawn: Tree) -> Ints:
         """Return the class counts of a tree's leaves, in the order of :func:`leaf_nodes`, shape (k, c)."""
         return np.array([self.node_counts(*leaf) for leaf in leaf_nodes(drawn)])
 
-    def node_counts(self, chosen: tuple[int, ...], signs: int) -> npt.NDArray[np.int64]:
+    def node_counts(self, chosen: tuple[int, ...], signs: int) -> Ints:
         """Return the class counts, shape (c,), of a node; bit i of ``signs`` is the sign of its i-th literal."""
         return self.counts.signed(chosen, tuple(bool(signs >> i & 1) for i in range(len(chosen))))
 
-    def choices(self, chosen: tuple[int, ...], signs: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    def choices(self, chosen: tuple[int, ...], signs: int) -> tuple[Array, Array]:
         """Return cost and weight of a split on each literal and, last, of a leaf; infinite cost where inadmissible."""
         loss = self.trees.loss
         with interpreted((len(self.trees.logic.literals) + 1) * (loss.n_values + loss.n_classes * 2 ** len(chosen))):
             return self._choices(chosen, signs)
 
-    def _choices(self, chosen: tuple[int, ...], signs: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    def _choices(self, chosen: tuple[int, ...], signs: int) -> tuple[Array, Array]:
         logic = self.trees.logic
         p, m = len(logic.literals), len(chosen)
         costs, weights = np.full(p + 1, np.inf), np.zeros(p + 1)

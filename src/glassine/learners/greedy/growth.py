@@ -10,10 +10,10 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from glassine.compiling import AnyArray, compiled
+from glassine.compiling import compiled
 from glassine.counting.logic import complete_atoms, constrained
 from glassine.counting.space import Box, Space
-from glassine.data.arrays import Bools, Ints
+from glassine.data.arrays import AnyArray, Bools, Ints
 from glassine.data.bits import BitSets
 from glassine.data.conform import Columns
 from glassine.data.conjunctions import popcount

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.arrays import Array, Bools, Ints
+from glassine.data.arrays import AnyArray, Array, Bools, Ints
 from glassine.errors import InvalidParameterError, parameter
 
 # The weighted Gini impurity of a split, equations 1 and 2 of the rule-list paper, in exact arithmetic.
@@ -49,7 +49,7 @@ def counted_levels(captured: Ints, totals: Ints) -> list[int]:
     return [int(level) for level in np.asarray(levels)]
 
 
-def _counted(part: Ints) -> npt.NDArray[Any]:
+def _counted(part: Ints) -> AnyArray:
     """Return the counted impurity of parts with class counts along the last axis, in steps of 1 / 2^20."""
     counts = part if not part.size or part.sum(axis=-1).max() < LARGEST else part.astype(object)
     n = counts.sum(axis=-1)
@@ -58,7 +58,7 @@ def _counted(part: Ints) -> npt.NDArray[Any]:
     return np.asarray(numerator // size * COUNTED_GRID + numerator % size * COUNTED_GRID // size)
 
 
-def loss_levels(part: Ints) -> npt.NDArray[Any]:
+def loss_levels(part: Ints) -> AnyArray:
     """Return errors plus counted impurity of parts with class counts along the last axis, in steps of 1 / 2^20.
 
     The errors are those of predicting the most frequent class.

@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from glassine.data.arrays import Ints
 from glassine.data.slices import Progress
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
@@ -138,7 +138,7 @@ def grow(
     n = int(remaining.totals().sum())
     least = math.ceil(support * n)
     chosen: list[int] = []
-    counts: list[npt.NDArray[np.int64]] = []
+    counts: list[Ints] = []
     while len(chosen) < length:
         totals = remaining.totals()
         rules = pool.admissible(chosen)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias
 from typing import Literal as Choice
+from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from glassine.data.arrays import AnyArray, Array
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, InvalidParameterError, parameter
@@ -77,7 +77,7 @@ class SummaryModels:
     released_: Released
     certificate_: Certificate
     domain_: Domain
-    classes_: npt.NDArray[Any]
+    classes_: AnyArray
     target_range_: tuple[float, float]
     target_: str
 
@@ -350,7 +350,7 @@ class SummaryModels:
         )
 
 
-def _mean_of_levels(counts: npt.NDArray[np.float64], bounds: tuple[float, float]) -> float:
+def _mean_of_levels(counts: Array, bounds: tuple[float, float]) -> float:
     """Return the mean of a number whose levels, evenly spaced from one bound to the other, count so often."""
     weights = np.maximum(counts, 1e-12)
     return float(np.linspace(*bounds, len(counts)) @ (weights / weights.sum()))
@@ -375,8 +375,8 @@ def _published_tree(root: Node, domain: Domain, target: Target, *, source: str, 
 
 
 def _published_rules(
-    rules: Sequence[tuple[Literal, npt.NDArray[np.float64]]],
-    rest: npt.NDArray[np.float64],
+    rules: Sequence[tuple[Literal, Array]],
+    rest: Array,
     domain: Domain,
     target: Target,
     *,
@@ -396,7 +396,7 @@ def _published_rules(
     )
 
 
-def _evidence(counts: npt.NDArray[np.float64], target: Target) -> Evidence:
+def _evidence(counts: Array, target: Target) -> Evidence:
     if target.bounds is not None:
         return Evidence(value=_mean_of_levels(counts, target.bounds))
     return Evidence(label=int(np.argmax(counts)), probabilities=shares_of(counts))

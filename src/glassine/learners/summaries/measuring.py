@@ -12,9 +12,8 @@ from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from glassine.data.arrays import Array, Ints
+from glassine.data.arrays import AnyArray, Array, Ints
 from glassine.data.columns import Columns, checked_columns
 from glassine.data.lazy import Cuts, cuts_of
 from glassine.domain import Domain
@@ -283,7 +282,7 @@ def _cuts_of_model(model: Model, domain: Domain) -> Cuts:
 def _counted(
     name: str,
     model: Model,
-    records: tuple[Columns, npt.NDArray[Any], Ints | int],
+    records: tuple[Columns, AnyArray, Ints | int],
     target: Target,
     cuts: Array,
 ) -> Ints:
@@ -296,9 +295,7 @@ def _counted(
     return count_cells(model, columns, values, target, times)
 
 
-def count_cells(
-    model: Model, columns: Columns, values: npt.NDArray[Any], target: Target, times: Ints | int = 1
-) -> Ints:
+def count_cells(model: Model, columns: Columns, values: AnyArray, target: Target, times: Ints | int = 1) -> Ints:
     """Return the records, or their parts, by how right the model is, shape (2,), or (3,) if the target is a number.
 
     Shapes: ``values`` (n,); ``times``, how many records each stands for, (n,), or one number.
@@ -320,7 +317,7 @@ def count_cells(
     return _parts_of(errors, times)
 
 
-def count_losses(model: Model, columns: Columns, values: npt.NDArray[Any], times: Ints | int = 1) -> Ints:
+def count_losses(model: Model, columns: Columns, values: AnyArray, times: Ints | int = 1) -> Ints:
     """Return the parts of records by log loss over the largest one, shape (3,).
 
     Guarantee
@@ -342,7 +339,7 @@ def _parts_of(errors: Array, times: Ints | int) -> Ints:
     return np.array([(some * times).sum() for some in (squares, parts - squares, PARTS - parts)])
 
 
-def _predictions(model: Model, columns: Columns) -> npt.NDArray[Any]:
+def _predictions(model: Model, columns: Columns) -> AnyArray:
     """Return what a model predicts of each record, shape (n,); None where it predicts nothing or cannot."""
     return np.asarray(_of_each(lambda some: np.asarray(model.predict(some), dtype=object), columns, np.array([None])))
 
@@ -353,7 +350,7 @@ def _chances(model: Model, columns: Columns) -> Array:
     return np.asarray(_of_each(lambda some: chances(model, some), columns, nothing))
 
 
-def _of_each(read: Callable[[Columns], npt.NDArray[Any]], columns: Columns, nothing: npt.NDArray[Any]) -> Any:
+def _of_each(read: Callable[[Columns], AnyArray], columns: Columns, nothing: AnyArray) -> Any:
     """Return what is read of each record; a record that no branch takes must not stop a release."""
     n = columns.n_records
     try:

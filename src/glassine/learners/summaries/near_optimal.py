@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from glassine.data.arrays import Array, Ints
+from glassine.data.arrays import AnyArray, Array, Ints
 from glassine.data.conform import Outside, conform
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
@@ -72,7 +71,7 @@ class Area:
         return mean, float(np.sqrt(shares**2 @ (values - mean) ** 2))
 
 
-def decided(trees: TreeSet, target: Target, codes: Ints) -> npt.NDArray[Any]:
+def decided(trees: TreeSet, target: Target, codes: Ints) -> AnyArray:
     """Return the classes that trees predict for records, shape (n, classes), or the least and greatest number."""
     found, (half, middle) = trees.decisions(codes), target.scale
     return found if target.classes is not None else half * found + middle
@@ -144,7 +143,7 @@ class NearOptimalTrees:
         """Return about how many near-optimal trees there are, from 200 samples."""
         return sample_trees(self._trees, 200, np.random.default_rng(0))[1]
 
-    def decisions(self, records: Any) -> npt.NDArray[Any]:
+    def decisions(self, records: Any) -> AnyArray:
         """Return the classes that near-optimal trees predict for records, shape (n, classes).
 
         All trees agree on a record with one class. Of a number it is their least and greatest prediction, shape (n, 2).

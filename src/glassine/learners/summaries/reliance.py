@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from glassine.compiling import AnyArray, compiled
-from glassine.data.arrays import Array, Ints
+from glassine.compiling import compiled
+from glassine.data.arrays import AnyArray, Array, Ints
 from glassine.learners.summaries.regions import masks_of
 from glassine.learners.summaries.tree_sets import TreeSet
 

@@ -8,13 +8,11 @@ sampled, each equally likely.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from glassine.compiling import AnyArray, compiled
-from glassine.data.arrays import Array, Bools, Ints
+from glassine.compiling import compiled
+from glassine.data.arrays import AnyArray, Array, Bools, Ints
 from glassine.learners.summaries.additive import variance_of
 from glassine.learners.summaries.junction_tree import JunctionTree
 from glassine.learners.summaries.regions import MOST_COUNTS, RegionCounts, Regions, Splits, n_counts
@@ -42,13 +40,13 @@ class LeafLoss:
         """Return the loss of a summary's trees."""
         return cls(levels=released.levels, variance=variance_of(released, tree))
 
-    def labels(self, counts: Array) -> npt.NDArray[Any]:
+    def labels(self, counts: Array) -> AnyArray:
         """Return the class, or the mean, that each leaf predicts; classes or levels stand along the last axis."""
         if self.levels is None:
             return np.asarray(counts.argmax(axis=-1))
         return np.asarray(counts @ self.levels / np.maximum(counts.sum(axis=-1), TINY))
 
-    def losses(self, counts: Array, labels: npt.NDArray[Any]) -> Array:
+    def losses(self, counts: Array, labels: AnyArray) -> Array:
         """Return what is lost where these are predicted."""
         if self.levels is None:
             hit = np.take_along_axis(counts, labels[..., None], axis=-1)[..., 0]
@@ -189,7 +187,7 @@ class TreeSet:
 
     # What near-optimal trees predict.
 
-    def decisions(self, codes: Ints) -> npt.NDArray[Any]:
+    def decisions(self, codes: Ints) -> AnyArray:
         """Return the classes that some near-optimal tree predicts for records, shape (n, classes).
 
         Of a number the least and the greatest prediction, shape (n, 2).
