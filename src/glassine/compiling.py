@@ -20,10 +20,8 @@ _INTERPRETED: ContextVar[bool] = ContextVar("interpreted", default=False)
 
 @contextmanager
 def interpreted(steps: float) -> Iterator[None]:
-    """Interpret the kernels that are called meanwhile, if they take few steps and those before them took few.
-
-    The same functions run, and return the same bits. A first small fit compiles nothing; many in one process compile.
-    """
+    """Interpret the kernels that are called meanwhile, if they take few steps and those before them took few."""
+    # The same functions run, and return the same bits. A first small fit compiles nothing; many in one process compile.
     small = not _INTERPRETED.get() and steps <= LEFT[0]
     if not small:
         yield
@@ -58,11 +56,9 @@ class Kernel:
 
     @property
     def dispatcher(self) -> Any:
-        """Numba's function, which holds no interpreter's lock and is kept on disk where possible.
-
-        Numba refuses to keep a function where neither the package's folder nor the user's cache can be written, as in
-        read-only containers; each process then compiles it again.
-        """
+        """Numba's function, which holds no interpreter's lock and is kept on disk where possible."""
+        # Numba refuses to keep a function where neither the package's folder nor the user's cache can be written, as in
+        # read-only containers; each process then compiles it again.
         if self._dispatcher is None:
             with CREATION:
                 if self._dispatcher is None:

@@ -56,10 +56,8 @@ def read_once(path: str | os.PathLike[str], *, most: int = MAX_BYTES) -> FileCon
 
 
 def read_bytes(path: str | os.PathLike[str], *, most: int = MAX_BYTES) -> bytes:
-    """Return a file's bytes, of one that was read once those that were read.
-
-    The bound holds while reading: a device has no size, and a file can grow after it was asked for its own.
-    """
+    """Return a file's bytes, of one that was read once those that were read."""
+    # The bound holds while reading: a device has no size, and a file can grow after it was asked for its own.
     if isinstance(path, FileContent):
         data, size = path.data, len(path.data)
     else:

@@ -340,10 +340,8 @@ def _numbers(
 
 
 def is_public(domain: Domain, name: str, cut: float, closed: str) -> bool:
-    """Return whether a cut is a public cut point, whichever side of it is closed.
-
-    Of whole numbers, ``x < 40`` and ``x <= 39.5`` are one cut.
-    """
+    """Return whether a cut is a public cut point, whichever side of it is closed."""
+    # Of whole numbers, x < 40 and x <= 39.5 are one cut.
     attribute = domain[name]
     if isinstance(attribute, Integer) and closed == "left":
         cut = math.ceil(cut) - 0.5
@@ -399,11 +397,9 @@ def _matches(rebuilt: Sequence[float], different: Array) -> int:
 
 
 def _is_midpoint(cut: float, closed: str, different: Array, attribute: Attribute | None) -> bool:
-    """Return whether a cut is half way between its neighbors among the training values, or one of them.
-
-    Between adjacent values of the domain there is only one cut, and its place says nothing. The three ways to compute
-    the middle differ in the last bit.
-    """
+    """Return whether a cut is half way between its neighbors among the training values, or one of them."""
+    # Between adjacent values of the domain there is only one cut, and its place says nothing. The three ways to compute
+    # the middle differ in the last bit.
     at = int(np.searchsorted(different, cut, side="left" if closed == "left" else "right"))
     inside = 0 < at < len(different)
     low, high = (float(different[at - 1]), float(different[at])) if inside else (math.nan, math.nan)

@@ -96,10 +96,8 @@ def _step(attribute: Integer | Real) -> float:
 
 
 def _at_end(attribute: Integer | Real, bound: float) -> bool:
-    """Return whether all values of the domain are on one side of a threshold that lies within a step of its end.
-
-    One that lies further out says that a training value did, so it is none that cuts nothing.
-    """
+    """Return whether all values of the domain are on one side of a threshold that lies within a step of its end."""
+    # One that lies further out says that a training value did, so it is none that cuts nothing.
     step = _step(attribute)
     return (
         bound == attribute.hi
@@ -124,10 +122,8 @@ def nameable_sides(domain: Domain, thresholds: Iterable[tuple[str, float]], n_re
 
 
 def _is_midpoint(below: float, above: float, threshold: float) -> bool:
-    """Return whether scikit-learn, which trains on float32, places a threshold between two values just there.
-
-    Where the midpoint rounds to one of the two values, and in extremely randomized trees, it may be the value itself.
-    """
+    """Return whether scikit-learn, which trains on float32, places a threshold between two values just there."""
+    # Where the midpoint rounds to one of the two values, and in extremely randomized trees, it may be the value itself.
     with np.errstate(over="ignore"):
         low, high = float(np.float32(below)), float(np.float32(above))
     return threshold in (low / 2.0 + high / 2.0, below / 2.0 + above / 2.0, low, high)

@@ -242,10 +242,8 @@ def _value(table: _Table) -> float:
 def _tested(
     value: float, permuted: Array, errors: tuple[float, float], confidence: float, method: str
 ) -> tuple[Estimate, float, float]:
-    """Return V with its interval, its mean under permuted membership, and the p-value.
-
-    ``errors`` are an upper bound on the bias of V, and its standard deviation.
-    """
+    """Return V with its interval, its mean under permuted membership, and the p-value."""
+    # errors are an upper bound on the bias of V, and its standard deviation.
     (noise, spread), normal = errors, normal_quantile(confidence)
     estimate = Estimate(
         value=value,

@@ -196,11 +196,9 @@ class AdditiveSubject(Subject):
 
 
 def additive_subject(artefact: object, inputs: AuditInputs, policy: Policy) -> AdditiveSubject:
-    """Return an additive model with what is given beside it.
-
-    Sizes of bins are taken as published where they are exact counts, else counted in the data; of a model with neither
-    they are unknown.
-    """
+    """Return an additive model with what is given beside it."""
+    # Sizes of bins are taken as published where they are exact counts, else counted in the data; of a model with
+    # neither they are unknown.
     extras = inputs.settings.extras
     if extras is None:
         extras = extras_of_interpret(artefact) if is_interpret_ebm(artefact) else EbmExtras()

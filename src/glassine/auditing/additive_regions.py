@@ -51,12 +51,10 @@ def show_shape(
     classes: Sequence[str] | None,
     domain: Domain | None = None,
 ) -> ShapeFinding:
-    """Return a shape function as it may be drawn.
-
-    Neighbouring intervals are joined until each has as many records as may be shown, where sizes are known, and until
-    there are few enough to draw. The names of categories of fewer records are hidden, and so are the bounds of a number
-    that may be its extremes among the records: those that the domain does not declare.
-    """
+    """Return a shape function as it may be drawn."""
+    # Neighbouring intervals are joined until each has as many records as may be shown, where sizes are known, and until
+    # there are few enough to draw. The names of categories of fewer records are hidden, and so are the bounds of a
+    # number that may be its extremes among the records: those that the domain does not declare.
     term = shape.term
     records = None if sizes.counts is None else np.array(sizes.counts).reshape(term.shape)
     axes, joins = [], []
@@ -373,11 +371,9 @@ def _most_inside(share: Array, inside: Array, room: float) -> float:
 
 
 def _together(groups: Sequence[_Sides]) -> RegionBits:
-    """Return the most bits of a region that certainly holds a record.
-
-    Fewer records than the total are outside its sides, added up. For any price of a record outside, the bits of the
-    best sides less their cost bound the optimum from above. If real sides are affordable, they are a region.
-    """
+    """Return the most bits of a region that certainly holds a record."""
+    # Fewer records than the total are outside its sides, added up. For any price of a record outside, the bits of the
+    # best sides less their cost bound the optimum from above. If real sides are affordable, they are a region.
     if not groups:
         return RegionBits(least=0.0, most=0.0)
     # A record is certainly inside all sides if fewer than all records are outside one of them.

@@ -35,10 +35,8 @@ def outcome_counts(
     sizes: Sequence[int | None],
     noisy: bool,
 ) -> OutcomeCounts | None:
-    """Return who of each outcome is in each part, by the best that is known; None where nothing is.
-
-    Shapes: ``counted`` (parts, classes), or None.
-    """
+    """Return who of each outcome is in each part, by the best that is known; None where nothing is."""
+    # Shapes: counted (parts, classes), or None.
     n_outcomes = len(model.classes or ()) or 1
     if occupants is not None:
         return _known(occupants.counts if occupants.counts.any() else occupants.sizes[:, None], n_outcomes)

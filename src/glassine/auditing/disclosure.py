@@ -51,27 +51,13 @@ UNSTATED = Text(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What an audit asks of the sensitive attribute.
+    """What an audit asks of the sensitive attribute."""
 
-    Attributes
-    ----------
-    artefact : object
-        The model as it was passed: a fitted estimator states its criterion.
-    model : DecisionTree or RuleList
-        The same as a value.
-    target : str or None
-        What the model is said to predict.
-    domain : Domain or None
-        Distinguishes codes of categories from numbers.
-    settings : AuditSettings
-        The attribute, and what its attacker is assumed to know.
-    """
-
-    artefact: Any
-    model: DecisionTree | RuleList
-    target: str | None
-    domain: Domain | None
-    settings: AuditSettings
+    artefact: Any  # The model as it was passed: a fitted estimator states its criterion
+    model: DecisionTree | RuleList  # The same as a value
+    target: str | None  # What the model is said to predict
+    domain: Domain | None  # Distinguishes codes of categories from numbers
+    settings: AuditSettings  # The attribute, and what its attacker is assumed to know
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,10 +88,8 @@ def expose(
     *,
     hindrance: str = "",
 ) -> Outcome[Inferred]:
-    """Return what the reader of a tree learns of the sensitive attribute, as an outcome.
-
-    Shapes: ``columns`` (n,), optional.
-    """
+    """Return what the reader of a tree learns of the sensitive attribute, as an outcome."""
+    # Shapes: columns (n,), optional.
     names = _quasi(question, columns)
     reason = _reason(question, columns, names) or hindrance
     if (

@@ -166,11 +166,9 @@ def leaves_of(
 
 
 def equal_answers(inputs: ReleaseInputs, leaves: Leaves | None) -> Array | None:
-    """Return the largest share of the people, or distinct records, of each occupied leaf that gave one answer.
-
-    Answers are equal within a step. Where a leaf's all are, its mean is the answer of each. None where answers, or the
-    people behind the release, are not known.
-    """
+    """Return the largest share of the people, or distinct records, of each occupied leaf that gave one answer."""
+    # Answers are equal within a step. Where a leaf's all are, its mean is the answer of each. None where answers, or
+    # the people behind the release, are not known.
     targets, people = inputs.targets(), inputs.people
     if leaves is None or leaves.of_record is None or targets is None or people is None:
         return None
@@ -184,13 +182,11 @@ def equal_answers(inputs: ReleaseInputs, leaves: Leaves | None) -> Array | None:
 
 
 def widths_left(inputs: ReleaseInputs, leaves: Leaves | None) -> Array | None:
-    """Return how wide the mean of each occupied leaf leaves the answer to one record, as a share of the range.
-
-    A mean is known to within half a step, and so the answer to a record of weight w in it, the others being known, to
-    within half a step over w. The record of the largest weight counts. With n distinct records w is 1/n; with persons,
-    each has an equal share, and it is that of all who have the record. A mean at an end of the range leaves one side of
-    it alone, even if no answer is known. None where the records are not known.
-    """
+    """Return how wide the mean of each occupied leaf leaves the answer to one record, as a share of the range."""
+    # A mean is known to within half a step, and so the answer to a record of weight w in it, the others being known, to
+    # within half a step over w. The record of the largest weight counts. With n distinct records w is 1/n; with
+    # persons, each has an equal share, and it is that of all who have the record. A mean at an end of the range leaves
+    # one side of it alone, even if no answer is known. None where the records are not known.
     answer, people = inputs.release.answer, inputs.people
     if answer is None or people is None or leaves is None or leaves.of_record is None:
         return None
@@ -226,13 +222,11 @@ def _by_unit(at: Indices, units: Ints, amounts: Array) -> tuple[Indices, Array]:
 
 
 def dominance_of(inputs: ReleaseInputs, leaves: Leaves | None) -> Array | None:
-    """Return the share of the total of each occupied leaf that its two largest contributions make up.
-
-    Answers count by their distance from an end of the public range: someone who knows one contribution, and the size of
-    the leaf, knows the other to within the rest, as no answer lies beyond the end. The larger share of both ends
-    counts, by distinct records and, where they are stated, by persons. 0 where all answers lie at the end. None where
-    the answers are not known.
-    """
+    """Return the share of the total of each occupied leaf that its two largest contributions make up."""
+    # Answers count by their distance from an end of the public range: someone who knows one contribution, and the size
+    # of the leaf, knows the other to within the rest, as no answer lies beyond the end. The larger share of both ends
+    # counts, by distinct records and, where they are stated, by persons. 0 where all answers lie at the end. None where
+    # the answers are not known.
     answer, people, targets = inputs.release.answer, inputs.people, inputs.targets()
     if answer is None or people is None or targets is None or leaves is None or leaves.of_record is None:
         return None

@@ -367,25 +367,15 @@ def people_hint(inputs: AuditInputs) -> list[RecordNote]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """How the training records that were given differ from what a model and a domain say.
+    """How the training records that were given differ from what a model and a domain say."""
 
-    Attributes
-    ----------
-    outside : mapping of str to int
-        Records outside the domain, by attribute or constraint; only those above zero.
-    outside_tested : bool
-        Whether they lie outside it in an attribute that the model tests.
-    n_parts, n_differing : int
-        Leaves or rules, and those for which the model publishes another number of records.
-    counted : bool
-        Whether the records were counted by an engine, not read.
-    """
-
+    # Records outside the domain, by attribute or constraint; only those above zero.
     outside: Mapping[str, int] = field(default_factory=dict)
-    outside_tested: bool = False
+    outside_tested: bool = False  # Whether they lie outside it in an attribute that the model tests
+    # n_parts, n_differing: leaves or rules, and those for which the model publishes another number of records.
     n_parts: int = 0
     n_differing: int = 0
-    counted: bool = False
+    counted: bool = False  # Whether the records were counted by an engine, not read
 
     @property
     def mismatch(self) -> bool:

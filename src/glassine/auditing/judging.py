@@ -58,10 +58,8 @@ def judge(policy: Policy, evidence: Evidence, suppression: Suppression) -> tuple
 
 
 def decide(checks: Sequence[Check]) -> Verdict:
-    """Return the verdict: a failed check outweighs an unknown one, and no check at all leaves it open.
-
-    A check that does not apply to the subject neither passes nor fails, and never blocks.
-    """
+    """Return the verdict: a failed check outweighs an unknown one, and no check at all leaves it open."""
+    # A check that does not apply to the subject neither passes nor fails, and never blocks.
     if any(check.status == "fail" for check in checks):
         return "outside policy"
     if not checks or any(check.status == "unknown" for check in checks):

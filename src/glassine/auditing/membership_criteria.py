@@ -169,11 +169,9 @@ def attack_bounds(membership: MembershipFinding) -> list[tuple[float, float]]:
 
 
 def _judge_membership(limit: float, membership: MembershipFinding, evidence: Evidence) -> Ruling:
-    """Judge attacks by their confidence bounds.
-
-    Nothing passes by data that are not the training records, by a holdout that differs from the members or overlaps
-    with them, or by attacks that do worse than chance.
-    """
+    """Judge attacks by their confidence bounds."""
+    # Nothing passes by data that are not the training records, by a holdout that differs from the members or overlaps
+    # with them, or by attacks that do worse than chance.
     ruling, high, doubt = _failed_or_doubted(limit, membership, evidence)
     if ruling is not None:
         return ruling

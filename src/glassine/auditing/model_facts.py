@@ -77,11 +77,9 @@ def shares_of_cells(
     noise: str | None,
     people: Occupants | None = None,
 ) -> Fact[Shares]:
-    """Return the largest share of a class in each leaf or rule, as the model publishes it: no others can be seen.
-
-    ``noise`` says why they measure nothing, where the counts are noisy. ``people`` are those in each leaf or rule:
-    where its counts are published, the share is that of the people with a record of the class there.
-    """
+    """Return the largest share of a class in each leaf or rule, as the model publishes it: no others can be seen."""
+    # noise says why they measure nothing, where the counts are noisy. people are those in each leaf or rule: where its
+    # counts are published, the share is that of the people with a record of the class there.
     if noise is not None:
         return NotApplicable(noise)
     evidences = [cell.evidence for cell in model.cells if cell.evidence.size != 0]
@@ -114,11 +112,9 @@ def bits_of_cells(
     inferred: Sequence[str],
     possible: float | None,
 ) -> Fact[Bits]:
-    """Return the bits about the most exposed record.
-
-    ``unmeasured`` says why bits are not known where ``learned`` is None; ``inferred`` names the tested attributes whose
-    domain was inferred from data; ``possible`` are the bits of the whole domain.
-    """
+    """Return the bits about the most exposed record."""
+    # unmeasured says why bits are not known where learned is None; inferred names the tested attributes whose domain
+    # was inferred from data; possible are the bits of the whole domain.
     if learned is None:
         return NotApplicable(unmeasured)
     # An empty region of unknown size can hold no record; one that claims records contradicts the domain.
@@ -184,10 +180,8 @@ def sizes_of_bins(leakage: BinLeakage, histograms: Sequence[float], mismatch: st
 
 
 def shares_of_bins(policy: Policy, sizes: Evidence, suppression: Suppression) -> Fact[Shares]:
-    """Return that no share is published, where every bin is large: the score of a small one reveals its outcomes.
-
-    ``sizes`` is the evidence with the sizes of the bins.
-    """
+    """Return that no share is published, where every bin is large: the score of a small one reveals its outcomes."""
+    # sizes is the evidence with the sizes of the bins.
     limit = policy.smallest_leaf
     check = None if limit is None else SMALLEST_LEAF.check(limit, sizes, suppression)
     if check is not None and check.status in ("pass", "not applicable"):
@@ -248,10 +242,8 @@ def thresholds_of_bins(
 def named_of_bins(
     leakage: BinLeakage, inferred: Sequence[str], n_targets: int, guarantee: GuaranteeFinding | None
 ) -> Fact[Named]:
-    """Return whom cuts, ends of ranges and categories can name: no attack on bins flags people, so by an estimate.
-
-    An end of a range is the value of a person, and so is a category that the domain does not declare.
-    """
+    """Return whom cuts, ends of ranges and categories can name: no attack on bins flags people, so by an estimate."""
+    # An end of a range is the value of a person, and so is a category that the domain does not declare.
     sides, ends, names = (leakage.total(name) for name in ("n_nameable", "n_private_bounds", "n_undeclared"))
     n_cuts, lone = leakage.total("n_cuts") or 0, leakage.total("n_lone_categories")
     known = None not in (sides, ends, names)

@@ -118,10 +118,8 @@ ZERO_CLASSES: Criterion[int, Cells] = Criterion(
 
 
 def _judge_freedom(limit: int, cells: Cells, evidence: Evidence) -> Ruling:
-    """Judge records less parameters: twice the splits, and of each leaf the shares of all classes but one.
-
-    People are counted once: several records of one person are no independent observations.
-    """
+    """Judge records less parameters: twice the splits, and of each leaf the shares of all classes but one."""
+    # People are counted once: several records of one person are no independent observations.
     sizes_low, sizes_high = cells.counts.sizes
     if not sizes_high.any():
         return unknown(EMPTY)

@@ -78,20 +78,16 @@ def rebuilt(
 def counted_model(
     model: DecisionTree | RuleList, counted: bool, sizes: Sequence[int | None]
 ) -> DecisionTree | RuleList:
-    """Return the model, with sizes counted in the data where it publishes no exact ones.
-
-    ``counted`` says whether there are data.
-    """
+    """Return the model, with sizes counted in the data where it publishes no exact ones."""
+    # counted says whether there are data.
     exact = model.counts_are_exact and all(cell.evidence.size is not None for cell in model.cells)
     counts = [size for size in sizes if size is not None]
     return model if exact or not counted or len(counts) < len(sizes) else with_sizes(model, counts)
 
 
 def curve_of(bits: Array) -> tuple[tuple[float, float], ...]:
-    """Return the exposure curve of people: against their share, the most exposed first, the bits about each.
-
-    Shapes: ``bits`` (people,).
-    """
+    """Return the exposure curve of people: against their share, the most exposed first, the bits about each."""
+    # Shapes: bits (people,).
     values, counts = np.unique(bits, return_counts=True)
     shares = np.cumsum(counts[::-1]) / len(bits)
     return tuple(zip(shares.tolist(), values[::-1].tolist(), strict=True))
@@ -147,10 +143,8 @@ def grouping(sensitive: str | None, domain: Domain | None, columns: Mapping[str,
 def exposed_rows(
     table: Table | None, rows: Indices | None, learned: Sequence[float] | None, noise: str | None
 ) -> Outcome[tuple[int, ...]]:
-    """Return the rows about which most bits are learned; of each person one.
-
-    Shapes: ``rows`` (n,), or None.
-    """
+    """Return the rows about which most bits are learned; of each person one."""
+    # Shapes: rows (n,), or None.
     if rows is None or table is None:
         return NotApplicable("no data was given, so there are no rows to name.")
     if noise is not None:

@@ -110,10 +110,8 @@ def evidence_of_release(
     guarantee: GuaranteeFinding | None,
     codes: Ints | None,
 ) -> Evidence:
-    """Return what was measured of a release as a whole.
-
-    Shapes: ``codes`` (n,), or None.
-    """
+    """Return what was measured of a release as a whole."""
+    # Shapes: codes (n,), or None.
     domain = inputs.release.domain
     inferred = tuple(name for name in domain if domain[name].inferred)
     published = inputs.release.provenance.form == "paper"

@@ -96,10 +96,8 @@ def _numbers(release: SurrogateRelease, places: Ints) -> Array:
 
 
 def _on_steps(release: SurrogateRelease, labels: AnyArray) -> AnyArray:
-    """Return numbers rounded to the steps of a release; classes stay the same.
-
-    Those behind a release are known so alone: rounding of one side only would distinguish the two.
-    """
+    """Return numbers rounded to the steps of a release; classes stay the same."""
+    # Those behind a release are known so alone: rounding of one side only would distinguish the two.
     if release.answer is None:
         return labels
     return _numbers(release, index_of(labels, release.answers, "members or holdout"))
@@ -116,11 +114,9 @@ def _classifier(release: SurrogateRelease) -> PublishedAnswers | PublishedMeans:
 def midpoints_of(
     inputs: ReleaseInputs, *, random_state: int | np.random.Generator | None = None
 ) -> Outcome[MidpointResult]:
-    """Run the midpoint attack against all trees at once.
-
-    The reader does not know who is in which group, and seeks the records of a tree among the candidates, the people
-    behind the release and the holdout together, to whom its representative is one of the closest.
-    """
+    """Run the midpoint attack against all trees at once."""
+    # The reader does not know who is in which group, and seeks the records of a tree among the candidates, the people
+    # behind the release and the holdout together, to whom its representative is one of the closest.
     if inputs.people is None:
         return NotApplicable(inputs.lacking)
     sides = [inputs.people.columns] + ([] if inputs.others is None else [inputs.others.columns])
@@ -184,10 +180,8 @@ def _tried(work: Callable[[], Outcome[Any]]) -> Outcome[Any]:
 def membership_of(
     inputs: ReleaseInputs, midpoints: Outcome[MidpointResult], *, random_state: int | np.random.Generator | None = None
 ) -> Outcome[MembershipAttacks]:
-    """Run every membership attack that applies to a release as one classifier, and add the midpoint attack.
-
-    Labels are those on which the trees were trained, where they are known on both sides; else the others.
-    """
+    """Run every membership attack that applies to a release as one classifier, and add the midpoint attack."""
+    # Labels are those on which the trees were trained, where they are known on both sides; else the others.
     people, others = inputs.people, inputs.others
     if people is None or others is None:
         return NotApplicable(inputs.lacking or NO_HOLDOUT)

@@ -49,10 +49,8 @@ class Side:
         return self.columns.n_records if self.persons is None else self.persons.number
 
     def counts(self, by: npt.NDArray[np.integer], n: int, *, distinct: bool = False) -> Ints:
-        """Return how many people, or records, lie in each of n parts; ``by`` has shape (n_records,), -1 for none.
-
-        It is the number of distinct records where that is asked for and smaller.
-        """
+        """Return how many people, or records, lie in each of n parts; ``by`` has shape (n_records,), -1 for none."""
+        # It is the number of distinct records where that is asked for and smaller.
         held = np.bincount(by[by >= 0], minlength=n) if self.persons is None else self.persons.counts(by, n)
         return np.minimum(held, distinct_records(self.columns).counts(by, n)) if distinct else held
 
@@ -112,10 +110,8 @@ class ReleaseInputs:
         return TRUE if self.release.provenance.labels == "true" else DECISIONS
 
     def targets(self) -> Ints | None:
-        """Return the place of the label on which the trees were trained, of each person, if it is known.
-
-        It is -1 for a label that the release does not hold.
-        """
+        """Return the place of the label on which the trees were trained, of each person, if it is known."""
+        # It is -1 for a label that the release does not hold.
         labels = None if self.people is None else self.people.labels(self.kind)
         return None if labels is None else self.release.answers.places(labels)
 
@@ -168,10 +164,8 @@ class ReleaseInputs:
 
 
 def inputs_of_fit(explainer: MeasuredExplainer, y: object = None, holdout: Sample = NOBODY_ELSE) -> ReleaseInputs:
-    """Return what a fitted explainer knows of its release.
-
-    Shapes: ``y`` (n,), optional.
-    """
+    """Return what a fitted explainer knows of its release."""
+    # Shapes: y (n,), optional.
     release, training = explainer.release_, explainer.training_
     if release.provenance.records == "queries":
         return ReleaseInputs(release=release, lacking=NOBODY)
@@ -224,11 +218,9 @@ def _true_labels(release: SurrogateRelease, y: object, n_records: int) -> Labels
 
 
 def inputs_of_data(release: SurrogateRelease, people: Sample, holdout: Sample) -> ReleaseInputs:
-    """Return what is known of a release from its file, and from records if they are given.
-
-    Groups are those of the same microaggregation done again; they count only if they give the representatives that the
-    release holds.
-    """
+    """Return what is known of a release from its file, and from records if they are given."""
+    # Groups are those of the same microaggregation done again; they count only if they give the representatives that
+    # the release holds.
     if release.provenance.records == "queries":
         return ReleaseInputs(release=release, lacking=NOBODY)
     others = _others(release, holdout, None)
@@ -250,10 +242,8 @@ def inputs_of_data(release: SurrogateRelease, people: Sample, holdout: Sample) -
 
 
 def _groups(release: SurrogateRelease, opened: object, columns: Columns, persons: Persons | None) -> Ints | None:
-    """Return the groups of records that give just these representatives.
-
-    Of a release that counts people, groups are joined as its maker did, which needs the persons.
-    """
+    """Return the groups of records that give just these representatives."""
+    # Of a release that counts people, groups are joined as its maker did, which needs the persons.
     made, domain, metric, k = release.provenance, release.domain, release.metric, release.k or 2
     if made.partition == "public":
         return release.closest(columns, 1)[:, 0].astype(np.int64)

@@ -52,11 +52,9 @@ def is_several(published: object) -> TypeGuard[SeveralModels | Sequence[object]]
 
 
 def read_samples(model: object, domain: Domain | None, data: Sample, holdout: object) -> tuple[Sample, Sample]:
-    """Return the training records of an audit and its holdout, in the form in which measurements read them.
-
-    A column that is stated of the data is also that of the holdout. For a model the target is then a column of both, if
-    it was stated; for a release it is an array of classes beside the records. Persons are part of the records.
-    """
+    """Return the training records of an audit and its holdout, in the form in which measurements read them."""
+    # A column that is stated of the data is also that of the holdout. For a model the target is then a column of both,
+    # if it was stated; for a release it is an array of classes beside the records. Persons are part of the records.
     others = as_sample(holdout).completed(data)
     if is_release(model):
         data, others = _by_person(data, others)

@@ -55,11 +55,9 @@ class CountedData:
 
 
 def count_data(model: DecisionTree | RuleList, frame: object, domain: Domain) -> CountedData:
-    """Count the records of a lazy frame in each part of a model, and those outside the domain.
-
-    An engine groups the records by the values that the model's literals distinguish, and reads every other attribute
-    of the domain separately. A category that is not declared counts as missing.
-    """
+    """Count the records of a lazy frame in each part of a model, and those outside the domain."""
+    # An engine groups the records by the values that the model's literals distinguish, and reads every other attribute
+    # of the domain separately. A category that is not declared counts as missing.
     tested = set(attributes_of(model.literals))
     cuts = cuts_of(model.literals, domain)
     outside: dict[str, int] = {}

@@ -208,10 +208,8 @@ def doubted(
 def tree_subject(
     artefact: Any, inputs: AuditInputs, policy: Policy, model: DecisionTree | RuleList | None = None
 ) -> TreeSubject:
-    """Return a tree or a rule list with what is given beside it; its domain is inferred where there is none.
-
-    ``model`` is the artefact as a value, where it was read in this domain before.
-    """
+    """Return a tree or a rule list with what is given beside it; its domain is inferred where there is none."""
+    # model is the artefact as a value, where it was read in this domain before.
     domain, remarks = inputs.domain, list[str]()
     model = as_model(artefact, domain) if model is None else model
     if domain is not None and domain.inferred:
@@ -261,10 +259,8 @@ def _membership(subject: TreeSubject) -> Outcome[MembershipAttacks]:
 def attacked(
     model: object, inputs: AuditInputs, classes: object, names: Sequence[str], learner: Callable[[Table], Any]
 ) -> Outcome[MembershipAttacks]:
-    """Attack membership with a fixed seed: an audit can be repeated.
-
-    ``names`` are the columns that the model knows, ``learner`` makes an estimator like it from the members.
-    """
+    """Attack membership with a fixed seed: an audit can be repeated."""
+    # names are the columns that the model knows, learner makes an estimator like it from the members.
     if inputs.holdout is None:
         return NotApplicable(getattr(NO_HOLDOUT, "reason", ""))
     if inputs.data is None or inputs.target is None:

@@ -99,14 +99,11 @@ def demo_domain() -> Domain:
 
 
 def greedy_rules(frame: Any, labels: Any, classes: tuple[str, ...], *, n_rules: int, min_support: int) -> RuleList:
-    """Return a greedy rule list: each step takes the purest leaf of a tree of depth 2.
-
-    Each tree is trained on the remaining records.
-
-    ``n_rules`` counts without the default rule; a rule captures at least ``min_support`` records.
-
-    Shapes: ``frame`` (n, d), ``labels`` (n,), indices into ``classes``.
-    """
+    """Return a greedy rule list: each step takes the purest leaf of a tree of depth 2."""
+    # Each tree is trained on the remaining records.
+    #
+    # n_rules counts without the default rule; a rule captures at least min_support records.
+    # Shapes: frame (n, d), labels (n,), indices into classes.
     from sklearn.tree import DecisionTreeClassifier
 
     y, left = np.asarray(labels), np.arange(len(labels))

@@ -167,10 +167,8 @@ def _alike(found: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 def _codes(found: Mapping[str, str], names: Sequence[str]) -> str:
-    """Return the option that states the codes of remarks as missing, as typed; empty without any.
-
-    Columns with one beginning, such as q1 and q2, are named together where no other column has it.
-    """
+    """Return the option that states the codes of remarks as missing, as typed; empty without any."""
+    # Columns with one beginning, such as q1 and q2, are named together where no other column has it.
     pairs = [(name, code) for name, remark in found.items() for code in re.findall(r"COLUMN=(-?\d+)", remark)]
     stated: dict[str, None] = {}
     for name, code in pairs:

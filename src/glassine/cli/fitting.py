@@ -185,30 +185,15 @@ class Order:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What was trained.
+    """What was trained."""
 
-    Attributes
-    ----------
-    order : Order
-        What was asked for.
-    estimator : TransparentClassifier
-        The fitted learner.
-    left_out : tuple of str
-        Columns that the domain does not declare.
-    charge : dict or None
-        The charge to the ledger and what is left.
-    verdict : str or None
-        Verdict of the report, if one was asked for.
-    errors : (float, float) or None
-        Root mean squared error on the training records, and that of their mean alone; None of a private model, and of
-        classes.
-    """
-
-    order: Order
-    estimator: Any
-    left_out: tuple[str, ...]
-    charge: dict[str, Any] | None
-    verdict: str | None
+    order: Order  # What was asked for
+    estimator: Any  # The fitted learner
+    left_out: tuple[str, ...]  # Columns that the domain does not declare
+    charge: dict[str, Any] | None  # The charge to the ledger and what is left
+    verdict: str | None  # Verdict of the report, if one was asked for
+    # Root mean squared error on the training records, and that of their mean alone; None of a private model, and of
+    # classes.
     errors: tuple[float, float] | None = None
     # Of an additive model or card of classes without privacy: its measures on the records, and those of the base rates.
     quality: Measured | None = None

@@ -150,10 +150,8 @@ OF_AUDITS = {
 def in_commands(
     found: Findings, files: Mapping[str, str] | None = None, records: Mapping[str, str] | None = None
 ) -> Findings:
-    """Return findings whose advice, reasons and meanings name commands, options and the files of each role.
-
-    Files of records, and how they are read, are named to the checker only.
-    """
+    """Return findings whose advice, reasons and meanings name commands, options and the files of each role."""
+    # Files of records, and how they are read, are named to the checker only.
     from glassine.auditing.criterion import Named, Remedy
 
     worded_: Findings = _in_options(found)

@@ -60,15 +60,9 @@ def option(metavar: str | None, text: str, *, default: str | bool = True, **more
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """Options that travel together as one value.
+    """Options that travel together as one value."""
 
-    Attributes
-    ----------
-    heading : str
-        Their heading in the help of a command.
-    """
-
-    heading: ClassVar[str] = "Options"
+    heading: ClassVar[str] = "Options"  # Their heading in the help of a command
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:

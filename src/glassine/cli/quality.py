@@ -23,11 +23,9 @@ Measured = dict[str, dict[str, float | None]]
 
 
 def quality(model: DecisionTree | RuleList | AdditiveModel, data: Any, target: str) -> Measured:
-    """Return each measure of a model on records, and its ``baseline``: that of a prediction without any attribute.
-
-    Of classes accuracy, AUROC and log loss; of numbers R² and the root mean squared error. AUROC and log loss are None
-    where the model publishes no probabilities, or where the data has an outcome that is no class of the model.
-    """
+    """Return each measure of a model on records, and its ``baseline``: that of a prediction without any attribute."""
+    # Of classes accuracy, AUROC and log loss; of numbers R² and the root mean squared error. AUROC and log loss are
+    # None where the model publishes no probabilities, or where the data has an outcome that is no class of the model.
     import numpy as np
 
     from glassine.data.inference import columns as read_columns

@@ -88,11 +88,9 @@ def read_records(
     attributes: Mapping[str, Attribute] | None = None,
     lenient: bool = False,
 ) -> Table:
-    """Return the records of a file as :func:`glassine.data.sources.read_table`, and say which encoding was assumed.
-
-    Of a private fit nothing is said that would follow from the records. Its values that are no numbers count as
-    missing without a word, so that decimal commas are asked about where the header and the domain make them likely.
-    """
+    """Return the records of a file as :func:`glassine.data.sources.read_table`, and say which encoding was assumed."""
+    # Of a private fit nothing is said that would follow from the records. Its values that are no numbers count as
+    # missing without a word, so that decimal commas are asked about where the header and the domain make them likely.
     from glassine.data.delimited import WINDOWS
     from glassine.data.sources import read_table
 
@@ -252,11 +250,9 @@ def with_inputs(
     policy: Path | None = None,
     options: Mapping[str, str | None] | None = None,
 ) -> Findings:
-    """Return findings with the files that were read, advice in commands.
-
-    Which records a private model has is for the checker only. A built-in ``policy`` has a name, and no file; other
-    options, by role, are those with which the model and the records were read.
-    """
+    """Return findings with the files that were read, advice in commands."""
+    # Which records a private model has is for the checker only. A built-in policy has a name, and no file; other
+    # options, by role, are those with which the model and the records were read.
     # As typed, so that commands can be pasted; but a report leaves the machine, and the folders above stay there.
     paths = {role: file.path for role, file in files.items() if file is not None}
     names = _typed(({} if policy is None else {"policy": policy}) | paths)

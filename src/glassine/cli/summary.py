@@ -279,10 +279,8 @@ def _baseline(outcome: Outcome, counts: Ints, source: str) -> list[str]:
 
 
 def _training_figures(outcome: Outcome) -> dict[str, float | None]:
-    """Return how good a model is on the training records, and how good it is to know no attribute.
-
-    Of classes AUROC and log loss on the records that exact counts stand for; of numbers the root mean squared error.
-    """
+    """Return how good a model is on the training records, and how good it is to know no attribute."""
+    # Of classes AUROC and log loss on the records that exact counts stand for; of numbers the root mean squared error.
     if outcome.errors is not None:
         return dict(zip(("rmse", "baseline_rmse"), outcome.errors, strict=True))
     if (found := outcome.quality) is not None:

@@ -135,10 +135,8 @@ def _declares_number(domain: Domain, target: str, *, ranged: bool, classed: bool
 def public_parameters(
     domain: Domain | None, target: str, person: str | None, declared: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the domain of the attributes without target and persons, and of a classifier the public classes.
-
-    ``declared`` are domain and, of a classifier, classes as its parameters.
-    """
+    """Return the domain of the attributes without target and persons, and of a classifier the public classes."""
+    # declared are domain and, of a classifier, classes as its parameters.
     from glassine.domain import Category
 
     others = None if domain is None else domain.restrict([name for name in domain if name not in (target, person)])
@@ -237,13 +235,11 @@ def read_training(
     lenient: bool = False,
     counts: bool = False,
 ) -> Training:
-    """Return the records of a file, the columns that the domain does not declare left out.
-
-    A target may be a ``number`` instead of a class, ``ranged`` if its range is public. The type of classes follows
-    from what is public: whole numbers if all given classes are such, else text. ``lenient`` as for
-    :func:`glassine.data.sources.read_table`. Where the command ``counts`` records or people, it points out columns that
-    look like identifiers and repeat; a private fit does not, since that would follow from the records.
-    """
+    """Return the records of a file, the columns that the domain does not declare left out."""
+    # A target may be a number instead of a class, ranged if its range is public. The type of classes follows from what
+    # is public: whole numbers if all given classes are such, else text. lenient as for read_table. Where the command
+    # counts records or people, it points out columns that look like identifiers and repeat; a private fit does not,
+    # since that would follow from the records.
     from glassine.domain import Category, Real
 
     data, person = file.path, file.person

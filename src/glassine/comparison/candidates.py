@@ -204,10 +204,8 @@ def _boosting(shape: Shape, epsilon: float, seed: int) -> Any:
 
 
 def encoded(domain: Domain, learner: object, *, scaled: bool = False, by_place: bool = False) -> Any:
-    """Return a pipeline: gaps in numbers filled by the median, one column for each value of a category.
-
-    Its columns are named, or are the places of the domain's attributes in a matrix.
-    """
+    """Return a pipeline: gaps in numbers filled by the median, one column for each value of a category."""
+    # Its columns are named, or are the places of the domain's attributes in a matrix.
     from sklearn.compose import ColumnTransformer
     from sklearn.impute import SimpleImputer
     from sklearn.pipeline import make_pipeline

@@ -56,11 +56,9 @@ class Recommendation:
 
 
 def default_measure(comparison: Comparison) -> Measure:
-    """Return what models are ranked by unless it is said: accuracy, or AUROC where one class has most records.
-
-    AUROC is taken where the largest class has 80 % of the records or more. Where no private model has one, because a
-    class of one record cannot be tested, it is log-loss. Of numbers it is the root mean squared error.
-    """
+    """Return what models are ranked by unless it is said: accuracy, or AUROC where one class has most records."""
+    # AUROC is taken where the largest class has 80 % of the records or more. Where no private model has one, because a
+    # class of one record cannot be tested, it is log-loss. Of numbers it is the root mean squared error.
     if comparison.largest_class is None:
         return "rmse"
     if comparison.largest_class < LOPSIDED:
@@ -134,11 +132,9 @@ def recommend(comparison: Comparison, measure: Measure | None = None) -> Recomme
 
 
 def dominates(row: Row, other: Row) -> bool:
-    """Return whether a model is at least as good as another in every figure, and better in one.
-
-    The figures are epsilon, how well it predicts, bits learned and vulnerability. One that a model lacks is as bad as
-    can be.
-    """
+    """Return whether a model is at least as good as another in every figure, and better in one."""
+    # The figures are epsilon, how well it predicts, bits learned and vulnerability. One that a model lacks is as bad as
+    # can be.
     own, theirs = _figures(row), _figures(other)
     return own != theirs and all(a >= b for a, b in zip(own, theirs, strict=True))
 

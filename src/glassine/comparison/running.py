@@ -95,10 +95,8 @@ def _figures(name: str, model: object, sides: Sides, shape: Shape, seed: int) ->
 
 
 def _bits(name: str, model: object, domain: Domain, train: object) -> tuple[float | None, str, int | None]:
-    """Return the bits learned about a training record, else why there are none, and the number of leaves or rules.
-
-    Where a model's counts are not exact, regions weigh by the training records that lie in them.
-    """
+    """Return the bits learned about a training record, else why there are none, and the number of leaves or rules."""
+    # Where a model's counts are not exact, regions weigh by the training records that lie in them.
     if name == CONSTANT:
         return 0.0, "", 1
     n_parts = None
@@ -374,10 +372,8 @@ def _run(
 
 
 def _check_records(records: Labelled, task: Task, shape: Shape, store: Store[Result]) -> None:
-    """Measure one stored result again; if it comes out differently, it is one of other records.
-
-    A digest would reveal the last record to an attacker who has the folder and knows all others.
-    """
+    """Measure one stored result again; if it comes out differently, it is one of other records."""
+    # A digest would reveal the last record to an attacker who has the folder and knows all others.
     measured = [r for r in store.results.values() if r.status == "measured" and r.model in CANDIDATES]
     if not measured:
         return

@@ -78,10 +78,8 @@ class LiteralLogic:
 
 
 def complete_atoms(space: Space, literals: Sequence[Literal]) -> list[int]:
-    """Return the atoms of complete records of each factor, as bit masks.
-
-    A missing value is a value like others where a literal distinguishes it alone, such as "age is missing".
-    """
+    """Return the atoms of complete records of each factor, as bit masks."""
+    # A missing value is a value like others where a literal distinguishes it alone, such as "age is missing".
     full = [factor.present for factor in space.factors]
     for literal in literals:
         # Attributes that are tied to others are never missing.

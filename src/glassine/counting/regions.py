@@ -284,10 +284,8 @@ def _factors(clauses: Iterable[Clause]) -> set[int]:
 
 
 def _elimination_ranks(clauses: Iterable[Clause]) -> dict[int, int]:
-    """Rank factors by a min-fill elimination order of the graph that joins the factors of each clause.
-
-    Branching on the highest rank first splits the clauses along the separators of a tree decomposition.
-    """
+    """Rank factors by a min-fill elimination order of the graph that joins the factors of each clause."""
+    # Branching on the highest rank first splits the clauses along the separators of a tree decomposition.
     near: dict[int, set[int]] = {}
     for clause in clauses:
         touched = {factor for factor, _ in clause}

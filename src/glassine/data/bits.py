@@ -39,10 +39,8 @@ class BitSets:
         n_classes: int,
         multiplicities: npt.NDArray[np.integer] | None = None,
     ) -> BitSets:
-        """Pack truth columns.
-
-        Shapes: ``truths`` (n,); ``labels`` (n,); ``multiplicities`` (n,), optional.
-        """
+        """Pack truth columns."""
+        # Shapes: truths (n,); labels (n,); multiplicities (n,), optional.
         planes: list[Plane] = []
         for label in range(n_classes):
             rows = np.flatnonzero(labels == label)
@@ -51,10 +49,8 @@ class BitSets:
 
     @classmethod
     def pack_counts(cls, truths: Iterable[Bools], counts: npt.NDArray[np.integer]) -> BitSets:
-        """Pack truth columns of rows that stand for records of several classes.
-
-        Shapes: ``truths`` (n,); ``counts`` (n, c).
-        """
+        """Pack truth columns of rows that stand for records of several classes."""
+        # Shapes: truths (n,); counts (n, c).
         n, n_classes = counts.shape
         rows = np.arange(n)
         planes = [plane for label in range(n_classes) for plane in _planes(label, rows, counts[:, label])]

@@ -168,13 +168,11 @@ def check_width(records: AnyArray, width: int) -> None:
 
 
 def as_columns(X: object, names: Iterable[str] | None) -> Any:
-    """Return a list of mappings or a structured array as a frame of these columns.
-
-    Anything else is returned unchanged.
-
-    Values stay the objects that they are. Without names all keys are columns. A record without a key has a missing
-    value there.
-    """
+    """Return a list of mappings or a structured array as a frame of these columns."""
+    # Anything else is returned unchanged.
+    #
+    # Values stay the objects that they are. Without names all keys are columns. A record without a key has a missing
+    # value there.
     import polars as pl
 
     if isinstance(X, np.ndarray) and isinstance(X, np.ma.MaskedArray):
@@ -293,10 +291,8 @@ def _open_arrays(arrays: Mapping[str, Any]) -> tuple[Frame, dict[str, Loose]]:
 def expressions(
     frame: Frame, attributes: Mapping[str, Attribute], *, outside: Outside = Outside.REFUSE
 ) -> list[nw.Expr]:
-    """Return the conforming of each attribute as an expression, named ``k0``, ``k1`` and so on.
-
-    Numbers are doubles, null where they are missing; categories are codes with :data:`GAP` for a forbidden gap.
-    """
+    """Return the conforming of each attribute as an expression, named ``k0``, ``k1`` and so on."""
+    # Numbers are doubles, null where they are missing; categories are codes with GAP for a forbidden gap.
     schema = frame.collect_schema()
     streamed = isinstance(frame, nw.LazyFrame) and frame.implementation.is_polars()
     out = []

@@ -47,10 +47,8 @@ def number_of(text: str) -> int | float | None:
 
 
 def numbers_of_texts(texts: Any) -> Array:
-    """Return :func:`number_of` of each text as a double, NaN where it writes none.
-
-    Shapes: ``texts`` (n,).
-    """
+    """Return :func:`number_of` of each text as a double, NaN where it writes none."""
+    # Shapes: texts (n,).
     import polars as pl
 
     try:
@@ -69,10 +67,8 @@ def numbers_of_texts(texts: Any) -> Array:
 
 
 def declared_numbers(attribute: Category | Binary) -> dict[int | float, int]:
-    """Return the codes of the numbers that an attribute declares, or writes in a text that it declares.
-
-    A category with prefixes declares none: its texts are compared as written.
-    """
+    """Return the codes of the numbers that an attribute declares, or writes in a text that it declares."""
+    # A category with prefixes declares none: its texts are compared as written.
     values = values_of(attribute)
     if prefixes(values):
         return {}
@@ -103,11 +99,9 @@ def from_objects(
 
 
 def clipped(array: Array, attribute: Integer | Real, *, refuse: bool) -> Array:
-    """Return numbers within the bounds of their attribute.
-
-    NaN stays where the attribute may be missing. Elsewhere it becomes the lower bound, or stays, as
-    infinite numbers do, if that is to be refused.
-    """
+    """Return numbers within the bounds of their attribute."""
+    # NaN stays where the attribute may be missing. Elsewhere it becomes the lower bound, or stays, as infinite numbers
+    # do, if that is to be refused.
     low, high = float(attribute.lo), float(attribute.hi)
     numbers = np.clip(array, low, high)
     if not attribute.missing:
@@ -162,10 +156,8 @@ def _codes(name: str, attribute: Category | Binary, values: Sequence[Any] | AnyA
 
 
 def real_number(value: Any) -> Any:
-    """Return a complex number without an imaginary part as a real one.
-
-    One complex number makes complex ones of all numbers of a column of pandas.
-    """
+    """Return a complex number without an imaginary part as a real one."""
+    # One complex number makes complex ones of all numbers of a column of pandas.
     return value.real if isinstance(value, complex | np.complexfloating) and not value.imag else value
 
 
@@ -259,10 +251,8 @@ def plain_arrays(frame: nw.DataFrame[Any], attributes: Mapping[str, Attribute]) 
 
 
 def conformed(array: AnyArray, attribute: Attribute, outside: Outside) -> AnyArray | None:
-    """Return numbers clipped, or the codes of values; None where an expression has to do it.
-
-    Shapes: ``array`` (n,).
-    """
+    """Return numbers clipped, or the codes of values; None where an expression has to do it."""
+    # Shapes: array (n,).
     if isinstance(attribute, Integer | Real):
         return clipped(np.ascontiguousarray(array, dtype=np.float64), attribute, refuse=outside.refuses)
     unknown, gap = outside.codes(attribute)

@@ -136,10 +136,8 @@ def count_steps(bitsets: BitSets, d: int) -> int:
 
 
 def count_conjunctions(bitsets: BitSets, d: int, progress: Progress | None = None) -> ConjunctionCounts:
-    """Count the records of each class in every conjunction of up to d literals.
-
-    The time is proportional to binom(p, d) n / 64; the table is the memory it takes besides the bit sets.
-    """
+    """Count the records of each class in every conjunction of up to d literals."""
+    # The time is proportional to binom(p, d) n / 64; the table is the memory it takes besides the bit sets.
     p = len(bitsets.words)
     kind: Any = np.int32 if int(bitsets.totals().sum()) < 2**31 else np.int64
     offsets = np.cumsum([0, *(comb(p, k) for k in range(d + 1))], dtype=np.int64)

@@ -45,10 +45,8 @@ def class_codes(y: object, classes: tuple[Scalar, ...]) -> Ints:
 
 
 def column_of(y: object) -> AnyArray:
-    """Return a target as an array of shape (n,), in which the values of a list stay what they are.
-
-    A label in its own sequence, as in ``[[0], [1]]``, is taken out of it.
-    """
+    """Return a target as an array of shape (n,), in which the values of a list stay what they are."""
+    # A label in its own sequence, as in [[0], [1]], is taken out of it.
     if isinstance(y, np.ma.MaskedArray):
         y = unmasked(y)
     if not isinstance(y, list | tuple):
@@ -81,10 +79,8 @@ MISSING_LABEL = "Input y contains NaN, infinity or a missing value. Drop or labe
 def declared_classes(
     domain: Domain | None, target: object, classes: Sequence[Scalar] | None, *, booleans: bool
 ) -> tuple[Scalar, ...] | None:
-    """Return the classes that are declared: given, or those of the target in the domain; None if there are none.
-
-    ``booleans`` says that the target is of a type that holds truth values alone, for any records.
-    """
+    """Return the classes that are declared: given, or those of the target in the domain; None if there are none."""
+    # booleans says that the target is of a type that holds truth values alone, for any records.
     if isinstance(classes, str):
         raise InvalidParameterError(
             f"{parameter('classes')} must be a sequence of classes, got the string {classes!r}.", remedy="List them."
@@ -117,10 +113,8 @@ def declared_classes(
 
 
 def holds_booleans(y: object) -> bool:
-    """Return whether the type of a target is public and allows truth values alone.
-
-    An array, Polars and Arrow have a type before they have records. A list has none, and pandas derives it from them.
-    """
+    """Return whether the type of a target is public and allows truth values alone."""
+    # An array, Polars and Arrow have a type before they have records. A list has none, and pandas derives it from them.
     if isinstance(y, np.ndarray):
         return bool(y.dtype.kind == "b")
     series = nw.from_native(y, series_only=True, pass_through=True)

@@ -54,11 +54,9 @@ def cuts_of(literals: Iterable[Literal], domain: Domain) -> dict[str, tuple[floa
 
 
 def cell_cuts(attribute: Integer | Real, cuts: Sequence[float]) -> Array:
-    """Return the largest number of each cell of a numeric attribute, increasing: the cuts inside it, and its bound.
-
-    Cell i holds the numbers above entry i - 1 up to entry i. Every literal whose points are among the cuts holds for
-    all numbers of a cell or for none, so that the entry stands for them.
-    """
+    """Return the largest number of each cell of a numeric attribute, increasing: the cuts inside it, and its bound."""
+    # Cell i holds the numbers above entry i - 1 up to entry i. Every literal whose points are among the cuts holds for
+    # all numbers of a cell or for none, so that the entry stands for them.
     lo, hi = float(attribute.lo), float(attribute.hi)
     inside = sorted({float(cut) for cut in cuts if lo <= cut < hi})
     # Adding zero turns -0.0 into 0.0, as in records that conform.
@@ -258,10 +256,8 @@ class LazyTable:
         return self._groups(plan, grouped)
 
     def parts(self, attributes: Mapping[str, Attribute], *, cuts: Cuts, queries: int = 1) -> Iterator[Groups]:
-        """Yield what :meth:`group` returns a part at a time: until then each distinct record takes few bytes.
-
-        With several queries each asks for some of the keys, so that an engine need not hold all groups at once.
-        """
+        """Yield what :meth:`group` returns a part at a time: until then each distinct record takes few bytes."""
+        # With several queries each asks for some of the keys, so that an engine need not hold all groups at once.
         plan = _Keys.of(attributes, cuts)
         queries = queries if plan.words else 1
         for query in range(queries):

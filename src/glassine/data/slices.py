@@ -26,11 +26,10 @@ def cuts(size: int, pieces: int) -> list[tuple[int, int]]:
 
 
 def run(slices: Sequence[tuple[int, int]], work: Callable[[int, int], None], progress: Progress | None = None) -> None:
-    """Run ``work(start, stop)`` for each slice, on as many threads as there are cores.
-
-    The work must release the interpreter's lock, or all slices run one after the other, and write to its own places. A
-    first slice runs alone, so that a compiled function is compiled once. Progress is called from the calling thread.
-    """
+    """Run ``work(start, stop)`` for each slice, on as many threads as there are cores."""
+    # The work must release the interpreter's lock, or all slices run one after the other, and write to its own places.
+    # A first slice runs alone, so that a compiled function is compiled once. Progress is called from the calling
+    # thread.
     total = sum(stop - start for start, stop in slices)
     done = 0
 

@@ -189,10 +189,8 @@ def _typed(texts: pl.Series, attribute: Attribute, missing: Collection[str], com
 
 
 def _inferred(columns: Sequence[pl.Series], dialect: CsvDialect) -> list[pl.Series]:
-    """Return columns of texts, each in the type that all its texts have in common, with nulls for gaps.
-
-    Every question is put to all columns at once: files have thousands of columns, and a query takes a millisecond.
-    """
+    """Return columns of texts, each in the type that all its texts have in common, with nulls for gaps."""
+    # Every question is put to all columns at once: files have thousands of columns, and a query takes a millisecond.
     # Of a name such as ^a$ polars makes a pattern.
     names = [column.name for column in columns]
     texts = pl.DataFrame(dict(zip(map(str, range(len(names))), columns, strict=True)))

@@ -227,10 +227,8 @@ def as_table(data: object) -> Table:
 
 
 def with_persons(data: object, persons: object, what: str = "data") -> Table:
-    """Return records as a table that knows its persons, without the column of identifiers.
-
-    Shapes: ``persons`` (n,).
-    """
+    """Return records as a table that knows its persons, without the column of identifiers."""
+    # Shapes: persons (n,).
     table = as_table(data)
     column = persons if isinstance(persons, str) else getattr(persons, "name", None)
     if isinstance(persons, str) and persons not in table.names:

@@ -38,12 +38,10 @@ Entry = dict[str, Any]
 
 
 def read_toml(path: str | os.PathLike[str]) -> Domain:
-    """Read a domain from a TOML file: a table for each attribute, an array of tables for the groups.
-
-    The keys are those of the JSON form. In place of ``values`` a category may have ``codes``, a text such as
-    ``"1..9 | 11..17 | 99"``, in which ``E10..E14`` stands for all five codes, and ``E1*`` for all texts that begin so.
-    In the intervals of a group ``-inf`` and ``inf`` stand for no bound.
-    """
+    """Read a domain from a TOML file: a table for each attribute, an array of tables for the groups."""
+    # The keys are those of the JSON form. In place of values a category may have codes, a text such as "1..9 | 11..17 |
+    # 99", in which E10..E14 stands for all five codes, and E1* for all texts that begin so. In the intervals of a group
+    # -inf and inf stand for no bound.
     try:
         plain = tomllib.loads(read_text(path))
     except (ValueError, RecursionError) as error:
@@ -259,14 +257,11 @@ YES = {"yes": True, "true": True, "1": True, "x": True, "no": False, "false": Fa
 
 
 def read_codebook(path: str | os.PathLike[str]) -> Domain:
-    """Read a domain from a code book: CSV with the columns name, type and values, and perhaps missing.
-
-    Values are a range for numbers, such as ``0-120``, ``-5 to 5`` or ``0..1 step 0.01``, and a list for categories,
-    separated by ``|``, ``;`` or ``,``. Of ``1=yes|2=no`` the codes are the values. ``E10..E14`` stands for five codes,
-    ``E1*`` for all texts that begin so and are not listed themselves.
-    Whole numbers that are written without leading zeros are numbers, other codes texts. Where the type is empty, the
-    values decide.
-    """
+    """Read a domain from a code book: CSV with the columns name, type and values, and perhaps missing."""
+    # Values are a range for numbers, such as 0-120, -5 to 5 or 0..1 step 0.01, and a list for categories, separated by
+    # |, ; or ,. Of 1=yes|2=no the codes are the values. E10..E14 stands for five codes, E1* for all texts that begin so
+    # and are not listed themselves. Whole numbers that are written without leading zeros are numbers, other codes
+    # texts. Where the type is empty, the values decide.
     text = read_text(path)
     first = text.partition("\n")[0]
     separator = max(",;\t", key=first.count)

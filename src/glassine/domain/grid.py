@@ -216,10 +216,8 @@ def with_cuts(domain: Domain, cuts: Callable[[Attribute], tuple[float, ...]]) ->
 
 @lru_cache(maxsize=65536)
 def on_grid(attribute: Attribute, threshold: float) -> bool:
-    """Return whether a threshold is one of the attribute's public cut points: of its grid, or of its round amounts.
-
-    A :class:`Binary` or :class:`Category` attribute has one way to be cut between two codes, so every threshold is.
-    """
+    """Return whether a threshold is one of the attribute's public cut points: of its grid, or of its round amounts."""
+    # A Binary or Category attribute has one way to be cut between two codes, so every threshold is.
     if not isinstance(attribute, Integer | Real):
         return True
     amounts = _amounts(attribute)

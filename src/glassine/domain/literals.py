@@ -241,10 +241,8 @@ Literal: TypeAlias = Between | OneOf
 
 
 def complement(literal: Literal, *, missing: bool) -> Literal:
-    """Return the literal that holds on the other values of an attribute, which can be missing or not.
-
-    Where nothing can be missing, ``x > 5`` is the complement of ``x <= 5``, rather than ``x > 5 or missing``.
-    """
+    """Return the literal that holds on the other values of an attribute, which can be missing or not."""
+    # Where nothing can be missing, x > 5 is the complement of x <= 5, rather than x > 5 or missing.
     if missing:
         return literal.negate()
     if isinstance(literal, Between) and not literal.negated:

@@ -168,10 +168,8 @@ BY_ESTIMATOR = "Give the estimator itself, or a format that says it"
 
 
 def refuse_gaps(name: str, domain: Domain | None, what: str, remedy: str = BY_ESTIMATOR) -> None:
-    """Raise InvalidModelError if an attribute can be missing, for files that do not say where missing values go.
-
-    ``remedy`` is how to get a file that says it; where there is none, it is empty.
-    """
+    """Raise InvalidModelError if an attribute can be missing, for files that do not say where missing values go."""
+    # remedy is how to get a file that says it; where there is none, it is empty.
     if can_be_missing(name, domain, False):
         ways = f"{remedy}; or, {COMPLETE_RECORDS}" if remedy else f"{COMPLETE_RECORDS[0].upper()}{COMPLETE_RECORDS[1:]}"
         raise InvalidModelError(

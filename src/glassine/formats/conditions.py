@@ -189,11 +189,9 @@ def conformed(model: RuleList, domain: Domain | None) -> RuleList: ...
 @overload
 def conformed(model: DecisionTree | RuleList, domain: Domain | None) -> DecisionTree | RuleList: ...
 def conformed(model: DecisionTree | RuleList, domain: Domain | None) -> DecisionTree | RuleList:
-    """Return a model in the terms of a domain: no condition holds of missing values where there are none.
-
-    A model that was read without the domain can say ``age <= 40 or missing``. Conditions that speak of nothing but
-    missing values stay. The model itself is returned where nothing changes.
-    """
+    """Return a model in the terms of a domain: no condition holds of missing values where there are none."""
+    # A model that was read without the domain can say age <= 40 or missing. Conditions that speak of nothing but
+    # missing values stay. The model itself is returned where nothing changes.
     check_domain(model, domain)
     if domain is None:
         return model

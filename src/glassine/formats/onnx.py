@@ -213,10 +213,8 @@ def tree_from_onnx(data: bytes, domain: Domain | None = None, tree: int | None =
 
 
 def forest_from_onnx(data: bytes, domain: Domain | None = None) -> Forest:
-    """Read all trees of an ONNX file: those of a forest reveal error rates, others the scores that they add.
-
-    The file does not say on which records each tree was trained, so that a forest of several counts as drawn.
-    """
+    """Read all trees of an ONNX file: those of a forest reveal error rates, others the scores that they add."""
+    # The file does not say on which records each tree was trained, so that a forest of several counts as drawn.
     trees, shares = _read(data, domain, lambda n: range(n) if n else [place_of(n, None, "the ONNX graph")])
     return Forest(trees=tuple(trees), bootstrap=len(trees) > 1 and shares, source="ONNX")
 
@@ -377,11 +375,9 @@ def _check_after(graph: Any, ensemble: Any) -> None:
 def _leaves(
     attributes: Attributes, all_leaves: set[int], kind: str, tree: int, n_trees: int
 ) -> tuple[tuple[Scalar, ...] | None, dict[int, Evidence]]:
-    """Return the classes, and what each leaf of a tree publishes.
-
-    The leaves of a forest get their shares back, multiplied by the number of trees; those of other ensembles are values
-    of a regression, the scores that they add.
-    """
+    """Return the classes, and what each leaf of a tree publishes."""
+    # The leaves of a forest get their shares back, multiplied by the number of trees; those of other ensembles are
+    # values of a regression, the scores that they add.
     prefix, several = "class" if kind == "TreeEnsembleClassifier" else "target", n_trees > 1
     owners = attributes.get(f"{prefix}_treeids", [])
     if several and not isinstance(owners, list):

@@ -259,10 +259,8 @@ def holds_additive(data: bytes) -> bool:
 
 
 def additive_from_onnx(data: bytes, domain: Domain | None = None) -> AdditiveModel:
-    """Read an additive model from an ONNX file that Glassine wrote.
-
-    Every byte is accounted for: the model is written again, and a file that differs is refused.
-    """
+    """Read an additive model from an ONNX file that Glassine wrote."""
+    # Every byte is accounted for: the model is written again, and a file that differs is refused.
     onnx = onnx_module()
     return as_written(
         data,

@@ -86,10 +86,8 @@ def tree_of_document(root: Element, domain: Domain | None = None, tree: int | No
 
 
 def forest_from_pmml(data: bytes, domain: Domain | None = None) -> Forest:
-    """Read all trees of a PMML file, without their counts where there are several.
-
-    The file does not say on which records each tree was trained, so that a forest of several counts as drawn.
-    """
+    """Read all trees of a PMML file, without their counts where there are several."""
+    # The file does not say on which records each tree was trained, so that a forest of several counts as drawn.
     root = parsed_xml(data)
     top, trees = _models(root)
     if top is trees[0]:

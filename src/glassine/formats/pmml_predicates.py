@@ -194,11 +194,9 @@ class Fields:
 
 
 def _sources(parts: Sequence[Element | None], types: Mapping[str, str]) -> dict[str, str]:
-    """Return the field that each derived one repeats, as a number of another precision at most.
-
-    A threshold on a number of single precision is read as in ONNX: numbers of single precision go where a runtime sends
-    them.
-    """
+    """Return the field that each derived one repeats, as a number of another precision at most."""
+    # A threshold on a number of single precision is read as in ONNX: numbers of single precision go where a runtime
+    # sends them.
     sources: dict[str, str] = {}
     for derived in (child for part in parts if part is not None for child in part.children):
         name, kind = derived.attributes.get("name", ""), derived.attributes.get("dataType", "")

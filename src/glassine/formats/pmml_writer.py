@@ -184,10 +184,8 @@ def holds_additive(root: Element) -> bool:
 
 
 def additive_from_pmml(data: bytes, domain: Domain | None = None) -> AdditiveModel:
-    """Read an additive model from a PMML file that Glassine wrote.
-
-    Every byte is accounted for: the model is written again, and a file that differs is refused.
-    """
+    """Read an additive model from a PMML file that Glassine wrote."""
+    # Every byte is accounted for: the model is written again, and a file that differs is refused.
     root = parsed_xml(data)
     return as_written(
         data,

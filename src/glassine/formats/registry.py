@@ -121,10 +121,9 @@ def formats() -> tuple[Format, ...]:
 
 
 def recognized(content: object, kind: Content) -> Format | None:
-    """Return the format that knows a content, None if none does.
-
-    Values that state the schema of Glassine's own JSON are asked of no other format, whose readers take time to import.
-    """
+    """Return the format that knows a content, None if none does."""
+    # Values that state the schema of Glassine's own JSON are asked of no other format, whose readers take time to
+    # import.
     if kind == "values" and isinstance(content, dict) and str(content.get("schema")).startswith("glassine.model/"):
         return next(one for one in _own() if kind in one.contents)
     return next((one for one in formats() if kind in one.contents and one.sniff(content)), None)

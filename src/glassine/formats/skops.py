@@ -87,11 +87,9 @@ class _Schema:
 
 
 def unpacked(data: bytes, path: str | os.PathLike[str]) -> bytes:
-    """Return an archive whose members are not packed, so that none is larger than it claims.
-
-    The sizes that an archive claims are checked first, and hold while it is unpacked: Python's reader unpacks all of
-    a member at once and ignores its claimed size.
-    """
+    """Return an archive whose members are not packed, so that none is larger than it claims."""
+    # The sizes that an archive claims are checked first, and hold while it is unpacked: Python's reader unpacks all of
+    # a member at once and ignores its claimed size.
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         entries = {entry.filename: entry for entry in archive.infolist()}.values()
         size = sum(entry.file_size for entry in archive.infolist())
@@ -120,11 +118,9 @@ def unpacked(data: bytes, path: str | os.PathLike[str]) -> bytes:
 
 
 def read_skops(data: bytes, path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
-    """Return the estimator that a skops file holds.
-
-    No code of the file is run: skops builds only types that it trusts, which are those of scikit-learn and NumPy, and
-    the trees' sizes are compared with their arrays first. Names of further types can be given as ``trusted``.
-    """
+    """Return the estimator that a skops file holds."""
+    # No code of the file is run: skops builds only types that it trusts, which are those of scikit-learn and NumPy, and
+    # the trees' sizes are compared with their arrays first. Names of further types can be given as trusted.
     try:
         import skops.io
     except ImportError:
@@ -164,11 +160,9 @@ VERSIONS = ("_sklearn_version", "_skops_version", "protocol")
 
 
 def beside_archive(data: bytes, stored: object) -> Iterator[OtherContent]:
-    """Yield what a skops file holds beside the object that it stores.
-
-    The object is written again. Members, descriptions and arrays that the second file lacks, or holds with fewer bytes,
-    are not needed.
-    """
+    """Yield what a skops file holds beside the object that it stores."""
+    # The object is written again. Members, descriptions and arrays that the second file lacks, or holds with fewer
+    # bytes, are not needed.
     yield from _beside_members(data)
     try:
         import skops.io
@@ -261,10 +255,8 @@ def _alike(mine: object, due: object) -> bool:
 
 
 def _array_excess(mine: bytes, due: bytes) -> int:
-    """Return the bytes of a stored array that writing the same array again does not give.
-
-    What is between the fields of records is not compared, as NumPy does not keep it: any of it but zeros counts.
-    """
+    """Return the bytes of a stored array that writing the same array again does not give."""
+    # What is between the fields of records is not compared, as NumPy does not keep it: any of it but zeros counts.
     arrays = [np.load(io.BytesIO(raw), allow_pickle=False) for raw in (mine, due)]
     heads = [raw[: len(raw) - array.nbytes] for raw, array in zip((mine, due), arrays, strict=True)]
     first, second = arrays
@@ -280,10 +272,8 @@ def _array_excess(mine: bytes, due: bytes) -> int:
 
 
 def expanded(data: bytes) -> tuple[bytes, int]:
-    """Return what a pickle is once it is unpacked, and the bytes around the packed stream.
-
-    joblib reads on behind the end of a stream until the memory is full; so streams are unpacked here.
-    """
+    """Return what a pickle is once it is unpacked, and the bytes around the packed stream."""
+    # joblib reads on behind the end of a stream until the memory is full; so streams are unpacked here.
     openers: tuple[tuple[bytes, Any], ...] = (
         (b"\x1f\x8b", lambda: zlib.decompressobj(31)),
         (b"BZh", bz2.BZ2Decompressor),
@@ -317,10 +307,8 @@ def _gzip_head(data: bytes) -> int:
 
 
 def beside_pickle(data: bytes, stored: object) -> Iterator[OtherContent]:
-    """Yield what a pickle holds beside the object that it makes.
-
-    The object is written again. Any text, bytes or number that the second pickle lacks is not needed.
-    """
+    """Yield what a pickle holds beside the object that it makes."""
+    # The object is written again. Any text, bytes or number that the second pickle lacks is not needed.
     plain, behind = expanded(data)
     yield OtherContent(where="around the packed stream", kind="bytes", n_bytes=behind)
     try:

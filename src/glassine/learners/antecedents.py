@@ -59,10 +59,8 @@ def private_quantile_cuts(
 
 
 def data_quantiles(intake: Intake, names: Sequence[str], number: int) -> dict[str, tuple[float, ...]]:
-    """Return quantiles of some numbers, taken from the data without protection.
-
-    A cut lies midway between two neighbouring values; at most ``number`` per attribute, all if there are fewer.
-    """
+    """Return quantiles of some numbers, taken from the data without protection."""
+    # A cut lies midway between two neighbouring values; at most number per attribute, all if there are fewer.
     cuts: dict[str, tuple[float, ...]] = {}
     for name in names:
         values, times = intake.numbers(name)
@@ -169,12 +167,10 @@ def _is_number(attribute: object, *, without: bool) -> bool:
 
 
 def declared(domain: Domain, names: Sequence[str]) -> list[Literal]:
-    """Return the literals that a domain declares for some attributes, in order.
-
-    A number gives one literal ``x <= t`` per threshold, a binary attribute ``x = 1``, a category of two values or more
-    one literal per value; of an attribute that may be missing each stands twice, as :func:`either_side` says. Nothing
-    is read from data.
-    """
+    """Return the literals that a domain declares for some attributes, in order."""
+    # A number gives one literal x <= t per threshold, a binary attribute x = 1, a category of two values or more one
+    # literal per value; of an attribute that may be missing each stands twice, as either_side says. Nothing is read
+    # from data.
     out: list[Literal] = []
     for name in names:
         attribute = domain[name]

@@ -246,11 +246,9 @@ def certificate_of(
     public: Mapping[str, Any],
     assumptions: Sequence[str] = (),
 ) -> Certificate:
-    """Return the certificate of a fit, with the assumptions of all of them; its constructor adds up the events.
-
-    What was released may be given by its SHA-256, if it is no model.
-    The events are those of neighbors that differ by one record; of a person they are stated for all of their records.
-    """
+    """Return the certificate of a fit, with the assumptions of all of them; its constructor adds up the events."""
+    # What was released may be given by its SHA-256, if it is no model. The events are those of neighbors that differ by
+    # one record; of a person they are stated for all of their records.
     if not events:
         raise InvalidCertificateError(
             "a fit without events cannot be certified: nothing states what its releases cost.",

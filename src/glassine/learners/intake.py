@@ -176,16 +176,13 @@ def read_training(
     private: bool,
     keep_undeclared: bool = False,
 ) -> Intake:
-    """Read the arguments of a fit.
-
-    Each record is read from its own values and what is public: see :func:`glassine.data.conform.conform`. For a private
-    fit with a public domain, no value leads to a refusal. A record whose target is missing or not declared is then
-    left out; how many are is nowhere kept.
-
-    A lazy frame with a domain, and with the name of its target as ``y``, is left where it is: its engine counts.
-
-    Shapes: ``X`` (n, d), CountTable, or HeldIntake; ``y`` (n,), or str; ``times`` (n,), or Persons, optional.
-    """
+    """Read the arguments of a fit."""
+    # Each record is read from its own values and what is public: see conform. For a private fit with a public domain,
+    # no value leads to a refusal. A record whose target is missing or not declared is then left out; how many are is
+    # nowhere kept.
+    #
+    # A lazy frame with a domain, and with the name of its target as y, is left where it is: its engine counts.
+    # Shapes: X (n, d), CountTable, or HeldIntake; y (n,), or str; times (n,), or Persons, optional.
     if isinstance(X, HeldIntake):
         return X
     check_domain(domain)

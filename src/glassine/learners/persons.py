@@ -29,24 +29,12 @@ Bits = npt.NDArray[np.uint64]
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Persons:
-    """Whose record each is, and how many records a person counts as.
+    """Whose record each is, and how many records a person counts as."""
 
-    Attributes
-    ----------
-    identifiers : tuple of bytes or None
-        One for each record; None where it has none.
-    unit : PrivacyUnit
-        One person, with the most records.
-    equal : bool
-        Whether the records of a person are repeated until they are as many as that.
-    column : str or None
-        The column of the records that holds them; it is no attribute.
-    """
-
-    identifiers: tuple[bytes | None, ...]
-    unit: PrivacyUnit
-    equal: bool
-    column: str | None
+    identifiers: tuple[bytes | None, ...]  # One for each record; None where it has none
+    unit: PrivacyUnit  # One person, with the most records
+    equal: bool  # Whether the records of a person are repeated until they are as many as that
+    column: str | None  # The column of the records that holds them; it is no attribute
 
     @property
     def weights(self) -> dict[str, str]:
@@ -131,10 +119,8 @@ def unit_of(records_per_person: object, persons: object) -> PrivacyUnit:
 def take_persons(
     X: object, persons: object, unit: PrivacyUnit, person_weights: object, *, y: object, domain: object
 ) -> tuple[Any, Persons]:
-    """Return the records without the column of identifiers, and the identifiers.
-
-    Shapes: ``X`` (n, d); ``persons`` (n,), series, or str; ``y`` (n,), or str.
-    """
+    """Return the records without the column of identifiers, and the identifiers."""
+    # Shapes: X (n, d); persons (n,), series, or str; y (n,), or str.
     if not isinstance(person_weights, str) or person_weights not in WEIGHTS:
         raise InvalidParameterError(
             f"{parameter('person_weights')} must be 'equal' or 'records', got {person_weights!r}."

@@ -433,11 +433,9 @@ class PrivateSearchCV(Parameters, PrivateLearner, ClassifierMixin, BaseEstimator
 
 
 def split(intake: HeldIntake, fraction: Fraction, randomness: Randomness) -> Bools:
-    """Draw which records are for training, shape (n,): one coin for each record, or for each person.
+    """Draw which records are for training, shape (n,): one coin for each record, or for each person."""
 
-    A coin depends on nothing, so that no record decides on which side another one is.
-    """
-
+    # A coin depends on nothing, so that no record decides on which side another one is.
     def training() -> bool:
         return not randomness.bernoulli(fraction.numerator, fraction.denominator)
 

@@ -38,10 +38,8 @@ class Tree(NamedTuple):
 
 
 def build(rows: Array, factors: Array, bits: int) -> Tree:
-    """Return the tree of records of shape (n, p), cut at the median of the widest attribute again and again.
-
-    None of them has a missing value: how far it lies from a value follows from no box.
-    """
+    """Return the tree of records of shape (n, p), cut at the median of the widest attribute again and again."""
+    # None of them has a missing value: how far it lies from a value follows from no box.
     n, p = rows.shape
     depth = 0
     while (n >> depth) > LEAF:
@@ -235,10 +233,8 @@ def _least(tree: Tree, node: int, point: AnyArray) -> float:
 
 @compiled
 def _largest(tree: Tree, node: int, point: AnyArray, norm: float) -> float:
-    """Return a bound from above of the squared distances in a node; -1 for an empty one.
-
-    Either the far corner of the box, or |x|² + |c|² - 2xc with the largest norm and the least product on their own.
-    """
+    """Return a bound from above of the squared distances in a node; -1 for an empty one."""
+    # Either the far corner of the box, or |x|² + |c|² - 2xc with the largest norm and the least product on their own.
     corner, product, p = 0.0, 0.0, len(point)
     if tree.first[node] == len(tree.labels):
         return -1.0

@@ -60,10 +60,8 @@ def read_unscaled(
     categories: Mapping[str, Sequence[Scalar | None]],
     names: Sequence[str] = (),
 ) -> Unscaled:
-    """Read records.
-
-    Shapes: ``X`` (n, d), or data frame.
-    """
+    """Read records."""
+    # Shapes: X (n, d), or data frame.
     if sparse.issparse(X):
         raise InvalidDataError(f"{parameter('X')} must be dense, got a sparse matrix.", remedy="Call its toarray().")
     if np.ma.isMaskedArray(X):

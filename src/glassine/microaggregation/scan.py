@@ -308,10 +308,8 @@ def remove(state: Remaining, place: int, group: int) -> None:
 
 @compiled
 def form_group(state: Remaining, seed: int, k: int) -> Any:
-    """Put a record and the k - 1 nearest others into a new group; distances from it are left for those that remain.
-
-    Returns the numbers of the group's records.
-    """
+    """Put a record and the k - 1 nearest others into a new group; distances from it are left for those that remain."""
+    # Returns the numbers of the group's records.
     members = np.empty(k, dtype=np.int64)
     members[0] = state.numbers[seed]
     point, kinds = state.columns[:, seed].copy(), state.codes[:, seed].copy()

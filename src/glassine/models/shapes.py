@@ -334,10 +334,8 @@ def _range(bins: NumericBins) -> tuple[float, float]:
 
 
 def _spread(bins: Bins, length: float, *, slot: bool) -> list[tuple[float, float]]:
-    """Return the ends of each bin that is drawn on an axis of a length: numbers to scale, groups equally wide.
-
-    The last bin stands apart at the end, if it is drawn.
-    """
+    """Return the ends of each bin that is drawn on an axis of a length: numbers to scale, groups equally wide."""
+    # The last bin stands apart at the end, if it is drawn.
     n = bins.n_bins - 1
     if isinstance(bins, NumericBins):
         last = SLOT if slot else 0.0

@@ -80,12 +80,10 @@ def _stays(old: Bools, new: Bools) -> bool:
 
 
 def moved_tree(tree: DecisionTree, moves: Moves, domain: Domain) -> DecisionTree:
-    """Return a tree with moved conditions, without the branches that no possible record can take any more.
-
-    A branch that only missing values could still take falls away, too, unless it was so before: it would reveal
-    that the people there have no value. Missing values then take the branch that is left; of several, the one of most
-    records.
-    """
+    """Return a tree with moved conditions, without the branches that no possible record can take any more."""
+    # A branch that only missing values could still take falls away, too, unless it was so before: it would reveal that
+    # the people there have no value. Missing values then take the branch that is left; of several, the one of most
+    # records.
     space = _space(moves, domain, numbers_only=True)
 
     def settle(index: int, state: State) -> tuple[int, list[Kept]]:
@@ -161,12 +159,10 @@ def renumbered(nodes: Mapping[int, Node], root: int) -> tuple[Node, ...]:
 
 
 def moved_rules(rules: RuleList, moves: Moves, domain: Domain) -> RuleList:
-    """Return a rule list with moved conditions, without the rules that no possible record can satisfy any more.
-
-    A rule that only missing values of an attribute could still reach falls away, too, unless it was so before; they go
-    on to the next rule. If it is the default, the rule before it becomes the default. Of earlier rules those count
-    that hold for all values of the other attributes.
-    """
+    """Return a rule list with moved conditions, without the rules that no possible record can satisfy any more."""
+    # A rule that only missing values of an attribute could still reach falls away, too, unless it was so before; they
+    # go on to the next rule. If it is the default, the rule before it becomes the default. Of earlier rules those count
+    # that hold for all values of the other attributes.
     space = _space(moves, domain, numbers_only=False)
     numbers = [name for name in space if not isinstance(domain[name], Category | Binary)]
     earlier: list[dict[str, Bools]] = []

@@ -211,10 +211,8 @@ def _part(words: AnyArray, state: AnyArray, a: int, p: int, width: int, k: int) 
 
 @compiled
 def _draw(words: AnyArray, state: AnyArray, scale: _Scale, most: int) -> Any:
-    """Return one draw, or the number k of standard deviations at which Python goes on.
-
-    ``state[2]`` states which of the two it is.
-    """
+    """Return one draw, or the number k of standard deviations at which Python goes on."""
+    # state[2] states which of the two it is.
     # state: (3,), the bits that are read, the bits that there are, and how the draw ended.
     p, q, width, upper_width = scale
     while True:

@@ -71,11 +71,9 @@ class LedgerFile:
             raise self._explained(error) from error
 
     def _begin(self, connection: sqlite3.Connection, *, write: bool) -> None:
-        """Begin a transaction; to write, wait for the lock and try often.
-
-        SQLite waits up to 0.1 s between two tries, in which a process that charges over and over takes the lock again:
-        others would wait until their time is over.
-        """
+        """Begin a transaction; to write, wait for the lock and try often."""
+        # SQLite waits up to 0.1 s between two tries, in which a process that charges over and over takes the lock
+        # again: others would wait until their time is over.
         if not write:
             connection.execute("BEGIN")
             return
@@ -93,11 +91,9 @@ class LedgerFile:
         connection.execute(f"PRAGMA busy_timeout = {min(round(1000 * self.timeout), LONGEST_WAIT)}")
 
     def create(self) -> None:
-        """Make an empty ledger beside the path and link it there whole, unless another process was first.
-
-        A process that is killed here leaves a file beside the path, or a second name of the ledger. The next one that
-        opens the ledger removes that name.
-        """
+        """Make an empty ledger beside the path and link it there whole, unless another process was first."""
+        # A process that is killed here leaves a file beside the path, or a second name of the ledger. The next one that
+        # opens the ledger removes that name.
         try:
             handle, temporary = tempfile.mkstemp(dir=self.path.parent, prefix=self._prefix())
             os.close(handle)

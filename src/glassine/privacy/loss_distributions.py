@@ -133,10 +133,8 @@ class Losses:
         return float(self.infinite - (self.masses[above] * np.expm1(epsilon - losses[above])).sum())
 
     def on(self, step: float) -> Losses:
-        """Return losses on a grid of another step, each split between the two points beside it.
-
-        The split keeps the probabilities under both distributions, so that the result dominates.
-        """
+        """Return losses on a grid of another step, each split between the two points beside it."""
+        # The split keeps the probabilities under both distributions, so that the result dominates.
         if step == self.step:
             return self
         places = np.arange(len(self.masses)) * (self.step / step)

@@ -170,10 +170,8 @@ def draw_scaled(numerators: Sequence[int], denominator: int, randomness: Randomn
 
 
 def draw(log_weights: Sequence[Fraction], randomness: Randomness) -> int:
-    """Draw an index with probability proportional to ``exp(log_weights[i])``.
-
-    As :func:`draw_scaled`, for log-weights that are ints, Fractions, or floats taken at their exact binary value.
-    """
+    """Draw an index with probability proportional to ``exp(log_weights[i])``."""
+    # As draw_scaled, for log-weights that are ints, Fractions, or floats taken at their exact binary value.
     numerators, denominator = common_denominator(rational(value, "a log-weight") for value in log_weights)
     return draw_scaled(numerators, denominator, randomness)
 
@@ -181,10 +179,8 @@ def draw(log_weights: Sequence[Fraction], randomness: Randomness) -> int:
 def exponential_log_weights(
     scores: Sequence[Number], epsilon: Number, sensitivity: Number, *, monotone: bool = False
 ) -> tuple[list[int], int]:
-    """Return the exponential mechanism's log-weights as integers over one denominator.
-
-    They are ``epsilon * score / (sensitivity * (1 if monotone else 2))``, without rounding.
-    """
+    """Return the exponential mechanism's log-weights as integers over one denominator."""
+    # They are epsilon * score / (sensitivity * (1 if monotone else 2)), without rounding.
     return _log_weights(_exact_scores(scores), _rate(epsilon, sensitivity, monotone))
 
 

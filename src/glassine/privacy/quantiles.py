@@ -173,13 +173,10 @@ def quantile_log_weights(
     epsilon: Fraction,
     multiplicities: Ints | None = None,
 ) -> tuple[list[int], int]:
-    """Return the log-weights of the selection of one quantile, as integers over one denominator.
-
-    They are ``epsilon * score / (2 * max(q, 1 - q))`` with the score ``-abs((1 - q) * left - q * right)``, where left
-    and right count the values at or below and above a candidate.
-
-    Shapes: ``values``, sorted, and ``multiplicities``, 1 by default, (n,); ``candidates``, increasing, (m,).
-    """
+    """Return the log-weights of the selection of one quantile, as integers over one denominator."""
+    # They are epsilon * score / (2 * max(q, 1 - q)) with the score -abs((1 - q) * left - q * right), where left and
+    # right count the values at or below and above a candidate.
+    # Shapes: values, sorted, and multiplicities, 1 by default, (n,); candidates, increasing, (m,).
     rate = epsilon / (2 * quantile_score(quantile))
     column = np.asarray(values, dtype=np.float64)
     places = np.searchsorted(column, np.asarray(candidates, dtype=np.float64), side="right")

@@ -198,10 +198,8 @@ def _counted(price: Price, dataset: str | None) -> tuple[str, ...]:
 
 @contextmanager
 def fresh_count() -> Iterator[None]:
-    """Count the fits inside by themselves, as if the process began and ended with them.
-
-    It is for fits on records that are no persons', such as those of a verification.
-    """
+    """Count the fits inside by themselves, as if the process began and ended with them."""
+    # It is for fits on records that are no persons', such as those of a verification.
     # A context variable: threads and tasks beside this one go on counting in their own.
     token = _COUNT.set(_Count())
     try:

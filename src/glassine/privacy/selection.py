@@ -84,10 +84,8 @@ class RunCount:
         return _below(epsilon / (2 + self.shape)), _below(delta / decimal(self.mean, "mean"))
 
     def draw(self, randomness: Randomness) -> int:
-        """Draw the number of runs, exactly.
-
-        A geometric number k is kept with probability prod over l in 1..k-1 of (l + eta) / (l + 1).
-        """
+        """Draw the number of runs, exactly."""
+        # A geometric number k is kept with probability prod over l in 1..k-1 of (l + eta) / (l + 1).
         eta = self.shape
         while True:
             runs = 1

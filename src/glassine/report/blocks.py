@@ -43,32 +43,17 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """A row of a table.
+    """A row of a table."""
 
-    Attributes
-    ----------
-    name : str
-        Its head.
-    cells : tuple of Cell
-        The other columns; an empty one has nothing to say.
-    group, note, meaning : str
-        What stands before the head, beside it and below it.
-    remark : str
-        A sentence across the table, below the row.
-    flag : str
-        A limit that is broken.
-    picked : bool
-        Whether it stands out.
-    """
-
-    name: str
-    cells: tuple[Cell, ...]
+    name: str  # Its head
+    cells: tuple[Cell, ...]  # The other columns; an empty one has nothing to say
+    # group, note, meaning: what stands before the head, beside it and below it.
     group: str = ""
     note: str = ""
     meaning: str = ""
-    remark: str = ""
-    flag: str = ""
-    picked: bool = False
+    remark: str = ""  # A sentence across the table, below the row
+    flag: str = ""  # A limit that is broken
+    picked: bool = False  # Whether it stands out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -147,10 +147,8 @@ def draw_curve(points: Sequence[tuple[float, float]], *, top: float, limit: floa
 
 
 def draw_roc(points: Sequence[tuple[float, float]], name: str) -> Markup:
-    """Return a ROC curve on logarithmic axes, with the line of guessing; empty without points.
-
-    Small false positive rates are what matters: an attacker who is seldom wrong names people.
-    """
+    """Return a ROC curve on logarithmic axes, with the line of guessing; empty without points."""
+    # Small false positive rates are what matters: an attacker who is seldom wrong names people.
     drawn = [(x, y) for x, y in points if 0 < x <= 1 and 0 < y <= 1]
     if not drawn:
         return Markup("")
@@ -183,11 +181,9 @@ def draw_roc(points: Sequence[tuple[float, float]], name: str) -> Markup:
 
 
 def draw_trade_off(marks: Sequence[Mark], *, held_out: bool = False) -> Markup:
-    """Return numbered points, accuracy to the right and D_overall upwards; empty without points.
-
-    Up is less disclosed, right is more accurate. Points that lie together share a label. The axis says whether the
-    accuracy is that on held-out records.
-    """
+    """Return numbered points, accuracy to the right and D_overall upwards; empty without points."""
+    # Up is less disclosed, right is more accurate. Points that lie together share a label. The axis says whether the
+    # accuracy is that on held-out records.
     if not marks:
         return Markup("")
     low, high = _range([mark.x for mark in marks], 0.05)
@@ -252,11 +248,9 @@ def draw_budget(lines: Sequence[Line], references: Sequence[Reference], *, title
 
 
 def draw_frontier(marks: Sequence[Mark], *, title: str, leak: str, nothing: float, ident: str) -> Markup:
-    """Return a measure against what leaks, one numbered point a model, and the line that no model is above.
-
-    Left is less leaked, up is better; of the points on the line no other is better in both. The axis of what leaks
-    begins at ``nothing`` and is stretched there, as a square root is, where it is not 0. Empty without points.
-    """
+    """Return a measure against what leaks, one numbered point a model, and the line that no model is above."""
+    # Left is less leaked, up is better; of the points on the line no other is better in both. The axis of what leaks
+    # begins at nothing and is stretched there, as a square root is, where it is not 0. Empty without points.
     if not marks:
         return Markup("")
     low, high = _range([mark.y for mark in marks])
@@ -334,11 +328,9 @@ def _stairs(corners: Sequence[Mark], axes: Axes) -> list[Box]:
 
 
 def _numbers(marks: Sequence[Mark], axes: Axes, taken: Sequence[Box] = (), near: float = 0.0) -> list[Markup]:
-    """Return the numbers, each as near to its point as others leave room, with a line where it is not beside it.
-
-    None covers a point, another number or what is taken, or is so near to a number that both read as one. Points that
-    are nearer than ``near`` share a label.
-    """
+    """Return the numbers, each as near to its point as others leave room, with a line where it is not beside it."""
+    # None covers a point, another number or what is taken, or is so near to a number that both read as one. Points that
+    # are nearer than near share a label.
     places = [(axes.x(mark.x), axes.y(mark.y)) for mark in marks]
     # Points are drawn 5 wide to each side; one more keeps numbers from touching them.
     full = [*((x - 6, y - 6, x + 6, y + 6) for x, y in places), *taken]

@@ -160,10 +160,8 @@ LONGEST_NAME = 50
 
 
 def as_text(page: Page) -> str:
-    """Return a page as plain text, at most 88 characters wide but for tables and commands.
-
-    The result stands first, then each section under its heading, in the order of the page.
-    """
+    """Return a page as plain text, at most 88 characters wide but for tables and commands."""
+    # The result stands first, then each section under its heading, in the order of the page.
     return "\n".join(_lines(page)) + "\n"
 
 

@@ -16,37 +16,19 @@ from glassine.report.blocks import Block, Fact, Facts
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """One finding, or one part of it.
+    """One finding, or one part of it."""
 
-    Attributes
-    ----------
-    id, title : str
-        Its name in links, and its heading.
-    about : str
-        A name of the data at the end of the heading.
-    link : str
-        Its name in the contents; the title otherwise.
-    blocks : tuple of Block
-        What the page shows.
-    folded : str
-        What is said where the section is folded away; empty where it is open.
-    text : tuple of str or of tuple of str
-        What the text shows: sentences, or rows of a table whose columns are lined up.
-    text_title : str
-        The heading of that; neighbours of the same one share it. The title otherwise.
-    audience : str
-        ``checker`` where it holds figures of records, which is marked; else ``public``.
-    """
-
+    # id, title: its name in links, and its heading.
     id: str
     title: str
-    about: str = ""
-    link: str = ""
-    blocks: tuple[Block, ...]
-    folded: str = ""
+    about: str = ""  # A name of the data at the end of the heading
+    link: str = ""  # Its name in the contents; the title otherwise
+    blocks: tuple[Block, ...]  # What the page shows
+    folded: str = ""  # What is said where the section is folded away; empty where it is open
+    # What the text shows: sentences, or rows of a table whose columns are lined up.
     text: tuple[str | tuple[str, ...], ...] = ()
-    text_title: str = ""
-    audience: Audience = "public"
+    text_title: str = ""  # The heading of that; neighbours of the same one share it. The title otherwise.
+    audience: Audience = "public"  # ``checker`` where it holds figures of records, which is marked; else ``public``
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -110,13 +110,10 @@ class _Drawing:
 
 
 def draw_tree(tree: Sequence[TreeNode], rows: Sequence[PartRow]) -> tuple[Markup, str]:
-    """Return the tree as a partition diagram, root at the left, and a sentence on how to read it.
-
-    Leaves are taller the more records they hold if every size is published, those of suppressed size equally tall;
-    otherwise all leaves are equally tall. Beside each stand its size and its classes. Colors say which limits a leaf
-    breaks, see :func:`flag_colors`. Only as many levels are in view as can be read; a script that zooms shows the
-    others.
-    """
+    """Return the tree as a partition diagram, root at the left, and a sentence on how to read it."""
+    # Leaves are taller the more records they hold if every size is published, those of suppressed size equally tall;
+    # otherwise all leaves are equally tall. Beside each stand its size and its classes. Colors say which limits a leaf
+    # breaks, see flag_colors. Only as many levels are in view as can be read; a script that zooms shows the others.
     if len(tree) < 2:
         return Markup(""), ""
     children, count = children_of(tree), leaves_below(tree)

@@ -72,10 +72,8 @@ def _common(one: str, other: str) -> int:
 
 
 def shorten_condition(text: str, width: int, names: Sequence[str] = ()) -> str:
-    """Return a condition cut in its attribute, so that its value stays: ``worst conc… <= 0.1358``.
-
-    The attribute is cut where it stays different from other ``names``, see :func:`shorten_name`.
-    """
+    """Return a condition cut in its attribute, so that its value stays: ``worst conc… <= 0.1358``."""
+    # The attribute is cut where it stays different from other names, see shorten_name.
     parts = _CONDITION.fullmatch(text)
     if len(text) <= width or parts is None:
         return shorten(text, width)
@@ -158,10 +156,8 @@ def amount(value: float) -> str:
 
 
 def worlds(value: float) -> str:
-    """Return the number of records that ``value`` bits distinguish: ``1,020``, or ``2^64`` from 40 bits on.
-
-    It has at most three significant digits, and from 10 on no fraction.
-    """
+    """Return the number of records that ``value`` bits distinguish: ``1,020``, or ``2^64`` from 40 bits on."""
+    # It has at most three significant digits, and from 10 on no fraction.
     if value >= 40:
         return f"2^{amount(value)}"
     count = float(f"{2.0 ** max(value, 0.0):.3g}")

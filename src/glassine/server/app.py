@@ -311,10 +311,8 @@ def _environment() -> Environment:
 
 
 def render_page(release: SurrogateRelease, *, decides: bool, title: str) -> tuple[str, str]:
-    """Return the page and the content security policy that it is to be sent with.
-
-    The page talks to the service that it came from, and to no other.
-    """
+    """Return the page and the content security policy that it is to be sent with."""
+    # The page talks to the service that it came from, and to no other.
     style, script = (Markup(_source(name)) for name in ("subject.css", "subject.js"))  # noqa: S704
     style = Markup(_source("report.css")) + style  # noqa: S704
     page = (
@@ -394,10 +392,8 @@ def _choices(attribute: Attribute) -> list[Any] | None:
 
 
 def _example(release: SurrogateRelease) -> list[str]:
-    """Return what to type for a worked example: a published representative, as far as the fields take its values.
-
-    It is the first whose tree has a split, so that there is a path to show.
-    """
+    """Return what to type for a worked example: a published representative, as far as the fields take its values."""
+    # It is the first whose tree has a split, so that there is a path to show.
     group = next((g for g, tree in enumerate(release.trees) if len(tree.nodes) > 1), 0)
     return [_typed(release.domain[name], value) for name, value in release.representative(group).items()]
 

@@ -59,10 +59,8 @@ def public_metric(domain: Domain, distance: str | SemanticDistance) -> Metric:
 
 
 def public_points(domain: Domain, n_points: int) -> list[Record]:
-    """Return points spread evenly over the domain, the same for everyone.
-
-    They are a Halton sequence without its origin. Ties between attributes (the domain's groups) are respected.
-    """
+    """Return points spread evenly over the domain, the same for everyone."""
+    # They are a Halton sequence without its origin. Ties between attributes (the domain's groups) are respected.
     from scipy.stats import qmc
 
     width = len(_free(domain)) + len(domain.blocks)

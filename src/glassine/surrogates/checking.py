@@ -15,10 +15,8 @@ from glassine.surrogates.private_trees import where_private_trees_split
 
 
 def check_point(point: tuple[Scalar | None, ...], domain: Domain, group: int) -> None:
-    """Raise InvalidModelError if a representative is impossible.
-
-    A mean need neither be whole nor, of a binary attribute, 0 or 1.
-    """
+    """Raise InvalidModelError if a representative is impossible."""
+    # A mean need neither be whole nor, of a binary attribute, 0 or 1.
     if len(point) != len(domain):
         raise InvalidModelError(
             f"the representative of group {group} needs {len(domain)} values, one per attribute, got {len(point)}."

@@ -37,19 +37,11 @@ class Metric:
     attributes of the difference divided by the scale, at most 1, of numbers, and of 0 or 1 for equal or different
     categories; a missing value differs by 1 from any other. "semantic" is the same, with the distance in a taxonomy for
     some categories. Missing values do not differ. None needs the attributes' centers, which cancel.
-
-    Attributes
-    ----------
-    distance : {"euclidean", "gower", "semantic"}
-        The distance.
-    scales : tuple of float
-        Positive divisor of each attribute of the domain, in order; 1 for a category.
-    taxonomies : mapping of str to nested mapping
-        As in :class:`~glassine.microaggregation.SemanticDistance`.
     """
 
-    distance: str
-    scales: tuple[float, ...]
+    distance: str  # The distance
+    scales: tuple[float, ...]  # Positive divisor of each attribute of the domain, in order; 1 for a category
+    # As in :class:`~glassine.microaggregation.SemanticDistance`.
     taxonomies: Mapping[str, Any] = field(default_factory=dict, hash=False)
     _tables: Mapping[str, Table] = field(init=False, repr=False, compare=False)
 
@@ -175,11 +167,9 @@ class Metric:
 
 
 def _euclidean(left: Array, right: Array) -> Array:
-    """Return the Euclidean distances of records, shape (n, m).
-
-    How those of a record are computed follows from it and ``right`` alone: one with missing values changes no digit of
-    another's.
-    """
+    """Return the Euclidean distances of records, shape (n, m)."""
+    # How those of a record are computed follows from it and right alone: one with missing values changes no digit of
+    # another's.
     whole = ~np.isnan(left).any(axis=1) & (not np.isnan(right).any())
     out = np.empty((len(left), len(right)))
     out[whole] = cdist(left[whole], right, "euclidean")

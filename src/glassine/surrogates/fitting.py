@@ -59,13 +59,10 @@ def joined_groups(
     persons: Persons | None,
     distinct_in: int = 0,
 ) -> Ints:
-    """Return groups joined until at least ``k`` people, or records, are behind each and behind each of its means.
-
-    Behind a mean are those alone whose value is not missing. The group with the fewest, the first of equals, is joined
-    with that whose exact middle is closest to its own. Of records without missing values no group is joined.
-
-    Shapes: ``groups`` (n,); the result (n,).
-    """
+    """Return groups joined until at least ``k`` people, or records, are behind each and behind each of its means."""
+    # Behind a mean are those alone whose value is not missing. The group with the fewest, the first of equals, is
+    # joined with that whose exact middle is closest to its own. Of records without missing values no group is joined.
+    # Shapes: groups (n,); the result (n,).
     n_groups = int(groups.max()) + 1
     fewest = _fewest_behind(columns, groups, n_groups, metric, domain, persons, distinct_in)
     if fewest.min() >= k:
@@ -104,10 +101,8 @@ def _fewest_behind(
     persons: Persons | None,
     distinct_in: int,
 ) -> Ints:
-    """Return how many people, or records, are behind each group, or that mean of it that has the fewest.
-
-    Where a group has fewer distinct records than it needs, it is their number.
-    """
+    """Return how many people, or records, are behind each group, or that mean of it that has the fewest."""
+    # Where a group has fewer distinct records than it needs, it is their number.
     sizes = np.bincount(groups, minlength=n_groups)
     fewest = sizes if persons is None else persons.counts(groups, n_groups)
     if distinct_in:
@@ -206,15 +201,13 @@ def representatives_of(
     k: int,
     persons: Persons | None = None,
 ) -> tuple[tuple[Scalar | None, ...], ...]:
-    """Return the representative of each group: means of numbers, most frequent categories, the first of equals.
-
-    Missing is a category like others, the last of them. A mean is one of the values that are there; it is missing if
-    they are of fewer than half of the records, or of fewer than ``k`` people, or records.
-
-    Rounded means are multiples of 1, 2 or 5 times a power of ten, the largest that is at most a twentieth of the
-    attribute's spread (the standard deviation, or the range where the distance divides by it), and lie within declared
-    bounds: an exact mean of k values would give the last one to an attacker who knows the others.
-    """
+    """Return the representative of each group: means of numbers, most frequent categories, the first of equals."""
+    # Missing is a category like others, the last of them. A mean is one of the values that are there; it is missing if
+    # they are of fewer than half of the records, or of fewer than k people, or records.
+    #
+    # Rounded means are multiples of 1, 2 or 5 times a power of ten, the largest that is at most a twentieth of the
+    # attribute's spread (the standard deviation, or the range where the distance divides by it), and lie within
+    # declared bounds: an exact mean of k values would give the last one to an attacker who knows the others.
     sizes = np.bincount(groups, minlength=n_groups)
     out: list[list[Scalar | None]] = []
     for name, scale in zip(domain, metric.scales, strict=True):
@@ -260,13 +253,11 @@ def classes_of(
     least: int,
     persons: Persons | None = None,
 ) -> tuple[Scalar, ...]:
-    """Return the classes: those that are declared, or those that occur.
-
-    Names that are not declared are published as values of the records that have them, so that scores and rare names
-    are refused: fractions, more than 20 different names, and a name of fewer than ``least`` records.
-
-    A name is shared by people, not by the records of one. Shapes: ``answered`` (n,); ``truth`` (n,), optional.
-    """
+    """Return the classes: those that are declared, or those that occur."""
+    # Names that are not declared are published as values of the records that have them, so that scores and rare names
+    # are refused: fractions, more than 20 different names, and a name of fewer than least records.
+    #
+    # A name is shared by people, not by the records of one. Shapes: answered (n,); truth (n,), optional.
     if declared is None:
         of_truth = None if truth is None else _once_each(truth, persons)
         return _occurring(_once_each(answered, persons), of_truth, least)
@@ -336,10 +327,8 @@ def label_array(y: object, n_records: int, name: str = "y") -> AnyArray:
 
 
 def declared_places(y: object, n_records: int, classes: tuple[Scalar, ...]) -> Ints:
-    """Return the index of each true label among declared classes, shape (n,).
-
-    Each is read independently; any other label has -1.
-    """
+    """Return the index of each true label among declared classes, shape (n,)."""
+    # Each is read independently; any other label has -1.
     places = np.maximum(class_codes(y, classes), -1)
     check_lengths(n_records, len(places))
     if (places < 0).all():
@@ -348,10 +337,8 @@ def declared_places(y: object, n_records: int, classes: tuple[Scalar, ...]) -> I
 
 
 def check_words(truth: AnyArray, names_: Iterable[Scalar]) -> None:
-    """Raise InvalidDataError where no true label is one of the names that the black box or the release uses.
-
-    Such labels are other words for the same classes, and every figure that compares them would be 0.
-    """
+    """Raise InvalidDataError where no true label is one of the names that the black box or the release uses."""
+    # Such labels are other words for the same classes, and every figure that compares them would be 0.
     names = set(names_)
     if not len(truth) or any(value in names for value in truth.tolist()):
         return

@@ -58,12 +58,9 @@ class _Part:
 
 
 def where_trees_split(domain: Domain) -> Domain:
-    """Return a domain that declares as thresholds where restricted trees may split: its own, or both public grids.
-
-    Groups are local, and an amount that is mostly small hardly varies in steps of its bound: the cut points of
-    :func:`~glassine.domain.grid.log_grid` distinguish small amounts, those of
-    :func:`~glassine.domain.grid.public_grid` the others. Nothing is read from records.
-    """
+    """Return a domain that declares as thresholds where restricted trees may split: its own, or both public grids."""
+    # Groups are local, and an amount that is mostly small hardly varies in steps of its bound: the cut points of
+    # log_grid distinguish small amounts, those of public_grid the others. Nothing is read from records.
     return with_cuts(domain, lambda attribute: tuple(sorted({*public_grid(attribute), *log_grid(attribute)})))
 
 

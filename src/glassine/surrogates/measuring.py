@@ -35,10 +35,8 @@ def choose(decided: Ints, answers: Ints, kind: Answers | None = None) -> Ints:
 
 
 def chosen_tree(decided: Ints, answers: Ints, kind: Answers | None = None) -> Indices:
-    """Return which tree of its row is returned, shape (n,); see :func:`choose`.
-
-    Shapes: ``decided`` (n, m); ``answers`` (n,).
-    """
+    """Return which tree of its row is returned, shape (n,); see :func:`choose`."""
+    # Shapes: decided (n, m); answers (n,).
     agrees = decided == answers[:, None] if kind is None else kind.agree(decided, answers[:, None])
     return np.asarray(agrees.argmax(axis=1))
 
@@ -71,10 +69,8 @@ def _errors(
     guided: Ints,
     null: list[Ints],
 ) -> AnswerErrors:
-    """Return how far means are from the black box's own answers, to three digits.
-
-    An exact figure would give the answer on one record to who knows all others.
-    """
+    """Return how far means are from the black box's own answers, to three digits."""
+    # An exact figure would give the answer on one record to who knows all others.
     # In units of the range: squares of the largest numbers would overflow.
     unit = float(answer.hi) - float(answer.lo)
     truth = numbers_of(answered) / unit - float(answer.lo) / unit
@@ -247,10 +243,8 @@ class MeasuredExplainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
         groups: Indices,
         truth: AnyArray | None,
     ) -> Quality | None:
-        """Return how well the trees of these groups predict the truth; None without it.
-
-        Shapes: ``columns`` (n,); ``decided``, ``groups``, ``truth`` (n,).
-        """
+        """Return how well the trees of these groups predict the truth; None without it."""
+        # Shapes: columns (n,); decided, groups, truth (n,).
         if truth is None:
             return None
         release = self.release_

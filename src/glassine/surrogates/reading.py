@@ -60,10 +60,8 @@ class Layout:
 
 
 def _typed_column(name: str, attribute: Attribute, values: AnyArray, library: Any) -> nw.Series[Any]:
-    """Return a column of the type that its attribute has, for any values.
-
-    Where the attribute declares texts and numbers, it is one of objects in pandas, and of texts elsewhere.
-    """
+    """Return a column of the type that its attribute has, for any values."""
+    # Where the attribute declares texts and numbers, it is one of objects in pandas, and of texts elsewhere.
     if not _have_texts([attribute]):
         return nw.new_series(name, values.astype(float), nw.Float64(), backend=library)
     listed = values.tolist()
@@ -208,12 +206,10 @@ def _array(X: object) -> AnyArray:
 
 
 def coarse_domain(data: object) -> Domain:
-    """Return a domain inferred from records, its bounds moved outward to round numbers.
-
-    The bounds are not public. They are multiples of 1, 2 or 5 times a power of ten, about a twentieth of the range
-    apart, and the outermost values are no finer than that, except whole numbers with a range of up to 20.
-    Names of categories are those of the data.
-    """
+    """Return a domain inferred from records, its bounds moved outward to round numbers."""
+    # The bounds are not public. They are multiples of 1, 2 or 5 times a power of ten, about a twentieth of the range
+    # apart, and the outermost values are no finer than that, except whole numbers with a range of up to 20. Names of
+    # categories are those of the data.
     inferred = infer_domain(_frame(data) if isinstance(data, dict) else data)
     return Domain({name: _coarse(inferred[name]) for name in inferred})
 

@@ -361,10 +361,8 @@ def confirmed(
     release: SurrogateRelease,
     constraints: ContrastConstraints = UNCONSTRAINED,
 ) -> Explanation:
-    """Return an explanation with what the black box says of its contrasts, in order: whether it decides so.
-
-    Where the constraints state what the answer is to be, that is whether its answer is.
-    """
+    """Return an explanation with what the black box says of its contrasts, in order: whether it decides so."""
+    # Where the constraints state what the answer is to be, that is whether its answer is.
     checked: list[Contrast] = []
     for contrast, answer in zip(explanation.contrasts, answered.tolist(), strict=True):
         if constraints.seeks:

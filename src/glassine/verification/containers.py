@@ -192,10 +192,8 @@ def _is_table(value: object) -> bool:
 
 
 def _listed(labels: object) -> list[Any]:
-    """Return labels as Python objects, each unchanged.
-
-    An array of all of them would make texts of some.
-    """
+    """Return labels as Python objects, each unchanged."""
+    # An array of all of them would make texts of some.
     if isinstance(labels, list | tuple):
         return list(labels)
     return list(np.asarray(labels, dtype=object).ravel().tolist())

@@ -372,11 +372,9 @@ def _corners(X: Any, columns: Sequence[int]) -> Any:
 
 
 def _crowd(X: object, columns: Sequence[int], labels: tuple[Any, Any], epsilon: float) -> Crowd:
-    """Return canaries in cells of their own, each against as many records of another label, 2 / epsilon.
-
-    Among all models few have the rarer label in a cell. Where it is published, it most often comes from the canary, and
-    the odds that the canary is in are nearly all that the claim allows.
-    """
+    """Return canaries in cells of their own, each against as many records of another label, 2 / epsilon."""
+    # Among all models few have the rarer label in a cell. Where it is published, it most often comes from the canary,
+    # and the odds that the canary is in are nearly all that the claim allows.
     cells = _corners(X, columns)
     # By group privacy so many records may change the odds by exp(2): a rare label then shows in few runs.
     distance = min(MOST_RECORDS, max(1, round(2 / epsilon)))

@@ -222,10 +222,8 @@ def lay_out(disclosure: Disclosure) -> Board:
 
 
 def set_up(board: Board, constraints: Constraints, classes: Ints, n_classes: int) -> State:
-    """Return the state in which every person has a class, in the order of the board.
-
-    Shapes: ``classes`` (n,).
-    """
+    """Return the state in which every person has a class, in the order of the board."""
+    # Shapes: classes (n,).
     x = np.zeros((len(board.leaf), n_classes), dtype=np.int64)
     np.add.at(x, (board.person, classes), 1)
     leaf_counts = np.zeros((len(board.leaf_starts) - 1, n_classes), dtype=np.int64)

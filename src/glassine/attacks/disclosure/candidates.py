@@ -151,10 +151,8 @@ def worst_slacks(
     allowed: Bools,
     sizes: Array,
 ) -> tuple[Array, Ints]:
-    """Return the least slack of each family of candidates, and at which of them it is.
-
-    Shapes: ``x`` (q, c); ``chosen``, ``whole``, ``divisors`` (v,); ``allowed`` (g,); ``sizes`` (g,).
-    """
+    """Return the least slack of each family of candidates, and at which of them it is."""
+    # Shapes: x (q, c); chosen, whole, divisors (v,); allowed (g,); sizes (g,).
     slack = np.empty(len(layout.kinds))
     at = np.empty(len(layout.kinds), dtype=np.int64)
     if len(layout.kinds):
@@ -261,11 +259,9 @@ def _split_by_sets(model: DecisionTree) -> tuple[str, ...]:
 
 
 def _of_columns(columns: Sequence[Column], people: People, *, multiway: bool) -> Iterator[View]:
-    """Yield what was compared on the columns of a tree.
-
-    Columns of two values, of which at most one has the larger value for each value of the attribute, are the dummies
-    of one code: they are one view, each of its groups a candidate, but for the values that have no dummy.
-    """
+    """Yield what was compared on the columns of a tree."""
+    # Columns of two values, of which at most one has the larger value for each value of the attribute, are the dummies
+    # of one code: they are one view, each of its groups a candidate, but for the values that have no dummy.
     for name, values in people.columns.items():
         dummies: list[npt.NDArray[np.int32]] = []
         for column in columns:

@@ -231,11 +231,9 @@ def _summary(disclosure: Disclosure, runs: list[_Run], draws: int) -> Chains:
 def first_world(
     disclosure: Disclosure, board: Board, rng: np.random.Generator, *, from_estimate: bool
 ) -> tuple[State, bool]:
-    """Return a world to start from, and whether it had to be searched.
-
-    Classes are dealt out within every leaf, evenly or as the maximum-entropy estimate says. If the table breaks a
-    constraint, simulated annealing lowers the sum of all excesses to zero.
-    """
+    """Return a world to start from, and whether it had to be searched."""
+    # Classes are dealt out within every leaf, evenly or as the maximum-entropy estimate says. If the table breaks a
+    # constraint, simulated annealing lowers the sum of all excesses to zero.
     classes = _dealt(disclosure, board, rng, from_estimate)
     state = set_up(board, disclosure.constraints, classes, len(disclosure.classes))
     if not penalty(board, state) > 0:

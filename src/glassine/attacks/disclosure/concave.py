@@ -88,11 +88,9 @@ class LocalOptimum:
 def starting_tables(
     engine: Engine, relaxed: Array, n_starts: int, rng: np.random.Generator, *, sampled: bool = False
 ) -> list[Array]:
-    """Return tables to start from: that of the leaves alone, and random mixtures of it.
-
-    In each of the others, the records of a leaf that are not of its label are spread unevenly over the other classes,
-    but in the same way for every person in the leaf.
-    """
+    """Return tables to start from: that of the leaves alone, and random mixtures of it."""
+    # In each of the others, the records of a leaf that are not of its label are spread unevenly over the other classes,
+    # but in the same way for every person in the leaf.
     out = [relaxed]
     leaf, labels = engine.people.leaf, engine.leaves.labels
     sizes = engine.people.sizes.astype(np.float64)
@@ -116,13 +114,10 @@ def starting_tables(
 
 
 def feasible_tables(engine: Engine, constraints: Constraints, tables: Sequence[Array]) -> list[Array]:
-    """Return tables that keep all constraints, found by guessing the class counts of the leaves.
-
-    Where those are given, E(T) is a number and the constraints are convex: outer approximation finds a table that keeps
-    them, or proves that there is none.
-
-    Shapes: ``tables`` (q, c).
-    """
+    """Return tables that keep all constraints, found by guessing the class counts of the leaves."""
+    # Where those are given, E(T) is a number and the constraints are convex: outer approximation finds a table that
+    # keeps them, or proves that there is none.
+    # Shapes: tables (q, c).
     out, people = [], engine.people
     guesses = [engine.leaves.centre()] if isinstance(engine.leaves, BoundedLeaves) else []
     for table in tables:
@@ -154,10 +149,8 @@ def convex_concave(
     *,
     most_steps: int = MOST_STEPS,
 ) -> LocalOptimum:
-    """Climb to a local maximum of the entropy from one table.
-
-    Shapes: ``table`` (q, c).
-    """
+    """Climb to a local maximum of the entropy from one table."""
+    # Shapes: table (q, c).
     n = float(engine.people.n_people)
     allowance = constraints.allowance()
     centre, warm, price, last = table, None, FIRST_PRICE, np.inf
@@ -185,13 +178,10 @@ def convex_concave(
 
 
 def climb(engine: Engine, constraints: Constraints, start: Point, table: Array) -> LocalOptimum:
-    """Climb from a table that satisfies every constraint, without ever violating one.
-
-    Each step maximises the entropy under the linearised constraints, and goes towards that maximum as far as the true
-    ones allow. The entropy is concave, so that it rises all the way.
-
-    Shapes: ``table`` (q, c).
-    """
+    """Climb from a table that satisfies every constraint, without ever violating one."""
+    # Each step maximises the entropy under the linearised constraints, and goes towards that maximum as far as the true
+    # ones allow. The entropy is concave, so that it rises all the way.
+    # Shapes: table (q, c).
     n, offset = float(engine.people.n_people), engine.leaves.offset
     sizes = engine.people.sizes[:, None]
 

@@ -25,10 +25,8 @@ from glassine.models import DecisionTree
 
 
 def allowed_candidates(families: Families, people: People, smallest: int | None, members: Array | None) -> Bools:
-    """Return which candidates are known to have been allowed, shape (g,): that at each group of the families.
-
-    Shapes: ``members`` (l,), or None.
-    """
+    """Return which candidates are known to have been allowed, shape (g,): that at each group of the families."""
+    # Shapes: members (l,), or None.
     out = families.known.copy()
     if smallest == 1 and members is not None:
         # A branch that is empty gains nothing, so that its constraint holds by itself.
@@ -245,10 +243,8 @@ class Constraints:
         return np.asarray(self.tolerance * self.node_sizes[self.families.splits])
 
     def violations(self, x: npt.ArrayLike) -> tuple[Clash, ...]:
-        """Return the constraints that a table breaks, the worst candidate of each node and attribute, worst first.
-
-        Shapes: ``x`` (q, c).
-        """
+        """Return the constraints that a table breaks, the worst candidate of each node and attribute, worst first."""
+        # Shapes: x (q, c).
         table = np.asarray(x, dtype=np.float64)
         worst = self.worst(table)
         broken = np.flatnonzero(worst.slack < -self.allowance())
@@ -276,10 +272,8 @@ def branch_counts(x: Array, members: AnyArray, branch: AnyArray) -> Array:
 def derive_constraints(
     model: DecisionTree, people: People, adversary: Adversary, *, sampled: bool = False, members: Array | None = None
 ) -> Constraints:
-    """Return the constraints that the internal nodes of a tree impose.
-
-    Shapes: ``members`` (l,), optional.
-    """
+    """Return the constraints that the internal nodes of a tree impose."""
+    # Shapes: members (l,), optional.
     notes: list[str] = []
     sizes_of = members if sampled else people.leaf_sizes.astype(np.float64)
     smallest = adversary.min_samples_leaf

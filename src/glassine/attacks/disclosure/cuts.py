@@ -50,11 +50,9 @@ def tangent(counts: Array, criterion: Criterion) -> tuple[Array, float]:
 
 
 def linear_tangent(counts: Array, criterion: Criterion) -> Array:
-    """Return the tangent of the impurity of branches whose sizes are not known, shape (b, c).
-
-    Impurity in records is concave and homogeneous of degree one, so that its tangent needs no constant: with m the
-    counts of any table, the impurity is at most ``sum(coefficients * m)``.
-    """
+    """Return the tangent of the impurity of branches whose sizes are not known, shape (b, c)."""
+    # Impurity in records is concave and homogeneous of degree one, so that its tangent needs no constant: with m the
+    # counts of any table, the impurity is at most sum(coefficients * m).
     n = counts.sum(axis=1, keepdims=True)
     shares = counts / np.where(n > 0, n, 1.0)
     if criterion == "gini":
@@ -75,10 +73,8 @@ def cut_at(
     terms: NodeTerms | None = None,
     centre: Array | None = None,
 ) -> Cut:
-    """Return the tangent of one constraint.
-
-    Shapes: ``x`` (q, c); ``centre`` (q, c), optional.
-    """
+    """Return the tangent of one constraint."""
+    # Shapes: x (q, c); centre (q, c), optional.
     if constraints.sampled:
         return _sampled_cut(constraints, family, at, x, terms, x if centre is None else centre)
     families, criterion = constraints.families, constraints.criterion
@@ -225,10 +221,8 @@ class Engine:
         return out
 
     def solve(self, cuts: Sequence[Cut], multipliers: Array, *, precision: float, ceiling: float = np.inf) -> Point:
-        """Return the table of most entropy under the leaves and some cuts.
-
-        Shapes: ``multipliers`` (k,).
-        """
+        """Return the table of most entropy under the leaves and some cuts."""
+        # Shapes: multipliers (k,).
         if self.limit is not None:
             self.limit.check()
         for cut in cuts:
@@ -340,10 +334,8 @@ def outer_approximation(
     warm: Approximation | None = None,
     most_rounds: int = MOST_ROUNDS,
 ) -> Approximation:
-    """Maximise the entropy under internal constraints, by tangents at one solution after the other.
-
-    Shapes: ``at`` (q, c).
-    """
+    """Maximise the entropy under internal constraints, by tangents at one solution after the other."""
+    # Shapes: at (q, c).
     terms, centre = (at, None) if isinstance(at, NodeTerms) else (None, at)
     n, allowance = float(engine.people.n_people), constraints.allowance()
     cuts: list[Cut] = []

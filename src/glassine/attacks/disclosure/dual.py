@@ -183,10 +183,8 @@ def minimise(
     ceiling: float = np.inf,
     limit: TimeLimit | None = None,
 ) -> DualSolution:
-    """Minimise the dual.
-
-    Shapes: ``rows`` (l, r); ``forms`` (k,).
-    """
+    """Minimise the dual."""
+    # Shapes: rows (l, r); forms (k,).
     dual = _Dual(problem)
     theta = np.where(dual.exists, np.concatenate([rows.ravel(), forms]), 0.0)
     low, high = dual.bounded, dual.bounded & np.isfinite(ceiling)

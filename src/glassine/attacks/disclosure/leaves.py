@@ -69,11 +69,9 @@ class LeafKnowledge:
         return len(self.sizes) * (self.n_classes - 1)
 
     def shares(self) -> Array:
-        """Return the estimate of the reader who uses the leaves alone, shape (l, c): it is in closed form.
-
-        Class counts give their shares. An error rate is spread evenly over the other classes: none can then exceed the
-        label. A label alone leaves the uniform distribution, which satisfies it with equality.
-        """
+        """Return the estimate of the reader who uses the leaves alone, shape (l, c): it is in closed form."""
+        # Class counts give their shares. An error rate is spread evenly over the other classes: none can then exceed
+        # the label. A label alone leaves the uniform distribution, which satisfies it with equality.
         if self.counts is not None:
             return self.counts / self.sizes[:, None]
         out = np.full((len(self.sizes), self.n_classes), 1 / self.n_classes)
@@ -340,10 +338,8 @@ def read_noisy(model: DecisionTree, people: People, adversary: Adversary, noise:
 
 
 def even_counts(low: Array, high: Array, n: int) -> Array:
-    """Return the class counts of most entropy within bounds: ``clip(level, low, high)`` where they add up to n.
-
-    Shapes: ``low``, ``high`` (c,).
-    """
+    """Return the class counts of most entropy within bounds: ``clip(level, low, high)`` where they add up to n."""
+    # Shapes: low, high (c,).
     corners = np.unique(np.concatenate([low, high]))
     sums = np.clip(corners[:, None], low, high).sum(axis=1)
     out = np.clip(float(np.interp(n, sums, corners)), low, high)

@@ -130,10 +130,8 @@ def expected_counts(published: npt.ArrayLike, size: int, noise: CountNoise) -> A
 
 
 def _tilted(logs: Array, values: Ints, size: int) -> Array:
-    """Return weights of each class's counts, shifted by one factor to the power of the count so that means add up.
-
-    The factor cancels where the sum is fixed, and it keeps what matters far above the rounding of the transform.
-    """
+    """Return weights of each class's counts, shifted by one factor to the power of the count so that means add up."""
+    # The factor cancels where the sum is fixed, and it keeps what matters far above the rounding of the transform.
     # Beyond the steepest likelihood, all weight is at one end.
     high = 50.0 + float(np.abs(np.diff(logs, axis=1)).max(initial=0.0))
     low = -high

@@ -71,12 +71,9 @@ def read_people(
     categories: Sequence[str] = (),
     superset: bool = False,
 ) -> People:
-    """Return the people of a training set as the reader of a tree sees them.
-
-    People with the same values of the tree's attributes are one quasi-identifier: no constraint distinguishes them.
-
-    Shapes: ``data`` (n,).
-    """
+    """Return the people of a training set as the reader of a tree sees them."""
+    # People with the same values of the tree's attributes are one quasi-identifier: no constraint distinguishes them.
+    # Shapes: data (n,).
     tested = {literal.attribute for literal in model.literals}
     for name in model.attributes:
         if name in tested and name not in data:
@@ -110,20 +107,16 @@ def read_people(
 
 
 def true_table(people: People, classes: Sequence[Scalar], truth: npt.ArrayLike) -> Ints:
-    """Return the people of each quasi-identifier and class, shape (q, c).
-
-    Shapes: ``truth`` (n,).
-    """
+    """Return the people of each quasi-identifier and class, shape (q, c)."""
+    # Shapes: truth (n,).
     out = np.zeros((len(people.sizes), len(classes)), dtype=np.int64)
     np.add.at(out, (people.person, true_codes(people, classes, truth)), 1)
     return out
 
 
 def true_codes(people: People, classes: Sequence[Scalar], truth: npt.ArrayLike) -> Indices:
-    """Return the place of each person's class among the classes, shape (n,).
-
-    Parameters and errors are those above.
-    """
+    """Return the place of each person's class among the classes, shape (n,)."""
+    # Parameters and errors are those above.
     values = np.asarray(truth)
     if values.shape != (people.n_people,):
         raise InvalidDataError(

@@ -31,13 +31,10 @@ def not_predicted(
     columns: Mapping[str, AnyArray] | None = None,
     truth: AnyArray | None = None,
 ) -> str:
-    """Return why a tree is not known to predict an attribute; empty if it is.
-
-    It is known where the caller names the target; where the classes of the training records in each leaf are those
-    that the tree counts; or where the classes are texts that are values of the attribute.
-
-    Shapes: ``columns`` (n,), optional; ``truth`` (n,), optional.
-    """
+    """Return why a tree is not known to predict an attribute; empty if it is."""
+    # It is known where the caller names the target; where the classes of the training records in each leaf are those
+    # that the tree counts; or where the classes are texts that are values of the attribute.
+    # Shapes: columns (n,), optional; truth (n,), optional.
     if target not in (None, sensitive):
         return f"the tree predicts {target}, not {sensitive}."
     classes = tree.classes or ()
@@ -83,10 +80,8 @@ class Holdout:
 
 
 def read_holdout(evaluation: object, tree: DecisionTree) -> Holdout:
-    """Return held-out records.
-
-    Shapes: ``evaluation`` (m,).
-    """
+    """Return held-out records."""
+    # Shapes: evaluation (m,).
     if not isinstance(evaluation, tuple) or len(evaluation) != 2:
         raise InvalidParameterError(
             f"{parameter('evaluation')} must be a pair of a data frame and its classes.", remedy="Give (frame, truth)."
@@ -116,12 +111,9 @@ def read_holdout(evaluation: object, tree: DecisionTree) -> Holdout:
 
 
 def predictions(tree: DecisionTree, columns: Mapping[str, AnyArray]) -> Codes:
-    """Return the index of the class that a tree predicts for each record, -2 where it has none.
-
-    A record that satisfies no branch of a split, as with a category that the tree does not know, has none.
-
-    Shapes: ``columns`` (m,).
-    """
+    """Return the index of the class that a tree predicts for each record, -2 where it has none."""
+    # A record that satisfies no branch of a split, as with a category that the tree does not know, has none.
+    # Shapes: columns (m,).
     labels = [cell.evidence.prediction for cell in tree.cells]
     # The last entry is that of a record that is left out.
     return np.array([*(-2 if label is None else label for label in labels), -2], dtype=np.intp)[_cells(tree, columns)]

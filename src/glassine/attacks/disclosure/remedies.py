@@ -285,10 +285,8 @@ def _alike(one: Remedy, other: Remedy) -> bool:
 
 
 def class_tables(found: Disclosure, truth: npt.ArrayLike) -> dict[int, Ints]:
-    """Return the people of each class at each leaf by its node.
-
-    Shapes: ``truth`` (n,).
-    """
+    """Return the people of each class at each leaf by its node."""
+    # Shapes: truth (n,).
     people = found.people
     counts = np.zeros((len(people.leaf_nodes), len(found.classes)), dtype=np.int64)
     np.add.at(counts, people.leaf, true_table(people, found.classes, truth))

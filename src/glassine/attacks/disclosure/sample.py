@@ -54,11 +54,9 @@ class SampledLeaves(LeafKnowledge):
         return len(self.sizes) * (self.n_classes - 2)
 
     def shares(self) -> Array:
-        """Return the estimate of the reader who uses the leaves alone, shape (l, c).
-
-        Where neither the sizes of the leaves nor the fraction is known, membership is as open as the classes allow: a
-        leaf of k classes whose records leave h nats open weighs exp(h) in the sample, and k outside it.
-        """
+        """Return the estimate of the reader who uses the leaves alone, shape (l, c)."""
+        # Where neither the sizes of the leaves nor the fraction is known, membership is as open as the classes allow: a
+        # leaf of k classes whose records leave h nats open weighs exp(h) in the sample, and k outside it.
         if self.counts is not None:
             return self.counts / self.sizes[:, None]
         k = self.n_classes - 1
@@ -146,10 +144,8 @@ class SampleEstimate:
 
 
 def sample_estimate(table: Array, sizes: Ints, entropy: float) -> SampleEstimate:
-    """Return the estimate of a table whose last column are the people outside.
-
-    Shapes: ``table`` (q, c + 1); ``sizes`` (q,).
-    """
+    """Return the estimate of a table whose last column are the people outside."""
+    # Shapes: table (q, c + 1); sizes (q,).
     inside = table[:, :-1].sum(axis=1)
     c = table.shape[1] - 1
     given = np.where(inside[:, None] > 0, table[:, :-1], 1.0) / np.where(inside > 0, inside, c)[:, None]

@@ -293,12 +293,10 @@ def run(
     parts: AnyArray,
     tally: AnyArray,
 ) -> None:
-    """Make moves, and reject those that contradict what a leaf states.
-
-    At a negative temperature the state is a world, and moves to what is none are rejected: the chain proper. Else it is
-    a search for one, in which the excess may rise as the temperature allows. ``tally`` adds up the moves that would
-    change the table and those that did, single moves first, larger ones next.
-    """
+    """Make moves, and reject those that contradict what a leaf states."""
+    # At a negative temperature the state is a world, and moves to what is none are rejected: the chain proper. Else it
+    # is a search for one, in which the excess may rise as the temperature allows. tally adds up the moves that would
+    # change the table and those that did, single moves first, larger ones next.
     n_classes, n_spans, n_people = state.x.shape[1], len(board.spans), len(state.classes)
     for _ in range(moves):
         size, low, high = 1, 0, n_people

@@ -52,10 +52,8 @@ class Combined:
 
 
 def known_totals(disclosure: Disclosure) -> Ints | None:
-    """Return the people of each class, -1 where it is not known; None where the leaves reveal it, or nothing does.
-
-    Of a sample the last class is outside it.
-    """
+    """Return the people of each class, -1 where it is not known; None where the leaves reveal it, or nothing does."""
+    # Of a sample the last class is outside it.
     leaves, n = disclosure.leaves, disclosure.people.n_people
     if leaves.counts is not None:
         return None
@@ -71,10 +69,8 @@ def known_totals(disclosure: Disclosure) -> Ints | None:
 
 
 def combine(sums: Sequence[Ints], weights: Sequence[Array], totals: Ints, limit: int) -> Combined:
-    """Return what known totals leave of parts that are independent of each other.
-
-    Shapes: ``sums`` (k, c); ``weights`` (k,); ``totals`` (c,).
-    """
+    """Return what known totals leave of parts that are independent of each other."""
+    # Shapes: sums (k, c); weights (k,); totals (c,).
     known = np.flatnonzero(totals >= 0)
     aim = tuple(totals[known].tolist())
     keys = [[tuple(row) for row in part[:, known].tolist()] for part in sums]
@@ -208,11 +204,9 @@ def _agrees_with_sample(leaves: SampledLeaves, counts: npt.NDArray[np.integer], 
 
 
 def leaf_tables(disclosure: Disclosure, rng: np.random.Generator) -> Ints:
-    """Return class counts of all leaves, shape (l, c), that agree with the evidence.
-
-    Where class totals tie the leaves together, an integer program finds them, with random costs, so that chains start
-    from different ones.
-    """
+    """Return class counts of all leaves, shape (l, c), that agree with the evidence."""
+    # Where class totals tie the leaves together, an integer program finds them, with random costs, so that chains start
+    # from different ones.
     leaves = disclosure.leaves
     if leaves.counts is not None:
         return leaves.counts.astype(np.int64)

@@ -125,11 +125,9 @@ def loss_attack(
 
 
 def _fits(model: object, inside: Records, outside: Records) -> tuple[Array, Array, tuple[Answers, Answers] | None]:
-    """Return how well a model fits members and non-members, and what it answers where it predicts classes.
-
-    The logarithm of the odds of the true class falls as the loss rises, and so does the error of a number with its sign
-    turned: thresholds and tests see the order alone.
-    """
+    """Return how well a model fits members and non-members, and what it answers where it predicts classes."""
+    # The logarithm of the odds of the true class falls as the loss rises, and so does the error of a number with its
+    # sign turned: thresholds and tests see the order alone.
     if predicts_number(model):
         return -errors_of(model, inside), -errors_of(model, outside), None
     sides = answered(model, inside, outside)

@@ -32,12 +32,10 @@ class PublishedCounts:
     n_records: float  # Number of training records
 
     def ratios(self, population: Codes) -> Array:
-        """Return by bin how much likelier a record in it makes the counts, as a logarithm, shape (bins,).
-
-        Of population shares p, n records and noise of variance v, the counts h have mean n p and covariance
-        C = n (diag(p) - p p') + v I. A record in bin b moves the mean by e_b - p, so that the log-likelihood ratio is
-        (e_b - p)' C^-1 (h - n p - (e_b - p) / 2). C is diagonal but for one product, which Sherman and Morrison invert.
-        """
+        """Return by bin how much likelier a record in it makes the counts, as a logarithm, shape (bins,)."""
+        # Of population shares p, n records and noise of variance v, the counts h have mean n p and covariance C = n
+        # (diag(p) - p p') + v I. A record in bin b moves the mean by e_b - p, so that the log-likelihood ratio is (e_b
+        # - p)' C^-1 (h - n p - (e_b - p) / 2). C is diagonal but for one product, which Sherman and Morrison invert.
         n, v = self.n_records, self.noise**2 + LEAST
         # Half a record more a bin: a bin that the population lacks is rare, and not impossible.
         p = np.bincount(population, minlength=len(self.counts)) + 0.5

@@ -172,19 +172,15 @@ def _groups(records: Records, how: Perturbation) -> Indices:
 
 
 def _origins(n: int, groups: Indices, share: float, rng: np.random.Generator) -> Indices:
-    """Return the record that each column of one changed copy of each record comes from, shape (n, d).
-
-    Each group of columns is a record's own, or that of a record drawn at random.
-    """
+    """Return the record that each column of one changed copy of each record comes from, shape (n, d)."""
+    # Each group of columns is a record's own, or that of a record drawn at random.
     shape = n, int(groups.max()) + 1
     return np.where(rng.random(shape) < share, rng.integers(n, size=shape), np.arange(n)[:, None])[:, groups]
 
 
 def _judge(model: object, pool: Records, truth: Indices) -> Callable[[Indices], Bools]:
-    """Return what says of changed copies of the records, by their origins, which have the class of their record.
-
-    Of a published model the columns that it tests are enough, and its probabilities are not asked for.
-    """
+    """Return what says of changed copies of the records, by their origins, which have the class of their record."""
+    # Of a published model the columns that it tests are enough, and its probabilities are not asked for.
     plain = published(model)
     if plain is None:
         return lambda origins: answers(model, _changed(pool, origins)).correct

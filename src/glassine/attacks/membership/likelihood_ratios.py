@@ -139,10 +139,8 @@ class _Fits:
         return _log_density(observed, self.mean_in, self.sd_in) - _log_density(observed, self.mean_out, self.sd_out)
 
     def surprise(self, observed: Array) -> Array:
-        """Return how far, in standard deviations, a confidence lies above that of models without the record.
-
-        It orders records as the chance of a lower confidence does, and does not round to 1.
-        """
+        """Return how far, in standard deviations, a confidence lies above that of models without the record."""
+        # It orders records as the chance of a lower confidence does, and does not round to 1.
         return np.asarray((observed - self.mean_out) / self.sd_out)
 
 

@@ -30,10 +30,8 @@ class Split:
 
 
 def splits_of(model: object, candidates: Records, reach: Sequence[Indices] | None = None) -> Iterator[Split]:
-    """Yield the splits of a tree, an ensemble, a pipeline that ends with one, or several models.
-
-    ``reach`` holds for each of several models the candidates among which its records are sought; all by default.
-    """
+    """Yield the splits of a tree, an ensemble, a pipeline that ends with one, or several models."""
+    # reach holds for each of several models the candidates among which its records are sought; all by default.
     models = list(model) if isinstance(model, list | tuple) else [model]
     if not models:
         raise UnsupportedModelError("the sequence of models is empty.", remedy="Give at least one tree.")
@@ -294,10 +292,8 @@ class People:
         return cls(given.take(first), inverse, first, member, known, whose)
 
     def judged(self, accused: Sequence[int]) -> tuple[Bools, Bools]:
-        """Return who is a member and who is accused: of the different candidates, or of the people behind them.
-
-        An accusation names a person if all who hold the record are that person.
-        """
+        """Return who is a member and who is accused: of the different candidates, or of the people behind them."""
+        # An accusation names a person if all who hold the record are that person.
         named = np.zeros(len(self.first), dtype=bool)
         named[list(accused)] = True
         member = np.zeros(len(self.first), dtype=bool) if self.member is None else self.member

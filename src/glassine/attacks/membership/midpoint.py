@@ -334,10 +334,8 @@ def _trials(splits: Sequence[Split], rng: np.random.Generator) -> dict[str, _Tri
 
 
 def _present(found: Sequence[Match], trials: dict[str, _Trials], confidence: float) -> Estimate:
-    """Return the share of the thresholds whose own pair is among the candidates.
-
-    A threshold is explained if its pair is there, or else by chance: share = present + (1 - present) * chance.
-    """
+    """Return the share of the thresholds whose own pair is among the candidates."""
+    # A threshold is explained if its pair is there, or else by chance: share = present + (1 - present) * chance.
     tried = sum(trial.tried for trial in trials.values())
     chance = sum(trial.some for trial in trials.values()) / tried if tried else 1.0
     explained = clopper_pearson(sum(bool(match.pairs) for match in found), len(found), confidence)
@@ -378,11 +376,9 @@ def _chance(
 
 
 def _deduce(found: Sequence[Match]) -> tuple[list[Match], tuple[int, ...]]:
-    """Return the thresholds with one possible pair, and who is cleared, if the candidates are complete.
-
-    No training record lies strictly between the two values of a threshold. So a candidate within all pairs that are
-    still possible is no training record of that tree, and a pair with a known one in between is not the pair.
-    """
+    """Return the thresholds with one possible pair, and who is cleared, if the candidates are complete."""
+    # No training record lies strictly between the two values of a threshold. So a candidate within all pairs that are
+    # still possible is no training record of that tree, and a pair with a known one in between is not the pair.
     inside: dict[int, set[int]] = defaultdict(set)
     outside: dict[int, set[int]] = defaultdict(set)
     possible = [list(match.pairs) for match in found]

@@ -273,10 +273,8 @@ def answers(model: object, records: Records) -> Answers:
 
 
 def _asked(model: Any, records: Records, classes: list[Any]) -> tuple[Indices, Array | None]:
-    """Return the predicted classes and any probabilities.
-
-    Any exception of the model becomes one error.
-    """
+    """Return the predicted classes and any probabilities."""
+    # Any exception of the model becomes one error.
     native, name, n = as_fitted(model, records.native), type(model).__name__, len(records.target)
     with asking(name):
         told = np.asarray(model.predict(native))
@@ -311,11 +309,9 @@ def as_fitted(model: object, native: Any) -> Any:
 
 
 def in_classes_of(model: object, records: Records, what: str) -> Records:
-    """Return records with the columns that a model was fitted on, and with the classes as the model names them.
-
-    Classes match if they are equal. Where none does, they match by their text if that is unambiguous: a model of "0"
-    and "1", say, and the numbers 0 and 1 as a file holds them.
-    """
+    """Return records with the columns that a model was fitted on, and with the classes as the model names them."""
+    # Classes match if they are equal. Where none does, they match by their text if that is unambiguous: a model of "0"
+    # and "1", say, and the numbers 0 and 1 as a file holds them.
     classes = classes_of(model)
     found, named = places(records.target, classes), records.target
     texts = [class_text(name) for name in classes]
@@ -368,10 +364,8 @@ def _typed(frame: Any, other: Any) -> Any:
 
 
 def attempt(work: Callable[[], T]) -> Outcome[T]:
-    """Return what a measurement gives, or why there is none; errors of the caller are raised.
-
-    Any other exception fails this measurement alone.
-    """
+    """Return what a measurement gives, or why there is none; errors of the caller are raised."""
+    # Any other exception fails this measurement alone.
     try:
         return Measured(work())
     except UnsupportedModelError as error:

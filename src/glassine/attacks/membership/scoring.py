@@ -115,11 +115,9 @@ def judge_scores(
     gap: Estimate | None,
     notes: tuple[str, ...] = (),
 ) -> MembershipResult:
-    """Return the result of an attack that scores each record without knowing its membership.
-
-    The threshold is cross-fitted; the one that is best in hindsight is given beside it. The control repeats the choice
-    of thresholds on permuted membership.
-    """
+    """Return the result of an attack that scores each record without knowing its membership."""
+    # The threshold is cross-fitted; the one that is best in hindsight is given beside it. The control repeats the
+    # choice of thresholds on permuted membership.
     calls = crossfit(members, nonmembers, setting.rng)
     advantage = calls[0] / len(members) - calls[1] / len(nonmembers)
     control = _permuted_control(advantage, members, nonmembers, setting.rng)

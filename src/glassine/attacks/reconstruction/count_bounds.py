@@ -48,11 +48,9 @@ class CountBounds:
         return _together(self.low, np.where(empty, 0.0, self.high), self.total, self.confidence)
 
     def mean(self, values: Array) -> Interval:
-        """Return the bounds of the mean over the records of a value of each part, shape (parts,).
-
-        For a given number of records, the mean is least where parts of small values are full; over the number it is
-        least at a corner of that piecewise linear sum, or at an end of the range.
-        """
+        """Return the bounds of the mean over the records of a value of each part, shape (parts,)."""
+        # For a given number of records, the mean is least where parts of small values are full; over the number it is
+        # least at a corner of that piecewise linear sum, or at an end of the range.
         return Interval(lower=-self._most(-values, mean=True), upper=self._most(values, mean=True))
 
     def sum(self, values: Array) -> Interval:
@@ -155,11 +153,9 @@ def _reach(noise: CountNoise, probability: float) -> float:
 
 
 def _sum_reach(scale: float, number: int, probability: float) -> tuple[float, float]:
-    """Return how far the sum of published counts may lie above and below that of the true ones, by Chernoff's bound.
-
-    It lies below by no more than the noise. Above it lies by the noise of the counts that are published above 0, which
-    is at most the positive part of all noise, because a true count is at least 0.
-    """
+    """Return how far the sum of published counts may lie above and below that of the true ones, by Chernoff's bound."""
+    # It lies below by no more than the noise. Above it lies by the noise of the counts that are published above 0,
+    # which is at most the positive part of all noise, because a true count is at least 0.
     below = least_threshold(probability, [(scale, number)]) - 1
     rate = EXPONENTS / scale
     q = math.exp(-1 / scale)
@@ -170,14 +166,11 @@ def _sum_reach(scale: float, number: int, probability: float) -> tuple[float, fl
 
 
 def likeliest_counts(published: Ints, noise: CountNoise, n_records: int | None, possible: Bools) -> Ints:
-    """Return the whole counts under which what was published is likeliest.
-
-    Noise is independent, and the logarithm of its likelihood is concave in each count. So without a known total each
-    count is its own best, and with one the counts are moved there unit by unit, each time where it costs least: no
-    other counts of that total are likelier. Among equal costs the count that moved least goes first.
-
-    Shapes: ``published`` (k,); ``possible`` (k,).
-    """
+    """Return the whole counts under which what was published is likeliest."""
+    # Noise is independent, and the logarithm of its likelihood is concave in each count. So without a known total each
+    # count is its own best, and with one the counts are moved there unit by unit, each time where it costs least: no
+    # other counts of that total are likelier. Among equal costs the count that moved least goes first.
+    # Shapes: published (k,); possible (k,).
     contradiction = UndefinedMeasureError(
         "the published counts cannot come from the stated noise: records are counted where the domain allows none, or "
         "their number is out of reach.",

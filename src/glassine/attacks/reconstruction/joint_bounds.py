@@ -170,13 +170,11 @@ ROUNDING = 1e-12
 
 
 def counted(block: Block, sizes: Sequence[Measure]) -> tuple[float, float] | None:
-    """Return the logarithm of S from whole numbers, part by part of one model; None where that takes too long.
-
-    It is returned twice, moved downwards and upwards by the rounding of the last logarithms.
-
-    The product of C_a! over the parts a of the reference times S is the coefficient of the other models' counts in the
-    product of (sum_{o in a} w_o z_o)^C_a.
-    """
+    """Return the logarithm of S from whole numbers, part by part of one model; None where that takes too long."""
+    # It is returned twice, moved downwards and upwards by the rounding of the last logarithms.
+    #
+    # The product of C_a! over the parts a of the reference times S is the coefficient of the other models' counts in
+    # the product of (sum_{o in a} w_o z_o)^C_a.
     products = [math.fsum(math.log(c + 1) for c in count.tolist()) for count in block.counts]
     reference = int(np.argmax(products))
     if sum(products) - products[reference] > math.log(MOST_STATES):
@@ -225,10 +223,8 @@ def _seconds_of_update(block: Block, sizes: Sequence[Measure]) -> float:
 
 
 def log_upper(block: Block, fit: Fit, reference: int) -> float:
-    """Return an upper bound: the dual at the fit's potentials, less what the torus integral leaves.
-
-    Any potentials give a bound, so that it does not hang on how well they were fitted.
-    """
+    """Return an upper bound: the dual at the fit's potentials, less what the torus integral leaves."""
+    # Any potentials give a bound, so that it does not hang on how well they were fitted.
     own, count = block.parts[:, reference], block.counts[reference].astype(float)
     scores = block.log_sizes.copy()
     orders = float(gammaln(count + 1).sum())
@@ -306,10 +302,8 @@ def _pairs(inner: Array, shares: Array, count: float) -> float:
 
 
 def log_lower(block: Block, fit: Fit, reference: int, whole: Ints | None = None) -> float:
-    """Return a lower bound for two models: the capacity by the fitted table, times Gurvits' factors.
-
-    A table of whole numbers, if given, stands in for a fitted one whose margins are too far from the counts.
-    """
+    """Return a lower bound for two models: the capacity by the fitted table, times Gurvits' factors."""
+    # A table of whole numbers, if given, stands in for a fitted one whose margins are too far from the counts.
     if len(block.counts) != 2:
         raise ValueError("the lower bound is for two models.")
     fitted = _capacity(block, fit.table, reference) - _repair(block, fit)
@@ -329,10 +323,8 @@ def _capacity(block: Block, table: Array, reference: int) -> float:
 
 
 def _repair(block: Block, fit: Fit) -> float:
-    """Return what the fitted table's bound may lose when the table is mended to have the margins.
-
-    What the margins lack is sent along a spanning tree of large entries, none of which may change by more than half.
-    """
+    """Return what the fitted table's bound may lose when the table is mended to have the margins."""
+    # What the margins lack is sent along a spanning tree of large entries, none of which may change by more than half.
     missing = fit.residual + ROUNDING * float(block.counts[0].sum())
     rank = np.empty(len(fit.table))
     rank[np.argsort(-fit.table, kind="stable")] = np.arange(1, len(rank) + 1)

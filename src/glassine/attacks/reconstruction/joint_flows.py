@@ -59,10 +59,8 @@ def support(graph: Graph, table: Ints) -> Bools:
 
 
 def bridges(graph: Graph) -> Bools:
-    """Return which edges lie on no cycle.
-
-    Where every edge can hold records, the number of such an edge is the same in every table.
-    """
+    """Return which edges lie on no cycle."""
+    # Where every edge can hold records, the number of such an edge is the same in every table.
     return np.asarray(_bridges(graph.starts, graph.edges, graph.tails, graph.heads))
 
 
@@ -144,10 +142,8 @@ def _push_kernel(
     queue: AnyArray,
     stamp: int,
 ) -> int:
-    """Move up to ``most`` records along a shortest residual path that avoids one edge; return how many.
-
-    From a tail every edge leads on; from a head those that hold records.
-    """
+    """Move up to ``most`` records along a shortest residual path that avoids one edge; return how many."""
+    # From a tail every edge leads on; from a head those that hold records.
     queue[0] = start
     seen[start] = stamp
     first, last = 0, 1

@@ -36,21 +36,13 @@ SOME_REFERENCES = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Estimate:
-    """Bounds of the logarithm of the sum over all tables, and the expected table.
+    """Bounds of the logarithm of the sum over all tables, and the expected table."""
 
-    Attributes
-    ----------
-    lower, upper : float
-        The bounds, in nats.
-    expected : ndarray, shape (options,)
-        The table of maximum entropy.
-    table : ndarray of int64, shape (options,), or None
-        A table of whole numbers; None if none was found, so that it is open whether there is one.
-    """
-
+    # lower, upper: the bounds, in nats.
     lower: float
     upper: float
-    expected: Array
+    expected: Array  # The table of maximum entropy, shape (options,)
+    # A table of whole numbers; None if none was found, so that it is open whether there is one, shape (options,).
     table: Ints | None
 
 
@@ -63,10 +55,8 @@ def log_of(measure: Measure) -> float:
 def log_sum(
     settled: Settled, measures: Sequence[Measure], names: Sequence[str], *, seconds: float, lower_only: bool = False
 ) -> Estimate:
-    """Return bounds of the logarithm of the sum over all tables of the product of w^T / T! over the options.
-
-    The upper one is infinite if it is not asked for.
-    """
+    """Return bounds of the logarithm of the sum over all tables of the product of w^T / T! over the options."""
+    # The upper one is infinite if it is not asked for.
     system = settled.system
     deadline = time.monotonic() + seconds
     log_sizes = np.array([log_of(measures[cell]) for cell in system.cells.tolist()])
@@ -202,13 +192,11 @@ def most_exposed(
     learned: Sequence[float],
     known: Aligned | None,
 ) -> Interval:
-    """Return bounds of the bits about the most exposed record: log2 of domain over the records that still fit it.
-
-    Both weigh by the domain's public shares, where it declares some. From below, some record certainly lies in each
-    leaf, cell or group that certainly holds one; ``learned`` holds the bits of the leaves that do. From above, no
-    record is known better than by its cell: the worst of those that hold the data, where they are given (``known``),
-    else the worst of those that can hold a record.
-    """
+    """Return bounds of the bits about the most exposed record: log2 of domain over the records that still fit it."""
+    # Both weigh by the domain's public shares, where it declares some. From below, some record certainly lies in each
+    # leaf, cell or group that certainly holds one; learned holds the bits of the leaves that do. From above, no record
+    # is known better than by its cell: the worst of those that hold the data, where they are given (known), else the
+    # worst of those that can hold a record.
     weights = (cells if cells.closed is None else cells.closed).weights
     whole = log_of(cells.total)
     least, most = max(learned), 0.0

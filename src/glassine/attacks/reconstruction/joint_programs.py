@@ -64,10 +64,8 @@ def _most(parts: Indices, counts: tuple[Ints, ...]) -> list[int]:
 
 
 def real_support(parts: Indices, counts: tuple[Ints, ...]) -> Bools:
-    """Return which options are positive in some table of real numbers, and those that could not be proved not to be.
-
-    One program finds all: of a multiple of a table, as many options as can be reach 1.
-    """
+    """Return which options are positive in some table of real numbers, and those that could not be proved not to be."""
+    # One program finds all: of a multiple of a table, as many options as can be reach 1.
     matrix, known = _margins(parts, counts)
     n = matrix.shape[1]
     # The variables are the multiple's entries beyond 1, what of them lies below 1, and the factor.
@@ -204,10 +202,8 @@ class Settled:
 
 
 def settle(system: System, names: Sequence[str]) -> Settled:
-    """Return a system with everything fixed that is the same in each of its tables.
-
-    For three models and more, some numbers that are the same in every table may stay free.
-    """
+    """Return a system with everything fixed that is the same in each of its tables."""
+    # For three models and more, some numbers that are the same in every table may stay free.
     system = peel(system, names)
     if len(system.counts) == 1 or not len(system.free):
         return Settled(system=system, table=system.fixed)

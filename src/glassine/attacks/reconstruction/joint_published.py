@@ -249,10 +249,8 @@ def _published(name: str, model: DecisionTree | RuleList) -> Published:
 def match_classes(
     published: Sequence[Published], same_labels: bool
 ) -> tuple[list[Published], tuple[Scalar, ...] | None]:
-    """Return the models with classes in one order, and the classes that hold records.
-
-    These are None where no model publishes classes.
-    """
+    """Return the models with classes in one order, and the classes that hold records."""
+    # These are None where no model publishes classes.
     first = published[0]
     for other in published[1:]:
         if other.n_records != first.n_records:

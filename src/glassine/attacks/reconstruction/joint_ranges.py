@@ -43,13 +43,11 @@ def cell_ranges(
     finite: bool,
     at_most: int,
 ) -> tuple[CellRanges, Possible]:
-    """Return the range of every cell's number of records, exact at least for small groups of two models.
-
-    Where some model has classes and another does not, ``settled`` holds the system of cells and classes and that of
-    the cells alone. Class counts of one of two models do not bound the cells then: its parts' sizes do, and every table
-    of the cells can be labelled. ``expected`` holds the expected records of each cell, ``table`` some table of the
-    first system's options. Cells without a volume may turn out to be empty: then no range is called exact.
-    """
+    """Return the range of every cell's number of records, exact at least for small groups of two models."""
+    # Where some model has classes and another does not, settled holds the system of cells and classes and that of the
+    # cells alone. Class counts of one of two models do not bound the cells then: its parts' sizes do, and every table
+    # of the cells can be labelled. expected holds the expected records of each cell, table some table of the first
+    # system's options. Cells without a volume may turn out to be empty: then no range is called exact.
     system = settled[0].system
     n = len(cells)
     if len(system.counts) <= 2:

@@ -62,11 +62,9 @@ class Worlds:
         )
 
     def entropy(self, region: Region) -> float:
-        """Return the entropy of one record of a region that is not empty, in bits.
-
-        ``log2 Q(R) - E[log2 q(x)]`` over the records x of the region: their probabilities are q(x) / Q(R), and log2 q
-        adds up over factors. Where all records weigh the same, it is log2 of how many there are.
-        """
+        """Return the entropy of one record of a region that is not empty, in bits."""
+        # log2 Q(R) - E[log2 q(x)] over the records x of the region: their probabilities are q(x) / Q(R), and log2 q
+        # adds up over factors. Where all records weigh the same, it is log2 of how many there are.
         left = self.prior_entropy
         for factor in self.touched(region):
             part = self.space.factors[factor]

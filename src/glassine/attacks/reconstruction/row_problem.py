@@ -62,10 +62,8 @@ class Problem:
 
 
 def leaf_counts(forest: Forest) -> list[Indices] | None:
-    """Return for each tree the counts of its leaves, shape (leaves, classes).
-
-    They have one column where classes are not published. None where not even the numbers of records are published.
-    """
+    """Return for each tree the counts of its leaves, shape (leaves, classes)."""
+    # They have one column where classes are not published. None where not even the numbers of records are published.
     cells = [[cell.evidence for cell in tree.cells] for tree in forest.trees]
     if forest.classes is not None and all(entry.counts is not None for tree in cells for entry in tree):
         return [np.array([entry.counts for entry in tree], dtype=np.intp) for tree in cells]

@@ -182,11 +182,9 @@ def model_is_met(model: DecisionTree | RuleList, rows: Records, classes: Codes |
 
 
 def forest_is_met(forest: Forest, rows: Records, classes: Codes | None) -> bool:
-    """Return whether rows meet every count of a forest.
-
-    Without bootstrap the counts must be equal. With it, the draws must be those of the rows where it is known how often
-    each was drawn; elsewhere there must be as many rows of a class as the draws hold different ones at least.
-    """
+    """Return whether rows meet every count of a forest."""
+    # Without bootstrap the counts must be equal. With it, the draws must be those of the rows where it is known how
+    # often each was drawn; elsewhere there must be as many rows of a class as the draws hold different ones at least.
     if not forest.bootstrap:
         return all(model_is_met(tree, rows, classes) for tree in forest.trees)
     n = len(next(iter(rows.values())))

@@ -41,11 +41,9 @@ class Refitting:
     domain: Domain  # The public domain
 
     def improve(self, rows: Records, codes: Indices, deadline: float) -> tuple[Records, bool | None]:
-        """Return rows in the same leaves from which more of the forest comes out, and whether all of it does.
-
-        Moves are made one at a time while they help: another value of one attribute, or block of tied attributes, in
-        one row or in every row where it changes no leaf. None where there is no time for a single training.
-        """
+        """Return rows in the same leaves from which more of the forest comes out, and whether all of it does."""
+        # Moves are made one at a time while they help: another value of one attribute, or block of tied attributes, in
+        # one row or in every row where it changes no leaf. None where there is no time for a single training.
         if not len(codes) or (codes < 0).any() or time.monotonic() > deadline:
             return rows, None
         table = np.column_stack([rows[name] for name in self.forest.attributes]).astype(np.float32)
@@ -213,13 +211,11 @@ class _Search:
         return self.deadline - time.monotonic()
 
     def maximize_likelihood(self) -> None:
-        """Make the model look for what is likeliest when all datasets are equally likely beforehand.
-
-        Where counts are exact, every dataset that meets them is as likely as another: the likeliest numbers of records
-        are those of most datasets. Of n records in no order, n_b of them in box b, there are n! times the product of
-        ``size(b)^n_b / n_b!``, whose logarithm is concave in each n_b. Numbered records are drawn instead, as far as
-        the counts let them. Where records were drawn unseen, the likelihood of the draws decides.
-        """
+        """Make the model look for what is likeliest when all datasets are equally likely beforehand."""
+        # Where counts are exact, every dataset that meets them is as likely as another: the likeliest numbers of
+        # records are those of most datasets. Of n records in no order, n_b of them in box b, there are n! times the
+        # product of size(b)^n_b / n_b!, whose logarithm is concave in each n_b. Numbered records are drawn instead, as
+        # far as the counts let them. Where records were drawn unseen, the likelihood of the draws decides.
         gains: list[Any] = []
         weights: list[int] = []
         for count, total in self.gaining:
@@ -290,10 +286,8 @@ def solve(
     proofs_until: float,
     progress: Callable[[str], None],
 ) -> Solution:
-    """Return a dataset that meets every count, as likely as can be proved in time.
-
-    Once there is one, the search for a likelier one and the proofs end at ``proofs_until``.
-    """
+    """Return a dataset that meets every count, as likely as can be proved in time."""
+    # Once there is one, the search for a likelier one and the proofs end at proofs_until.
     progress("building the constraints")
     search = _Search(problem, workers=workers, seed=seed, deadline=deadline)
     certainty = _Certainty(search)

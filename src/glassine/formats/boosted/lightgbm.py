@@ -36,11 +36,9 @@ NUMBERS, NOTHING = re.compile(r"\[.*\]"), "none"
 def columns_of_categories(
     text: str, infos: Sequence[str], split: str | None, names: Sequence[str], domain: Domain | None
 ) -> list[tuple[Scalar, ...] | None]:
-    """Return the categories of each feature, None for features that have none.
-
-    The file lists the categories of the data frame's categorical columns in order, and not which these are: those whose
-    values it splits as codes, or those that the domain declares as categories.
-    """
+    """Return the categories of each feature, None for features that have none."""
+    # The file lists the categories of the data frame's categorical columns in order, and not which these are: those
+    # whose values it splits as codes, or those that the domain declares as categories.
     listed = _listed(text)
     columns: list[tuple[Scalar, ...] | None] = [None] * len(names)
     if not listed:

@@ -102,12 +102,10 @@ def tree_from_treelite(data: Any, domain: Domain | None = None, tree: int | None
 
 
 def forest_from_treelite(data: Any, domain: Domain | None = None) -> Forest:
-    """Read all trees of a treelite model from plain JSON values.
-
-    For a forest of shares, the weights of the leaves show whether its records were drawn with replacement, and then
-    how many draws of each class a leaf captured. For boosted trees, the file does not say whether they were trained on
-    samples of the records, so that numbers of records are not read.
-    """
+    """Read all trees of a treelite model from plain JSON values."""
+    # For a forest of shares, the weights of the leaves show whether its records were drawn with replacement, and then
+    # how many draws of each class a leaf captured. For boosted trees, the file does not say whether they were trained
+    # on samples of the records, so that numbers of records are not read.
     listed = data.get("trees")
     n = len(listed) if isinstance(listed, list) else 0
     trees = tuple(tree_from_treelite(data, domain, place) for place in range(n)) or (tree_from_treelite(data, domain),)

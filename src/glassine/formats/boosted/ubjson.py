@@ -26,10 +26,8 @@ def is_ubjson(data: bytes) -> bool:
 
 
 def parse_ubjson(data: bytes, *, path: object = "the file") -> Any:
-    """Return the value of a file in Universal Binary JSON.
-
-    Numbers of single precision become the shortest decimals that mean them, as in the JSON of the same model.
-    """
+    """Return the value of a file in Universal Binary JSON."""
+    # Numbers of single precision become the shortest decimals that mean them, as in the JSON of the same model.
     try:
         parser = _Parser(data)
         value = parser.value(parser.marker(), 0)

@@ -25,10 +25,8 @@ BREAKS = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
 
 
 def additive_text(model: AdditiveModel) -> str:
-    """Return an additive model as text: intercept, the scores of each term bin by bin, and the log of its edits.
-
-    A scorecard becomes the list of its items, with their points, and of the risks.
-    """
+    """Return an additive model as text: intercept, the scores of each term bin by bin, and the log of its edits."""
+    # A scorecard becomes the list of its items, with their points, and of the risks.
     lines = [str(model), f"link: {model.link}"]
     if model.target:
         lines.append(f"target: {one_line(model.target)}")

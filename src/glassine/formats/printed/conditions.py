@@ -51,11 +51,9 @@ def word(text: str) -> str | None:
 
 @lru_cache(maxsize=8)
 def quoted_spans(text: str) -> dict[int, int]:
-    """Return where each JSON-quoted string of a text starts, and where it ends.
-
-    A quote that starts none says the same of all that follow up to where it fails: they are escaped, or it would end
-    at them. So each character is read at most twice.
-    """
+    """Return where each JSON-quoted string of a text starts, and where it ends."""
+    # A quote that starts none says the same of all that follow up to where it fails: they are escaped, or it would end
+    # at them. So each character is read at most twice.
     spans: dict[int, int] = {}
     at, failed = text.find('"'), 0
     while at >= 0:

@@ -63,21 +63,11 @@ def other_side(literal: Literal) -> Literal:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """An attribute itself, or an increasing function of it.
+    """An attribute itself, or an increasing function of it."""
 
-    Attributes
-    ----------
-    attribute : str
-        The original attribute.
-    steps : tuple of (str, float)
-        The operations that turn the attribute into the column.
-    fill : scalar or None
-        What a missing value has become; None while it is still missing.
-    """
-
-    attribute: str
-    steps: tuple[Step, ...] = ()
-    fill: Scalar | None = None
+    attribute: str  # The original attribute
+    steps: tuple[Step, ...] = ()  # The operations that turn the attribute into the column
+    fill: Scalar | None = None  # What a missing value has become; None while it is still missing
 
     @property
     def knows_gaps(self) -> bool:
@@ -118,10 +108,8 @@ class Number:
         return with_missing(below, missing), with_missing(above, not missing)
 
     def _pulled_back(self, bound: float) -> float:
-        """Return the bound on the attribute that the bound on the column means.
-
-        A tree compares in single precision, so that a range of numbers means the same; the shortest one is taken.
-        """
+        """Return the bound on the attribute that the bound on the column means."""
+        # A tree compares in single precision, so that a range of numbers means the same; the shortest one is taken.
         if not self.steps:
             return bound
         slack = float(np.spacing(np.float32(abs(bound)))) / 2 if math.isfinite(bound) else 0.0

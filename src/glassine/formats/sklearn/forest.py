@@ -98,11 +98,9 @@ def _of_draws(tree: DecisionTree, member: Any) -> DecisionTree:
 def _multiplicities(
     forest: Any, n_records: int | None, trees: Sequence[DecisionTree], drawn: Sequence[Table]
 ) -> Table | None:
-    """Return how often each tree drew each record, if the trees' seeds give the numbers of records that they hold.
-
-    Seeds that have nothing to do with the draws, of a forest that was changed after it was fitted, agree with a tree by
-    chance as often as random draws hold so many different records. All trees together must make that unlikely.
-    """
+    """Return how often each tree drew each record, if the trees' seeds give the numbers of records that they hold."""
+    # Seeds that have nothing to do with the draws, of a forest that was changed after it was fitted, agree with a tree
+    # by chance as often as random draws hold so many different records. All trees together must make that unlikely.
     if n_records is None:
         return None
     out, doubt = [], 0.0
@@ -138,10 +136,8 @@ def _log_chance(n: int, draws: int, different: int) -> float:
 
 
 def _are_draws(forest: object, tables: Sequence[Table]) -> bool:
-    """Return whether the trees' weights add up to the number of draws, so that they can be numbers of draws.
-
-    With ``sample_weight`` they are sums of weights, which whole weights make whole.
-    """
+    """Return whether the trees' weights add up to the number of draws, so that they can be numbers of draws."""
+    # With sample_weight they are sums of weights, which whole weights make whole.
     totals = {int(np.sum(table)) for table in tables}
     asked = getattr(forest, "_n_samples_bootstrap", None)
     if not isinstance(asked, int | np.integer):

@@ -325,11 +325,9 @@ Raw = tuple[list[_Feature], Array, Array | None]
 
 
 def _apart(raw: list[Raw]) -> set[str]:
-    """Return the categories whose missing values differ from those that were never seen, in scores or in weights.
-
-    Each categorical axis starts with the missing values and ends with the others. If both are equal and hold no
-    records, one bin says as much.
-    """
+    """Return the categories whose missing values differ from those that were never seen, in scores or in weights."""
+    # Each categorical axis starts with the missing values and ends with the others. If both are equal and hold no
+    # records, one bin says as much.
     separate: set[str] = set()
     for used, scores, weights in raw:
         for axis, feature in enumerate(used):

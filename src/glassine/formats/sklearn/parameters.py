@@ -96,10 +96,8 @@ def _plain(value: object) -> Value:
 
 
 def _records(value: Value, held: Mapping[str, object]) -> int | None:
-    """Return a least number of records, of which a share of all may be stated; None where it says nothing.
-
-    A share becomes a number as its own learner makes it one: scikit-learn's by floating point, ours by its decimals.
-    """
+    """Return a least number of records, of which a share of all may be stated; None where it says nothing."""
+    # A share becomes a number as its own learner makes it one: scikit-learn's by floating point, ours by its decimals.
     if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
         return None
     if isinstance(value, int):

@@ -58,11 +58,9 @@ class GaussianBudget:
 
     @classmethod
     def of(cls, epsilon: object, delta: object, unit: PrivacyUnit = RECORD) -> GaussianBudget:
-        """Return the budget for epsilon in [0.001, 1000] and delta in [1e-100, 0.1].
-
-        The mu of m records of one person is m times that of one of them: noise has a standard deviation m times as
-        large (Dong, Roth and Su 2022, Theorem 2.14).
-        """
+        """Return the budget for epsilon in [0.001, 1000] and delta in [1e-100, 0.1]."""
+        # The mu of m records of one person is m times that of one of them: noise has a standard deviation m times as
+        # large (Dong, Roth and Su 2022, Theorem 2.14).
         total = check_number(epsilon, "epsilon", low=1e-3, high=1e3)
         failure = check_number(delta, "delta", low=1e-100, high=0.1)
         mu = mu_from_epsilon(usable(total), failure * (1 - RESERVED)) / unit.most_records

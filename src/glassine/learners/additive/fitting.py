@@ -349,10 +349,8 @@ class _Run(Generic[EventT]):
         return replace(binned, values=np.asarray(binned.values, dtype=kind))
 
     def base(self) -> tuple[Base, float]:
-        """Release the target's base; of classes in two looks, the second where the first says that it is needed.
-
-        The second number is the share of the squared mu that it has cost.
-        """
+        """Release the target's base; of classes in two looks, the second where the first says that it is needed."""
+        # The second number is the share of the squared mu that it has cost.
         values = self.training.records.values
         looks = self._look(values, FIRST)
         more = second_look(looks.base.n_records, self.privacy.mu) if looks.classes else 0.0

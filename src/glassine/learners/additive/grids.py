@@ -160,10 +160,8 @@ def _given_groups(name: str, values: tuple[Scalar | None, ...], bins: Any) -> tu
 
 
 def read_cells(columns: Columns, grids: Sequence[Grid]) -> Codes:
-    """Return the cell of each record in each attribute, shape (attributes, n).
-
-    Records that do not distinguish undeclared categories from missing ones have all in the cell for missing values.
-    """
+    """Return the cell of each record in each attribute, shape (attributes, n)."""
+    # Records that do not distinguish undeclared categories from missing ones have all in the cell for missing values.
     out = np.empty((len(grids), columns.n_records), dtype=np.uint16)
     for row, grid in zip(out, grids, strict=True):
         if grid.cuts is not None:
@@ -246,10 +244,8 @@ class Axis:
 
 
 def counted_once(index: Ints) -> Bools:
-    """Return which published bins have a count of their own: the last may share that of another, or have none.
-
-    ``index`` is the second of what :meth:`Axis.published` returns.
-    """
+    """Return which published bins have a count of their own: the last may share that of another, or have none."""
+    # index is the second of what published returns.
     own = index >= 0
     own[-1] &= bool((index[:-1] != index[-1]).all())
     return own

@@ -127,10 +127,8 @@ def codes_of(pairs: Sequence[Pair], codes: AnyArray) -> npt.NDArray[np.uint16]:
 
 
 def cells_of_pair(pair: Pair, counts: Array) -> Cells:
-    """Return what the fit knows of a pair: cells, and priors under which a score is zero on average along either.
-
-    Shapes: ``counts`` (cells,).
-    """
+    """Return what the fit knows of a pair: cells, and priors under which a score is zero on average along either."""
+    # Shapes: counts (cells,).
     rough = ROUGHNESS if any(axis.ordered and axis.n_ordered >= 3 for axis in pair.axes) else (1.0,)
     covariances: list[Array | None] = []
     for share in rough:
@@ -220,14 +218,11 @@ def candidates(
 
 
 def gain(sums: Whole, counts: Whole, units: int) -> Fraction:
-    """Return the squared error that the cells of a pair explain beyond either attribute, in squares of the clip.
-
-    What bins with sums S and counts N explain is the sum over them of the largest 2 S s - N s s over scores s of at
-    most ``SCORE`` in size. It is reckoned in whole numbers, so that its error, below 2^-60, does not grow with the
-    number of records.
-
-    Shapes: ``sums`` (bins, bins, outputs); ``counts`` (bins, bins).
-    """
+    """Return the squared error that the cells of a pair explain beyond either attribute, in squares of the clip."""
+    # What bins with sums S and counts N explain is the sum over them of the largest 2 S s - N s s over scores s of at
+    # most SCORE in size. It is reckoned in whole numbers, so that its error, below 2^-60, does not grow with the number
+    # of records.
+    # Shapes: sums (bins, bins, outputs); counts (bins, bins).
     sums, counts = sums.astype(object), counts.astype(object)
     alone = max(_explained(sums.sum(axis=axis), counts.sum(axis=axis), units) for axis in (0, 1))
     return Fraction(_explained(sums, counts, units) - alone, STEPS)
@@ -275,10 +270,8 @@ class Gains:
         return [self.pairs[i] for i in np.argsort(-self.values, kind="stable")[:number]]
 
     def clear(self, most: int, by_chance: Array) -> list[tuple[int, int]]:
-        """Return at most so many pairs whose gain stands out from noise and from chance.
-
-        Shapes: ``by_chance`` (pairs,).
-        """
+        """Return at most so many pairs whose gain stands out from noise and from chance."""
+        # Shapes: by_chance (pairs,).
         stands_out = self.values > CLEAR * self.deviation + WORTH * by_chance
         order = np.argsort(-self.values, kind="stable")
         return [self.pairs[i] for i in order if stands_out[i]][:most]

@@ -263,11 +263,9 @@ class PairWish:
 def _coarse_sums(
     records: _Passes, compared: Sequence[Pair], clip: float
 ) -> tuple[list[npt.NDArray[np.object_]], list[Ints]]:
-    """Return the exact sums of residuals and numbers of records in the coarse cells of some pairs.
-
-    The gains are no linear functions of the sums, so that these must not wrap around: they are added up in blocks of
-    records, whose sums fit 64 bits, and then as Python's integers.
-    """
+    """Return the exact sums of residuals and numbers of records in the coarse cells of some pairs."""
+    # The gains are no linear functions of the sums, so that these must not wrap around: they are added up in blocks of
+    # records, whose sums fit 64 bits, and then as Python's integers.
     codes, (outputs, n) = codes_of(compared, records.binned.codes), records.scores.shape
     still = np.zeros((len(compared), max(pair.n_cells for pair in compared), outputs))
     total = np.zeros(still.shape, dtype=object)

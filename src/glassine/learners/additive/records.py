@@ -246,10 +246,8 @@ class CountedNumbers:
 
 
 def _in_cells(intake: EngineIntake, cuts: Cuts, more: tuple[str, ...] = ()) -> Iterator[tuple[Columns, Ints, Ints]]:
-    """Yield the distinct records, class and number of each; as far as cuts distinguish them.
-
-    Columns of ``more`` are distinguished exactly. There is always one attribute: records need a column.
-    """
+    """Yield the distinct records, class and number of each; as far as cuts distinguish them."""
+    # Columns of more are distinguished exactly. There is always one attribute: records need a column.
     names = [name for name in intake.domain if name in cuts] or list(intake.domain)[:1]
     cells = {name: cuts.get(name, ()) for name in names}
     return intake.grouped_in_parts([*names, *more], cells, -(-intake.n_records // MOST_AT_ONCE))

@@ -142,11 +142,8 @@ class Smoother:
         return np.asarray(np.linalg.solve(self._inner(scale, prior.curved, slope), right).T)
 
     def deviations(self) -> Array:
-        """Return the standard deviation of each score for noise of variance 1 in the sums, the prior held fixed.
-
-        The prior is taken to be at least so wide that
-        it does not hide what noise may have hidden.
-        """
+        """Return the standard deviation of each score for noise of variance 1 in the sums, the prior held fixed."""
+        # The prior is taken to be at least so wide that it does not hide what noise may have hidden.
         scale, prior, slope = self._chosen
         least = LEAST_SIGNAL * float(np.median(self.final / (slope * self.curvature) ** 2))
         gain = self._gain(max(scale, least), prior, slope)
@@ -186,10 +183,8 @@ def _likeliest(values: AnyArray, squares: AnyArray, scales: AnyArray) -> tuple[i
 
 
 def _covariances(axis: Axis, counts: Array) -> list[Array | None]:
-    """Return prior covariances of unit mean variance: random walks along a number, plus independent parts.
-
-    None stands for independent scores.
-    """
+    """Return prior covariances of unit mean variance: random walks along a number, plus independent parts."""
+    # None stands for independent scores.
     ordered = axis.n_ordered
     if not axis.ordered or ordered < 3:
         return [None]
@@ -328,10 +323,8 @@ class Descent:
         return int(self.there.sum()) * len(self.base.start)
 
     def take(self, sums: Array, curvature: float) -> tuple[Array, Array]:
-        """Take one round's noisy sums; return what is added to the scores and to the intercept.
-
-        Shapes: ``sums`` (terms, bins, outputs).
-        """
+        """Take one round's noisy sums; return what is added to the scores and to the intercept."""
+        # Shapes: sums (terms, bins, outputs).
         n = self.base.n_records
         self._slopes.append(curvature / (n * float(self.base.weights.sum())))
         # Rounded, so that what follows from it need not be worked out anew in each round.

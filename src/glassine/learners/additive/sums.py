@@ -42,13 +42,10 @@ class Packed:
 
 
 def pack(codes: AnyArray, sizes: Sequence[int], outputs: int) -> Packed:
-    """Return the bins of the records, terms with few bins packed together.
-
-    The groups follow from the numbers of bins alone: were they to depend on the records, so would the rounding of
-    scores.
-
-    Shapes: ``codes`` (terms, n).
-    """
+    """Return the bins of the records, terms with few bins packed together."""
+    # The groups follow from the numbers of bins alone: were they to depend on the records, so would the rounding of
+    # scores.
+    # Shapes: codes (terms, n).
     # The largest first: first fit then fills the groups well.
     room, groups = ROOM // outputs, list[list[int]]()
     cells: list[int] = []
@@ -265,10 +262,8 @@ def number_units(scores: AnyArray, target: AnyArray, clip: float, units: int, ou
 
 @compiled
 def binary_units(scores: AnyArray, target: AnyArray, clip: float, units: int, table: AnyArray, out: AnyArray) -> int:
-    """Write the residual of two classes, clipped, in whole units of ``clip / units``; return the curvature's sum.
-
-    A record's curvature is that of its loss, four times the variance of its class, at most 1; here it counts half.
-    """
+    """Write the residual of two classes, clipped, in whole units of ``clip / units``; return the curvature's sum."""
+    # A record's curvature is that of its loss, four times the variance of its class, at most 1; here it counts half.
     factor, most = units / clip, float(units)
     curvature = 0
     for i in range(scores.shape[1]):
@@ -284,11 +279,9 @@ def binary_units(scores: AnyArray, target: AnyArray, clip: float, units: int, ta
 
 @compiled
 def class_units(scores: AnyArray, target: AnyArray, clip: float, units: int, table: AnyArray, out: AnyArray) -> int:
-    """Write the residuals of several classes, their l2 norm clipped, in whole units of ``clip / units``.
-
-    Rounding is towards zero, and a vector that were still too long is dropped, so that no record exceeds the clip.
-    Returned is the sum of the curvatures, here the variances of the classes together, at most 1; it counts half.
-    """
+    """Write the residuals of several classes, their l2 norm clipped, in whole units of ``clip / units``."""
+    # Rounding is towards zero, and a vector that were still too long is dropped, so that no record exceeds the clip.
+    # Returned is the sum of the curvatures, here the variances of the classes together, at most 1; it counts half.
     n_classes = scores.shape[0]
     curvature = 0
     work = np.empty(n_classes)
@@ -358,11 +351,9 @@ def advance(
     clip: float,
     units: int,
 ) -> tuple[Ints, int]:
-    """Move the scores of all records by a step, and return the sums of their clipped residuals in each bin.
-
-    Shapes: ``codes`` (terms, n), or Packed; ``scores`` (outputs, n); ``target`` (n,); ``step`` (terms, bins, outputs);
-    ``shift`` (outputs,); the result (terms, bins, outputs).
-    """
+    """Move the scores of all records by a step, and return the sums of their clipped residuals in each bin."""
+    # Shapes: codes (terms, n), or Packed; scores (outputs, n); target (n,); step (terms, bins, outputs); shift
+    # (outputs,); the result (terms, bins, outputs).
     if isinstance(codes, Packed):
         sums, curvature = advance(
             codes.codes, scores, target, spread(step, codes), shift, classes=classes, clip=clip, units=units

@@ -169,11 +169,9 @@ def read_numbers(
     times: Persons | npt.ArrayLike | None = None,
     private: bool = True,
 ) -> Training:
-    """Read the arguments of a regressor's fit.
-
-    Shapes: ``X`` (n, d), or a lazy frame of a private fit, whose engine counts if domain and range are public and
-    ``y`` is a name; ``y`` (n,), or str; ``times`` (n,), or Persons, optional.
-    """
+    """Read the arguments of a regressor's fit."""
+    # Shapes: X (n, d), or a lazy frame of a private fit, whose engine counts if domain and range are public and y is a
+    # name; y (n,), or str; times (n,), or Persons, optional.
     reading.check_domain(domain)
     checked = None if bounds is None else checked_bounds(bounds)
     persons = times if isinstance(times, Persons) else None

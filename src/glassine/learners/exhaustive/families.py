@@ -91,10 +91,8 @@ def read_numeric(
     times: Persons | npt.ArrayLike | None,
     private: bool,
 ) -> NumericIntake | CountedNumericIntake:
-    """Read the arguments of a regressor's fit; a lazy frame of a private one stays where it is, as of classes.
-
-    Shapes: ``times`` (n,), optional.
-    """
+    """Read the arguments of a regressor's fit; a lazy frame of a private one stays where it is, as of classes."""
+    # Shapes: times (n,), optional.
     persons = times if isinstance(times, Persons) else None
     training = read_numbers(estimator, X, y, domain=domain, bounds=bounds, times=persons, private=private)
     records, (half, middle) = training.records, training.target.scale
@@ -203,10 +201,8 @@ class ClassLearner(TransparentModel):
         return as_fine_as_summed(members, partial(self._public_loss, n_classes), part_weight)
 
     def _refuse_too_large(self, members: ModelClass[Any], intake: Intake, **weighing: Any) -> None:
-        """Raise ClassTooLargeError if summing a class may exceed the limits, with what would not.
-
-        ``weighing`` is passed on to :meth:`~glassine.learners.exhaustive.model_class.ModelClass.refuse_too_large`.
-        """
+        """Raise ClassTooLargeError if summing a class may exceed the limits, with what would not."""
+        # weighing is passed on to refuse_too_large.
         try:
             members.refuse_too_large(memory_limit=self.memory_limit, time_limit=self.time_limit, **weighing)
         except ClassTooLargeError as error:

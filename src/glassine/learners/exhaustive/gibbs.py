@@ -113,10 +113,8 @@ class Weighting:
 
     @property
     def block(self) -> int:
-        """The most bits b for which exp(-epsilon 2^b) is at least exp(-100) and the tables hold all smaller costs.
-
-        It is 0 in the limit of large epsilon.
-        """
+        """The most bits b for which exp(-epsilon 2^b) is at least exp(-100) and the tables hold all smaller costs."""
+        # It is 0 in the limit of large epsilon.
         if self.epsilon is None:
             return 0
         reach = len(self.powers) - 1 if len(self.jumps) == 1 else (len(self.jumps) - 1) << self.shift
@@ -134,10 +132,8 @@ class Weighting:
 
     @classmethod
     def optimal(cls, penalty: float, fewest: int = 0) -> Weighting:
-        """Return the limit of large epsilon: the cost alone counts, and weights number the models of least cost.
-
-        Models with a leaf or rule of fewer counts than ``fewest`` are left out.
-        """
+        """Return the limit of large epsilon: the cost alone counts, and weights number the models of least cost."""
+        # Models with a leaf or rule of fewer counts than fewest are left out.
         return cls(epsilon=None, part_weight=1.0, penalty=penalty, powers=np.array([1.0, 0.0]), fewest=fewest)
 
 
@@ -154,10 +150,8 @@ def _powers(rate: Fraction, length: int) -> Array:
 
 
 def powers_bytes(epsilon: Fraction, unit: int = 1) -> int:
-    """Return the most bytes that the tables of powers take, for any number of records.
-
-    With a ``unit`` above one they are two, of which the larger has one entry for 2^12 costs.
-    """
+    """Return the most bytes that the tables of powers take, for any number of records."""
+    # With a unit above one they are two, of which the larger has one entry for 2^12 costs.
     if unit == 1:
         return int(8 * UNDERFLOW / epsilon)
     jumps = int(UNDERFLOW * unit / (epsilon * 2**JUMP_BITS))
@@ -179,10 +173,8 @@ def choices(
     weights: Array,
     weighting: Weighting,
 ) -> list[Choice]:
-    """Return the choices of finite cost, with log-weights as whole numbers.
-
-    The product of epsilon and a difference of costs is exact; the logarithm of the weight is rounded to 2^-48.
-    """
+    """Return the choices of finite cost, with log-weights as whole numbers."""
+    # The product of epsilon and a difference of costs is exact; the logarithm of the weight is rounded to 2^-48.
     options = zip(numbers, costs.tolist(), weights.tolist(), strict=True)
     finite = [option for option in options if option[1] < math.inf]
     if weighting.epsilon is None:

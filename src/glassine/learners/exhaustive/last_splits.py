@@ -170,10 +170,8 @@ def advance(chosen: AnyArray) -> None:  # pragma: no cover - compiled
 def possible_signs(
     chosen: AnyArray, atoms: Atoms, regions: AnyArray, possible: AnyArray
 ) -> int:  # pragma: no cover - compiled
-    """Mark the signs under which a set of literals leaves something of every block of dependent attributes.
-
-    Returns the number of patterns of the first block; what each leaves of it stands in ``regions``.
-    """
+    """Mark the signs under which a set of literals leaves something of every block of dependent attributes."""
+    # Returns the number of patterns of the first block; what each leaves of it stands in regions.
     # regions: (2^k, w), room; possible: (2^k,). Literals are sorted by block, and blocks are taken from the last to the
     # first, so that the regions of the first one are those that stay.
     blocks, _, masks, full = atoms
@@ -242,11 +240,9 @@ def sum_leaves(
     known: Weighed,
     into: Leaves,
 ) -> None:  # pragma: no cover - compiled
-    """Sum the wanted leaves of consecutive sets of k literals; costs are infinite where one is not allowed.
-
-    Bit i of a sign pattern says that literal i of the set is true. ``into`` (sets, 2^k) gets the least cost of a value
-    and the sum over values of exp(-epsilon (cost - least cost)); ``known`` has those of few records.
-    """
+    """Sum the wanted leaves of consecutive sets of k literals; costs are infinite where one is not allowed."""
+    # Bit i of a sign pattern says that literal i of the set is true. into (sets, 2^k) gets the least cost of a value
+    # and the sum over values of exp(-epsilon (cost - least cost)); known has those of few records.
     # Consecutive sets differ in their first literal alone until it meets the second: all but the first are the tail,
     # whose patterns and counts are formed once. Rows of sets that differ in the first literal are consecutive too, so
     # that the loops over literals take vector instructions.
@@ -394,11 +390,9 @@ def sum_empty(
 def spread(
     first: AnyArray, binom: AnyArray, leaves: Leaves, costs: Costs, out: Weighed
 ) -> None:  # pragma: no cover - compiled
-    """Add the splits into two leaves of consecutive sets of literals to their nodes, without the splits' prior.
-
-    A split is admissible where both of its leaves are allowed. The costs of a node are the least so far; its weight is
-    relative to that cost with its low ``block`` bits cleared, so that it is seldom multiplied by another power.
-    """
+    """Add the splits into two leaves of consecutive sets of literals to their nodes, without the splits' prior."""
+    # A split is admissible where both of its leaves are allowed. The costs of a node are the least so far; its weight
+    # is relative to that cost with its low block bits cleared, so that it is seldom multiplied by another power.
     penalty, powers, jumps, shift, block = costs.penalty, costs.powers, costs.jumps, costs.shift, costs.block
     chosen = first.copy()
     k = len(chosen)

@@ -209,10 +209,8 @@ class ListSearch:
         self._limits, self._progress, self._started = limits, progress, time.monotonic()
 
     def best(self, most_rules: int) -> Found:
-        """Return a list of least cost, penalties included, of at most so many rules.
-
-        Of lists of equal cost the one is taken that ends first, then the first rule of the pool, at every position.
-        """
+        """Return a list of least cost, penalties included, of at most so many rules."""
+        # Of lists of equal cost the one is taken that ends first, then the first rule of the pool, at every position.
         # A list is known before the first search: that of no rule. Where rules are dear, no beginning goes far.
         ends: list[Found] = []
         known = float(self._cost(self._sets.totals()[:-1]))
@@ -222,11 +220,9 @@ class ListSearch:
         return min(ends, key=lambda one: (one.cost + Fraction(self._penalty) * len(one.rules), one.rules))
 
     def by_length(self, most_rules: int, tests: int = 0) -> list[Found]:
-        """Return a list of least cost, without penalties, of at most 0, 1, ..., ``most_rules`` rules.
-
-        Of lists of equal cost the one of fewest rules is taken, then, with ``tests`` 1 or -1, the one whose rules are
-        tested on records least or most often, then the first rule of the pool, at every position.
-        """
+        """Return a list of least cost, without penalties, of at most 0, 1, ..., ``most_rules`` rules."""
+        # Of lists of equal cost the one of fewest rules is taken, then, with tests 1 or -1, the one whose rules are
+        # tested on records least or most often, then the first rule of the pool, at every position.
         rough = {len(one.rules): one.cost for one in self._ends(most_rules, [math.inf] * (most_rules + 1), 0, BEAM)}
         bounds = [float(min(cost for n, cost in rough.items() if n <= m)) for m in range(most_rules + 1)]
         ends = self._ends(most_rules, bounds, tests, None)
@@ -252,11 +248,9 @@ class ListSearch:
         return np.asarray(least.astype(np.int64))
 
     def _ends(self, most_rules: int, bounds: Sequence[float], tests: int, width: int | None) -> list[Found]:
-        """Return the best list of each number of rules; ``bounds[m]`` is what one of m rules may cost at most.
-
-        Lists beyond the bound may be left out. With a ``width`` only so many beginnings are kept, by what they cost if
-        they end.
-        """
+        """Return the best list of each number of rules; ``bounds[m]`` is what one of m rules may cost at most."""
+        # Lists beyond the bound may be left out. With a width only so many beginnings are kept, by what they cost if
+        # they end.
         whole = self._sets.totals()[:-1]
         alone = self._cost(whole)[None]
         nothing = np.zeros(1, dtype=np.int64)

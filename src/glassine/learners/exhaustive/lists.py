@@ -39,12 +39,10 @@ from glassine.privacy.randomness import Randomness
 def admissible(
     chosen: AnyArray, atoms: Atoms, covers: AnyArray, mask: AnyArray, out: AnyArray
 ) -> bool:  # pragma: no cover - compiled
-    """Mark the rules that take a part of what the set leaves, and leave a part, by the domain's logic.
-
-    Rules of one literal are judged by the atoms of their block, exactly. Other rules (block -1) are left out when
-    one earlier rule alone takes all that they would, or one earlier rule and they take everything: ``covers``.
-    Returns whether the set leaves anything.
-    """
+    """Mark the rules that take a part of what the set leaves, and leave a part, by the domain's logic."""
+    # Rules of one literal are judged by the atoms of their block, exactly. Other rules (block -1) are left out when one
+    # earlier rule alone takes all that they would, or one earlier rule and they take everything: covers. Returns
+    # whether the set leaves anything.
     # chosen: (m,), increasing; covers: (p, p) or empty; mask: room of shape (w,); out: (p,).
     blocks, starts, masks, full = atoms
     out[:] = True
@@ -93,11 +91,9 @@ def choices(
     captured: AnyArray,
     out: Weighed,
 ) -> None:  # pragma: no cover - compiled
-    """Fill cost and weight of each next rule and, last, of the default rule.
-
-    ``counts`` are those of what each set of rules leaves, ``children`` the sums below the sets of m + 1 rules. Without
-    any, only the default rule follows.
-    """
+    """Fill cost and weight of each next rule and, last, of the default rule."""
+    # counts are those of what each set of rules leaves, children the sums below the sets of m + 1 rules. Without any,
+    # only the default rule follows.
     # children: (binom(p, m + 1),) or empty; captured: room of shape (c,); out: (p + 1,). Invariant: ``below`` and
     # ``above`` are the ranks of the chosen rules before and behind the next one, the latter one place further, so that
     # the row of the wider set is found without sorting.

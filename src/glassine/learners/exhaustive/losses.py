@@ -80,10 +80,9 @@ class Loss:
 
     @property
     def count_spread(self) -> float:
-        """Spread of the noise of a number of records, where the noise of each count of a class has 1.
-
-        A number of records of many parts is the sum of the counts of two classes: the variances of their noise add up.
-        """
+        """Spread of the noise of a number of records, where the noise of each count of a class has 1."""
+        # A number of records of many parts is the sum of the counts of two classes: the variances of their noise add
+        # up.
         return 1.0 if self.parts == 1 else 2**0.5
 
     @property
@@ -124,10 +123,8 @@ class Loss:
 
     @classmethod
     def ranking(cls, rates: Array, strength: float, accuracy_share: float, *, steps: int = MOST_STEPS) -> Loss:
-        """Return log loss with a share of errors, over values about the base rates.
-
-        Shapes: ``rates`` (c,).
-        """
+        """Return log loss with a share of errors, over values about the base rates."""
+        # Shapes: rates (c,).
         grid = log_odds_grid(rates, strength, steps)
         labels = grid.argmax(axis=1)
         surprise = -np.log(grid)
@@ -200,10 +197,8 @@ def log_odds_grid(rates: Array, strength: float, steps: int = MOST_STEPS) -> Arr
 
 
 def base_rates(counts: Ints, scale: float = 0.0) -> Array:
-    """Return the share of each class from counts, shape (c,), with noise of a scale or without.
-
-    To each count the scale is added, at least one half of a record, so that no class seems impossible.
-    """
+    """Return the share of each class from counts, shape (c,), with noise of a scale or without."""
+    # To each count the scale is added, at least one half of a record, so that no class seems impossible.
     smoothed = np.maximum(counts, 0) + max(0.5, scale)
     return np.asarray(smoothed / smoothed.sum())
 

@@ -51,10 +51,8 @@ def check_size(
     time_limit: float,
     log_range: float = 0.0,
 ) -> None:
-    """Raise ClassTooLargeError if the tables, the steps or the weights of a class exceed the limits.
-
-    Both follow from public quantities alone, so that the refusal reveals nothing about the records.
-    """
+    """Raise ClassTooLargeError if the tables, the steps or the weights of a class exceed the limits."""
+    # Both follow from public quantities alone, so that the refusal reveals nothing about the records.
     for name, limit in (("memory_limit", memory_limit), ("time_limit", time_limit)):
         bound: object = limit
         if isinstance(bound, bool) or not isinstance(bound, int | float | np.number):

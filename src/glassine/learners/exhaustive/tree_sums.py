@@ -151,10 +151,8 @@ def power(cost: int, powers: AnyArray, jumps: AnyArray, shift: int) -> Any:  # p
 
 @compiled
 def leaf(counts: AnyArray, costs: Costs) -> tuple[float, float]:  # pragma: no cover - compiled
-    """Return the least cost of a value, and the sum over values of exp(-epsilon (cost - least cost)).
-
-    The cost is infinite, and the sum zero, where the leaf has too few counts.
-    """
+    """Return the least cost of a value, and the sum over values of exp(-epsilon (cost - least cost))."""
+    # The cost is infinite, and the sum zero, where the leaf has too few counts.
     # counts: (c,), whole numbers, so that the cost is exact. It is formed twice rather than kept: no room is allotted.
     values, powers, jumps, shift = costs.values, costs.powers, costs.jumps, costs.shift
     if costs.fewest > 0:
@@ -195,11 +193,9 @@ def _rank_of(chosen: AnyArray, subset: int, m: int, binom: AnyArray) -> int:  # 
 def signed_counts(
     chosen: AnyArray, counts: Counts, inside: AnyArray, beside: AnyArray
 ) -> None:  # pragma: no cover - compiled
-    """Fill the class counts of a set of m literals under all signs, alone and with each further literal.
-
-    Bit i of a sign pattern s says that literal i of the set is true. ``inside[s]`` becomes the counts of the pattern,
-    shape (c,), ``beside[s, :, l]`` those of the pattern with literal l true.
-    """
+    """Fill the class counts of a set of m literals under all signs, alone and with each further literal."""
+    # Bit i of a sign pattern s says that literal i of the set is true. inside[s] becomes the counts of the pattern,
+    # shape (c,), beside[s, :, l] those of the pattern with literal l true.
     table, offsets, binom = counts
     m, n_classes, p = len(chosen), beside.shape[1], beside.shape[2]
     signed_insides(chosen, counts, inside)
@@ -245,10 +241,8 @@ def signed_counts(
 def admissible(
     chosen: AnyArray, signs: int, atoms: Atoms, mask: AnyArray, out: AnyArray
 ) -> bool:  # pragma: no cover - compiled
-    """Mark the literals that cut a node into two parts, neither empty by the domain's logic.
-
-    Returns whether the node itself is possible.
-    """
+    """Mark the literals that cut a node into two parts, neither empty by the domain's logic."""
+    # Returns whether the node itself is possible.
     # chosen: (m,), increasing; mask: room of shape (w,); out: (p,). Literals are sorted by block, so that one pass
     # forms what the node leaves of each block. Literals of other blocks are possible with any of these: they stay.
     blocks, starts, masks, full = atoms
@@ -283,12 +277,10 @@ def admissible(
 def last_choices(
     inside: AnyArray, beside: AnyArray, allowed: AnyArray, costs: Costs, room: Room, out: Weighed
 ) -> None:  # pragma: no cover - compiled
-    """Fill cost and weight of every choice at a node below which one more split is allowed.
-
-    Entry l is a split on literal l with two leaves, entry p a leaf. ``inside`` are the node's class counts, shape (c,),
-    ``beside[:, l]`` those of its part in which l is true. Costs are infinite where a split is not admissible; a weight
-    is relative to exp(-epsilon cost). Loops run over literals for the sake of vector instructions.
-    """
+    """Fill cost and weight of every choice at a node below which one more split is allowed."""
+    # Entry l is a split on literal l with two leaves, entry p a leaf. inside are the node's class counts, shape (c,),
+    # beside[:, l] those of its part in which l is true. Costs are infinite where a split is not admissible; a weight is
+    # relative to exp(-epsilon cost). Loops run over literals for the sake of vector instructions.
     penalty, split_weight, values, powers, jumps, shift, _, _ = costs
     least_costs, weights = out
     by_value, leaves = room
@@ -388,10 +380,8 @@ def total(options: Weighed, costs: Costs) -> tuple[float, float]:  # pragma: no 
 def sum_level(
     sets: AnyArray, first: int, counts: Counts, atoms: Atoms, costs: Costs, children: Weighed, out: Weighed
 ) -> None:  # pragma: no cover - compiled
-    """Sum over the trees below every node of m literals; ``sets`` are rows ``first`` onward.
-
-    ``children`` are the sums below the nodes of m + 1 literals.
-    """
+    """Sum over the trees below every node of m literals; ``sets`` are rows ``first`` onward."""
+    # children are the sums below the nodes of m + 1 literals.
     # sets: (slice, m); children: (binom(p, m + 1), 2^(m + 1)); out: (binom(p, m), 2^m). Room is allotted once for a
     # slice, which one thread works on. Counts of all 2^m patterns are formed together, since each needs the others'.
     table = counts.table

@@ -300,10 +300,8 @@ class GreedyPool:
         return f"<GreedyPool of {len(self.antecedents)} rules>"
 
     def admissible(self, chosen: Sequence[int]) -> list[int]:
-        """Return the rules that, by the domain's logic, can take some and leave some of what the chosen rules leave.
-
-        Rules on one factor are taken together exactly; of rules on several factors, one at a time is considered.
-        """
+        """Return the rules that, by the domain's logic, can take some and leave some of what the chosen rules leave."""
+        # Rules on one factor are taken together exactly; of rules on several factors, one at a time is considered.
         left: dict[int, int] = {}
         wide: list[Box] = []
         for i in chosen:

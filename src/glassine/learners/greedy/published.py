@@ -48,25 +48,14 @@ GLOBAL_OVERRUN = "the loop can add K rules, which is more releases than epsilon 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """What the paper grants one rule, from the whole budget and K.
+    """What the paper grants one rule, from the whole budget and K."""
 
-    Attributes
-    ----------
-    epsilon, delta : float
-        Budget of one operation.
-    beta : float
-        Smoothness of the smooth sensitivity, where there is one.
-    least : int
-        Minimum support Lambda, in records.
-    threshold : int
-        The confidence threshold, which is added to it.
-    """
-
+    # epsilon, delta: budget of one operation.
     epsilon: float
     delta: float
-    beta: float
-    least: int
-    threshold: int
+    beta: float  # Smoothness of the smooth sensitivity, where there is one
+    least: int  # Minimum support Lambda, in records
+    threshold: int  # The confidence threshold, which is added to it
 
     @classmethod
     def of(cls, plan: GreedyPlan, n_records: int) -> Node:

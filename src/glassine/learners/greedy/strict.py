@@ -130,13 +130,11 @@ def _counted(state: _Strict, rules: Sequence[int], epsilon: Fraction) -> int | N
 
 
 def list_losses(remaining: Remaining, rules: Sequence[int], to_come: int, *, ahead: bool) -> list[int]:
-    """Return for each rule the least loss of the remaining records after it, in steps of 1 / (100 * 2^20).
-
-    The loss of a part of the records is its errors plus its counted impurity. With ``ahead`` the least is over all
-    second rules; otherwise there is none. What is left at last counts a little less for each further rule to come,
-    which will divide it: of a rule and its negation, which split the records in the same way, that one is then
-    preferred that settles its records.
-    """
+    """Return for each rule the least loss of the remaining records after it, in steps of 1 / (100 * 2^20)."""
+    # The loss of a part of the records is its errors plus its counted impurity. With ahead the least is over all second
+    # rules; otherwise there is none. What is left at last counts a little less for each further rule to come, which
+    # will divide it: of a rule and its negation, which split the records in the same way, that one is then preferred
+    # that settles its records.
     totals, captured = remaining.totals(), remaining.counts(rules)
     own, left = WHOLE * loss_levels(captured), totals - captured
     weight = max(LEAST_WEIGHT, WHOLE - DISCOUNT * (to_come - ahead))
@@ -203,10 +201,8 @@ def _noisy_counts(state: _Strict, rules: Sequence[int], epsilon: Fraction) -> in
 
 
 def counts_sensitivity(pool: GreedyPool) -> int:
-    """Return the l1 sensitivity of the class counts of all rules of a pool, and of all records.
-
-    It counts what any record can satisfy, also one that the domain's groups exclude.
-    """
+    """Return the l1 sensitivity of the class counts of all rules of a pool, and of all records."""
+    # It counts what any record can satisfy, also one that the domain's groups exclude.
     return most_satisfied(pool.domain, pool.antecedents) + 1
 
 

@@ -185,10 +185,8 @@ class _Design:
         return out
 
     def balanced(self, sums: Array, counts: Array, total: Array | None = None) -> Array:
-        """Return sums by bin with the same total over each attribute, and that total: (bins + 1, outputs).
-
-        By default the total is the mean of the attributes', weighted by precision: few bins carry little noise.
-        """
+        """Return sums by bin with the same total over each attribute, and that total: (bins + 1, outputs)."""
+        # By default the total is the mean of the attributes', weighted by precision: few bins carry little noise.
         parts = [slice(*ends) for ends in pairwise(self.ends.tolist())]
         own = np.stack([sums[part].sum(axis=0) for part in parts])
         if total is None:
@@ -213,11 +211,9 @@ class _Measured:
 
 @lru_cache(maxsize=4)
 def fitted_scores(released: Released, tree: JunctionTree, shrinkage: float = 1.0) -> tuple[Array, Array]:
-    """Return scores and intercept, shape (bins + 1, outputs), and standard deviations of their noise.
-
-    The scores are linear in the measurements at each Newton step, so that their noise follows. Of several classes,
-    classes are taken one by one, and steps are shorter by as much as these overshoot together.
-    """
+    """Return scores and intercept, shape (bins + 1, outputs), and standard deviations of their noise."""
+    # The scores are linear in the measurements at each Newton step, so that their noise follows. Of several classes,
+    # classes are taken one by one, and steps are shorter by as much as these overshoot together.
     intercept = _intercept(released, tree)
     if not released.useful:
         return intercept[None], np.zeros((1, len(intercept)))

@@ -42,21 +42,11 @@ def lower_limit(hits: int, others: int, risk: float) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cells:
-    """Released counts, and what they say of shares.
+    """Released counts, and what they say of shares."""
 
-    Attributes
-    ----------
-    released : tuple of int
-        Noisy counts, cut at zero.
-    whole : int
-        What each record, or each person, adds to all of them together.
-    reach : int
-        Size that the noise of none of them exceeds, but with probability 0.01.
-    """
-
-    released: tuple[int, ...]
-    whole: int
-    reach: int
+    released: tuple[int, ...]  # Noisy counts, cut at zero
+    whole: int  # What each record, or each person, adds to all of them together
+    reach: int  # Size that the noise of none of them exceeds, but with probability 0.01
 
     def share(self, first: int) -> float:
         """Return the share of the first cells; NaN if all are empty."""
@@ -125,10 +115,8 @@ def cuts_of(scores: Array, weights: Array) -> Array:
 
 
 def counts_by_score(scores: Array, positive: Bools, cuts: Array, times: Ints | int = 1) -> Ints:
-    """Return the records of each class by cell, shape (2, cells); one without a score is ranked wrong.
-
-    Shapes: ``times``, how many records each stands for, (n,), or one number.
-    """
+    """Return the records of each class by cell, shape (2, cells); one without a score is ranked wrong."""
+    # Shapes: times, how many records each stands for, (n,), or one number.
     cells = np.searchsorted(cuts, scores, side="right")
     cells = np.where(np.isnan(scores), np.where(positive, 0, len(cuts)), cells)
     out = np.zeros((2, len(cuts) + 1), dtype=np.int64)

@@ -57,11 +57,9 @@ class JunctionTree:
 
     @classmethod
     def of(cls, totals: Array, margins: Sequence[Array], edges: dict[tuple[int, int], Array]) -> JunctionTree:
-        """Return the tree of counts that agree with each other.
-
-        Shapes: ``totals`` (classes,); each of ``margins`` (bins, classes); each of ``edges``, whose pairs are a forest,
-        (bins, bins, classes).
-        """
+        """Return the tree of counts that agree with each other."""
+        # Shapes: totals (classes,); each of margins (bins, classes); each of edges, whose pairs are a forest, (bins,
+        # bins, classes).
         parents = [-1] * len(margins)
         order: list[int] = []
         # In one order, whichever that of the pairs is: a file gives the same models.
@@ -105,10 +103,8 @@ class JunctionTree:
         return np.asarray(product.T)
 
     def tables(self, weights: Sequence[Array | None]) -> list[Array]:
-        """Return the expected records in regions by each attribute's bins, shape (classes, regions, bins) each.
-
-        One pass upwards and one downwards; ``weights`` as for :meth:`masses`.
-        """
+        """Return the expected records in regions by each attribute's bins, shape (classes, regions, bins) each."""
+        # One pass upwards and one downwards; weights as for masses.
         inside, masses = self._upward(weights)
         outside: list[Array] = [np.zeros(0)] * len(self.parents)
         messages = {j: inside[j] @ self.conditionals[j].swapaxes(1, 2) for j in self.order if self.parents[j] >= 0}
@@ -150,10 +146,8 @@ class JunctionTree:
         return inside, masses
 
     def draws(self, n: int) -> Ints:
-        """Return representative records, shape (attributes, n), each class's share of them that of its total.
-
-        They are the same each time: a fixed stream, of which nothing is secret, replaces the sum over all records.
-        """
+        """Return representative records, shape (attributes, n), each class's share of them that of its total."""
+        # They are the same each time: a fixed stream, of which nothing is secret, replaces the sum over all records.
         rng = np.random.default_rng(20_261_123)
         sizes = np.diff(np.rint(np.cumsum(np.append(0.0, self.totals)) / self.totals.sum() * n).astype(np.int64))
         labels = np.repeat(np.arange(len(sizes)), sizes)

@@ -320,10 +320,8 @@ def _residual_sums(
     *,
     numbers: bool = False,
 ) -> Ints:
-    """Return the sums of residuals in the bins, shape (bins, outputs), in whole units of ``clip / units``.
-
-    A record's residual depends on its own bins and class alone; sums are exact modulo 2^64.
-    """
+    """Return the sums of residuals in the bins, shape (bins, outputs), in whole units of ``clip / units``."""
+    # A record's residual depends on its own bins and class alone; sums are exact modulo 2^64.
     outputs = scores.shape[1]
     loss = Loss.of(outputs, clip, units, classes=not numbers)
     out = np.zeros((int(ends[-1]), outputs), dtype=np.int64)

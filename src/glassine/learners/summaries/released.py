@@ -28,12 +28,9 @@ With 1.2, California's additive model had 1.1% less error over eight splits, and
 
 
 def merged_groups(axis: Axis, table: Array, deviation: float, most: int = MOST_GROUPS) -> Ints:
-    """Return the merged bin of each fine bin: neighbors of a number, of a category those with similar class rates.
-
-    The bin of missing numbers stays alone.
-
-    Shapes: ``table``, noisy counts by fine bin, (bins, classes).
-    """
+    """Return the merged bin of each fine bin: neighbors of a number, of a category those with similar class rates."""
+    # The bin of missing numbers stays alone.
+    # Shapes: table, noisy counts by fine bin, (bins, classes).
     ordered = axis.n_ordered if axis.ordered else axis.n_bins
     order = np.arange(ordered) if axis.ordered else np.argsort(_direction(table, deviation), kind="stable")
     runs = _runs(table[order], deviation, most)
@@ -96,10 +93,8 @@ def coarse_axis(axis: Axis, groups: Ints) -> Axis:
 
 
 def margins(tables: Sequence[Array], groups: Sequence[Ints], deviation: float) -> tuple[Array, tuple[Array, ...]]:
-    """Return class totals, shape (classes,), and the counts of merged bins by class, which add up to them.
-
-    Class rates of bins are shrunk towards those of all records by as much as noise explains them (empirical Bayes).
-    """
+    """Return class totals, shape (classes,), and the counts of merged bins by class, which add up to them."""
+    # Class rates of bins are shrunk towards those of all records by as much as noise explains them (empirical Bayes).
     n_classes = tables[0].shape[1]
     # The totals of a table of few bins carry less noise, and weigh more.
     precision = np.array([1.0 / len(table) for table in tables])

@@ -97,10 +97,8 @@ class Growth:
         return Node(counts=counts, literal=best.literal, true=true, false=false)
 
     def rules(self, number: int) -> tuple[list[tuple[Literal, Array]], Array]:
-        """Return at most so many rules with the class counts of what each captures, and those of what is left.
-
-        Each rule is the better split of what remains; it captures the side with the lower cost for each record.
-        """
+        """Return at most so many rules with the class counts of what each captures, and those of what is left."""
+        # Each rule is the better split of what remains; it captures the side with the lower cost for each record.
         region: Region = {}
         rest = self.tree.masses([None] * len(self.axes))[0]
         out: list[tuple[Literal, Array]] = []

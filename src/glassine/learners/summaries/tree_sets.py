@@ -188,12 +188,9 @@ class TreeSet:
     # What near-optimal trees predict.
 
     def decisions(self, codes: Ints) -> AnyArray:
-        """Return the classes that some near-optimal tree predicts for records, shape (n, classes).
-
-        Of a number the least and the greatest prediction, shape (n, 2).
-
-        Shapes: ``codes``, the bins of the records, (attributes, n).
-        """
+        """Return the classes that some near-optimal tree predicts for records, shape (n, classes)."""
+        # Of a number the least and the greatest prediction, shape (n, 2).
+        # Shapes: codes, the bins of the records, (attributes, n).
         different, where = np.unique(self.splits.holds(codes), axis=0, return_inverse=True)
         if self.loss.levels is None:
             out = np.zeros((len(different), self.counts.whole.shape[1]))
@@ -249,10 +246,8 @@ def _decide(
     splits: tuple[AnyArray, AnyArray, AnyArray],
     limits: tuple[int, int, float, bool],
 ) -> None:
-    """Write what the leaves predict in which a near-optimal tree may have each record, given by what holds for it.
-
-    That is a one beside each class, or the least and the greatest number.
-    """
+    """Write what the leaves predict in which a near-optimal tree may have each record, given by what holds for it."""
+    # That is a one beside each class, or the least and the greatest number.
     (labels, wrong, lowest), (side_labels, stumps, divides), (depth, last, bound, number) = below, splits, limits
     n_literals = records.shape[1]
     chain = np.zeros(1 + n_literals + n_literals * (n_literals - 1) // 2, dtype=np.int64)
@@ -298,10 +293,8 @@ def _add(found: AnyArray, label: float, number: bool) -> None:
 
 
 def tree_of_lowest_errors(growth: Growth, depth: int) -> Node:
-    """Return a tree of the lowest errors; below the third split it is grown greedily, or earlier if bins are many.
-
-    Greedy growth alone fails for errors: a split that pays only with the next one lowers none.
-    """
+    """Return a tree of the lowest errors; below the third split it is grown greedily, or earlier if bins are many."""
+    # Greedy growth alone fails for errors: a split that pays only with the next one lowers none.
     splits, n_classes = Splits.of(growth), len(growth.tree.totals)
     fitting = [own for own in range(1, min(depth, 3) + 1) if n_counts(splits.number, n_classes, own) <= MOST_COUNTS]
     if not fitting or not splits.number:
@@ -325,11 +318,9 @@ def _deepened(node: Node, region: Region, growth: Growth, splits: Splits, depth:
 
 
 def sample_trees(trees: TreeSet, number: int, rng: np.random.Generator) -> tuple[list[Node], float]:
-    """Return near-optimal trees, each equally likely and independent, and about how many there are.
-
-    Trees are counted by their errors in steps rounded down, so that none is missed; a tree whose exact errors
-    exceed the bound is drawn again.
-    """
+    """Return near-optimal trees, each equally likely and independent, and about how many there are."""
+    # Trees are counted by their errors in steps rounded down, so that none is missed; a tree whose exact errors exceed
+    # the bound is drawn again.
     counter = _Counter(trees)
     out: list[Node] = []
     drawn = 0
@@ -371,10 +362,8 @@ class _Counter:
         return np.asarray(np.minimum(np.maximum(excess, 0.0) / self._step, GRID + 1), dtype=np.int64)
 
     def _divisions(self, region: int) -> list[tuple[int, int, int, int]]:
-        """Return the splits of a region within the slack: steps that they lose, both sides, and a place to take out.
-
-        That place is of the two leaves of one prediction; beyond the grid if there is no such pair.
-        """
+        """Return the splits of a region within the slack: steps that they lose, both sides, and a place to take out."""
+        # That place is of the two leaves of one prediction; beyond the grid if there is no such pair.
         trees = self._trees
         lost = self._steps(trees.costs(trees.lowest_below, region) - trees.lowest_below[region])
         out = []

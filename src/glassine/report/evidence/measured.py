@@ -163,11 +163,9 @@ def _parameters_stated(basis: Basis) -> Iterator[Answer]:
 
 
 def _riskiest(stated: Mapping[str, Any], subject: Mapping[str, Any]) -> bool | None:
-    """Return whether parameters are in the fifth that SACRO-ML found riskiest; None where it has no rule for them.
-
-    It ranked them by the AUC of attacks on membership, and took the rules from a tree on the result. Unlimited depth
-    counts as 500 there. A least leaf that is a share is one of the records.
-    """
+    """Return whether parameters are in the fifth that SACRO-ML found riskiest; None where it has no rule for them."""
+    # It ranked them by the AUC of attacks on membership, and took the rules from a tree on the result. Unlimited depth
+    # counts as 500 there. A least leaf that is a share is one of the records.
     names = ("max_depth", "min_samples_leaf", "min_samples_split", "max_features")
     if subject["classes"] is None or any(name not in stated for name in names):
         return None

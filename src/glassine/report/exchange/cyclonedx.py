@@ -19,11 +19,9 @@ WORDS = {
 
 
 def as_cyclonedx(findings: Findings, name: str, at: datetime) -> dict[str, Any]:
-    """Return a bill of materials of one model, its rules as a standard, its checks as claims with their evidence.
-
-    Persons, their affirmation and a day of expiry are not stated: only persons can. The findings hold nothing that is
-    for the checker only; the time of the audit has its zone.
-    """
+    """Return a bill of materials of one model, its rules as a standard, its checks as claims with their evidence."""
+    # Persons, their affirmation and a day of expiry are not stated: only persons can. The findings hold nothing that is
+    # for the checker only; the time of the audit has its zone.
     made, judged = at.isoformat(timespec="seconds"), [one for one in checked(findings) if one.status in WORDS]
     tool = {"type": "application", "name": "Glassine", "version": findings.version}
     return {

@@ -78,10 +78,8 @@ STATES = {"pass": "pass", "fail": "**fail**", "unknown": "**unknown**", "not app
 
 
 def as_summary(findings: Findings, path: str) -> str:
-    """Return a job summary in Markdown: the verdict, the checks, and what to do.
-
-    The findings hold nothing that is for the checker only; ``path`` is the file as the pipeline names it.
-    """
+    """Return a job summary in Markdown: the verdict, the checks, and what to do."""
+    # The findings hold nothing that is for the checker only; path is the file as the pipeline names it.
     rows = [
         f"| {escaped(one.label)} | {escaped(one.figure)} | {escaped(one.limit)} | {STATES[one.status]} |"
         for one in checked(findings)
@@ -102,10 +100,8 @@ def as_summary(findings: Findings, path: str) -> str:
 
 
 def as_annotations(findings: Findings | str, path: str) -> str:
-    """Return workflow commands of GitHub: an error for each check that failed, a warning for each unknown one.
-
-    A file that could not be audited, of which there is the reason alone, is an error.
-    """
+    """Return workflow commands of GitHub: an error for each check that failed, a warning for each unknown one."""
+    # A file that could not be audited, of which there is the reason alone, is an error.
     if isinstance(findings, str):
         return f"::error file={_property(path)},title=Not audited::{_data(findings)}\n"
     lines = [
@@ -125,12 +121,10 @@ def _property(text: str) -> str:
 
 
 def as_junit(audits: Mapping[str, Findings | str]) -> str:
-    """Return a JUnit report, a suite for each file and a test case for each rule.
-
-    An unknown check is an error, as is a file that could not be audited, so that neither reads as a pass. Names hold
-    the path, as of equal names only the first counts. ``audits`` has the findings on each file, without what is for the
-    checker only, or why it could not be audited.
-    """
+    """Return a JUnit report, a suite for each file and a test case for each rule."""
+    # An unknown check is an error, as is a file that could not be audited, so that neither reads as a pass. Names hold
+    # the path, as of equal names only the first counts. audits has the findings on each file, without what is for the
+    # checker only, or why it could not be audited.
     suites = [_suite(path, outcome) for path, outcome in audits.items()]
     total = sum((counts for counts, _ in suites), Counter[str]())
     lines = (line for _, part in suites for line in part)
@@ -174,10 +168,8 @@ def _quoted(text: str) -> str:
 
 
 def as_sarif(findings: Findings, path: str) -> dict[str, Any]:
-    """Return SARIF 2.1.0: a result for each check that failed (error) or is unknown (warning).
-
-    Checks that passed are left out: GitHub ignores the kind of a result, so that each would become an alert.
-    """
+    """Return SARIF 2.1.0: a result for each check that failed (error) or is unknown (warning)."""
+    # Checks that passed are left out: GitHub ignores the kind of a result, so that each would become an alert.
     found = [one for one in checked(findings) if one.status in LEVELS]
     uri = quote(PurePath(path).as_posix())
     rules = [

@@ -191,11 +191,9 @@ def ranked(parts: Sequence[Part]) -> list[int]:
 
 
 def outline(tree: Sequence[TreeNode], rows: Sequence[PartRow], order: Sequence[int]) -> tuple[tuple[Step, ...], int]:
-    """Return the steps, and the number of leaves left out.
-
-    A tree of more than 200 leaves is cut to the 50 that come first in ``order``; below the twelfth level leaves stand
-    side by side with their whole condition.
-    """
+    """Return the steps, and the number of leaves left out."""
+    # A tree of more than 200 leaves is cut to the 50 that come first in order; below the twelfth level leaves stand
+    # side by side with their whole condition.
     if not tree:
         return (), 0
     wanted = set(order if len(rows) <= MOST_LEAVES else order[:SHORT_LIST])

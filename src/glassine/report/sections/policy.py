@@ -253,10 +253,8 @@ def judged_page(findings: Findings, kind: str, measures: Sequence[MeasureRow], *
 def policy_section(
     checks: Sequence[Check], policy: Policy, kind: str, *, claim: str = "", source: str = "", answered: bool = False
 ) -> Section:
-    """Return the checks in the policy's order, for a kind of model or a ``release`` and what that claims.
-
-    Texts leave out the checks that failed or are open where the page's answer lists them above (`answered`).
-    """
+    """Return the checks in the policy's order, for a kind of model or a ``release`` and what that claims."""
+    # Texts leave out the checks that failed or are open where the page's answer lists them above (`answered`).
     before = tuple(text for text in (f"Policy {source}" if source else "", claim) if text)
     rows = [worded(check, policy, kind) for check in checks]
     table = Table(
@@ -421,10 +419,8 @@ SAME = "The records change none of the checks."
 
 
 def record_sections(findings: Findings, kind: str) -> Iterator[Section]:
-    """Yield what the records add, for a kind of subject; nothing where none were measured apart from it.
-
-    What follows from the subject alone is shown in its own sections, and not again.
-    """
+    """Yield what the records add, for a kind of subject; nothing where none were measured apart from it."""
+    # What follows from the subject alone is shown in its own sections, and not again.
     records = findings.holder
     if records is None:
         return

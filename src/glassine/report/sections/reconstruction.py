@@ -135,10 +135,8 @@ def share_unit(findings: Findings) -> float:
 
 
 def curve(finding: ReconstructionFinding, unit: float) -> tuple[tuple[float, float], ...]:
-    """Return the exposure curve, its shares rounded up to a unit; the larger bits stand where two steps meet.
-
-    Bits are rounded to one decimal, so that the drawing is no more precise than its table.
-    """
+    """Return the exposure curve, its shares rounded up to a unit; the larger bits stand where two steps meet."""
+    # Bits are rounded to one decimal, so that the drawing is no more precise than its table.
     out: list[tuple[float, float]] = []
     for share, bits in finding.exposure_curve:
         # Up, so that no step looks shorter than it may be; steps that meet show the larger bits.
