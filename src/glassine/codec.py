@@ -27,19 +27,12 @@ _KEPT: Any = object()
 
 
 class Refused(Exception):
-    """What is wrong with a value and where it stands; :func:`decoded` makes an error of the caller's kind of it.
-
-    Attributes
-    ----------
-    reason : str
-        What is wrong: what follows the name of the place, such as "must be a list"; or a sentence.
-    sentence : bool
-        Whether it is a whole sentence.
-    path : str
-        Where the value stands, such as "terms[0].bins[1]".
-    """
+    """What is wrong with a value and where it stands; :func:`decoded` makes an error of the caller's kind of it."""
 
     def __init__(self, reason: str, *, sentence: bool = False) -> None:
+        # reason: what is wrong: what follows the name of the place, such as "must be a list"; or a sentence.
+        # sentence: whether it is a whole sentence.
+        # path: where the value stands, such as "terms[0].bins[1]".
         super().__init__(reason)
         self.reason, self.sentence, self.path = reason, sentence, ""
 

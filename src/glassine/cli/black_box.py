@@ -16,15 +16,10 @@ FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 
 class ArrayBox:
-    """A black box that takes arrays, asked with data frames: so its records keep the names of their columns.
-
-    Attributes
-    ----------
-    __wrapped__ : object
-        The black box itself: a function of arrays, or an estimator.
-    """
+    """A black box that takes arrays, asked with data frames: so its records keep the names of their columns."""
 
     def __init__(self, box: Any) -> None:
+        # __wrapped__: the black box itself: a function of arrays, or an estimator.
         self.__wrapped__ = box
 
     def predict(self, records: Any) -> Any:

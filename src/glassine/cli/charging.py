@@ -19,17 +19,10 @@ if TYPE_CHECKING:
 
 
 class Charge:
-    """The charge of a fit, known as soon as the ledger holds it.
-
-    Attributes
-    ----------
-    entry : Entry or None
-        The charge.
-    settled : bool
-        Whether what was paid for was released: written, or printed where it could not be written.
-    """
+    """The charge of a fit, known as soon as the ledger holds it."""
 
     def __init__(self, path: Path | None, dataset: str | None, records_per_person: int | None = None) -> None:
+        # settled: whether what was paid for was released: written, or printed where it could not be written.
         if (path is None) != (dataset is None):
             raise InvalidParameterError("--ledger and --dataset go together.", remedy="Give both, or neither.")
         self.path, self.dataset = path, dataset

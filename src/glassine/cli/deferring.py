@@ -37,16 +37,10 @@ class Deferred(ModuleType):
 
     ``importlib.util.LazyLoader`` would import at the next ``import`` statement, as that looks for ``__spec__``. A
     submodule looks for the ``__path__`` of its package, which is lacking here: it imports the package first.
-
-    Parameters
-    ----------
-    name : str
-        Dotted name of the module.
-    functions : tuple of str
-        Functions that others look up when they are imported: the module is imported when one is called.
     """
 
     def __init__(self, name: str, functions: tuple[str, ...]) -> None:
+        # functions: functions that others look up when they are imported: the module is imported when one is called.
         super().__init__(name)
         self.__spec__ = ModuleSpec(name, None)
         self._functions = functions
@@ -74,15 +68,9 @@ class Deferred(ModuleType):
 
 @contextmanager
 def deferred(*names: str) -> Iterator[None]:
-    """Let what is imported meanwhile import some modules without running them.
-
-    Afterwards an ``import`` of one of them runs it, and what imported it meanwhile uses the same module.
-
-    Parameters
-    ----------
-    *names : str
-        Dotted names; behind a colon the functions that are only looked up meanwhile, ``scipy.sparse.linalg:cg``.
-    """
+    """Let what is imported meanwhile import some modules without running them."""
+    # Afterwards an import of one of them runs it, and what imported it meanwhile uses the same module.
+    # *names: dotted names; behind a colon the functions that are only looked up meanwhile, scipy.sparse.linalg:cg.
     stand_ins: dict[str, Deferred] = {}
     for written in names:
         name, _, functions = written.partition(":")

@@ -180,14 +180,9 @@ GROUPS = {
 
 
 def application(loaded: Collection[str] | None = None) -> typer.Typer:
-    """Return the parser of the command line, with the options of some commands, or of all.
-
-    Parameters
-    ----------
-    loaded : collection of str, optional
-        The commands whose options are read. The others have their name and their line in the help alone, as the module
-        of each takes time to import.
-    """
+    """Return the parser of the command line, with the options of some commands, or of all."""
+    # loaded: the commands whose options are read. The others have their name and their line in the help alone, as the
+    # module of each takes time to import.
     app = typer.Typer(
         name="glassine",
         cls=OrderedGroup,

@@ -200,14 +200,10 @@ class Outcome:
 
 
 def run(order: Order, display: Display) -> Outcome:
-    """Learn a model and write it with its certificate and report.
-
-    Raises
-    ------
-    GlassineError
-        If something is wrong with the order, its files, the data or the budget. Nothing was charged or written then,
-        but for files that can no longer be written after the fit: model and certificate then go to standard output.
-    """
+    """Learn a model and write it with its certificate and report."""
+    # Raises GlassineError if something is wrong with the order, its files, the data or the budget. Nothing was charged
+    # or written then, but for files that can no longer be written after the fit: model and certificate then go to
+    # standard output.
     shared = order.shared
     public, budget = shared.public, shared.budget
     limits, policy_file = read_policy(shared.files.policy)

@@ -21,15 +21,10 @@ DELAY = 0.5
 
 
 class Display:
-    """The stage of some work, and how much of it is done.
-
-    Parameters
-    ----------
-    bar : rich.progress.Progress, optional
-        Where to show it; None shows nothing.
-    """
+    """The stage of some work, and how much of it is done."""
 
     def __init__(self, bar: Any = None) -> None:
+        # bar: where to show it; None shows nothing.
         self._bar = bar
         self._task = None if bar is None else bar.add_task("starting", total=None, visible=False)
         self._stages: list[str] = []

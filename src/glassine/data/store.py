@@ -36,24 +36,15 @@ class Store(Generic[R]):
 
     A run that was killed while it wrote leaves half a line at the end, which is dropped. Anything else that is not as
     it was written is refused.
-
-    Parameters
-    ----------
-    folder : path
-        The folder; it is made if it does not exist.
-    kind : ResultKind
-        What they are the results of.
-    identity : mapping
-        What results must agree on: number of records, domain, options, versions. It is written to the folder, so that
-        it holds no digest of records.
-
-    Raises
-    ------
-    UnreadableFileError
-        If the folder holds something else, results of another run, or damaged ones; or cannot be used.
     """
 
     def __init__(self, folder: str | os.PathLike[str], kind: ResultKind[R], identity: Mapping[str, Any]) -> None:
+        # folder: the folder; it is made if it does not exist.
+        # kind: what they are the results of.
+        # identity: what results must agree on: number of records, domain, options, versions. It is written to the
+        # folder, so that it holds no digest of records.
+        # Raises UnreadableFileError if the folder holds something else, results of another run, or damaged ones; or
+        # cannot be used.
         self.folder = Path(folder)
         self.kind = kind
         self.identity = json.loads(json.dumps({"schema": kind.schema, **identity}, allow_nan=False))

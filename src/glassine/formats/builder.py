@@ -35,23 +35,7 @@ WHOLE_SHARE = 1e-4
 
 
 class TreeBuilder(Generic[Key]):
-    """A tree that is put together from the parts that a file lists in its own order.
-
-    Parameters
-    ----------
-    what : str
-        The tree, for messages: "the LightGBM tree".
-    domain : Domain or None
-        The public domain.
-    names : sequence of str, optional
-        The features of the file by number; without them the attributes are those of the domain, or those tested.
-    spare : bool, default=False
-        Whether parts that the root does not lead to are left out; otherwise they are an error.
-    silent : bool, default=False
-        Whether the file does not say where missing values go, so that no attribute that is tested may be missing.
-    remedy : str
-        How to get a file that says it; empty where there is none.
-    """
+    """A tree that is put together from the parts that a file lists in its own order."""
 
     def __init__(
         self,
@@ -63,6 +47,13 @@ class TreeBuilder(Generic[Key]):
         silent: bool = False,
         remedy: str = "",
     ) -> None:
+        # what: the tree, for messages: "the LightGBM tree".
+        # names: the features of the file by number; without them the attributes are those of the domain, or those
+        # tested.
+        # spare: whether parts that the root does not lead to are left out; otherwise they are an error.
+        # silent: whether the file does not say where missing values go, so that no attribute that is tested may be
+        # missing.
+        # remedy: how to get a file that says it; empty where there is none.
         self.what, self.domain, self.names, self.spare = what, domain, names, spare
         self.silent, self.remedy = silent, remedy
         self._parts: dict[Key, tuple[tuple[tuple[Literal, Key], ...], Evidence]] = {}

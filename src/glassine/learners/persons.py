@@ -58,18 +58,11 @@ class Persons:
         return replace(self, identifiers=tuple(itertools.compress(self.identifiers, rows)))
 
     def times(self, columns: Columns, labels: AnyArray) -> Ints:
-        """Return how often each record counts, shape (n,): at most m times for all records of one person together.
-
-        What is kept of a person follows from the identifier, the records and the targets of that person alone, not from
-        their order, nor from any other person.
-
-        Parameters
-        ----------
-        columns : Columns
-            The records that may be used, n in number, as they conform to the domain.
-        labels : ndarray, shape (n,)
-            Their targets, as the fit reads them.
-        """
+        """Return how often each record counts, shape (n,): at most m times for all records of one person together."""
+        # What is kept of a person follows from the identifier, the records and the targets of that person alone, not
+        # from their order, nor from any other person.
+        # columns: the records that may be used, n in number, as they conform to the domain.
+        # labels: their targets, as the fit reads them, shape (n,).
         places: dict[bytes, int] = {}
         person = np.array(
             [-1 if key is None else places.setdefault(key, len(places)) for key in self.identifiers], dtype=np.int64

@@ -71,22 +71,11 @@ class Additive(Protocol):
 
 
 def read_records(model: Additive, data: object) -> Columns | None:
-    """Return the attributes that a model reads as columns; None where it reads none.
-
-    Parameters
-    ----------
-    model : AdditiveModel
-        The model.
-    data : data frame, mapping of str to ndarray, ndarray, or Columns
-        The records: as for :func:`glassine.data.conform.conform`; an array has all of the model's attributes in
-        order. Missing and NaN are missing, infinite numbers are very large ones, an undeclared category is in the last
-        bin. Columns are taken as they are.
-
-    Raises
-    ------
-    InvalidDataError
-        If a column is absent, or its type cannot hold values of its attribute.
-    """
+    """Return the attributes that a model reads as columns; None where it reads none."""
+    # data: the records: as for conform; an array has all of the model's attributes in order. Missing and NaN are
+    # missing, infinite numbers are very large ones, an undeclared category is in the last bin. Columns are taken as
+    # they are.
+    # Raises InvalidDataError if a column is absent, or its type cannot hold values of its attribute.
     names = model.tested
     if isinstance(data, Columns):
         return data

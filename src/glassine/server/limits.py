@@ -179,19 +179,10 @@ class Limits:
 
 
 class Rates:
-    """Token buckets by client.
-
-    Parameters
-    ----------
-    rate : float
-        Tokens that a bucket gains a second.
-    burst : float
-        Tokens that it holds at most.
-    clock : callable, optional
-        Seconds that never go back.
-    """
+    """Token buckets by client."""
 
     def __init__(self, rate: float, burst: float, clock: Callable[[], float] = time.monotonic) -> None:
+        # Of each bucket: tokens that it gains a second, and holds at most; of the clock: seconds that never go back.
         self._rate = rate
         self._burst = float(burst)
         self._clock = clock

@@ -72,20 +72,11 @@ class Weighting:
 
     @classmethod
     def private(cls, epsilon: Fraction, part_weight: float, n_records: int, unit: int = 1) -> Weighting:
-        """Return the weighting of the exponential mechanism.
-
-        Parameters
-        ----------
-        epsilon : Fraction
-            Of the draw, for one record; divided by ``unit`` it is rounded down to a multiple of 2^-40.
-        part_weight : float
-            Prior weight of each split or rule.
-        n_records : int
-            Number of records.
-        unit : int, default=1
-            The most that one record can cost. Where it is more than one, costs are so many that two small tables of
-            powers take the place of one.
-        """
+        """Return the weighting of the exponential mechanism."""
+        # epsilon: of the draw, for one record; divided by unit it is rounded down to a multiple of 2^-40.
+        # part_weight: prior weight of each split or rule.
+        # unit: the most that one record can cost. Where it is more than one, costs are so many that two small tables of
+        # powers take the place of one.
         rounded = exact_rate(epsilon / unit)
         if unit == 1:
             length = n_records + 1 if not rounded else min(n_records + 1, int(UNDERFLOW / rounded) + 1)

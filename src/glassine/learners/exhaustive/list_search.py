@@ -155,25 +155,7 @@ def _count(
 
 
 class ListSearch:
-    """All lists of rules of a pool on some records.
-
-    Parameters
-    ----------
-    bitsets : BitSets
-        The truth of the rules on the records.
-    loss : Loss
-        What a record costs.
-    fewest, fewest_left : int
-        Fewest records that a rule captures, and that the default rule does; at least 1.
-    limits : Limits
-        Where it ends with an error.
-    room : Room, optional
-        What rules leave of the domain; nothing to judge by where no value is missing.
-    penalty : float, default=0.0
-        Cost of a rule.
-    progress : callable, optional
-        Called with the rules of the beginnings done, and the largest number.
-    """
+    """All lists of rules of a pool on some records."""
 
     def __init__(
         self,
@@ -187,6 +169,11 @@ class ListSearch:
         penalty: float = 0.0,
         progress: Progress | None = None,
     ) -> None:
+        # bitsets: the truth of the rules on the records.
+        # loss: what a record costs.
+        # fewest, fewest_left: fewest records that a rule captures, and that the default rule does; at least 1.
+        # room: what rules leave of the domain; nothing to judge by where no value is missing.
+        # progress: called with the rules of the beginnings done, and the largest number.
         loss.refuse_inexact(bitsets.totals())
         truth, counts = _patterns(bitsets)
         if room is None:

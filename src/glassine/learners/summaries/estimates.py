@@ -157,13 +157,8 @@ def estimate(
     mu: float,
     n_replicates: int,
 ) -> Estimate:
-    """Return a summary's estimate of a model, with the spread over replicates.
-
-    Raises
-    ------
-    InvalidParameterError
-        If the released number of records times mu is too small, or an error spreads too far.
-    """
+    """Return a summary's estimate of a model, with the spread over replicates."""
+    # Raises InvalidParameterError if the released number of records times mu is too small, or an error spreads too far.
     tree = junction_tree(released)
     check_strength(tree, mu)
     own = _measured(tree, released, domain, model, scale)

@@ -17,13 +17,7 @@ from glassine.learners.summaries.tree_sets import TreeSet
 
 
 class RelianceSearch:
-    """The least and the greatest reliance of the trees of a set, by attribute.
-
-    Parameters
-    ----------
-    trees : TreeSet
-        The near-optimal trees.
-    """
+    """The least and the greatest reliance of the trees of a set, by attribute."""
 
     def __init__(self, trees: TreeSet) -> None:
         self._trees = trees
@@ -111,16 +105,10 @@ class Fronts(NamedTuple):
     """Of each region the subtrees of which none has both fewer errors and a greater gain, by ascending errors.
 
     Fronts are exact: what they leave out is in no tree of the greatest gain.
-
-    Attributes
-    ----------
-    starts : ndarray of int, shape (regions + 1,)
-        Where the front of each region starts.
-    errors, gains : ndarray
-        Of the subtrees, region by region.
     """
 
-    starts: AnyArray
+    starts: AnyArray  # Where the front of each region starts, shape (regions + 1,)
+    # errors, gains: of the subtrees, region by region.
     errors: AnyArray
     gains: AnyArray
 

@@ -67,43 +67,6 @@ class TreeSet:
     Each leaf predicts its most frequent class, or its mean; each side of a split holds at least some expected records;
     and no split has two leaves of the same prediction, which would be the same tree again. Errors of a number are
     squared ones.
-
-    Parameters
-    ----------
-    splits : Splits
-        The literals.
-    counts : RegionCounts
-        Expected records of ``Regions.of(splits.number, depth)``.
-    depth : int
-        Most splits on a path, in [1, 3].
-    slack : float
-        Most errors beyond the lowest, as a share of all records, or of the squared error of the mean.
-    least : float
-        Least expected records of each side of a split, above 0.
-    loss : LeafLoss
-        What leaves predict and lose.
-
-    Attributes
-    ----------
-    total : float
-        All expected records; of a number the squared error of its mean.
-    lowest : float
-        Lowest expected errors of a tree, in records; of a number but for a sum that all trees have in common.
-    slack, bound : float
-        Most errors beyond the lowest, and most expected errors, of a near-optimal tree.
-    regions : Regions
-        The regions in which trees have their last splits, and those above.
-    labels, wrong : ndarray, shape (regions,)
-        What each region predicts as a leaf, and its errors.
-    side_labels, side_wrong : ndarray, shape (regions, literals, 2)
-        The same of both sides of each split; the literal holds on the first.
-    divides : ndarray of bool, shape (regions, literals)
-        Whether both sides of each split hold enough records, and values that are not missing.
-    stumps : ndarray, shape (last regions, literals)
-        Errors of each of the last regions once it is divided; infinite where it may not be.
-    lowest_below, reach : ndarray, shape (regions,)
-        Lowest errors of a subtree of each region, and by how much those of a near-optimal tree may exceed them:
-        negative where no near-optimal tree has the region.
     """
 
     def __init__(
@@ -116,6 +79,23 @@ class TreeSet:
         least: float,
         loss: LeafLoss | None = None,
     ) -> None:
+        # counts: expected records of Regions.of(splits.number, depth).
+        # depth: most splits on a path, in [1, 3].
+        # slack: most errors beyond the lowest, as a share of all records, or of the squared error of the mean.
+        # least: least expected records of each side of a split, above 0.
+        # total: all expected records; of a number the squared error of its mean.
+        # lowest: lowest expected errors of a tree, in records; of a number but for a sum that all trees have in common.
+        # slack, bound: most errors beyond the lowest, and most expected errors, of a near-optimal tree.
+        # regions: the regions in which trees have their last splits, and those above.
+        # labels, wrong: what each region predicts as a leaf, and its errors, shape (regions,).
+        # side_labels, side_wrong: the same of both sides of each split; the literal holds on the first, shape (regions,
+        # literals, 2).
+        # divides: whether both sides of each split hold enough records, and values that are not missing, shape
+        # (regions, literals).
+        # stumps: errors of each of the last regions once it is divided; infinite where it may not be, shape (last
+        # regions, literals).
+        # lowest_below, reach: lowest errors of a subtree of each region, and by how much those of a near-optimal tree
+        # may exceed them: negative where no near-optimal tree has the region, shape (regions,).
         self.splits, self.counts, self.depth = splits, counts, depth
         self.loss = loss or LeafLoss()
         self.regions = Regions.of(splits.number, depth)

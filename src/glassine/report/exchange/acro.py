@@ -28,28 +28,11 @@ COLUMNS = {"small": 1, "pure": 2, "exposed": 3}
 
 
 def write_acro(findings: Findings, folder: str | os.PathLike[str], name: str, command: str, at: datetime) -> None:
-    """Write a new folder that ACRO's ``load_records`` reads and the SACRO viewer shows.
-
-    A failed check is ``fail``, and all else ``review``: with ``pass`` a checker may approve without a comment.
-
-    Parameters
-    ----------
-    findings : Findings
-        What the checker is to see.
-    folder : path
-        The folder; it may not exist, as ACRO's own.
-    name : str
-        Name of the model, by which entry and files are called.
-    command : str
-        The command that made the findings.
-    at : datetime
-        Time of the audit.
-
-    Raises
-    ------
-    UnreadableFileError
-        If the folder exists, or cannot be written.
-    """
+    """Write a new folder that ACRO's ``load_records`` reads and the SACRO viewer shows."""
+    # A failed check is fail, and all else review: with pass a checker may approve without a comment.
+    # folder: the folder; it may not exist, as ACRO's own.
+    # name: name of the model, by which entry and files are called.
+    # Raises UnreadableFileError if the folder exists, or cannot be written.
     target = Path(folder)
     try:
         (target / "checksums").mkdir(parents=True, exist_ok=False)
