@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import typer
 
-from glassine.cli.black_box import ArrayBox, black_box_of, given_as, takes_of
 from glassine.cli.charging import Charge, ledger_files
 from glassine.cli.naming import in_options, listed, nearest
 from glassine.cli.options import (
@@ -30,6 +29,7 @@ from glassine.cli.options import (
 )
 from glassine.cli.progress import stages
 from glassine.cli.reading import check_person, identifiers, read_domain, read_records, tell_repeats, with_inputs
+from glassine.cli.releases import ArrayBox, black_box_of, given_as, takes_of
 from glassine.cli.summary import charged
 from glassine.cli.training import class_names
 from glassine.cli.writing import (

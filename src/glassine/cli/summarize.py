@@ -44,8 +44,7 @@ from glassine.files import json_text, read_once, write_json, write_text
 if TYPE_CHECKING:
     from glassine.comparison.from_summary import SummaryRow
     from glassine.domain import Domain
-    from glassine.learners.summaries.estimator import PrivateSummary
-    from glassine.learners.summaries.reserve import Reserve
+    from glassine.learners.summaries.estimator import PrivateSummary, Reserve
     from glassine.models import AdditiveModel, DecisionTree, RuleList
     from glassine.privacy.certificate import Certificate
 
@@ -211,7 +210,7 @@ def summarize_command(
 
 def _reserve(share: float, released: ReleasedOptions) -> Reserve:
     """Return what of epsilon is kept, and for which model."""
-    from glassine.learners.summaries.reserve import Reserve
+    from glassine.learners.summaries.estimator import Reserve
 
     name, comma, size = (released.reserve_for or "additive").partition(",")
     if comma and not size.strip().isdecimal():

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from glassine.comparison.targets import Target
+from glassine.comparison.records import Target
 from glassine.comparison.values import Kind
 from glassine.domain import Category, Domain
 

@@ -25,8 +25,7 @@ from glassine.attacks.overfitting import vulnerability
 from glassine.attacks.reconstruction.entropy import reconstruct
 from glassine.codec import Codec, Field, optional, record
 from glassine.comparison.candidates import CANDIDATES, CONSTANT, Shape
-from glassine.comparison.records import Labelled, Sides, read_labelled
-from glassine.comparison.targets import Number
+from glassine.comparison.records import Labelled, Number, Sides, read_labelled
 from glassine.comparison.values import NO_PARTS, Comparison, Figures, Kind, Result, Row
 from glassine.data.inference import columns
 from glassine.data.labels import Sample

@@ -30,8 +30,7 @@ from glassine.attacks.membership.result import MembershipResult
 from glassine.attacks.membership.suite import MembershipAttacks, attack_membership
 from glassine.attacks.outcome import Measured
 from glassine.comparison.candidates import CANDIDATES, Shape, encoded
-from glassine.comparison.records import Labelled, read_labelled
-from glassine.comparison.targets import Classes, Number
+from glassine.comparison.records import Classes, Labelled, Number, read_labelled
 from glassine.data.arrays import AnyArray, Array, Bools
 from glassine.data.inference import columns as read_columns
 from glassine.data.inference import eager

@@ -4,7 +4,7 @@ from glassine.attacks.bins import BinsFinding
 from glassine.auditing.criterion import Check, Remedy
 from glassine.auditing.findings.additive import AdditiveFinding, AxisFinding, ShapeFinding, TermFinding
 from glassine.auditing.findings.disclosure import DisclosureFinding
-from glassine.auditing.findings.guarantee import Bound, GuaranteeFinding, Standing
+from glassine.auditing.findings.guarantee import Bound, GuaranteeFinding, NoisyNumbers, Standing, SummaryFinding
 from glassine.auditing.findings.joint import JointFinding, LeftOutModel, RowsFinding, SeveralSummary
 from glassine.auditing.findings.membership import AttackFinding, MembershipFinding
 from glassine.auditing.findings.root import (
@@ -17,7 +17,6 @@ from glassine.auditing.findings.root import (
     SignOff,
     SubjectSummary,
 )
-from glassine.auditing.findings.summaries import NoisyNumbers, SummaryFinding
 from glassine.auditing.findings.surrogates import (
     DiversityFinding,
     FormFinding,

@@ -1,14 +1,14 @@
-"""The private summary: one release, and every model below it without spending again."""
+"""The private summary: one release, and every model below it without spending again; and what a fit may reserve."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import narwhals as nw
 import numpy as np
@@ -23,26 +23,95 @@ from glassine.files import write_text
 from glassine.learners.additive.budget import GaussianBudget
 from glassine.learners.additive.grids import Grid, public_grids
 from glassine.learners.additive.targets import Target, Training, read_classes, read_numbers
+from glassine.learners.antecedents import check_whole
+from glassine.learners.budget import check_number
 from glassine.learners.estimator import Parameters, PrivateLearner, tags_of_domain
 from glassine.learners.persons import Persons, take_persons, unit_of
-from glassine.learners.summaries.derived import MEASURED, RESERVED, SummaryModels
+from glassine.learners.summaries.derived import MEASURED, MOST_DEPTH, MOST_RULES, RESERVED, SummaryModels
 from glassine.learners.summaries.estimates import score_cuts
 from glassine.learners.summaries.file import SummaryFile, digest, file_text, read_file
 from glassine.learners.summaries.measuring import (
     Asked,
     Figure,
     Measurement,
+    Model,
     check_figures,
     check_model,
     plan_measurement,
     release_measurement,
 )
 from glassine.learners.summaries.release import most_released, n_cells_of, release_summary
-from glassine.learners.summaries.reserve import Reserve, check_reserve, reserved_model
 from glassine.models import AdditiveModel, DecisionTree, RuleList
 from glassine.models.evidence import class_array
 from glassine.privacy.exact import decimal
 from glassine.privacy.release import Paid, Planned, Price, release
+from glassine.privacy.unit import PrivacyUnit
+
+Reservable: TypeAlias = Literal["tree", "rule_list", "additive", "scorecard"]
+
+SIZES: dict[Reservable, tuple[str, int, int] | None] = {
+    "tree": ("max_depth", 0, MOST_DEPTH),
+    "rule_list": ("max_rules", 0, MOST_RULES),
+    "additive": None,
+    "scorecard": ("max_items", 1, 100),
+}
+"""The parameter that says how large each model may be, with its least and greatest value."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reserve:
+    """What a fit of :class:`~glassine.PrivateSummary` keeps of its epsilon, and for which model.
+
+    Parameters
+    ----------
+    share : float, default=0.1
+        Share of epsilon, in [0.01, 0.5].
+    model : {"tree", "rule_list", "additive", "scorecard"}, default="additive"
+        The method of the summary that makes the model.
+    size : int, optional
+        Its ``max_depth``, ``max_rules`` or ``max_items``; the method's own by default. An additive model has none.
+    figures : sequence of {"accuracy", "log_loss", "auroc"}, optional
+        As of :meth:`~glassine.PrivateSummary.measure`.
+
+    Examples
+    --------
+    >>> Reserve(share=0.2, model="tree", size=3)
+    Reserve(share=0.2, model='tree', size=3, figures=None)
+    """
+
+    share: float = 0.1
+    model: Reservable = "additive"
+    size: int | None = None
+    figures: Sequence[Figure] | None = None
+
+    def __str__(self) -> str:
+        named = SIZES[self.model]
+        return self.model if self.size is None or named is None else f"{self.model} with {named[0]} {self.size}"
+
+
+def check_reserve(reserve: Reserve, target: Target, unit: PrivacyUnit) -> None:
+    """Raise InvalidParameterError if a field is out of its range, or the target has no such model or figure."""
+    check_number(reserve.share, "share", low=0.01, high=0.5)
+    if reserve.model not in SIZES:
+        raise InvalidParameterError(
+            f"{parameter('model')} of a reserve must be one of {', '.join(SIZES)}, got {reserve.model!r}."
+        )
+    named = SIZES[reserve.model]
+    if reserve.size is not None and named is None:
+        raise InvalidParameterError("an additive model has no size.", remedy=f"Leave {parameter('size')} out.")
+    if reserve.size is not None and named is not None:
+        check_whole(reserve.size, *named)
+    if reserve.model == "scorecard" and len(target.classes or ()) != 2:
+        raise InvalidParameterError("a scorecard is of two classes.", remedy="Reserve for another model.")
+    check_figures(reserve.figures, target, unit)
+
+
+def reserved_model(reserve: Reserve, summary: SummaryModels) -> Model:
+    """Return the model of a summary that the measurement is about."""
+    named = SIZES[reserve.model]
+    given = {} if reserve.size is None or named is None else {named[0]: reserve.size}
+    made: Model = getattr(summary, reserve.model)(**given)
+    return made
 
 
 class PrivateSummary(SummaryModels, Parameters, PrivateLearner, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
