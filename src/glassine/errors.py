@@ -1,4 +1,4 @@
-"""Errors and warnings. Every message states the rule, the offending value and the remedy.
+"""Errors, warnings and checks of parameters. Every message states the rule, the offending value and the remedy.
 
 A text that names a parameter marks it: ``f"{parameter('max_depth')} must be at most 8, got 9."``. It reads as Python
 does, and a face that has another name for the parameter, such as the command line, words it with :func:`worded`.
@@ -7,9 +7,11 @@ does, and a face that has another name for the parameter, such as the command li
 from __future__ import annotations
 
 import inspect
+import math
 import re
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from numbers import Integral
 from typing import Self
 
 __all__ = [
@@ -36,6 +38,8 @@ __all__ = [
     "UnknownEventError",
     "UnreadableFileError",
     "UnsupportedModelError",
+    "check_choice",
+    "check_whole",
     "first_of",
     "marked",
     "not_installed",
@@ -411,6 +415,38 @@ def not_installed(kind: type[GlassineError], purpose: str, package: str, extra: 
     "serving needs the package fastapi. Install it with pip install 'glassine[server]'."
     """
     return kind(f"{purpose} the package {package}.", remedy=f"Install it with pip install 'glassine[{extra}]'.")
+
+
+def check_whole(
+    value: object,
+    name: str,
+    low: int,
+    high: int | None = None,
+    *,
+    plain: bool = False,
+    kind: type[GlassineError] = InvalidParameterError,
+    remedy: str | None = None,
+) -> int:
+    """Return a parameter that must be a whole number in a range, and no NumPy one if ``plain``; or raise."""
+    allowed, most = not plain or isinstance(value, int), math.inf if high is None else high
+    if isinstance(value, bool) or not isinstance(value, Integral) or not allowed or not low <= int(value) <= most:
+        limits = f"of at least {low}" if high is None else f"in [{low}, {high}]"
+        raise kind(f"{parameter(name)} must be a whole number {limits}, got {quoted(value)}.", remedy=remedy)
+    return int(value)
+
+
+def check_choice(
+    value: object,
+    name: str,
+    choices: Collection[str],
+    *,
+    kind: type[GlassineError] = InvalidParameterError,
+    remedy: str | None = None,
+) -> str:
+    """Return a parameter that must be one of some words; or raise."""
+    if not isinstance(value, str) or value not in choices:
+        raise kind(f"{parameter(name)} must be one of {', '.join(choices)}, got {quoted(value)}.", remedy=remedy)
+    return value
 
 
 class PrivacyLeakWarning(UserWarning):

@@ -185,9 +185,9 @@ def test_what_needs_classes_is_refused() -> None:
     fitted = summary(classes=None)
     with pytest.raises(InvalidModelError, match="two classes: the interval at a total needs the variance there"):
         fitted.scorecard()
-    with pytest.raises(InvalidParameterError, match="measure must be one of 'squared_error', got 'gini'"):
+    with pytest.raises(InvalidParameterError, match="measure must be one of squared_error, got 'gini'"):
         fitted.tree(2, "gini")
-    with pytest.raises(InvalidParameterError, match="measure must be one of 'additive', 'gini', 'errors'"):
+    with pytest.raises(InvalidParameterError, match="measure must be one of additive, gini, errors"):
         summary().tree(2, "squared_error")
     both = PrivateSummary(1.0, domain=DOMAIN, classes=(0, 1), target_range=RANGE)
     with pytest.raises(InvalidParameterError, match="classes and target_range contradict each other"):

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from glassine.attacks.membership.outputs import Answers, Records, answers, attempt, check_count, generator
+from glassine.attacks.membership.outputs import Answers, Records, answers, attempt, generator
 from glassine.attacks.outcome import Outcome
 from glassine.data.arrays import Array, Bools, Indices
 from glassine.data.labels import Sample
-from glassine.errors import InvalidParameterError, parameter
+from glassine.errors import InvalidParameterError, check_whole, parameter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +127,7 @@ def permutation_importance(
     >>> found.attributes, [round(mean, 2) for mean in found.means], found.top(1)
     (('a', 'b'), [0.5, 0.0], (('a',), ()))
     """
-    check_count("n_repeats", n_repeats, 1)
+    check_whole(n_repeats, "n_repeats", 1)
     rng = generator(random_state)
     records = Records.read(Sample(X, y), "records")
     return attempt(lambda: _importances(model, records, n_repeats, rng))
@@ -175,8 +175,8 @@ def importance_preservation(
     ----------
     Ly et al.: Smooth sensitivity for learning differentially-private yet accurate rule lists, 2024, section V-F.
     """
-    check_count("n_repeats", n_repeats, 1)
-    check_count("k", k, 1)
+    check_whole(n_repeats, "n_repeats", 1)
+    check_whole(k, "k", 1)
     rng = generator(random_state)
     records = Records.read(Sample(X, y), "records")
     if k > records.width:

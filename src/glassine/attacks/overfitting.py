@@ -16,7 +16,6 @@ from glassine.attacks.membership.outputs import (
     as_fitted,
     asking,
     attempt,
-    check_count,
     generator,
     published,
 )
@@ -26,7 +25,7 @@ from glassine.attacks.variation import Counted, LabelOverfitting
 from glassine.data.arrays import AnyArray, Indices
 from glassine.data.labels import Sample
 from glassine.data.labels import subgroups as split_by_value
-from glassine.errors import InvalidDataError, InvalidParameterError, UnsupportedModelError, parameter
+from glassine.errors import InvalidDataError, InvalidParameterError, UnsupportedModelError, check_whole, parameter
 from glassine.models import DecisionTree, RuleList
 
 Over = Literal["auto", "parts", "predictions"]
@@ -181,7 +180,7 @@ def vulnerability(
     ([0.0, 0.5], 0.625)
     """
     confidence, rng = check_confidence(confidence), generator(random_state)
-    check_count("n_permutations", n_permutations, 1)
+    check_whole(n_permutations, "n_permutations", 1)
     if over not in ("auto", "parts", "predictions"):
         raise InvalidParameterError(f"{parameter('over')} must be auto, parts or predictions, got {over!r}.")
     inside, outside = read_sides(members, nonmembers)

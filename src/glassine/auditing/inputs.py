@@ -25,6 +25,8 @@ from glassine.errors import (
     InvalidDataError,
     InvalidParameterError,
     PrivacyLeakWarning,
+    check_choice,
+    check_whole,
     first_of,
     parameter,
     warn_caller,
@@ -219,11 +221,9 @@ class AuditSettings:
                 raise InvalidParameterError(
                     f"{parameter(name)} must be several names, got {several!r}.", remedy="List them."
                 )
-        for name, value, choices in (("criterion", self.criterion, CRITERIA), ("splits", self.splits, SPLITS)):
-            if value not in choices and (name, value) != ("criterion", None):
-                raise InvalidParameterError(
-                    f"{parameter(name)} must be one of {', '.join(choices)}, got {value!r}.", remedy="Name one."
-                )
+        if self.criterion is not None:
+            check_choice(self.criterion, "criterion", CRITERIA, remedy="Name one.")
+        check_choice(self.splits, "splits", SPLITS, remedy="Name one.")
         # What is misplaced would else be ignored, or fail where the parameter is not named.
         _check_kind("sensitive", self.sensitive, str | None, "a string")
         _check_kind("membership", self.membership, MembershipSettings, "MembershipSettings")
@@ -231,11 +231,7 @@ class AuditSettings:
         _check_kind("disclosure", self.disclosure, DisclosureSettings | None, "DisclosureSettings")
         _check_kind("show_small_counts", self.show_small_counts, bool | np.bool_, "True or False")
         _check_kind("progress", self.progress, Callable | None, "callable or None")
-        _check_kind("max_steps", self.max_steps, int | np.integer, "a whole number")
-        if isinstance(self.max_steps, bool) or self.max_steps < 0:
-            raise InvalidParameterError(
-                f"{parameter('max_steps')} must be a whole number of at least 0, got {self.max_steps!r}."
-            )
+        check_whole(self.max_steps, "max_steps", 0)
 
 
 def _check_kind(name: str, value: object, kind: Any, wanted: str) -> None:

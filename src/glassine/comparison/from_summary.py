@@ -9,8 +9,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
-from glassine.errors import InvalidParameterError, parameter
-from glassine.learners.antecedents import check_whole
+from glassine.errors import InvalidParameterError, check_whole, parameter
 from glassine.learners.summaries.estimates import Estimate
 from glassine.learners.summaries.estimator import PrivateSummary
 from glassine.models import AdditiveModel, DecisionTree, RuleList

@@ -34,7 +34,14 @@ from glassine.data.store import ResultKind, Store
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.domain.domain import to_dict
-from glassine.errors import GlassineError, InvalidParameterError, UnreadableFileError, UnsupportedModelError, parameter
+from glassine.errors import (
+    GlassineError,
+    InvalidParameterError,
+    UnreadableFileError,
+    UnsupportedModelError,
+    check_whole,
+    parameter,
+)
 from glassine.formats import as_model, tree_or_rules
 from glassine.models.transform import with_sizes
 from glassine.privacy.unit import PrivacyUnit
@@ -199,11 +206,7 @@ class Task:
                 f"{parameter('models')} must be some of {', '.join(CANDIDATES)}; got {unknown!r}."
             )
         for name, least, most in (("n_splits", 1, 1000), ("max_depth", 1, 8), ("max_rules", 1, 12), ("seed", 0, 2**63)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-                raise InvalidParameterError(
-                    f"{parameter(name)} must be a whole number in [{least}, {most}], got {value!r}."
-                )
+            check_whole(getattr(self, name), name, least, most, plain=True)
         if self.records_per_person is not None:
             PrivacyUnit.person(self.records_per_person)
         for name, top in (("test_share", 1.0), ("delta", 1.0), ("time_limit", math.inf)):

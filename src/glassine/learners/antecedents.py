@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from numbers import Integral
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +14,7 @@ from glassine.domain import Between, Binary, Category, Domain, Integer, Literal,
 from glassine.domain.attributes import Prefix, Scalar
 from glassine.domain.grid import few_cuts, public_grid
 from glassine.domain.literals import complement
-from glassine.errors import InvalidParameterError, parameter
+from glassine.errors import InvalidParameterError, check_whole, parameter
 from glassine.learners.intake import Intake
 from glassine.learners.reading import records_at
 from glassine.privacy.accounting import Event
@@ -272,13 +271,6 @@ def check_literals(literals: Sequence[object]) -> tuple[Literal, ...]:
             )
         out.append(literal)
     return tuple(out)
-
-
-def check_whole(value: object, name: str, low: int, high: int) -> int:
-    """Return a parameter that must be a whole number in a range, or raise InvalidParameterError."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or not low <= int(value) <= high:
-        raise InvalidParameterError(f"{parameter(name)} must be a whole number in [{low}, {high}], got {value!r}.")
-    return int(value)
 
 
 # Public pools of rules: the antecedents from which rule lists are built.

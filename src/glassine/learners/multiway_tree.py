@@ -13,8 +13,7 @@ from glassine.data.arrays import AnyArray, Array, Indices, Ints
 from glassine.domain import Between, Category, Domain, Integer, Literal, OneOf, Real
 from glassine.domain.attributes import Scalar
 from glassine.domain.domain import refuse_prefixes
-from glassine.errors import InvalidParameterError
-from glassine.learners.antecedents import check_whole
+from glassine.errors import InvalidParameterError, check_whole
 from glassine.learners.budget import check_number
 from glassine.learners.estimator import OrdinaryLearner, TransparentClassifier, fitted
 from glassine.learners.greedy.impurity import Criterion, check_criterion, impurity, split_information

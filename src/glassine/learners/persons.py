@@ -18,7 +18,7 @@ from glassine.data.lazy import held
 from glassine.data.persons import identifier, listed
 from glassine.data.table import Table, frame_of
 from glassine.domain import Domain
-from glassine.errors import InvalidDataError, InvalidParameterError, parameter
+from glassine.errors import InvalidDataError, InvalidParameterError, check_choice, parameter
 from glassine.privacy.unit import RECORD, PrivacyUnit
 
 WEIGHTS = ("equal", "records")
@@ -114,10 +114,7 @@ def take_persons(
 ) -> tuple[Any, Persons]:
     """Return the records without the column of identifiers, and the identifiers."""
     # Shapes: X (n, d); persons (n,), series, or str; y (n,), or str.
-    if not isinstance(person_weights, str) or person_weights not in WEIGHTS:
-        raise InvalidParameterError(
-            f"{parameter('person_weights')} must be 'equal' or 'records', got {person_weights!r}."
-        )
+    check_choice(person_weights, "person_weights", WEIGHTS)
     if isinstance(X, CountTable):
         raise InvalidDataError(
             "a CountTable does not say whose its records are.",

@@ -11,7 +11,7 @@ import numpy as np
 from glassine.data.arrays import Array, Bools
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar, is_scalar
-from glassine.errors import InvalidDataError, InvalidParameterError, parameter
+from glassine.errors import InvalidDataError, InvalidParameterError, check_choice, parameter
 from glassine.microaggregation.reading import Unscaled, read_unscaled
 
 # Semantic distance: how far two values of an attribute lie apart in a taxonomy.
@@ -258,10 +258,7 @@ def read_records(X: object, distance: str | SemanticDistance, domain: Domain | N
 def metric_of(table: Unscaled, *, scaling: str, distance: str | SemanticDistance, domain: Domain | None) -> Metric:
     """Return the metric of a dataset."""
     checked_distance(distance)
-    if scaling not in ("standard", "none"):
-        raise InvalidParameterError(
-            f"{parameter('scaling')} must be 'standard' or 'none', got {scaling!r}.", remedy="Choose one of them."
-        )
+    check_choice(scaling, "scaling", ("standard", "none"))
     squared = distance == "euclidean"
     if not squared and scaling == "none":
         raise InvalidParameterError(

@@ -10,7 +10,7 @@ import numpy as np
 from glassine.data.arrays import AnyArray, Array, Ints
 from glassine.data.slices import Progress
 from glassine.domain import Domain
-from glassine.errors import InvalidParameterError, parameter
+from glassine.errors import InvalidParameterError, check_choice, check_whole, parameter
 from glassine.microaggregation.mdav import Mixed, Points, closest
 from glassine.microaggregation.metric import (
     GAP,
@@ -218,14 +218,8 @@ def microaggregate(
 
 
 def _check(k: object, method: object, gamma: object, progress: object) -> None:
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or not k >= 1:
-        raise InvalidParameterError(
-            f"{parameter('k')} must be a whole number of at least 1, got {k!r}.", remedy="Use 3 or more for privacy."
-        )
-    if not isinstance(method, str) or method not in ("mdav", "v-mdav"):
-        raise InvalidParameterError(
-            f"{parameter('method')} must be 'mdav' or 'v-mdav', got {method!r}.", remedy="Choose one of them."
-        )
+    check_whole(k, "k", 1, remedy="Use 3 or more for privacy.")
+    check_choice(method, "method", ("mdav", "v-mdav"))
     if isinstance(gamma, bool) or not isinstance(gamma, int | float | np.number) or not 0 <= gamma < math.inf:
         raise InvalidParameterError(
             f"{parameter('gamma')} must be a finite number of at least 0, got {gamma!r}.", remedy="Use 0.2."

@@ -11,7 +11,7 @@ import numpy as np
 
 from glassine.data.arrays import Array
 from glassine.domain.attributes import is_whole
-from glassine.errors import InvalidModelError, InvalidParameterError, parameter
+from glassine.errors import InvalidModelError, InvalidParameterError, check_choice, parameter
 from glassine.models.additive import AdditiveModel, released_terms
 from glassine.models.bins import NumericBins
 from glassine.models.terms import Edit, Parameter, Term, isotonic, smoothed, weighted_mean
@@ -349,10 +349,7 @@ def _check_parameter(term: Term, action: str, name: str, value: Any) -> None:
                 f"got {value!r}."
             )
     elif name == "direction":
-        if value not in DIRECTIONS:
-            raise InvalidParameterError(
-                f"{parameter('direction')} must be one of {', '.join(DIRECTIONS)}, got {value!r}."
-            )
+        check_choice(value, "direction", DIRECTIONS)
     elif isinstance(value, bool) or not isinstance(value, int | float | np.number) or not math.isfinite(value):
         raise InvalidParameterError(
             f"{parameter(name)} of {action} of {term.name!r} must be a finite number, got {value!r}."

@@ -10,8 +10,7 @@ from itertools import groupby
 import numpy as np
 
 from glassine.data.arrays import Array, Ints
-from glassine.domain.attributes import is_whole
-from glassine.errors import InvalidModelError, InvalidParameterError, parameter
+from glassine.errors import InvalidModelError, check_whole
 from glassine.models.bins import Bins, CategoryBins, NumericBins
 from glassine.models.scorecard import Risk, Scorecard, grained, interval, logistic
 from glassine.models.shapes import bin_weights
@@ -46,8 +45,7 @@ class _Rounding:
 def check_limits(max_items: object, max_points: object) -> None:
     """Raise InvalidParameterError if one of the limits of a card is out of its range."""
     for name, value, most in (("max_items", max_items, MOST_ITEMS), ("max_points", max_points, MOST_POINTS)):
-        if not isinstance(value, int) or not is_whole(value) or not 1 <= value <= most:
-            raise InvalidParameterError(f"{parameter(name)} must be a whole number in [1, {most}], got {value!r}.")
+        check_whole(value, name, 1, most, plain=True)
 
 
 def rounded(

@@ -13,7 +13,7 @@ from glassine.data.arrays import AnyArray, Indices
 from glassine.domain import Literal
 from glassine.domain.attributes import Scalar, is_whole
 from glassine.domain.literals import are_disjoint, is_missing
-from glassine.errors import GlassineError, InvalidDataError, InvalidModelError, parameter
+from glassine.errors import GlassineError, InvalidDataError, InvalidModelError, check_whole, parameter
 from glassine.models.evidence import Cell, CellModel, Evidence, are_exact, check_classes, check_guarantee
 from glassine.models.guarantee import Guarantee
 from glassine.models.records import Holds, read_records
@@ -383,10 +383,8 @@ class Forest:
             )
         if self.n_records is None and not self.bootstrap:
             object.__setattr__(self, "n_records", self.trees[0].n_records)
-        if self.n_records is not None and not (is_whole(self.n_records) and self.n_records >= 0):
-            raise InvalidModelError(
-                f"{parameter('n_records')} must be a whole number of at least 0, got {self.n_records!r}."
-            )
+        if self.n_records is not None:
+            check_whole(self.n_records, "n_records", 0, kind=InvalidModelError)
         if self.drawn is not None:
             self._check_drawn(self.drawn)
         if self.multiplicities is not None:

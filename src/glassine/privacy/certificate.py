@@ -12,12 +12,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from glassine import __version__
 from glassine.codec import NUMBER, Codec, Field, checked, decoded, lazily, listed, record, tagged
-from glassine.errors import (
-    GlassineError,
-    InvalidCertificateError,
-    parameter,
-    quoted,
-)
+from glassine.errors import GlassineError, InvalidCertificateError, check_choice, parameter, quoted
 from glassine.files import parse_json
 from glassine.privacy import accounting
 from glassine.privacy.events import (
@@ -210,11 +205,7 @@ class Certificate:
             )
 
     def _check_origin(self) -> None:
-        if self.randomness not in get_args(Origin):
-            raise InvalidCertificateError(
-                f"{parameter('randomness')} must be one of {', '.join(get_args(Origin))}, got "
-                f"{quoted(self.randomness)}."
-            )
+        check_choice(self.randomness, "randomness", get_args(Origin), kind=InvalidCertificateError)
         if self.randomness == "seeded" and not self.caveats:
             raise InvalidCertificateError("bits of a seed can be repeated, so that they need a caveat.")
         bound: object = self.error_bound

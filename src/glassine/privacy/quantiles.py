@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.data.arrays import Array, Ints
-from glassine.errors import InvalidDataError, InvalidMechanismError, parameter
+from glassine.errors import InvalidDataError, InvalidMechanismError, check_whole, parameter
 from glassine.privacy.events import Event, Parallel, Selection
 from glassine.privacy.exact import Number, decimal, positive
 from glassine.privacy.noisy_choice import draw_scaled
@@ -237,11 +237,9 @@ def _prepared(
 
 
 def _part(number: int, epsilon: Number) -> Fraction:
-    count: object = number
-    if isinstance(count, bool) or not isinstance(count, int | np.integer) or not count >= 0:
-        raise InvalidMechanismError(f"{parameter('number')} must be a whole number of at least 0, got {number!r}.")
+    count = check_whole(number, "number", 0, kind=InvalidMechanismError)
     # As many levels as the number has binary digits: each level halves what is left.
-    return positive(epsilon, "epsilon") / max(1, int(count).bit_length())
+    return positive(epsilon, "epsilon") / max(1, count.bit_length())
 
 
 def _middle(number: int) -> int:

@@ -15,7 +15,7 @@ from glassine.data.table import Table
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.domain.domain import check_domain
 from glassine.domain.grid import public_grid
-from glassine.errors import InvalidModelError, parameter
+from glassine.errors import InvalidModelError, check_whole, parameter
 from glassine.formats.loading import as_model
 from glassine.models import AdditiveModel, CategoryBins, NumericBins, Term
 from glassine.models.bins import Bins
@@ -115,9 +115,7 @@ def scrub_additive(
     read = as_model(model, domain)
     if not isinstance(read, AdditiveModel):
         raise InvalidModelError(f"scrub_additive scrubs additive models, got a {read}.", remedy="Use glassine.scrub.")
-    size: object = smallest_bin
-    if isinstance(size, bool) or not isinstance(size, int) or not size >= 0:
-        raise InvalidModelError(f"{parameter('smallest_bin')} must be a whole number of at least 0, got {size!r}.")
+    check_whole(smallest_bin, "smallest_bin", 0, plain=True, kind=InvalidModelError)
     for name in read.tested:
         if name not in domain:
             raise InvalidModelError(

@@ -18,7 +18,7 @@ from glassine.domain import Literal as Condition
 from glassine.domain.domain import check_domain
 from glassine.domain.grid import on_grid, public_grid
 from glassine.domain.literals import is_missing
-from glassine.errors import InvalidDataError, InvalidModelError, InvalidParameterError, parameter
+from glassine.errors import InvalidDataError, InvalidModelError, InvalidParameterError, check_choice, parameter
 from glassine.models import AdditiveModel, DecisionTree, Evidence, RuleList
 from glassine.models.implied import OutcomeCounts, implied_advantage
 from glassine.models.transform import merge_leaves, moved_rules, moved_tree
@@ -134,8 +134,7 @@ def scrub(
             )
         done = scrub_additive(model, domain, smallest_bin=smallest_leaf, keep_sizes=counts == "keep", data=data)
         return ScrubResult(model=done.model, n_rounded=done.n_moved, n_dropped=done.n_renamed, n_merged=done.n_merged)
-    if counts not in ("keep", "coarsen", "remove"):
-        raise InvalidModelError(f"{parameter('counts')} must be 'keep', 'coarsen' or 'remove', got {counts!r}.")
+    check_choice(counts, "counts", ("keep", "coarsen", "remove"), kind=InvalidModelError)
     for name, value, least in (("base", base, 2), ("smallest_leaf", smallest_leaf, 0)):
         if not value >= least:
             raise InvalidModelError(f"{name} must be at least {least}, got {value!r}.")

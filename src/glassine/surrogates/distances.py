@@ -15,7 +15,7 @@ from glassine.data.arrays import Array, Indices
 from glassine.data.conform import Columns
 from glassine.domain import Attribute, Category, Domain, Integer, Real
 from glassine.domain.attributes import Scalar, is_scalar
-from glassine.errors import InvalidModelError, InvalidParameterError, parameter
+from glassine.errors import InvalidModelError, InvalidParameterError, check_choice, parameter
 from glassine.microaggregation import SemanticDistance
 from glassine.microaggregation.metric import GAP, SQUARED_GAP
 
@@ -46,10 +46,7 @@ class Metric:
     _tables: Mapping[str, Table] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if self.distance not in DISTANCES:
-            raise InvalidParameterError(
-                f"{parameter('distance')} must be one of {', '.join(DISTANCES)}, got {self.distance!r}."
-            )
+        check_choice(self.distance, "distance", DISTANCES)
         scales = tuple(float(scale) for scale in self.scales)
         if not all(0 < scale < math.inf for scale in scales):
             raise InvalidParameterError(f"{parameter('scales')} must be positive finite numbers, got {list(scales)}.")

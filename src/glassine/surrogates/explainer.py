@@ -19,10 +19,10 @@ from glassine.errors import (
     InvalidDataError,
     InvalidParameterError,
     PrivacyLeakWarning,
+    check_whole,
     parameter,
     warn_caller,
 )
-from glassine.learners.antecedents import check_whole
 from glassine.microaggregation import SemanticDistance
 from glassine.models.evidence import class_array
 from glassine.privacy.certificate import Certificate

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from glassine.attacks.membership.outputs import generator
 from glassine.data.arrays import AnyArray, Indices, Ints
 from glassine.data.conform import Columns
-from glassine.learners.antecedents import check_whole
+from glassine.errors import check_whole
 from glassine.models import DecisionTree
 from glassine.models.evidence import cell_shares
 from glassine.models.quality import Quality

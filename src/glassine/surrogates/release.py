@@ -17,10 +17,9 @@ from glassine.domain import Domain
 from glassine.domain.attributes import Scalar, is_scalar, is_whole
 from glassine.domain.domain import DOMAIN, refuse_prefixes
 from glassine.domain.literals import attributes_of
-from glassine.errors import GlassineError, InvalidDataError, InvalidModelError, parameter
+from glassine.errors import GlassineError, InvalidDataError, InvalidModelError, check_whole, parameter
 from glassine.files import read_json, write_json
 from glassine.formats.json import TREE
-from glassine.learners.antecedents import check_whole
 from glassine.models import DecisionTree
 from glassine.privacy.certificate import Certificate
 from glassine.surrogates.answers import (
@@ -63,10 +62,7 @@ def check_release(release: SurrogateRelease) -> None:
     k: object = release.k
     if k is not None and (not is_whole(k) or not isinstance(k, int) or not k >= 1):
         raise InvalidModelError(f"{parameter('k')} must be a whole number of at least 1 or None, got {k!r}.")
-    if not is_whole(release.n_closest) or not 1 <= release.n_closest <= 1000:
-        raise InvalidModelError(
-            f"{parameter('n_closest')} must be a whole number in [1, 1000], got {release.n_closest!r}."
-        )
+    check_whole(release.n_closest, "n_closest", 1, 1000, kind=InvalidModelError)
     if release.certificate is not None and not isinstance(release.certificate, Certificate):
         raise InvalidModelError("a release's certificate must be a Certificate or None.")
     release.provenance.check()

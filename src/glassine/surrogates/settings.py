@@ -11,8 +11,7 @@ import numpy as np
 from glassine.attacks.membership.outputs import generator
 from glassine.domain import Domain
 from glassine.domain.domain import refuse_prefixes
-from glassine.errors import InvalidParameterError, parameter
-from glassine.learners.antecedents import check_whole
+from glassine.errors import InvalidParameterError, check_choice, check_whole, parameter
 from glassine.learners.budget import check_number
 from glassine.learners.reading import check_domain
 from glassine.microaggregation import SemanticDistance
@@ -62,14 +61,14 @@ class Plan:
 
 def plan_of(explainer: Any, records: str) -> Plan:
     """Return the plan that an explainer's parameters ask for."""
-    form = _choice(explainer.form, "form", ("restricted", "paper"))
-    labels = _choice(
+    form = check_choice(explainer.form, "form", ("restricted", "paper"))
+    labels = check_choice(
         explainer.labels or ("black-box" if form == "restricted" else "true"), "labels", ("black-box", "true")
     )
     distance: Any = explainer.distance
     if not isinstance(distance, SemanticDistance):
-        distance = _choice(distance, "distance", ("euclidean", "gower"))
-    partition = _choice(explainer.partition, "partition", ("microaggregation", "public"))
+        distance = check_choice(distance, "distance", ("euclidean", "gower"))
+    partition = check_choice(explainer.partition, "partition", ("microaggregation", "public"))
     domain = explainer.domain
     check_domain(domain)
     if partition == "public" and (domain is None or domain.inferred):
@@ -97,8 +96,8 @@ def plan_of(explainer: Any, records: str) -> Plan:
         n_closest=check_whole(explainer.n_closest, "n_closest", 1, 1000),
         form=form,
         labels=labels,
-        method=_choice(explainer.method, "method", ("mdav", "v-mdav")),
-        scaling=_choice(explainer.scaling, "scaling", ("standard", "none")),
+        method=check_choice(explainer.method, "method", ("mdav", "v-mdav")),
+        scaling=check_choice(explainer.scaling, "scaling", ("standard", "none")),
         distance=distance,
         records=records,
         private_partition=partition == "public",
@@ -170,8 +169,7 @@ def check_third_party(explainer: Any, stated: Collection[str], takes: object) ->
             f"a third party needs a public Domain, got {type(explainer.domain).__name__}.", remedy="Declare it."
         )
     refuse_prefixes(explainer.domain, "explanations")
-    if takes not in ("array", "pandas", "polars"):
-        raise InvalidParameterError(f"{parameter('takes')} must be 'array', 'pandas' or 'polars', got {takes!r}.")
+    check_choice(takes, "takes", ("array", "pandas", "polars"))
     if explainer.labels == "true" or (explainer.labels is None and explainer.form == "paper"):
         raise InvalidParameterError(
             "a third party knows no true labels.", remedy='Pass labels="black-box" with the paper\'s form.'
@@ -218,9 +216,3 @@ def _growth(explainer: Any, form: str, *, k: int, private: bool) -> Growth:
         # Private trees draw nothing before they are paid for; others break ties by a seed.
         seed=0 if private else int(generator(state).integers(2**31)),
     )
-
-
-def _choice(value: object, name: str, choices: tuple[str, ...]) -> str:
-    if not isinstance(value, str) or value not in choices:
-        raise InvalidParameterError(f"{parameter(name)} must be one of {', '.join(map(repr, choices))}, got {value!r}.")
-    return value

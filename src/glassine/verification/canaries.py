@@ -12,8 +12,7 @@ import numpy.typing as npt
 from scipy import stats
 
 from glassine.data.arrays import Indices
-from glassine.domain.attributes import is_whole
-from glassine.errors import InvalidDataError, InvalidParameterError, parameter
+from glassine.errors import InvalidDataError, InvalidParameterError, check_whole, parameter
 from glassine.verification.bounds import check_probability
 from glassine.verification.containers import check_seed, pair_of, source_of
 from glassine.verification.protocols import NO_CLAIM, Claim, verdict
@@ -209,9 +208,7 @@ def audit_one_run(
         raise InvalidParameterError("one run tests a claim of epsilon and delta alone, got another. Use lower_bound.")
     source = source_of(learner)
     number = _size(canaries)
-    wanted = max(2, number // 5) if guesses is None else guesses
-    if not is_whole(wanted) or not 1 <= wanted <= number:
-        raise InvalidParameterError(f"{parameter('guesses')} must be a whole number in [1, {number}], got {guesses!r}.")
+    wanted = check_whole(max(2, number // 5) if guesses is None else guesses, "guesses", 1, number)
     rng = np.random.default_rng(check_seed(seed))
     coins = rng.random(number) < 0.5
     run_seed = None if seed is None else int(rng.integers(0, 2**31 - 1))

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from glassine.domain import Category, Integer, Real
 from glassine.domain.attributes import Attribute, Scalar, is_whole
-from glassine.errors import InvalidDataError, InvalidParameterError, parameter
+from glassine.errors import InvalidDataError, InvalidParameterError, check_choice, parameter
 from glassine.verification.protocols import Refusal, Relation, Source
 
 __all__ = [
@@ -153,8 +153,7 @@ def check_seed(seed: Any) -> int | None:
 
 def check_neighbors(d0: object, d1: object, relation: Relation) -> str:
     """Return how two datasets differ, or raise if they are not neighbors."""
-    if relation not in RELATIONS:
-        raise InvalidParameterError(f"{parameter('relation')} must be one of {', '.join(RELATIONS)}, got {relation!r}.")
+    check_choice(relation, "relation", RELATIONS)
     first, second = records_of(d0), records_of(d1)
     removed, added = first - second, second - first
     n_removed, n_added = removed.total(), added.total()

@@ -11,8 +11,8 @@ import numpy as np
 
 from glassine.data.arrays import AnyArray, Bools
 from glassine.domain import Domain
-from glassine.domain.attributes import Scalar, is_whole
-from glassine.errors import InvalidDataError, InvalidParameterError, parameter
+from glassine.domain.attributes import Scalar
+from glassine.errors import InvalidDataError, InvalidParameterError, check_whole, parameter
 from glassine.verification.containers import (
     CONTAINERS,
     EstimatorSource,
@@ -206,10 +206,8 @@ def search(
     """
     wanted = 1600 if runs.number is None else runs.number
     for name, number, least in (("runs", wanted, FEWEST_RUNS), ("preliminary", preliminary, FEWEST)):
-        if number is not None and not (is_whole(number) and number >= least):
-            raise InvalidParameterError(
-                f"{parameter(name)} must be a whole number of at least {least}, got {number!r}."
-            )
+        if number is not None:
+            check_whole(number, name, least)
     plan = Plan.of(claim, score, wanted)
     source = source_of(learner)
     if isinstance(source, EstimatorSource) and read is not None:

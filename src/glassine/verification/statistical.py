@@ -10,7 +10,7 @@ import numpy as np
 
 from glassine.data.arrays import Array
 from glassine.domain.attributes import is_whole
-from glassine.errors import InvalidDataError, InvalidParameterError, parameter
+from glassine.errors import InvalidDataError, InvalidParameterError, check_whole, parameter
 from glassine.privacy.conversions import epsilon_from_mu, mu_from_epsilon
 from glassine.privacy.release import fresh_count
 from glassine.verification.bounds import (
@@ -357,10 +357,7 @@ class Plan:
     def of(cls, claim: Claim, score: object, runs: int) -> Plan:
         """Return the plan of a verification with so many runs, or raise."""
         check_probability(claim.confidence, "confidence")
-        if not is_whole(runs) or not runs >= FEWEST_RUNS:
-            raise InvalidParameterError(
-                f"{parameter('runs')} must be a whole number of at least {FEWEST_RUNS}, got {runs!r}."
-            )
+        check_whole(runs, "runs", FEWEST_RUNS)
         for name, value in (("epsilon", claim.epsilon), ("mu", claim.mu), ("value", claim.value)):
             if value is not None and not 0 <= value < np.inf:
                 raise InvalidParameterError(f"{parameter(name)} must be a finite number of at least 0, got {value!r}.")

@@ -83,7 +83,7 @@ def test_data_of_others_are_refused() -> None:
     with pytest.raises(InvalidParameterError, match="needs data"):
         reconstruct_jointly([stump(40)], DOMAIN, counts="data")
     for counts in ("all", None, np.array(["data"])):
-        with pytest.raises(InvalidParameterError, match="'published' or 'data'"):
+        with pytest.raises(InvalidParameterError, match="one of published, data"):
             reconstruct_jointly([stump(40)], DOMAIN, data=AGES, counts=counts)  # type: ignore[arg-type]
 
 

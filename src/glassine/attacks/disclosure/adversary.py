@@ -12,7 +12,7 @@ import numpy as np
 from glassine.attacks.disclosure.noise import CountNoise
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.domain.attributes import Scalar, is_whole
-from glassine.errors import GlassineError, InvalidParameterError, parameter
+from glassine.errors import GlassineError, InvalidParameterError, check_choice, check_whole, parameter
 from glassine.formats.sklearn.encodings import Coded, Column, Number
 from glassine.formats.sklearn.pipelines import sklearn_names
 from glassine.formats.sklearn.tree import final_tree
@@ -144,10 +144,7 @@ class Adversary:
             ("training", self.training, TRAINING),
         )
         for name, value, known in options:
-            if not isinstance(value, str) or value not in known:
-                raise InvalidParameterError(
-                    f"{parameter(name)} must be one of {', '.join(known)}, got {value!r}.", remedy="Name one."
-                )
+            check_choice(value, name, known, remedy="Name one.")
         used: object = self.internal_nodes
         if not isinstance(used, bool):
             raise InvalidParameterError(f"{parameter('internal_nodes')} must be True or False, got {used!r}.")
@@ -158,11 +155,8 @@ class Adversary:
                 f"{parameter('categories')} must be a sequence of column names, got {listed!r}.", remedy="List them."
             )
         object.__setattr__(self, "categories", tuple(self.categories))
-        smallest = self.min_samples_leaf
-        if smallest is not None and not (is_whole(smallest) and smallest >= 1):
-            raise InvalidParameterError(
-                f"{parameter('min_samples_leaf')} must be a whole number of at least 1, got {smallest!r}."
-            )
+        if self.min_samples_leaf is not None:
+            check_whole(self.min_samples_leaf, "min_samples_leaf", 1)
         self._check_fraction()
         blurred: object = self.noise
         if blurred is not None and not isinstance(blurred, CountNoise):

@@ -16,8 +16,8 @@ from glassine.attacks.disclosure.people import People, true_codes, true_table
 from glassine.data.arrays import Array, Ints
 from glassine.data.labels import subgroups
 from glassine.data.table import Table, as_table
-from glassine.domain.attributes import Scalar, is_whole
-from glassine.errors import InvalidDataError, InvalidParameterError, parameter
+from glassine.domain.attributes import Scalar
+from glassine.errors import InvalidDataError, check_choice, check_whole
 
 if TYPE_CHECKING:
     from glassine.attacks.disclosure.sample import SampleEstimate
@@ -279,8 +279,7 @@ class Disclosure:
         table : Table, optional
             The records, where they know their persons: each is named once, by the record that reveals most.
         """
-        if not is_whole(number) or not number >= 1:
-            raise InvalidParameterError(f"{parameter('number')} must be a whole number of at least 1, got {number!r}.")
+        check_whole(number, "number", 1)
         order = np.argsort(self.entropy_left(), kind="stable")
         order = (order if table is None else table.first_of_each(order))[:number]
         largest = self.quasi_probabilities.max(axis=1)[self.people.person]
@@ -469,8 +468,7 @@ def anonymity(
     (2, [2, 1], [0.667, 1.0], [0.267, 0.4])
     """
     for name, value, known in (("groups", groups, GROUPS), ("distance", distance, DISTANCES)):
-        if value not in known:
-            raise InvalidParameterError(f"{name} must be one of {', '.join(known)}, got {value!r}. Name one.")
+        check_choice(value, name, known, remedy="Name one.")
     people = disclosure.people
     table = disclosure.quasi_probabilities * people.sizes[:, None]
     sizes = people.sizes

@@ -20,8 +20,14 @@ from glassine.attacks.disclosure.sample import SampleEstimate, sample_estimate
 from glassine.attacks.disclosure.worlds import NoWorldError, StartError
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.data.arrays import Array, Indices
-from glassine.domain.attributes import is_whole
-from glassine.errors import CountingLimitError, InvalidParameterError, UndefinedMeasureError, parameter
+from glassine.errors import (
+    CountingLimitError,
+    InvalidParameterError,
+    UndefinedMeasureError,
+    check_choice,
+    check_whole,
+    parameter,
+)
 
 METHODS = ("auto", "enumeration", "chain")
 CONVERGED = 1.05
@@ -261,16 +267,12 @@ def infer_posterior(
     >>> posterior.n_worlds, posterior.probabilities[2:4].tolist(), posterior.d_overall(salary)
     (1, [[1.0, 0.0], [0.0, 1.0]], 0.0)
     """
-    if method not in METHODS:
-        raise InvalidParameterError(
-            f"{parameter('method')} must be one of {', '.join(METHODS)}, got {method!r}.", remedy="Name one."
-        )
+    check_choice(method, "method", METHODS, remedy="Name one.")
     for name, value, least in (
         ("most_worlds", most_worlds, 1), ("n_chains", n_chains, 2), ("draws", draws, 100), ("burn_in", burn_in, 0),
         ("thin", thin, 1),
     ):  # fmt: skip
-        if not is_whole(value) or not value >= least:
-            raise InvalidParameterError(f"{parameter(name)} must be a whole number of at least {least}, got {value!r}.")
+        check_whole(value, name, least)
     if draws % BATCHES:
         raise InvalidParameterError(
             f"{parameter('draws')} must be a multiple of {BATCHES}, got {draws}.", remedy="Round it up."

@@ -9,14 +9,14 @@ import narwhals as nw
 import numpy as np
 
 from glassine.attacks.membership.gap import gap_figure, known_sides, read_sides, setting_of
-from glassine.attacks.membership.outputs import Answers, Records, answers, attempt, check_count, published
+from glassine.attacks.membership.outputs import Answers, Records, answers, attempt, published
 from glassine.attacks.membership.result import MembershipResult, Shift
 from glassine.attacks.membership.scoring import judge_scores
 from glassine.attacks.outcome import Outcome
 from glassine.data.arrays import Array, Bools, Indices
 from glassine.data.labels import Sample
 from glassine.domain.literals import attributes_of
-from glassine.errors import InvalidDataError, InvalidParameterError, parameter
+from glassine.errors import InvalidDataError, InvalidParameterError, check_whole, parameter
 from glassine.models.evidence import cell_labels
 
 
@@ -50,7 +50,7 @@ class Perturbation:
     together: Sequence[Sequence[str | int]] = ()
 
     def __post_init__(self) -> None:
-        check_count("n_copies", self.n_copies, 1)
+        check_whole(self.n_copies, "n_copies", 1)
         if not 0 < self.share <= 1:
             raise InvalidParameterError(
                 f"{parameter('share')} must lie above 0 and be at most 1, got {self.share!r}.", remedy="Use 0.25."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -480,14 +479,3 @@ def generator(random_state: object) -> np.random.Generator:
         f"{parameter('random_state')} must be a whole number of at least 0, a numpy Generator or None, got "
         f"{random_state!r}."
     )
-
-
-def check_count(name: str, value: Any, least: int) -> int:
-    """Return a parameter as an int after checking that it is a whole number of at least ``least``."""
-    try:
-        count = operator.index(value)
-    except TypeError:
-        count = least - 1
-    if isinstance(value, bool) or not count >= least:
-        raise InvalidParameterError(f"{parameter(name)} must be a whole number of at least {least}, got {value!r}.")
-    return count

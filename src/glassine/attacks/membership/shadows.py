@@ -16,7 +16,6 @@ from glassine.attacks.membership.outputs import (
     UnansweredError,
     answers,
     attempt,
-    check_count,
     first_line,
 )
 from glassine.attacks.membership.result import MembershipResult
@@ -24,7 +23,14 @@ from glassine.attacks.membership.scoring import Setting, judge_scores
 from glassine.attacks.outcome import NotApplicable, Outcome
 from glassine.data.arrays import Array, Bools
 from glassine.data.table import as_table
-from glassine.errors import InvalidParameterError, PrivacyLeakWarning, UnsupportedModelError, parameter
+from glassine.errors import (
+    InvalidParameterError,
+    PrivacyLeakWarning,
+    UnsupportedModelError,
+    check_choice,
+    check_whole,
+    parameter,
+)
 from glassine.models import DecisionTree, RuleList
 
 POOLED_BELOW = 64
@@ -68,13 +74,12 @@ class Shadows:
     variance: Literal["auto", "per-record", "pooled"] = field(default="auto", kw_only=True)
 
     def __post_init__(self) -> None:
-        check_count("n_shadows", self.n_shadows, 4)
+        check_whole(self.n_shadows, "n_shadows", 4)
         for name, value, choices in (
             ("mode", self.mode, ("online", "offline")),
             ("variance", self.variance, ("auto", "per-record", "pooled")),
         ):
-            if value not in choices:
-                raise InvalidParameterError(f"{parameter(name)} must be one of {', '.join(choices)}, got {value!r}.")
+            check_choice(value, name, choices)
         if not callable(getattr(self.learner, "fit", None)):
             raise InvalidParameterError(
                 f"{parameter('learner')} must be an estimator with fit, got {type(self.learner).__name__}."

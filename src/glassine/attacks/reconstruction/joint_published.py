@@ -18,6 +18,7 @@ from glassine.errors import (
     InvalidParameterError,
     Text,
     UndefinedMeasureError,
+    check_choice,
     parameter,
 )
 from glassine.models import DecisionTree, Evidence, Guarantee, RuleList
@@ -143,8 +144,7 @@ class ReadModels:
 
 def columns_for(counts: object, data: object) -> dict[str, AnyArray] | None:
     """Return the columns in which records are to be counted; None where published counts are to do."""
-    if not isinstance(counts, str) or counts not in ("published", "data"):
-        raise InvalidParameterError(f"{parameter('counts')} must be 'published' or 'data', got {counts!r}.")
+    check_choice(counts, "counts", ("published", "data"))
     if counts == "published":
         return None
     if data is None:

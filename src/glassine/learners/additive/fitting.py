@@ -13,7 +13,7 @@ import numpy as np
 
 from glassine.data.arrays import AnyArray, Array
 from glassine.data.slices import Progress
-from glassine.errors import InvalidParameterError, parameter
+from glassine.errors import InvalidParameterError, check_choice, parameter
 from glassine.learners.additive.boosting import (
     ACCOUNTINGS,
     BIN_SHARE,
@@ -114,10 +114,7 @@ class Plan:
     ) -> Plan:
         """Return the plan for parameters as given."""
         for name, value, words in (("algorithm", algorithm, ALGORITHMS), ("accounting", accounting, ACCOUNTINGS)):
-            if not isinstance(value, str) or value not in words:
-                raise InvalidParameterError(
-                    f"{parameter(name)} must be one of {', '.join(map(repr, words))}, got {value!r}."
-                )
+            check_choice(value, name, words)
         directions = check_monotone(monotone, training.domain, training.target)
         pairs = check_interactions(interactions, training.domain, directions)
         if pairs.wanted and algorithm == "boosting":

@@ -21,10 +21,10 @@ from glassine.data.lazy import cuts_of
 from glassine.data.slices import Progress
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
-from glassine.errors import ClassTooLargeError
+from glassine.errors import ClassTooLargeError, check_whole
 from glassine.learners.additive.records import CountedNumbers, HeldRecords
 from glassine.learners.additive.targets import read_numbers
-from glassine.learners.antecedents import Antecedent, LiteralPlan, PoolPlan, check_whole
+from glassine.learners.antecedents import Antecedent, LiteralPlan, PoolPlan
 from glassine.learners.budget import check_number
 from glassine.learners.estimator import TransparentClassifier, TransparentModel
 from glassine.learners.exhaustive.lists import ListClass

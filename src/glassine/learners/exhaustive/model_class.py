@@ -17,8 +17,7 @@ from glassine.data.bits import BitSets
 from glassine.data.slices import Progress
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
-from glassine.errors import ClassTooLargeError, GlassineError, InvalidParameterError, parameter
-from glassine.learners.antecedents import check_whole
+from glassine.errors import ClassTooLargeError, GlassineError, InvalidParameterError, check_whole, parameter
 from glassine.learners.budget import check_number
 from glassine.learners.exhaustive.gibbs import LOG_RANGE, Weighting
 from glassine.learners.exhaustive.losses import MOST_STEPS, Loss

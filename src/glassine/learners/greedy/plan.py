@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from glassine.errors import InvalidParameterError, parameter
+from glassine.errors import InvalidParameterError, check_choice, parameter
 from glassine.learners.budget import LARGEST_EPSILON, LARGEST_SCALE, check_number
 from glassine.privacy.exact import decimal
 from glassine.privacy.unit import RECORD, PrivacyUnit
@@ -133,20 +133,15 @@ class GreedyPlan:
 
 def _mechanism(mechanism: object, accounting: object) -> str:
     """Return the mechanism, if the accounting applies to it."""
-    if not isinstance(mechanism, str) or mechanism not in MECHANISMS:
-        raise InvalidParameterError(
-            f"{parameter('mechanism')} must be one of {', '.join(MECHANISMS)}, got {mechanism!r}. Without privacy use "
-            "GreedyRuleListClassifier."
-        )
-    if not isinstance(accounting, str) or accounting not in ACCOUNTINGS:
-        raise InvalidParameterError(f"{parameter('accounting')} must be 'strict' or 'published', got {accounting!r}.")
+    chosen = check_choice(mechanism, "mechanism", MECHANISMS, remedy="Without privacy use GreedyRuleListClassifier.")
+    check_choice(accounting, "accounting", ACCOUNTINGS)
     if mechanism == "counted-gini" and accounting == "published":
         raise InvalidParameterError(
             f"{parameter('accounting', 'published')} does not apply to {parameter('mechanism', 'counted-gini')}, "
             "which the paper does not have.",
             remedy=f"Use {parameter('accounting', 'strict')}.",
         )
-    return mechanism
+    return chosen
 
 
 def _epsilon(epsilon: object, records: int) -> Fraction:

@@ -13,12 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 from glassine.data.arrays import AnyArray, Array
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
-from glassine.errors import InvalidModelError, InvalidParameterError, parameter
+from glassine.errors import InvalidModelError, check_choice, check_whole
 from glassine.formats import fingerprint
 from glassine.learners.additive.budget import GaussianBudget
 from glassine.learners.additive.publishing import Frame, check_monotone
 from glassine.learners.additive.targets import Target
-from glassine.learners.antecedents import check_whole
 from glassine.learners.budget import check_number
 from glassine.learners.exhaustive.lists import DrawnList, list_model
 from glassine.learners.exhaustive.trees import Leaf, Split, Tree, tree_model
@@ -334,10 +333,8 @@ class SummaryModels:
     def _growth(self, measure: SplitMeasure | None) -> Growth:
         classes, released = self._target.classes, self.released_
         known = OF_CLASSES if classes is not None else OF_NUMBERS
-        if measure is not None and measure not in known:
-            raise InvalidParameterError(
-                f"{parameter('measure')} must be one of {', '.join(map(repr, known))}, got {measure!r}."
-            )
+        if measure is not None:
+            check_choice(measure, "measure", known)
         least = NOISE * (released.deviations[2] or released.deviations[0])
         asked, tree = measure or known[0], junction_tree(released)
         return Growth(

@@ -18,12 +18,11 @@ from glassine.data.lazy import held, is_lazy
 from glassine.data.slices import Progress
 from glassine.domain import Domain, Integer, Real
 from glassine.domain.attributes import Scalar
-from glassine.errors import GlassineError, InvalidParameterError, parameter
+from glassine.errors import GlassineError, InvalidParameterError, check_whole, parameter
 from glassine.files import write_text
 from glassine.learners.additive.budget import GaussianBudget
 from glassine.learners.additive.grids import Grid, public_grids
 from glassine.learners.additive.targets import Target, Training, read_classes, read_numbers
-from glassine.learners.antecedents import check_whole
 from glassine.learners.budget import check_number
 from glassine.learners.estimator import Parameters, PrivateLearner, tags_of_domain
 from glassine.learners.persons import Persons, take_persons, unit_of

@@ -13,10 +13,9 @@ from glassine.data.arrays import AnyArray, Array, Ints
 from glassine.data.conform import Outside, conform
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
-from glassine.errors import InvalidParameterError, parameter
+from glassine.errors import InvalidParameterError, check_whole, parameter
 from glassine.learners.additive.grids import read_cells
 from glassine.learners.additive.targets import Target
-from glassine.learners.antecedents import check_whole
 from glassine.learners.summaries.additive import representatives
 from glassine.learners.summaries.estimates import bin_shares, replicates
 from glassine.learners.summaries.junction_tree import junction_tree

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from glassine.auditing.findings.root import SCHEMA as FINDINGS
-from glassine.errors import InvalidParameterError, parameter, quoted
+from glassine.errors import InvalidParameterError, check_choice, parameter, quoted
 from glassine.privacy.certificate import Certificate
 from glassine.report import wording
 from glassine.report.evidence import measured, stated
@@ -176,8 +176,7 @@ def evidence(
     """
     from glassine import __version__
 
-    if which not in LISTS:
-        raise InvalidParameterError(f"{parameter('which')} must be one of {', '.join(LISTS)}, got {quoted(which)}.")
+    check_choice(which, "which", LISTS)
     if findings is None and certificate is None:
         raise InvalidParameterError(
             "evidence needs the findings of an audit, a certificate, or both.", remedy="Pass what you have of them."
