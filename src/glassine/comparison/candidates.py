@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 from glassine.comparison.records import Target
@@ -60,7 +61,7 @@ class Shape:
 Make = Callable[[Shape, float, int], Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Candidate:
     """A learner.
 
@@ -84,84 +85,24 @@ class Candidate:
 
     name: str
     title: str
-    private: bool
     make: Make
+    private: bool = False
     readable: bool = True
     size: str = ""
     predicts: tuple[Kind, ...] = ("classes",)
 
 
-def _private_tree(shape: Shape, epsilon: float, seed: int) -> Any:
-    from glassine.learners.exhaustive.private import PrivateTreeClassifier
-    from glassine.learners.exhaustive.regression import PrivateTreeRegressor
+def _own(takes: str, classifier: str, regressor: str = "") -> Make:
+    """Return how a learner of the package is made, by its name and the parameters that it takes beside its domain."""
 
-    learner = shape.either(PrivateTreeClassifier, PrivateTreeRegressor)
-    return learner(shape.max_depth, epsilon, time_limit=shape.time_limit, random_state=seed, **shape.private)
+    def make(shape: Shape, epsilon: float, seed: int) -> Any:
+        # Imported by name when it is made: all learners together take longer than a small fit.
+        learner = getattr(import_module("glassine.learners"), shape.either(classifier, regressor))
+        known = {"epsilon": epsilon, "random_state": seed}
+        parameters = {name: known[name] if name in known else getattr(shape, name) for name in takes.split()}
+        return learner(**parameters, **(shape.private if "epsilon" in parameters else shape.public))
 
-
-def _private_list(shape: Shape, epsilon: float, seed: int) -> Any:
-    from glassine.learners.exhaustive.private import PrivateRuleListClassifier
-
-    return PrivateRuleListClassifier(
-        shape.max_rules, epsilon, time_limit=shape.time_limit, random_state=seed, **shape.private
-    )
-
-
-def _private_greedy(shape: Shape, epsilon: float, seed: int) -> Any:
-    from glassine.learners.greedy.estimator import PrivateGreedyRuleListClassifier
-
-    return PrivateGreedyRuleListClassifier(shape.max_rules, epsilon, random_state=seed, **shape.private)
-
-
-def _additive(shape: Shape, epsilon: float, seed: int) -> Any:
-    from glassine.learners.additive.estimators import PrivateEBMClassifier, PrivateEBMRegressor
-
-    learner = shape.either(PrivateEBMClassifier, PrivateEBMRegressor)
-    return learner(epsilon, shape.delta, random_state=seed, **shape.private)
-
-
-def _private_card(shape: Shape, epsilon: float, seed: int) -> Any:
-    from glassine.learners.additive.scorecards import PrivateScorecardClassifier
-
-    return PrivateScorecardClassifier(epsilon, shape.delta, random_state=seed, **shape.private)
-
-
-def _card(shape: Shape, epsilon: float, seed: int) -> Any:
-    from glassine.learners.additive.scorecards import ScorecardClassifier
-
-    return ScorecardClassifier(**shape.public)
-
-
-def _plain_additive(shape: Shape, epsilon: float, seed: int) -> Any:
-    from glassine.learners.additive.ordinary import EBMClassifier, EBMRegressor
-
-    return shape.either(EBMClassifier, EBMRegressor)(**shape.public)
-
-
-def _optimal_tree(shape: Shape, epsilon: float, seed: int) -> Any:
-    from glassine.learners.exhaustive.optimal import OptimalTreeClassifier
-    from glassine.learners.exhaustive.regression import OptimalTreeRegressor
-
-    learner = shape.either(OptimalTreeClassifier, OptimalTreeRegressor)
-    return learner(shape.max_depth, time_limit=shape.time_limit, **shape.public)
-
-
-def _optimal_list(shape: Shape, epsilon: float, seed: int) -> Any:
-    from glassine.learners.exhaustive.optimal import OptimalRuleListClassifier
-
-    return OptimalRuleListClassifier(shape.max_rules, time_limit=shape.time_limit, **shape.public)
-
-
-def _plain_greedy(shape: Shape, epsilon: float, seed: int) -> Any:
-    from glassine.learners.greedy.rule_list import GreedyRuleListClassifier
-
-    return GreedyRuleListClassifier(shape.max_rules, **shape.public)
-
-
-def _multiway(shape: Shape, epsilon: float, seed: int) -> Any:
-    from glassine.learners.multiway_tree import MultiwayTreeClassifier
-
-    return MultiwayTreeClassifier(max_depth=shape.max_depth, **shape.public)
+    return make
 
 
 def _constant(shape: Shape, epsilon: float, seed: int) -> Any:
@@ -226,48 +167,69 @@ BOTH: tuple[Kind, ...] = ("classes", "number")
 CANDIDATES: dict[str, Candidate] = {
     candidate.name: candidate
     for candidate in (
-        Candidate(name="tree", title="private tree", private=True, make=_private_tree, size="max_depth", predicts=BOTH),
-        Candidate(name="rule-list", title="private rule list", private=True, make=_private_list, size="max_rules"),
         Candidate(
-            name="greedy-rule-list",
-            title="private greedy rule list",
+            "tree",
+            "private tree",
+            _own("max_depth epsilon time_limit random_state", "PrivateTreeClassifier", "PrivateTreeRegressor"),
             private=True,
-            make=_private_greedy,
-            size="max_rules",
-        ),
-        Candidate(name="additive", title="private additive model", private=True, make=_additive, predicts=BOTH),
-        Candidate(name="scorecard", title="private scorecard", private=True, make=_private_card),
-        Candidate(
-            name="optimal-tree",
-            title="optimal tree",
-            private=False,
-            make=_optimal_tree,
             size="max_depth",
             predicts=BOTH,
         ),
         Candidate(
-            name="optimal-rule-list", title="optimal rule list", private=False, make=_optimal_list, size="max_rules"
-        ),
-        Candidate(
-            name="plain-greedy-rule-list",
-            title="greedy rule list",
-            private=False,
-            make=_plain_greedy,
+            "rule-list",
+            "private rule list",
+            _own("max_rules epsilon time_limit random_state", "PrivateRuleListClassifier"),
+            private=True,
             size="max_rules",
         ),
-        Candidate(name="plain-additive", title="additive model", private=False, make=_plain_additive, predicts=BOTH),
-        Candidate(name="plain-scorecard", title="scorecard", private=False, make=_card),
-        Candidate(name="multiway-tree", title="multiway tree", private=False, make=_multiway, size="max_depth"),
-        Candidate(name="cart", title="scikit-learn tree", private=False, make=_cart, size="max_depth", predicts=BOTH),
         Candidate(
-            name="deep-cart", title="scikit-learn tree of any depth", private=False, make=_deep_cart, predicts=BOTH
+            "greedy-rule-list",
+            "private greedy rule list",
+            _own("max_rules epsilon random_state", "PrivateGreedyRuleListClassifier"),
+            private=True,
+            size="max_rules",
         ),
-        Candidate(name="logistic", title="logistic regression", private=False, make=_logistic),
-        Candidate(name="linear", title="linear regression", private=False, make=_linear, predicts=("number",)),
         Candidate(
-            name="boosting", title="gradient boosting", private=False, make=_boosting, readable=False, predicts=BOTH
+            "additive",
+            "private additive model",
+            _own("epsilon delta random_state", "PrivateEBMClassifier", "PrivateEBMRegressor"),
+            private=True,
+            predicts=BOTH,
         ),
-        Candidate(name=CONSTANT, title="constant prediction", private=False, make=_constant, predicts=BOTH),
+        Candidate(
+            "scorecard",
+            "private scorecard",
+            _own("epsilon delta random_state", "PrivateScorecardClassifier"),
+            private=True,
+        ),
+        Candidate(
+            "optimal-tree",
+            "optimal tree",
+            _own("max_depth time_limit", "OptimalTreeClassifier", "OptimalTreeRegressor"),
+            size="max_depth",
+            predicts=BOTH,
+        ),
+        Candidate(
+            "optimal-rule-list",
+            "optimal rule list",
+            _own("max_rules time_limit", "OptimalRuleListClassifier"),
+            size="max_rules",
+        ),
+        Candidate(
+            "plain-greedy-rule-list",
+            "greedy rule list",
+            _own("max_rules", "GreedyRuleListClassifier"),
+            size="max_rules",
+        ),
+        Candidate("plain-additive", "additive model", _own("", "EBMClassifier", "EBMRegressor"), predicts=BOTH),
+        Candidate("plain-scorecard", "scorecard", _own("", "ScorecardClassifier")),
+        Candidate("multiway-tree", "multiway tree", _own("max_depth", "MultiwayTreeClassifier"), size="max_depth"),
+        Candidate("cart", "scikit-learn tree", _cart, size="max_depth", predicts=BOTH),
+        Candidate("deep-cart", "scikit-learn tree of any depth", _deep_cart, predicts=BOTH),
+        Candidate("logistic", "logistic regression", _logistic),
+        Candidate("linear", "linear regression", _linear, predicts=("number",)),
+        Candidate("boosting", "gradient boosting", _boosting, readable=False, predicts=BOTH),
+        Candidate(CONSTANT, "constant prediction", _constant, predicts=BOTH),
     )
 }
 """The learners by name, in the order in which they are shown."""
