@@ -263,12 +263,7 @@ def _compare(reference: Importances, other: Importances, k: int) -> ImportancePr
     )
 
 
-def _common(
-    first: tuple[Bools, Bools, int],
-    second: tuple[Bools, Bools, int],
-    *,
-    most: bool,
-) -> int:
+def _common(first: tuple[Bools, Bools, int], second: tuple[Bools, Bools, int], *, most: bool) -> int:
     """Return how many attributes two top sets have in common at most, or at least, as ties are broken."""
     (inside, tied, places), (other_inside, other_tied, other_places) = first, second
     both = int((tied & other_tied).sum())

@@ -10,15 +10,7 @@ import numpy as np
 
 from glassine.attacks.membership.gap import known_sides, read_sides
 from glassine.attacks.membership.intervals import Estimate, check_confidence
-from glassine.attacks.membership.outputs import (
-    Records,
-    answers,
-    as_fitted,
-    asking,
-    attempt,
-    generator,
-    published,
-)
+from glassine.attacks.membership.outputs import Records, answers, as_fitted, asking, attempt, generator, published
 from glassine.attacks.membership.result import chance
 from glassine.attacks.outcome import Outcome
 from glassine.attacks.variation import Counted, LabelOverfitting

@@ -270,10 +270,7 @@ def leak_values(
 
 
 def _contributions(
-    model: DecisionTree | RuleList,
-    data: Mapping[str, AnyArray],
-    targets: Array,
-    whose: npt.NDArray[np.integer] | None,
+    model: DecisionTree | RuleList, data: Mapping[str, AnyArray], targets: Array, whose: npt.NDArray[np.integer] | None
 ) -> tuple[float | None, set[int]]:
     """Return the largest share of two contributors in the total of a leaf, and the leaves with the value of one."""
     cells, present = model.apply(dict(data)), ~np.isnan(targets)

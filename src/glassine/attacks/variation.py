@@ -158,13 +158,7 @@ class _PeopleTable:
     shape: tuple[int, int]  # Numbers of classes and of parts
 
     @classmethod
-    def of(
-        cls,
-        labels: Indices,
-        parts: Indices,
-        member: Bools,
-        whose: Ints,
-    ) -> _PeopleTable:
+    def of(cls, labels: Indices, parts: Indices, member: Bools, whose: Ints) -> _PeopleTable:
         parts = np.unique(parts, return_inverse=True)[1]
         shape = (int(labels.max()) + 1, int(parts.max()) + 1)
         people = np.zeros(int(whose.max()) + 1, dtype=bool)

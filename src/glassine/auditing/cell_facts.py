@@ -51,10 +51,7 @@ def outcome_counts(
 
 
 def count_classes(
-    model: DecisionTree | RuleList,
-    rows: Indices,
-    columns: Mapping[str, AnyArray] | None,
-    target: str | None,
+    model: DecisionTree | RuleList, rows: Indices, columns: Mapping[str, AnyArray] | None, target: str | None
 ) -> Ints | None:
     """Return how many records of each class are in each part; None where a record's class is not known."""
     if columns is None or target is None or target not in columns or not model.classes:

@@ -292,9 +292,7 @@ def assume(question: Question, inputs: AuditInputs, settings: DisclosureSettings
             truth,
             adversary=attacker,
             remedies=Remedies(
-                domain=question.domain,
-                time_limit=settings.time_limit,
-                random_state=_seed(inputs.settings.random_state),
+                domain=question.domain, time_limit=settings.time_limit, random_state=_seed(inputs.settings.random_state)
             ),
             evaluation=None
             if inputs.holdout is None

@@ -82,11 +82,7 @@ class Inferred:
 
 
 def expose(
-    question: Question,
-    table: Table | None,
-    columns: Mapping[str, AnyArray] | None,
-    *,
-    hindrance: str = "",
+    question: Question, table: Table | None, columns: Mapping[str, AnyArray] | None, *, hindrance: str = ""
 ) -> Outcome[Inferred]:
     """Return what the reader of a tree learns of the sensitive attribute, as an outcome."""
     # Shapes: columns (n,), optional.

@@ -72,10 +72,7 @@ def sizes_of_cells(
 
 
 def shares_of_cells(
-    model: DecisionTree | RuleList,
-    labels: Outcome[LabelDisclosure],
-    noise: str | None,
-    people: Occupants | None = None,
+    model: DecisionTree | RuleList, labels: Outcome[LabelDisclosure], noise: str | None, people: Occupants | None = None
 ) -> Fact[Shares]:
     """Return the largest share of a class in each leaf or rule, as the model publishes it: no others can be seen."""
     # noise says why they measure nothing, where the counts are noisy. people are those in each leaf or rule: where its
@@ -301,13 +298,7 @@ def evidence_of_models(joint: JointReconstruction, policy: Policy) -> Evidence:
     elif joint.models and joint.bits_most_exposed is not None:
         between = joint.bits_most_exposed
         bits = Measured(
-            Bits(
-                lower=between.lower,
-                upper=between.upper,
-                unsettled=doubt,
-                tolerance=ROUNDING,
-                inferred=joint.inferred,
-            )
+            Bits(lower=between.lower, upper=between.upper, unsettled=doubt, tolerance=ROUNDING, inferred=joint.inferred)
         )
     return Evidence(
         kind="several models",

@@ -175,10 +175,7 @@ def inputs_of_fit(explainer: MeasuredExplainer, y: object = None, holdout: Sampl
     decisions = _values(release, training.answers)
     people = Side(columns=training.columns, truth=truth, decisions=decisions, persons=training.persons)
     return ReleaseInputs(
-        release=release,
-        people=people,
-        groups=training.groups,
-        others=_others(release, holdout, explainer),
+        release=release, people=people, groups=training.groups, others=_others(release, holdout, explainer)
     )
 
 

@@ -74,8 +74,7 @@ def count_data(model: DecisionTree | RuleList, frame: object, domain: Domain) ->
         if name not in tested and name in _names(frame):
             counted([name])
     return CountedData(
-        sizes=_sizes(model, groups),
-        outside={name: outside[name] for name in domain if outside.get(name)},
+        sizes=_sizes(model, groups), outside={name: outside[name] for name in domain if outside.get(name)}
     )
 
 

@@ -197,11 +197,7 @@ def doubted(
     if guarantee is None or caveat is None:
         return guarantee
     return replace(
-        guarantee,
-        caveats=(*guarantee.caveats, caveat),
-        standing="does not hold",
-        bits_per_record=None,
-        bounds=(),
+        guarantee, caveats=(*guarantee.caveats, caveat), standing="does not hold", bits_per_record=None, bounds=()
     )
 
 

@@ -233,8 +233,7 @@ class DisclosureOptions(Group):
         bool | None, option(None, "Compare with the sensitive column of --data.", default="if there is one")
     ] = None
     remedies: Annotated[
-        bool,
-        typer.Option("--remedies", help="Try what can be done; needs the sensitive column, also in --holdout."),
+        bool, typer.Option("--remedies", help="Try what can be done; needs the sensitive column, also in --holdout.")
     ] = False
     time_limit: Annotated[float | None, option("SECONDS", "With --remedies: most seconds of each.", default="60")] = (
         None
@@ -324,8 +323,7 @@ class AuditOptions(Group):
     domain: DomainOption = None
     policy: PolicyOption = None
     together: Annotated[
-        bool,
-        typer.Option("--together", help="Audit what several models of the same records reveal together."),
+        bool, typer.Option("--together", help="Audit what several models of the same records reveal together.")
     ] = False
     only: Annotated[
         list[str] | None,

@@ -295,13 +295,7 @@ def _refuse_beside_summary(*asked: tuple[bool, str]) -> None:
 
 
 def fit_command_line(
-    row: Row,
-    task: Task,
-    *,
-    file: TrainingFile,
-    target: str,
-    public: PublicOptions,
-    target_range: str | None = None,
+    row: Row, task: Task, *, file: TrainingFile, target: str, public: PublicOptions, target_range: str | None = None
 ) -> str:
     """Return the command line that fits a private model, of the parameters with which it was compared."""
     from glassine.comparison import CANDIDATES

@@ -226,9 +226,7 @@ def _add(to: typer.Typer, name: str, place: str, short: str) -> None:
     )
 
 
-def _root(
-    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
-) -> None:
+def _root(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
     if version:
         say(f"glassine {__version__}")
         raise typer.Exit

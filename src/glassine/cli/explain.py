@@ -32,13 +32,7 @@ from glassine.cli.reading import check_person, identifiers, read_domain, read_re
 from glassine.cli.releases import ArrayBox, black_box_of, given_as, takes_of
 from glassine.cli.summary import charged
 from glassine.cli.training import class_names
-from glassine.cli.writing import (
-    check_outputs,
-    check_report,
-    check_room,
-    print_value,
-    write_report,
-)
+from glassine.cli.writing import check_outputs, check_report, check_room, print_value, write_report
 from glassine.errors import GlassineError, InvalidDataError, InvalidDomainError, InvalidParameterError
 from glassine.files import json_text, read_once
 

@@ -157,8 +157,7 @@ def export_command(
     query = sql.prediction is not None or sql.probabilities
     if to != "sql" and (sql.table is not None or query or sql.dialect is not None):
         raise GlassineError(
-            f"--table, --prediction, --dialect and --probabilities are for SQL, not for {to}.",
-            remedy="Leave them out.",
+            f"--table, --prediction, --dialect and --probabilities are for SQL, not for {to}.", remedy="Leave them out."
         )
     if to == "sql" and sql.table is None and query:
         raise GlassineError("--prediction and --probabilities name columns of a query.", remedy="Give its --table.")

@@ -170,10 +170,9 @@ class AdditiveOptions(NumberOptions):
     interactions: Annotated[
         list[str] | None, option("N|auto|PAIR", "Pairs: how many, auto, or 'NAME & NAME'; repeat it.", default="0")
     ] = None
-    infer_range: Annotated[
-        bool,
-        typer.Option("--infer-range", help="Take it from the data. Voids the guarantee."),
-    ] = False
+    infer_range: Annotated[bool, typer.Option("--infer-range", help="Take it from the data. Voids the guarantee.")] = (
+        False
+    )
     not_private: NotPrivateOption = False
     memory_limit: MemoryOption = None
 

@@ -242,10 +242,7 @@ def run(order: Order, display: Display) -> Outcome:
     if isinstance(rule := options.get("max_depth"), str):
         options["max_depth"] = depth_of(rule, learner, known, options)
     with charge.admitted(shared.files.certified):
-        display.stage(
-            "preparing",
-            *_stages(order, learner, known, options),
-        )
+        display.stage("preparing", *_stages(order, learner, known, options))
         estimator = _estimator(order, learner, declared, options, display)
         with warnings.catch_warnings():
             # The certificate says the same, and so does the summary.
@@ -348,10 +345,7 @@ def _stages(order: Order, learner: Any, public: Mapping[str, Any], options: Mapp
         return ["releasing sums" if order.private else "fitting scores"]
     if order.model == GREEDY:
         return ["counting the records", "choosing rules"]
-    return [
-        "counting the records",
-        "summing all models" + _tables(order, learner, public, options),
-    ]
+    return ["counting the records", "summing all models" + _tables(order, learner, public, options)]
 
 
 def _tables(order: Order, learner: Any, public: Mapping[str, Any], options: Mapping[str, Any]) -> str:

@@ -227,8 +227,7 @@ PolicyOption: TypeAlias = Annotated[
     option("NAME|FILE", "The limits to judge by: default, sacro, strict, or a TOML file.", default="default"),
 ]
 ReportOption: TypeAlias = Annotated[
-    Path | None,
-    typer.Option("--output", "-o", metavar="FILE", help=f"Write the report: {FORMATS}."),
+    Path | None, typer.Option("--output", "-o", metavar="FILE", help=f"Write the report: {FORMATS}.")
 ]
 AuditOption: TypeAlias = Annotated[Path | None, option("FILE", f"Audit it and write the report: {FORMATS}.")]
 AudienceOption: TypeAlias = Annotated[

@@ -71,12 +71,7 @@ def stated_domain(path: str | os.PathLike[str]) -> Domain:
         ) from None
 
 
-OF_FILES = {
-    "separator": "--separator",
-    "encoding": "--encoding",
-    "header=True": "--header",
-    "missing_in": "--missing",
-}
+OF_FILES = {"separator": "--separator", "encoding": "--encoding", "header=True": "--header", "missing_in": "--missing"}
 """Options by the parameters that errors about files of records mark."""
 
 

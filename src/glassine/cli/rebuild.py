@@ -391,8 +391,7 @@ def _together(
         joint = subject.joint
     findings = examine(subject)
     findings = replace(
-        findings,
-        checks=tuple(replace(check, meaning=worded(check.meaning, NAMES)) for check in findings.checks),
+        findings, checks=tuple(replace(check, meaning=worded(check.meaning, NAMES)) for check in findings.checks)
     )
     if joint.contradiction is not None:
         joint = replace(joint, contradiction=worded(joint.contradiction, NAMES))

@@ -339,11 +339,7 @@ def sign_command(
     print_value({"file": str(output), "public_key": public} if as_json else f"Signed: {output}\n{public}", as_json)
 
 
-def verify_command(
-    release: ReleaseArgument,
-    public_key: KeyOption = None,
-    as_json: JsonOption = False,
-) -> None:
+def verify_command(release: ReleaseArgument, public_key: KeyOption = None, as_json: JsonOption = False) -> None:
     """Verify a release and its signature, and say what it reveals.
 
     Verifying a signature needs pip install 'glassine[server]'.

@@ -39,14 +39,7 @@ from glassine.cli.reading import (
     tell_repeats,
     with_inputs,
 )
-from glassine.cli.writing import (
-    check_outputs,
-    check_report,
-    print_value,
-    say,
-    text_of,
-    write_report,
-)
+from glassine.cli.writing import check_outputs, check_report, print_value, say, text_of, write_report
 from glassine.errors import GlassineError, InvalidParameterError
 from glassine.files import read_once
 

@@ -81,13 +81,7 @@ def check_public(domain: Domain | None, target: str, public: PublicOptions, *, p
 
 
 def predicts_number(
-    domain: Domain | None,
-    target: str,
-    public: PublicOptions,
-    *,
-    ranged: bool,
-    infer_range: bool,
-    private: bool = True,
+    domain: Domain | None, target: str, public: PublicOptions, *, ranged: bool, infer_range: bool, private: bool = True
 ) -> bool:
     """Return whether a model predicts a number, as far as the domain or the options say."""
     if ranged and infer_range:

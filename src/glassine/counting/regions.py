@@ -239,12 +239,7 @@ class RegionCounter:
         return max(_factors(clauses), key=self._ranks.__getitem__)
 
     def _sample(
-        self,
-        clauses: frozenset[Clause],
-        inside: Box,
-        rows: Indices,
-        out: Indices,
-        rng: np.random.Generator,
+        self, clauses: frozenset[Clause], inside: Box, rows: Indices, out: Indices, rng: np.random.Generator
     ) -> None:
         for component in _components(clauses):
             options = []

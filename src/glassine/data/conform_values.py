@@ -81,12 +81,7 @@ def declared_numbers(attribute: Category | Binary) -> dict[int | float, int]:
 
 
 def from_objects(
-    name: str,
-    attribute: Attribute,
-    values: Sequence[Any] | Array,
-    index: AnyArray | None,
-    *,
-    outside: Outside,
+    name: str, attribute: Attribute, values: Sequence[Any] | Array, index: AnyArray | None, *, outside: Outside
 ) -> AnyArray:
     """Return what :func:`expressions` would, of a column of Python objects."""
     array: AnyArray

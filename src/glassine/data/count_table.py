@@ -50,12 +50,7 @@ class CountTable:
 
     @classmethod
     def from_frame(
-        cls,
-        frame: object,
-        domain: Domain,
-        *,
-        weights: str | npt.ArrayLike | None = None,
-        cuts: Cuts | None = None,
+        cls, frame: object, domain: Domain, *, weights: str | npt.ArrayLike | None = None, cuts: Cuts | None = None
     ) -> CountTable:
         """Count the distinct records of a dataset, each made to conform to the domain first.
 

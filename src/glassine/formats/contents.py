@@ -307,13 +307,7 @@ def unread(value: object, bookkeeping: Bookkeeping | None = None) -> Iterator[Ot
 TOKEN = re.compile(r'([ \t\r\n]+)|"((?:[^"\\]|\\.)*)"|([^\s"]+)')
 USUAL_SPACE = re.compile(r" |\r?\n *|\r?\n\t*")
 ESCAPED = re.compile(r"\\u00[2-7][0-9a-fA-F]")
-LAYOUTS: tuple[dict[str, Any], ...] = (
-    {"indent": 2},
-    {},
-    {"separators": (",", ":")},
-    {"indent": 4},
-    {"indent": 1},
-)
+LAYOUTS: tuple[dict[str, Any], ...] = ({"indent": 2}, {}, {"separators": (",", ":")}, {"indent": 4}, {"indent": 1})
 
 
 def beside_json(text: str, value: object) -> Iterator[OtherContent]:

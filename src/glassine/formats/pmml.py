@@ -26,14 +26,7 @@ from glassine.models.tree import DecisionTree, Forest
 
 STRATEGIES = ("none", "nullPrediction", "defaultChild")
 PREDICATES = ("True", "False", "SimplePredicate", "CompoundPredicate", "SimpleSetPredicate")
-BESIDE = (
-    "Extension",
-    "Header",
-    "MiningBuildTask",
-    "DataDictionary",
-    "TransformationDictionary",
-    "TreeModel",
-)
+BESIDE = ("Extension", "Header", "MiningBuildTask", "DataDictionary", "TransformationDictionary", "TreeModel")
 
 
 def is_xml(data: bytes) -> bool:

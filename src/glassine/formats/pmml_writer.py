@@ -144,8 +144,7 @@ def _between(bins: NumericBins, field: str, below: Callable[[int], str], start: 
         return below(start)
     middle = (start + end) // 2
     test = _apply(
-        "lessOrEqual" if bins.closed == "right" else "lessThan",
-        field + _constant(repr(bins.cuts[middle]), "double"),
+        "lessOrEqual" if bins.closed == "right" else "lessThan", field + _constant(repr(bins.cuts[middle]), "double")
     )
     return _either(test, _between(bins, field, below, start, middle), _between(bins, field, below, middle + 1, end))
 

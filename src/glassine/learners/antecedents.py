@@ -115,11 +115,7 @@ class LiteralPlan:
             stated = coarse if literals == "coarse" else declared
             public = stated(domain, [name for name in names if name not in quantiled])
             return cls(
-                domain=domain,
-                public=tuple(public),
-                quantiled=tuple(quantiled),
-                n_quantiles=number,
-                listed=False,
+                domain=domain, public=tuple(public), quantiled=tuple(quantiled), n_quantiles=number, listed=False
             )
         if not isinstance(literals, Sequence):
             raise InvalidParameterError(

@@ -132,11 +132,7 @@ class Budget:
                     remedy=remedy,
                 )
         return cls(
-            total=total,
-            literals=total * literals,
-            counts=total * counts,
-            base_rate=total * base_rate,
-            unit=unit,
+            total=total, literals=total * literals, counts=total * counts, base_rate=total * base_rate, unit=unit
         )
 
     @property

@@ -51,15 +51,7 @@ from glassine.learners.reading import (
 )
 from glassine.privacy.unit import RECORD, PrivacyUnit
 
-__all__ = [
-    "CLASSES_FROM_DATA",
-    "DOMAIN_FROM_DATA",
-    "HeldIntake",
-    "Intake",
-    "pack",
-    "read_records",
-    "read_training",
-]
+__all__ = ["CLASSES_FROM_DATA", "DOMAIN_FROM_DATA", "HeldIntake", "Intake", "pack", "read_records", "read_training"]
 
 
 class Intake(Protocol):
@@ -286,11 +278,7 @@ def _left_in_place(
     if private:
         warn_of(caveats, attributes)
     return EngineIntake(
-        table=table,
-        n_records=int(counts.sum()),
-        domain=attributes,
-        classes=class_values,
-        caveats=tuple(caveats),
+        table=table, n_records=int(counts.sum()), domain=attributes, classes=class_values, caveats=tuple(caveats)
     )
 
 

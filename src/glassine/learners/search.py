@@ -197,15 +197,7 @@ class PrivateSearchCV(Parameters, PrivateLearner, ClassifierMixin, BaseEstimator
     """
 
     released: ClassVar[frozenset[str]] = frozenset(
-        {
-            "best_params_",
-            "best_estimator_",
-            "model_",
-            "certificate_",
-            "classes_",
-            "n_features_in_",
-            "feature_names_in_",
-        }
+        {"best_params_", "best_estimator_", "model_", "certificate_", "classes_", "n_features_in_", "feature_names_in_"}
     )
     """The fitted attributes; nothing else is kept or pickled."""
 

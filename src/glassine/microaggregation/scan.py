@@ -162,13 +162,7 @@ class Remaining(NamedTuple):
 
 
 def remaining(
-    columns: Array,
-    codes: npt.NDArray[np.int32],
-    tables: Array,
-    factors: Array,
-    bits: int,
-    *,
-    squared: bool,
+    columns: Array, codes: npt.NDArray[np.int32], tables: Array, factors: Array, bits: int, *, squared: bool
 ) -> Remaining:
     """Return all records as remaining; the arrays are taken over and changed."""
     n = columns.shape[1]

@@ -16,19 +16,7 @@ from glassine.models.additive import AdditiveModel, released_terms
 from glassine.models.bins import NumericBins
 from glassine.models.terms import Edit, Parameter, Term, isotonic, smoothed, weighted_mean
 
-__all__ = [
-    "edit",
-    "flatten",
-    "monotone",
-    "redo",
-    "revert",
-    "set_score",
-    "shift",
-    "smooth",
-    "undo",
-    "verify",
-    "zero",
-]
+__all__ = ["edit", "flatten", "monotone", "redo", "revert", "set_score", "shift", "smooth", "undo", "verify", "zero"]
 
 Bin = int | str
 
@@ -119,12 +107,7 @@ def smooth(
 
 
 def flatten(
-    model: AdditiveModel,
-    term: str,
-    bins: tuple[Bin, Bin] | None = None,
-    *,
-    output: int | None = None,
-    reason: str = "",
+    model: AdditiveModel, term: str, bins: tuple[Bin, Bin] | None = None, *, output: int | None = None, reason: str = ""
 ) -> AdditiveModel:
     """Return the model with the scores of a range replaced by their mean, weighted by the noisy bin counts.
 

@@ -15,15 +15,7 @@ from glassine.codec import NUMBER, Codec, Field, checked, decoded, lazily, liste
 from glassine.errors import GlassineError, InvalidCertificateError, check_choice, parameter, quoted
 from glassine.files import parse_json
 from glassine.privacy import accounting
-from glassine.privacy.events import (
-    KINDS,
-    UNPROVED,
-    DiscreteGaussianNoise,
-    Event,
-    Parallel,
-    RepeatedSelection,
-    refuse,
-)
+from glassine.privacy.events import KINDS, UNPROVED, DiscreteGaussianNoise, Event, Parallel, RepeatedSelection, refuse
 from glassine.privacy.receipt import DIGEST, RECEIPT, Receipt
 from glassine.privacy.selection import mean_runs
 from glassine.privacy.signing import Signed
@@ -239,12 +231,7 @@ class Certificate:
     @property
     def derived(self) -> dict[str, Any]:
         """What follows from the other fields, or holds of every release; JSON that says otherwise is refused."""
-        return {
-            "holds": self.holds,
-            "variant": self.variant,
-            "records_per_unit": self.unit.most_records,
-            **CONSTANT,
-        }
+        return {"holds": self.holds, "variant": self.variant, "records_per_unit": self.unit.most_records, **CONSTANT}
 
     @classmethod
     def none(cls, reason: str) -> Certificate:

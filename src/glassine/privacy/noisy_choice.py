@@ -185,12 +185,7 @@ def exponential_log_weights(
 
 
 def exponential_mechanism(
-    scores: Sequence[Number],
-    epsilon: Number,
-    sensitivity: Number,
-    monotone: bool = False,
-    *,
-    randomness: Randomness,
+    scores: Sequence[Number], epsilon: Number, sensitivity: Number, monotone: bool = False, *, randomness: Randomness
 ) -> int:
     """Select a candidate of high score by the exponential mechanism.
 
@@ -241,12 +236,7 @@ def exponential_mechanism(
 
 
 def permute_and_flip(
-    scores: Sequence[Number],
-    epsilon: Number,
-    sensitivity: Number,
-    monotone: bool = False,
-    *,
-    randomness: Randomness,
+    scores: Sequence[Number], epsilon: Number, sensitivity: Number, monotone: bool = False, *, randomness: Randomness
 ) -> int:
     """Select a candidate of high score by permute-and-flip.
 

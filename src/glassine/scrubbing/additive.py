@@ -51,12 +51,7 @@ class AdditiveScrub:
 
 
 def scrub_additive(
-    model: object,
-    domain: Domain,
-    *,
-    smallest_bin: int = 0,
-    keep_sizes: bool = False,
-    data: object = None,
+    model: object, domain: Domain, *, smallest_bin: int = 0, keep_sizes: bool = False, data: object = None
 ) -> AdditiveScrub:
     """Return a copy of an additive model on public cuts, without small bins, counts, deviations and exact ranges.
 

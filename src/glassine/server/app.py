@@ -82,11 +82,7 @@ class _Service:
         """Return an explanation as plain values."""
         decision = asked.decision if self.black_box is None else self.ask([asked.query])[0]
         explanation = self.release.explain(
-            asked.query,
-            decision,
-            guided=asked.guided,
-            n_closest=asked.n_closest,
-            constraints=asked.constraints,
+            asked.query, decision, guided=asked.guided, n_closest=asked.n_closest, constraints=asked.constraints
         )
         if self.black_box is not None and explanation.contrasts:
             changed = [_changed(asked, explanation, i) for i in range(len(explanation.contrasts))]

@@ -202,11 +202,7 @@ def _with_classes(tree: DecisionTree, classes: tuple[Scalar, ...], growth: Growt
 
 
 def _with_means(
-    tree: DecisionTree,
-    records: dict[str, AnyArray],
-    targets: Ints,
-    whose: Persons,
-    answer: NumericAnswer,
+    tree: DecisionTree, records: dict[str, AnyArray], targets: Ints, whose: Persons, answer: NumericAnswer
 ) -> DecisionTree:
     """Return a tree whose leaves hold means on a step of the range, and whose other nodes hold nothing."""
     at, nodes = tree.apply(records), [replace(node, evidence=Evidence()) for node in tree.nodes]

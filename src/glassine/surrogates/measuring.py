@@ -62,13 +62,7 @@ def _null_choices(
     return [choose(release.decisions(records, groups), answers, release.answers) for groups in drawn]
 
 
-def _errors(
-    answer: NumericAnswer,
-    answered: AnyArray,
-    first: Ints,
-    guided: Ints,
-    null: list[Ints],
-) -> AnswerErrors:
+def _errors(answer: NumericAnswer, answered: AnyArray, first: Ints, guided: Ints, null: list[Ints]) -> AnswerErrors:
     """Return how far means are from the black box's own answers, to three digits."""
     # An exact figure would give the answer on one record to who knows all others.
     # In units of the range: squares of the largest numbers would overflow.
@@ -236,13 +230,7 @@ class MeasuredExplainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
         decided = self._decided(columns, self._closest(guided, n_closest))
         return self._right(choose(decided, answers, self.release_.answers), truth)
 
-    def _quality(
-        self,
-        columns: Columns,
-        decided: Ints,
-        groups: Indices,
-        truth: AnyArray | None,
-    ) -> Quality | None:
+    def _quality(self, columns: Columns, decided: Ints, groups: Indices, truth: AnyArray | None) -> Quality | None:
         """Return how well the trees of these groups predict the truth; None without it."""
         # Shapes: columns (n,); decided, groups, truth (n,).
         if truth is None:

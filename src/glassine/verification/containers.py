@@ -267,10 +267,7 @@ class Records:
         rows, labels = (
             ((tuple(row), *self.rows), (label, *self.labels))
             if first
-            else (
-                (*self.rows, tuple(row)),
-                (*self.labels, label),
-            )
+            else ((*self.rows, tuple(row)), (*self.labels, label))
         )
         return Records(names=self.names, rows=rows, labels=labels)
 

@@ -235,14 +235,7 @@ class Hunt:
                 progress(before + more, total)
 
         outcome = draw(
-            self.source,
-            plan,
-            trial,
-            runs,
-            seed=self._seed(),
-            balanced=balanced,
-            workers=self.workers,
-            progress=shifted,
+            self.source, plan, trial, runs, seed=self._seed(), balanced=balanced, workers=self.workers, progress=shifted
         )
         self.done += runs
         return outcome

@@ -49,12 +49,7 @@ __all__ = [
 ]
 
 
-def draw_outputs(
-    source: Source,
-    score: Score,
-    datasets: tuple[Any, Any],
-    runs: Runs,
-) -> tuple[list[Any], list[Any]]:
+def draw_outputs(source: Source, score: Score, datasets: tuple[Any, Any], runs: Runs) -> tuple[list[Any], list[Any]]:
     """Return what a score keeps of independent outputs, half of them on each of two datasets."""
     each, workers, progress = (runs.number or 0) // 2, runs.workers, runs.progress
     if not is_whole(workers) or not (workers >= 1 or workers == -1):

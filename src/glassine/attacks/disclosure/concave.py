@@ -142,12 +142,7 @@ def feasible_tables(engine: Engine, constraints: Constraints, tables: Sequence[A
 
 
 def convex_concave(
-    engine: Engine,
-    constraints: Constraints,
-    start: Point,
-    table: Array,
-    *,
-    most_steps: int = MOST_STEPS,
+    engine: Engine, constraints: Constraints, start: Point, table: Array, *, most_steps: int = MOST_STEPS
 ) -> LocalOptimum:
     """Climb to a local maximum of the entropy from one table."""
     # Shapes: table (q, c).

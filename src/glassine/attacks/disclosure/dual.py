@@ -235,13 +235,7 @@ class _Iterate(NamedTuple):
 
 
 def _step(
-    dual: _Dual,
-    at: _Iterate,
-    gradient: Array,
-    mu: float,
-    ceiling: float,
-    low: Bools,
-    high: Bools,
+    dual: _Dual, at: _Iterate, gradient: Array, mu: float, ceiling: float, low: Bools, high: Bools
 ) -> tuple[_Iterate, bool]:
     """Take one step of the interior-point method; return where it ends, and whether it moved."""
     theta, below, above, x, value = at

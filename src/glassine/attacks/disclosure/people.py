@@ -65,11 +65,7 @@ class People:
 
 
 def read_people(
-    model: DecisionTree,
-    data: Mapping[str, AnyArray],
-    *,
-    categories: Sequence[str] = (),
-    superset: bool = False,
+    model: DecisionTree, data: Mapping[str, AnyArray], *, categories: Sequence[str] = (), superset: bool = False
 ) -> People:
     """Return the people of a training set as the reader of a tree sees them."""
     # People with the same values of the tree's attributes are one quasi-identifier: no constraint distinguishes them.
@@ -162,9 +158,7 @@ def _column(values: AnyArray, category: bool) -> Column:
     return Column(codes=codes, values=known, levels=levels)
 
 
-def _distinct(
-    columns: Sequence[npt.NDArray[np.int32]],
-) -> tuple[Indices, Indices, Ints]:
+def _distinct(columns: Sequence[npt.NDArray[np.int32]]) -> tuple[Indices, Indices, Ints]:
     """Return the first row of each distinct combination, the combination of each row, and how often each occurs."""
     key = np.zeros(len(columns[0]), dtype=np.int64)
     for codes in columns:

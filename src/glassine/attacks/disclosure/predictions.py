@@ -53,10 +53,7 @@ def not_predicted(
 
 
 def _agrees(
-    tree: DecisionTree,
-    columns: Mapping[str, AnyArray],
-    truth: AnyArray,
-    published: list[tuple[int, ...] | None],
+    tree: DecisionTree, columns: Mapping[str, AnyArray], truth: AnyArray, published: list[tuple[int, ...] | None]
 ) -> bool:
     """Return whether the classes of the records in each leaf are those that it counts."""
     place = {name: i for i, name in enumerate(tree.classes or ())}
@@ -120,10 +117,7 @@ def predictions(tree: DecisionTree, columns: Mapping[str, AnyArray]) -> Codes:
 
 
 def quality(
-    tree: DecisionTree,
-    columns: Mapping[str, AnyArray],
-    codes: Codes,
-    shown: DecisionTree | None = None,
+    tree: DecisionTree, columns: Mapping[str, AnyArray], codes: Codes, shown: DecisionTree | None = None
 ) -> Quality:
     """Return how well a tree predicts records of which the classes are known, by the probabilities that it publishes.
 

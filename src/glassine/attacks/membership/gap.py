@@ -116,8 +116,7 @@ def read_sides(members: Sample | Records, nonmembers: Sample | Records) -> tuple
     inside, outside = Records.read(members, "members"), Records.read(nonmembers, "non-members")
     if (inside.persons is None) != (outside.persons is None):
         raise InvalidParameterError(
-            f"{parameter('persons')} must be stated of members and of non-members, or of neither.",
-            remedy="State both.",
+            f"{parameter('persons')} must be stated of members and of non-members, or of neither.", remedy="State both."
         )
     refuse_shared(inside.persons, outside.persons)
     return inside, outside.like(inside)

@@ -36,10 +36,7 @@ class Estimate:
     def scaled(self, factor: float, offset: float) -> Estimate:
         """Return the estimate of ``factor * figure + offset``, for a positive factor."""
         return replace(
-            self,
-            value=factor * self.value + offset,
-            low=factor * self.low + offset,
-            high=factor * self.high + offset,
+            self, value=factor * self.value + offset, low=factor * self.low + offset, high=factor * self.high + offset
         )
 
     def __str__(self) -> str:

@@ -83,9 +83,7 @@ class Roc:
         # Rounding must not turn a whole number of members into a fraction.
         hits = round(rate * self.n_members, 9)
         return LowRate(
-            fpr=fpr,
-            tpr=clopper_pearson(hits, self.n_members, confidence),
-            resolved=self.n_nonmembers * fpr >= 1,
+            fpr=fpr, tpr=clopper_pearson(hits, self.n_members, confidence), resolved=self.n_nonmembers * fpr >= 1
         )
 
     def log_points(self) -> tuple[tuple[float, float], ...]:

@@ -10,14 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from glassine.attacks.membership.gap import gap_figure, known_sides
-from glassine.attacks.membership.outputs import (
-    Answers,
-    Records,
-    UnansweredError,
-    answers,
-    attempt,
-    first_line,
-)
+from glassine.attacks.membership.outputs import Answers, Records, UnansweredError, answers, attempt, first_line
 from glassine.attacks.membership.result import MembershipResult
 from glassine.attacks.membership.scoring import Setting, judge_scores
 from glassine.attacks.outcome import NotApplicable, Outcome

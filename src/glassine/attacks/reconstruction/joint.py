@@ -225,12 +225,7 @@ def _alone(published: Published, domain: Domain, max_steps: int) -> tuple[float,
 
 
 def _measure(
-    known: _Known,
-    cells: Cells,
-    domain: Domain,
-    data: object,
-    smallest_group: int,
-    search: Search,
+    known: _Known, cells: Cells, domain: Domain, data: object, smallest_group: int, search: Search
 ) -> JointReconstruction:
     published = known.published
     names = [t.name for t in published]

@@ -186,11 +186,7 @@ def aligned(published: Sequence[Published], cells: Cells, data: object) -> Align
 
 
 def most_exposed(
-    cells: Cells,
-    ranges: CellRanges,
-    groups: Sequence[SharedGroup],
-    learned: Sequence[float],
-    known: Aligned | None,
+    cells: Cells, ranges: CellRanges, groups: Sequence[SharedGroup], learned: Sequence[float], known: Aligned | None
 ) -> Interval:
     """Return bounds of the bits about the most exposed record: log2 of domain over the records that still fit it."""
     # Both weigh by the domain's public shares, where it declares some. From below, some record certainly lies in each

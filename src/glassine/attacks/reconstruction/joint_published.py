@@ -155,10 +155,7 @@ def columns_for(counts: object, data: object) -> dict[str, AnyArray] | None:
 
 
 def read_models(
-    models: Sequence[Any],
-    domain: Domain,
-    names: Sequence[str] | None,
-    columns: Mapping[str, AnyArray] | None = None,
+    models: Sequence[Any], domain: Domain, names: Sequence[str] | None, columns: Mapping[str, AnyArray] | None = None
 ) -> ReadModels:
     """Return the models that reveal exact counts, forests tree by tree, and those that do not.
 

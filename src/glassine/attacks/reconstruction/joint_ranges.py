@@ -35,13 +35,7 @@ class Possible:
 
 
 def cell_ranges(
-    cells: Cells,
-    settled: Sequence[Settled],
-    expected: Array,
-    table: Ints | None,
-    *,
-    finite: bool,
-    at_most: int,
+    cells: Cells, settled: Sequence[Settled], expected: Array, table: Ints | None, *, finite: bool, at_most: int
 ) -> tuple[CellRanges, Possible]:
     """Return the range of every cell's number of records, exact at least for small groups of two models."""
     # Where some model has classes and another does not, settled holds the system of cells and classes and that of the

@@ -278,13 +278,7 @@ class _Certainty:
 
 
 def solve(
-    problem: Problem,
-    *,
-    workers: int,
-    seed: int,
-    deadline: float,
-    proofs_until: float,
-    progress: Callable[[str], None],
+    problem: Problem, *, workers: int, seed: int, deadline: float, proofs_until: float, progress: Callable[[str], None]
 ) -> Solution:
     """Return a dataset that meets every count, as likely as can be proved in time."""
     # Once there is one, the search for a likelier one and the proofs end at proofs_until.

@@ -179,11 +179,7 @@ def _counts(
 REGRESSIONS = ("regression", "regression_l2", "regression_l1", "huber", "fair", "quantile", "mape")
 POSITIVE = ("poisson", "gamma", "tweedie")
 """Objectives whose value is the exponential of the score."""
-EVERY_RECORD = {
-    "boosting": ("gbdt", "dart"),
-    "data_sample_strategy": ("bagging", None),
-    "bagging_freq": ("0",),
-}
+EVERY_RECORD = {"boosting": ("gbdt", "dart"), "data_sample_strategy": ("bagging", None), "bagging_freq": ("0",)}
 """Parameters under which every tree sees every record, and their values."""
 REMEDY = "Write the first tree alone with booster.save_model('tree.txt', num_iteration=1)."
 MAX_NUMBERS = 3_000_000

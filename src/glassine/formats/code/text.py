@@ -149,9 +149,4 @@ def _leaf(model: DecisionTree, evidence: Evidence) -> str:
     return f"{weights}class: {'?' if label is None else one_line(str(model.classes[label]))}"
 
 
-FORMAT = Format(
-    name="text",
-    extensions=(".txt",),
-    to="text",
-    write=to_text,
-)
+FORMAT = Format(name="text", extensions=(".txt",), to="text", write=to_text)

@@ -381,12 +381,7 @@ def _guarantee(data: dict[str, Any], features: tuple[_Feature, ...], *, regressi
         caveats.append("residuals of a regression are not clipped, so that one record can move more than is allowed")
     if params.get("random_state") is not None:
         caveats.append("seeded: not private")
-    return Guarantee(
-        epsilon=epsilon,
-        delta=delta,
-        count_scale=_number(scale),
-        caveats=tuple(caveats),
-    )
+    return Guarantee(epsilon=epsilon, delta=delta, count_scale=_number(scale), caveats=tuple(caveats))
 
 
 def _number(value: object) -> float | None:

@@ -78,9 +78,7 @@ def stated_parameters(obj: object) -> StatedParameters | None:
     # The trees of a bootstrap hold draws, not records.
     bounds = least in values and not names.intersection(FORESTS)
     return StatedParameters(
-        values=values,
-        least=least if bounds else "",
-        smallest_leaf=_records(values[least], held) if bounds else None,
+        values=values, least=least if bounds else "", smallest_leaf=_records(values[least], held) if bounds else None
     )
 
 

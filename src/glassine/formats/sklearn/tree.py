@@ -126,8 +126,7 @@ def best_of(search: object) -> Any:
         return search.best_estimator_
     if hasattr(search, "best_params_") or hasattr(search, "cv_results_"):
         raise InvalidModelError(
-            f"{type(search).__name__} has no model: it was fitted with refit=False.",
-            remedy="Fit it with refit=True.",
+            f"{type(search).__name__} has no model: it was fitted with refit=False.", remedy="Fit it with refit=True."
         )
     raise not_fitted(search, "'best_estimator_'")
 

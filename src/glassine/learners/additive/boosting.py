@@ -149,13 +149,7 @@ class Leaves(NamedTuple):
 
 @compiled
 def _epoch(
-    codes: AnyArray,
-    scores: AnyArray,
-    target: AnyArray,
-    leaves: Leaves,
-    factor: float,
-    loss: Loss,
-    total: AnyArray,
+    codes: AnyArray, scores: AnyArray, target: AnyArray, leaves: Leaves, factor: float, loss: Loss, total: AnyArray
 ) -> None:
     """Visit each term once: sum the residuals of its leaves, add noise, and move scores."""
     # codes: (terms, n); scores, room: (outputs, n); target: (n,); total: (terms, bins, outputs). Residuals are formed
@@ -219,10 +213,7 @@ class RandomSplits:
     def epoch(self, visits: Visits, leaves: int) -> Iterator[tuple[slice, Ints]]:
         """Yield all terms at once."""
         widest = visits.counts.shape[1]
-        yield (
-            slice(None),
-            np.stack([_random_leaves(size, leaves, widest, self.randomness) for size in visits.n_bins]),
-        )
+        yield (slice(None), np.stack([_random_leaves(size, leaves, widest, self.randomness) for size in visits.n_bins]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,12 +296,7 @@ def boost(
     scores, total = start_scores(codes.shape[1], np.zeros(outputs)), np.zeros((terms, widest, outputs))
     loss = Loss.of(outputs, clip, noise.units, classes=n_classes > 0)
     visits = Visits(
-        codes=codes,
-        scores=scores,
-        target=target,
-        loss=loss,
-        counts=counts,
-        n_bins=tuple(axis.n_bins for axis in axes),
+        codes=codes, scores=scores, target=target, loss=loss, counts=counts, n_bins=tuple(axis.n_bins for axis in axes)
     )
     factor = boosting.rate * clip / noise.units
     square = np.zeros((terms, widest))

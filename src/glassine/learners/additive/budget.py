@@ -100,12 +100,7 @@ class GaussianBudget:
         return guarantee_of(self.epsilon, self.delta, unit=self.unit, count_scale=count_scale, caveats=caveats)
 
     def certify(
-        self,
-        events: Sequence[Event],
-        model: AdditiveModel | str,
-        *,
-        paid: Paid,
-        public: Mapping[str, Any],
+        self, events: Sequence[Event], model: AdditiveModel | str, *, paid: Paid, public: Mapping[str, Any]
     ) -> Certificate:
         """Return the certificate of a fit, or of what has a SHA-256; its constructor adds up the events."""
         return certificate_of(

@@ -295,12 +295,7 @@ class Fit(Generic[EventT_co]):
 
 
 def fit_model(
-    training: Training,
-    plan: Plan,
-    privacy: Privacy[EventT],
-    *,
-    source: str,
-    progress: Progress | None,
+    training: Training, plan: Plan, privacy: Privacy[EventT], *, source: str, progress: Progress | None
 ) -> Fit[EventT]:
     """Release the target's base, the bins and the scores, and return the model.
 
@@ -440,11 +435,7 @@ def _penalized(run: _Run[EventT]) -> AdditiveModel:
         base=base,
         classes=classes,
         rounds=Rounds(number=chosen.rounds, rate=chosen.rate, clip=clip, caution=chosen.caution, early=chosen.early),
-        wish=PairWish(
-            interactions=plan.interactions,
-            monotone=plan.monotone,
-            strength=signal,
-        ),
+        wish=PairWish(interactions=plan.interactions, monotone=plan.monotone, strength=signal),
         mechanism=run.privacy.share(left),
         progress=run.progress,
     )

@@ -398,11 +398,7 @@ PROOF = "learners/additive/grids.md"
 
 
 def bin_counted(
-    counts: Sequence[Ints],
-    grids: Sequence[Grid],
-    mechanism: Mechanism[EventT],
-    *,
-    quantiles: float | None = None,
+    counts: Sequence[Ints], grids: Sequence[Grid], mechanism: Mechanism[EventT], *, quantiles: float | None = None
 ) -> tuple[list[Axis], EventT]:
     """Release the bins and noisy counts of all attributes.
 

@@ -278,11 +278,7 @@ class Gains:
 
 
 def release_gains(
-    pairs: Sequence[Pair],
-    sums: Sequence[Whole],
-    counts: Sequence[Whole],
-    units: int,
-    mechanism: Mechanism[EventT],
+    pairs: Sequence[Pair], sums: Sequence[Whole], counts: Sequence[Whole], units: int, mechanism: Mechanism[EventT]
 ) -> tuple[Gains, EventT]:
     """Release the gains of all candidates.
 

@@ -159,13 +159,7 @@ def fit_rounds(
 
     def stage(number: int, part: float, done: int) -> _Stage[EventT]:
         own = replace(rounds, number=number)
-        return _Stage(
-            rounds=own,
-            mechanism=parts.share(part),
-            progress=progress,
-            done=done,
-            all=rounds.number,
-        )
+        return _Stage(rounds=own, mechanism=parts.share(part), progress=progress, done=done, all=rounds.number)
 
     wanted = wish.interactions.wanted and len(axes) > 1
     early = rounds.number // 2

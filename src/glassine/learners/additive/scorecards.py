@@ -211,14 +211,7 @@ class ScorecardClassifier(OrdinaryLearner, AdditiveClassifier):
 
     def _learn(self, X: object, y: object, times: Any) -> dict[str, Any]:
         intake = read_training(
-            self,
-            X,
-            y,
-            domain=self.domain,
-            classes=self.classes,
-            times=times,
-            private=False,
-            keep_undeclared=True,
+            self, X, y, domain=self.domain, classes=self.classes, times=times, private=False, keep_undeclared=True
         )
         _two_classes(intake.classes)
         columns, labels = intake.columns, intake.labels
@@ -311,12 +304,7 @@ def _ridge(
 
 
 def _polished(
-    card: AdditiveModel,
-    columns: Columns,
-    labels: Ints,
-    times: Array,
-    most: int,
-    progress: Progress | None,
+    card: AdditiveModel, columns: Columns, labels: Ints, times: Array, most: int, progress: Progress | None
 ) -> AdditiveModel:
     """Return the card calibrated on its counts, with points moved by one as long as the log loss falls."""
     best = _calibrated(card, columns, labels, times)

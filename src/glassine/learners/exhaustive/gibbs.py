@@ -158,12 +158,7 @@ class Choice:
     scaled: int  # Logarithm of the choice's weight, relative to a constant of the list, in units of 2^-48
 
 
-def choices(
-    numbers: Sequence[int],
-    costs: Array,
-    weights: Array,
-    weighting: Weighting,
-) -> list[Choice]:
+def choices(numbers: Sequence[int], costs: Array, weights: Array, weighting: Weighting) -> list[Choice]:
     """Return the choices of finite cost, with log-weights as whole numbers."""
     # The product of epsilon and a difference of costs is exact; the logarithm of the weight is rounded to 2^-48.
     options = zip(numbers, costs.tolist(), weights.tolist(), strict=True)

@@ -254,13 +254,7 @@ class ListClass(ModelClass[DrawnList]):
     ) -> RuleList:
         """Return a rule list as a published model."""
         return list_model(
-            drawn,
-            self.antecedents,
-            cells,
-            attributes=domain.names,
-            classes=classes,
-            source=source,
-            guarantee=guarantee,
+            drawn, self.antecedents, cells, attributes=domain.names, classes=classes, source=source, guarantee=guarantee
         )
 
 

@@ -204,11 +204,7 @@ def base_rates(counts: Ints, scale: float = 0.0) -> Array:
 
 
 def released_probabilities(
-    counts: Ints | None,
-    values: Indices,
-    loss: Loss,
-    rates: Array,
-    epsilons: tuple[float, float],
+    counts: Ints | None, values: Indices, loss: Loss, rates: Array, epsilons: tuple[float, float]
 ) -> tuple[tuple[float, ...], ...]:
     """Return the class probabilities of leaves, from all that was released of them.
 

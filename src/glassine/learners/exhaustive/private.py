@@ -97,13 +97,7 @@ class _Exponential(PrivateLearner, ClassLearner):
         )
 
     def _draw(
-        self,
-        intake: Intake,
-        conditions: Conditions,
-        budget: Budget,
-        widest: ModelClass[Any],
-        prior: float,
-        paid: Paid,
+        self, intake: Intake, conditions: Conditions, budget: Budget, widest: ModelClass[Any], prior: float, paid: Paid
     ) -> dict[str, Any]:
         """Release thresholds, base rates, the model, and its class counts: each release is given those before it."""
         # The order is public, and each release is paid for by itself.

@@ -128,11 +128,7 @@ def backward(
 
         # Bound now: the slices run after the loop has moved on, on several threads, each on rows of its own.
         def work(
-            start: int,
-            stop: int,
-            sets: AnyArray = sets,
-            children: Weighed = children,
-            level: Weighed = level,
+            start: int, stop: int, sets: AnyArray = sets, children: Weighed = children, level: Weighed = level
         ) -> None:
             kernel(sets[start:stop], start, *tables, children, level)
 

@@ -117,11 +117,7 @@ def defects(plan: GreedyPlan, *, default_delta: bool) -> tuple[str, ...]:
 
 
 def grow_as_published(
-    plan: GreedyPlan,
-    pool: GreedyPool,
-    remaining: Remaining,
-    randomness: Randomness,
-    progress: Progress | None = None,
+    plan: GreedyPlan, pool: GreedyPool, remaining: Remaining, randomness: Randomness, progress: Progress | None = None
 ) -> Growth:
     """Grow a list by Algorithm 1 and its variants.
 

@@ -218,11 +218,7 @@ _CHOICES: dict[str, Choose] = {
 
 
 def grow_strictly(
-    plan: GreedyPlan,
-    pool: GreedyPool,
-    remaining: Remaining,
-    randomness: Randomness,
-    progress: Progress | None = None,
+    plan: GreedyPlan, pool: GreedyPool, remaining: Remaining, randomness: Randomness, progress: Progress | None = None
 ) -> Growth:
     """Grow a list privately.
 

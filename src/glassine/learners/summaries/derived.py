@@ -119,11 +119,7 @@ class SummaryModels:
         coarse = self.released_.coarse
         scale = max(float(np.sqrt(axis.variances.max())) for axis in coarse)
         frame = Frame(
-            domain=self.domain_,
-            target=target,
-            guarantee=self._guarantee(scale),
-            source=self._source,
-            errors=np.asarray,
+            domain=self.domain_, target=target, guarantee=self._guarantee(scale), source=self._source, errors=np.asarray
         )
         tree = junction_tree(self.released_)
         return additive_model(self.released_, tree, frame, shrinkage=factor, monotone=directions)

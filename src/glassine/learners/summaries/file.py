@@ -156,11 +156,7 @@ def read_file(path: str | os.PathLike[str]) -> tuple[SummaryFile, Certificate, M
         raise InvalidModelError(f"the domain of the summary cannot be read: {error}") from None
     target = _target(values["target"], values.get("classes"), values.get("target_range"))
     numbers = decoded(_NUMBERS, values["released"], "the summary", InvalidModelError)
-    file = SummaryFile(
-        domain=domain,
-        target=target,
-        released=_released(numbers, grids, target),
-    )
+    file = SummaryFile(domain=domain, target=target, released=_released(numbers, grids, target))
     if certificate.model != digest(file):
         raise InvalidModelError(f"{CHANGED}.", remedy="Ask for the file that was written.")
     check_events(file.released, certificate)

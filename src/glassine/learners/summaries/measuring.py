@@ -280,11 +280,7 @@ def _cuts_of_model(model: Model, domain: Domain) -> Cuts:
 
 
 def _counted(
-    name: str,
-    model: Model,
-    records: tuple[Columns, AnyArray, Ints | int],
-    target: Target,
-    cuts: Array,
+    name: str, model: Model, records: tuple[Columns, AnyArray, Ints | int], target: Target, cuts: Array
 ) -> Ints:
     """Return the counts of a figure."""
     columns, values, times = records

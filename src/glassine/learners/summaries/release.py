@@ -64,11 +64,7 @@ RESIDUALS = "sums of residuals in bins"
 
 
 def release_summary(
-    records: AdditiveRecords,
-    grids: Sequence[Grid],
-    target: Target,
-    budget: GaussianBudget,
-    paid: Paid,
+    records: AdditiveRecords, grids: Sequence[Grid], target: Target, budget: GaussianBudget, paid: Paid
 ) -> tuple[Released, list[DiscreteGaussianNoise]]:
     """Release the tables of a summary.
 
@@ -311,14 +307,7 @@ def clip_of(released: Released, tree: JunctionTree | None = None) -> float:
 
 
 def _residual_sums(
-    binned: Binned,
-    times: Ints | None,
-    scores: Array,
-    ends: Ints,
-    clip: float,
-    units: int,
-    *,
-    numbers: bool = False,
+    binned: Binned, times: Ints | None, scores: Array, ends: Ints, clip: float, units: int, *, numbers: bool = False
 ) -> Ints:
     """Return the sums of residuals in the bins, shape (bins, outputs), in whole units of ``clip / units``."""
     # A record's residual depends on its own bins and class alone; sums are exact modulo 2^64.

@@ -53,9 +53,7 @@ def _model(findings: Findings, name: str, judged: list[Checked]) -> dict[str, An
         "name": wording.clean(name),
         "modelCard": {
             "modelParameters": parameters,
-            "quantitativeAnalysis": {
-                "performanceMetrics": [{"type": one.rule, "value": one.figure} for one in judged],
-            },
+            "quantitativeAnalysis": {"performanceMetrics": [{"type": one.rule, "value": one.figure} for one in judged]},
             "considerations": {"technicalLimitations": [wording.clean(note) for note in findings.notes]},
         },
         "properties": _properties(findings),
@@ -125,9 +123,6 @@ def _evidence(one: Checked, made: str) -> dict[str, Any]:
         "description": one.sentence,
         "created": made,
         "data": [
-            {
-                "name": one.rule,
-                "contents": {"attachment": {"contentType": "application/json", "content": content}},
-            }
+            {"name": one.rule, "contents": {"attachment": {"contentType": "application/json", "content": content}}}
         ],
     }

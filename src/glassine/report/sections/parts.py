@@ -13,15 +13,7 @@ from glassine.auditing.policy import Policy
 from glassine.report import wording
 from glassine.report.blocks import Block, Figure, Fold, Heading, Legend, Outline, Paragraph, PartRow, Parts, Step
 from glassine.report.section import Section
-from glassine.report.tree_chart import (
-    CLASS_COLORS,
-    SEVERAL,
-    children_of,
-    draw_tree,
-    flag_colors,
-    leaves_below,
-    zooms,
-)
+from glassine.report.tree_chart import CLASS_COLORS, SEVERAL, children_of, draw_tree, flag_colors, leaves_below, zooms
 
 LEVELS = 5
 MOST_CLASSES = 3

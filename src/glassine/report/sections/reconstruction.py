@@ -6,13 +6,7 @@ import math
 from collections.abc import Sequence
 
 from glassine.attacks.alignment import ErrorEstimate
-from glassine.auditing.findings import (
-    AttributeFinding,
-    DomainSummary,
-    Findings,
-    ReconstructionFinding,
-    SubgroupFinding,
-)
+from glassine.auditing.findings import AttributeFinding, DomainSummary, Findings, ReconstructionFinding, SubgroupFinding
 from glassine.report import wording
 from glassine.report.blocks import (
     Block,
@@ -54,7 +48,7 @@ def reconstruction_section(finding: ReconstructionFinding, findings: Findings) -
         Readings(readings(finding, findings)),
         Paragraph(
             text="Dist_G is 1 when the model reveals nothing about the records' attributes, and 0 when it reveals "
-            f"everything. {_readings_note(findings.domain)} It says nothing about outcomes.",
+            f"everything. {_readings_note(findings.domain)} It says nothing about outcomes."
         ),
     )
     if findings.domain is not None:
@@ -235,12 +229,7 @@ def _domain(domain: DomainSummary) -> str:
 
 
 def _bars(head: str, caption: str, rows: Sequence[Row]) -> Table:
-    columns = (
-        Column(head),
-        Column("Mean and largest"),
-        Column("Mean", numeric=True),
-        Column("Largest", numeric=True),
-    )
+    columns = (Column(head), Column("Mean and largest"), Column("Mean", numeric=True), Column("Largest", numeric=True))
     return Table(caption=caption, columns=columns, rows=tuple(rows), style="bars")
 
 

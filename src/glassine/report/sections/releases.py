@@ -49,16 +49,9 @@ def release_page(findings: Findings, *, title: str | None = None) -> Page:
         kind="privacy of explanations",
         described=_described(findings),
         caveat=f"{CAVEAT} Anyone can request every explanation, so all groups are audited together.",
-        notes=(
-            *page.notes,
-            *(f"The release says: {wording.clean(note)}." for note in findings.release.notes),
-        ),
+        notes=(*page.notes, *(f"The release says: {wording.clean(note)}." for note in findings.release.notes)),
         figures=_figures(findings),
-        sections=(
-            *page.sections,
-            *sections_of(findings),
-            *record_sections(findings, "release"),
-        ),
+        sections=(*page.sections, *sections_of(findings), *record_sections(findings, "release")),
         terms=(
             *("group", "fidelity", "member", "midpoint", "gap attack"),
             *("entropy l", "bit", "cut point", "suppressed"),
