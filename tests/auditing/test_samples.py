@@ -160,7 +160,7 @@ def test_what_does_not_fit_is_refused(given: dict[str, Any], error: type[Excepti
         ({"progress": "bar"}, "progress must be callable or None, got str"),
         ({"max_steps": -1}, "max_steps must be a whole number of at least 0, got -1"),
         ({"max_steps": True}, "max_steps must be a whole number of at least 0, got True"),
-        ({"max_steps": 1e6}, "max_steps must be a whole number, got float"),
+        ({"max_steps": 1e6}, "max_steps must be a whole number of at least 0, got 1000000.0"),
     ],
 )
 def test_a_setting_out_of_its_range_is_refused_where_it_is_made(setting: dict[str, Any], words: str) -> None:

@@ -370,14 +370,6 @@ def _subgroups(subject: TreeSubject) -> Outcome[tuple[SubgroupLeakage, ...]]:
     return subgroups(subject.possible, subject.table, names)
 
 
-def _exposed_rows(subject: TreeSubject) -> Outcome[tuple[int, ...]]:
-    return subject.unread() or exposed_rows(subject.table, subject.rows, subject.learned, subject.noise)
-
-
-def _alignment(subject: TreeSubject) -> Outcome[ErrorEstimate]:
-    return subject.unread() or align(subject.possible, subject.table, subject.noise)
-
-
 def _parts(subject: TreeSubject) -> Outcome[TreeSubject]:
     return Measured(subject)
 
@@ -450,7 +442,7 @@ EXPOSED_ROWS = Measurement[TreeSubject, tuple[int, ...]](
     title="Most exposed records",
     question="About which rows of the data does the model reveal most?",
     finding=tuple[int, ...],
-    run=_exposed_rows,
+    run=lambda tree: tree.unread() or exposed_rows(tree.table, tree.rows, tree.learned, tree.noise),
     audience="checker",
 )
 ALIGNMENT = Measurement[TreeSubject, ErrorEstimate](
@@ -458,7 +450,7 @@ ALIGNMENT = Measurement[TreeSubject, ErrorEstimate](
     title="Comparison with the data",
     question="How close are reconstructed records to the real ones?",
     finding=ErrorEstimate,
-    run=_alignment,
+    run=lambda tree: tree.unread() or align(tree.possible, tree.table, tree.noise),
     audience="checker",
 )
 PARTS = Measurement[TreeSubject, TreeSubject](

@@ -121,7 +121,7 @@ def _short(value: object) -> str:
 def contract_of(release: SurrogateRelease, *, decides: bool) -> dict[str, Json]:
     """Return the JSON schemas of the service's values by name, for OpenAPI."""
     query = _object({name: _attribute(release.domain[name]) for name in release.domain})
-    labels = _enum(release.classes) if release.answer is None else {"type": "number"}
+    labels = {"enum": list(release.classes)} if release.answer is None else {"type": "number"}
     asked: Json = {"query": {"$ref": "#/components/schemas/Query"}}
     wanted: Json = {
         **asked,
@@ -234,10 +234,6 @@ def _object(properties: Json, required: list[str] | None = None) -> Json:
 
 def _scalar(missing: bool = False) -> Json:
     return {"type": ["string", "number", "boolean", *(["null"] if missing else [])]}
-
-
-def _enum(values: tuple[Scalar, ...]) -> Json:
-    return {"enum": list(values)}
 
 
 def _attribute(attribute: Attribute) -> Json:

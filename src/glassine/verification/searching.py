@@ -277,7 +277,10 @@ class Hunt:
         if epsilon and not self.plan.delta and self.plan.claim == epsilon:
             columns = _varying(X)
             crowds = [_crowd(X, columns[:width], labels, epsilon) for width in (1, 2) if width <= len(columns)]
-            return [_Case(trial=crowd, plan=_by_label(self.plan, crowd)) for crowd in crowds], noise
+            return [
+                _Case(trial=crowd, plan=replace(self.plan, score=CanaryLabel(records=crowd.cells, label=crowd.label)))
+                for crowd in crowds
+            ], noise
         return [], noise
 
 
@@ -301,10 +304,6 @@ class _Fixed:
 def _power(case: _Case) -> int:
     """Return how much a crowd shows: in many cells the rarer label is rarer, and each guess says more."""
     return 0 if case.drawn is None else guesses(case.plan, case.trial, case.drawn) * case.trial.canaries
-
-
-def _by_label(plan: Plan, crowd: Crowd) -> Plan:
-    return replace(plan, score=CanaryLabel(records=crowd.cells, label=crowd.label))
 
 
 def _without_models(plan: Plan) -> Plan:

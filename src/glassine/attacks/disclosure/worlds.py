@@ -89,15 +89,11 @@ def combine(sums: Sequence[Ints], weights: Sequence[Array], totals: Ints, limit:
     before, factors = nothing, []
     for i, part in enumerate(parts):
         rest = _add(before, after[i + 1], aim, limit)
-        missing = {key: rest.get(_less(aim, key), (0.0, 0))[0] for key in part}
+        missing = {key: rest.get(tuple(a - b for a, b in zip(aim, key, strict=True)), (0.0, 0))[0] for key in part}
         factors.append(np.array([missing[key] for key in keys[i]]))
         before = _add(before, part, aim, limit)
     total, number = after[0].get(aim, (0.0, 0))
     return Combined(factors=tuple(factors), weight=total, number=number)
-
-
-def _less(aim: tuple[int, ...], key: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(a - b for a, b in zip(aim, key, strict=True))
 
 
 def _add(one: Sums, other: Sums, aim: tuple[int, ...], limit: int) -> Sums:

@@ -200,7 +200,8 @@ class PossibleRecords:
     @cached_property
     def supports(self) -> tuple[int, ...]:
         """Number of training records of each leaf or rule, in order."""
-        self._require_exact()
+        if (reason := self._inexact()) is not None:
+            raise UndefinedMeasureError(reason)
         sizes = [cell.evidence.size for cell in self.model.cells]
         if any(size is None for size in sizes):
             raise UndefinedMeasureError("the model does not publish how many records each part captured.")
@@ -249,11 +250,6 @@ class PossibleRecords:
             else f"carry noise of scale {self.noise.scale:g} records"
         )
         return f"the published counts {blurred}, so what depends on them is not known exactly. Use estimate()."
-
-    def _require_exact(self) -> None:
-        reason = self._inexact()
-        if reason is not None:
-            raise UndefinedMeasureError(reason)
 
     @cached_property
     def _continuum(self) -> str | None:

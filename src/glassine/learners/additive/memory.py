@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from glassine.errors import ClassTooLargeError, InvalidParameterError, parameter
+from glassine.errors import ClassTooLargeError, parameter
 from glassine.learners.additive.boosting import Boosting, Interactions
 from glassine.learners.additive.grids import MOST_BINS, Grid
 from glassine.learners.additive.publishing import MOST_PAIRS, MOST_ROUNDS, PAIR_BINS
 from glassine.learners.additive.targets import Target
-from glassine.learners.exhaustive.model_class import human_bytes
+from glassine.learners.exhaustive.model_class import check_limit, human_bytes
 
 NUMBER = 8
 """Bytes of a number."""
@@ -82,19 +80,14 @@ def check_memory(
     choices: Sequence[Sequence[Grid]], target: Target, algorithm: str, memory_limit: object, *, pairs: int = 0
 ) -> None:
     """Raise ClassTooLargeError if the tables of one of the grids exceed a limit, by public quantities alone."""
-    if isinstance(memory_limit, bool) or not isinstance(memory_limit, int | float | np.number):
-        raise InvalidParameterError(f"{parameter('memory_limit')} must be a number of bytes, got {memory_limit!r}.")
-    if not memory_limit > 0:
-        raise InvalidParameterError(
-            f"{parameter('memory_limit')} must be positive, got {memory_limit!r}.", remedy="Leave it out for 4 GB."
-        )
+    limit = check_limit(memory_limit, "memory_limit")
     needed = max(table_bytes(grids, target, algorithm, pairs) for grids in choices)
-    if needed <= memory_limit:
+    if needed <= limit:
         return
     raise ClassTooLargeError(
         f"an additive fit of {len(choices[0])} attributes with {parameter('algorithm=')}{algorithm!r} needs up to "
         f"{human_bytes(needed)} of "
-        f"tables, the limit is {parameter('memory_limit=')}{human_bytes(float(memory_limit))}.",
+        f"tables, the limit is {parameter('memory_limit=')}{human_bytes(limit)}.",
         remedy="Give fewer bins or attributes, or raise the limit.",
         bytes_needed=needed,
         seconds_needed=0.0,

@@ -17,7 +17,7 @@ from glassine.data.bits import BitSets
 from glassine.data.slices import Progress
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
-from glassine.errors import ClassTooLargeError, GlassineError, InvalidParameterError, check_whole, parameter
+from glassine.errors import ClassTooLargeError, GlassineError, InvalidParameterError, check_whole, parameter, quoted
 from glassine.learners.budget import check_number
 from glassine.learners.exhaustive.gibbs import LOG_RANGE, Weighting
 from glassine.learners.exhaustive.losses import MOST_STEPS, Loss
@@ -40,6 +40,15 @@ def human_bytes(size: float) -> str:
     return "far more than 1000 TB"
 
 
+def check_limit(limit: object, name: str) -> float:
+    """Return a limit on memory or time, which may be infinite; or raise InvalidParameterError."""
+    if isinstance(limit, bool) or not isinstance(limit, int | float | np.number) or not limit > 0:
+        raise InvalidParameterError(
+            f"{parameter(name)} must be a positive number, got {quoted(limit)}.", remedy="Leave it out for the default."
+        )
+    return float(limit)
+
+
 def check_size(
     what: str,
     ways_out: str,
@@ -53,9 +62,7 @@ def check_size(
     """Raise ClassTooLargeError if the tables, the steps or the weights of a class exceed the limits."""
     # Both follow from public quantities alone, so that the refusal reveals nothing about the records.
     for name, limit in (("memory_limit", memory_limit), ("time_limit", time_limit)):
-        bound: object = limit
-        if isinstance(bound, bool) or not isinstance(bound, int | float | np.number):
-            raise InvalidParameterError(f"{parameter(name)} must be a number, got {bound!r}.")
+        check_limit(limit, name)
     seconds = steps * SECONDS_PER_STEP
     if not log_range <= LOG_RANGE:
         raise ClassTooLargeError(
