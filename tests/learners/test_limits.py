@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from glassine.domain import Binary, Category, Domain, Integer
-from glassine.errors import ClassTooLargeError
+from glassine.errors import ClassTooLargeError, InvalidParameterError
 from glassine.learners.exhaustive.model_class import SECONDS_PER_STEP, check_size, human_bytes
 from glassine.learners.exhaustive.private import PrivateRuleListClassifier, PrivateTreeClassifier
 from glassine.privacy.ledger import Ledger
@@ -54,8 +54,6 @@ def test_a_refusal_states_the_estimate_the_limits_and_a_way_out() -> None:
         {"steps": 10**20},
         {"steps": 10**12, "memory_limit": math.inf},
         {"table_bytes": 10**10, "time_limit": math.inf},
-        {"memory_limit": math.nan},
-        {"time_limit": math.nan},
         {"log_range": 600.1},
         {"log_range": math.nan},
         {"log_range": math.inf},
@@ -63,6 +61,13 @@ def test_a_refusal_states_the_estimate_the_limits_and_a_way_out() -> None:
 )
 def test_each_limit_is_kept_and_nan_fails(values: dict[str, Any]) -> None:
     assert isinstance(refused(**values), ClassTooLargeError)
+
+
+@pytest.mark.parametrize("name", ["memory_limit", "time_limit"])
+@pytest.mark.parametrize("limit", [math.nan, 0, -1.0, True, "4 GB"])
+def test_a_limit_is_a_positive_number(name: str, limit: object) -> None:
+    with pytest.raises(InvalidParameterError, match=f"{name} must be a positive number"):
+        refused(**{name: limit})
 
 
 def test_times_without_end_are_powers_of_ten() -> None:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
-from glassine.data.arrays import AnyArray
 from glassine.domain import Category, Domain
 from glassine.formats.conditions import attribute_of
 from glassine.models.additive import AdditiveModel
@@ -201,7 +201,7 @@ def size_of(value: object) -> int:
     return n
 
 
-def padding(nodes: AnyArray) -> int:
+def padding(nodes: npt.NDArray[Any]) -> int:
     """Return the bytes between the fields of a structured array that are not zero."""
     size = nodes.dtype.itemsize
     used = np.zeros(size, dtype=bool)

@@ -443,26 +443,23 @@ def _one(content: object, kind: Content, domain: Domain | None, tree: int | None
 
 
 def _unsupported(content: object, kind: Content) -> UnsupportedModelError:
-    """Return the error that says what an object or a text is, and what is supported."""
+    """Return the error that says what an object is, and what is supported; a text, maybe a record, is not quoted."""
     if kind == "text":
         return UnsupportedModelError(
-            # Its first line is not quoted: it may be a record.
             "it is a text, in no supported model format.",
             remedy=f"Give {READABLE}. If it holds records, pass it as the data of a model.",
         )
     if isinstance(content, str | os.PathLike):
-        # Not quoted: it may be a record.
         return UnsupportedModelError(
             f"got a {'text' if isinstance(content, str) else 'path'}, not a model.",
             remedy="Read a file first: load_file(path) to audit all that it holds, load_model(path) for the model "
             "alone. Read rules with parse_rules(text).",
         )
     what = f"the class {content.__name__}, not an instance of it" if isinstance(content, type) else ""
-    hint = "Give one of its trees." if isinstance(content, Forest) else "See the page on formats."
     return UnsupportedModelError(
         f"got {what or type(content).__name__}; supported are fitted trees and rule lists, additive models such as "
         "EBMs, and pipelines or searches that end with one.",
-        remedy=hint,
+        remedy="Give one of its trees." if isinstance(content, Forest) else "See the page on formats.",
     )
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 
 import numpy as np
+import numpy.typing as npt
 
-from glassine.data.arrays import Array
 from glassine.domain import Between, Category, Domain, Integer, Literal, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.errors import GlassineError, UnsupportedModelError
@@ -34,6 +34,8 @@ from glassine.models.bins import Bins, CategoryBins, NumericBins
 from glassine.models.evidence import Evidence
 from glassine.models.terms import Term
 from glassine.models.tree import Branch, DecisionTree
+
+Array = npt.NDArray[np.float64]
 
 
 def additive_to_pmml(model: AdditiveModel) -> str:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from glassine.data.arrays import Array
 from glassine.domain import Domain, Literal
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.boosted.ensemble import (
@@ -130,7 +130,7 @@ class _System:
             out += [float(f"{low:.{digits}g}") for digits in (1, 2, 3)]
         return [value for value in out if value <= WIDEST]
 
-    def gradients(self, penalty: float) -> Array | None:
+    def gradients(self, penalty: float) -> npt.NDArray[np.float64] | None:
         """Return the sum of gradients of each node; None where an equation does not hold."""
         rate, curves = self.rate(penalty), self.hessians + penalty
         if rate is None or (curves <= 0).any():

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from glassine.data.arrays import Array
+import numpy as np
+import numpy.typing as npt
+
 from glassine.domain import Between, Literal, OneOf
 from glassine.domain.attributes import Prefix, Scalar, prefixes
 from glassine.errors import InvalidModelError, InvalidParameterError, UnsupportedModelError, parameter
@@ -162,7 +164,9 @@ def _score(model: AdditiveModel, output: int, prefix: str, margin: str, dialect:
     return f"(\n{margin}  " + f"\n{margin}  + ".join(parts) + f"\n{margin})"
 
 
-def _lookup(bins: tuple[Bins, ...], scores: Array, prefix: str, margin: str, dialect: SqlDialect) -> str:
+def _lookup(
+    bins: tuple[Bins, ...], scores: npt.NDArray[np.float64], prefix: str, margin: str, dialect: SqlDialect
+) -> str:
     first, rest = bins[0], bins[1:]
     column = prefix + dialect.name(first.attribute)
 

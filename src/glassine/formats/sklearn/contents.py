@@ -14,8 +14,8 @@ from inspect import signature
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from glassine.data.arrays import Array
 from glassine.domain import Binary, Category, Domain
 from glassine.errors import GlassineError
 from glassine.formats.contents import (
@@ -108,7 +108,7 @@ def _beside_tree(estimator: Any, where: str) -> Others:
     yield OtherContent(where=f"{where}, weights of nodes", kind="array", n_bytes=8 * int(weighted.sum()))
 
 
-def _impurity(values: Array, criterion: str) -> Array | None:
+def _impurity(values: npt.NDArray[np.float64], criterion: str) -> npt.NDArray[np.float64] | None:
     """Return the impurity of each node, shape (n,), from the weights of its classes; None for another criterion."""
     shares = values / values.sum(axis=1, keepdims=True)
     if criterion == "gini":

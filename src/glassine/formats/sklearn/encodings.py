@@ -6,16 +6,18 @@ import dataclasses
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
-from glassine.data.arrays import AnyArray, Array
 from glassine.domain import Between, Category, Domain, Literal, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.domain.literals import complement
 from glassine.errors import UnsupportedModelError
 from glassine.formats.conditions import all_but, at_most, attribute_of, scalar, with_missing
+
+Array = npt.NDArray[np.float64]
 
 Step: TypeAlias = tuple[str, float]
 """One arithmetic operation: ``add``, ``sub``, ``mul``, ``div``, ``at least`` or ``at most``, and its number."""
@@ -83,7 +85,7 @@ class Number:
         """Return the column with its missing values replaced."""
         return self if self.fill is not None else dataclasses.replace(self, fill=value)
 
-    def codes_of(self, values: AnyArray) -> Array:
+    def codes_of(self, values: npt.NDArray[Any]) -> Array:
         """Return the column of present values, shape (v,); NaN for what is no number."""
         if values.dtype.kind not in "iufb":
             return np.full(len(values), math.nan)
@@ -166,7 +168,7 @@ class Coded:
         """Return the column with its missing codes replaced."""
         return self.mapped(lambda code: float(value) if math.isnan(code) else code)
 
-    def codes_of(self, values: AnyArray) -> Array:
+    def codes_of(self, values: npt.NDArray[Any]) -> Array:
         """Return the column of present values, shape (v,); NaN where the encoder refuses one."""
         codes, other = dict(self.codes), math.nan if self.other is None else self.other
         return np.array([codes.get(value, other) for value in values.tolist()], dtype=np.float64)
@@ -224,7 +226,7 @@ class Stepped:
         """Return the column with its missing values replaced."""
         return self
 
-    def codes_of(self, values: AnyArray) -> Array:
+    def codes_of(self, values: npt.NDArray[Any]) -> Array:
         """Return the column of present values, shape (v,); NaN for what is no number."""
         if values.dtype.kind not in "iufb":
             return np.full(len(values), math.nan)

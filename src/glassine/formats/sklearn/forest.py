@@ -10,8 +10,8 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from glassine.data.arrays import Array
 from glassine.domain import Domain
 from glassine.errors import UnsupportedModelError
 from glassine.formats.builder import place_of, source_of
@@ -62,7 +62,7 @@ def _draws(member: Any, tree: DecisionTree) -> Table | None:
     """Return how many draws of each class each leaf captured; None where weights hide it."""
     nodes = [cell.node for cell in tree.cells]
     weights = np.asarray(member.tree_.weighted_n_node_samples, dtype=float)[nodes, None]
-    masses: Array = weights
+    masses: npt.NDArray[np.float64] = weights
     if tree.classes is not None:
         values = np.asarray(member.tree_.value, dtype=float)[nodes, 0, :]
         masses = values / values.sum(axis=1, keepdims=True) * weights

@@ -13,8 +13,8 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from glassine.data.arrays import Array
 from glassine.domain import Category, Domain
 from glassine.domain.attributes import Scalar, is_name, is_scalar
 from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError, first_of
@@ -24,6 +24,8 @@ from glassine.models.additive import AdditiveModel
 from glassine.models.bins import Bins, CategoryBins, NumericBins
 from glassine.models.guarantee import Guarantee
 from glassine.models.terms import Term
+
+Array = npt.NDArray[np.float64]
 
 SOURCE = "interpret, explainable boosting machine"
 CLASSES = ("ExplainableBoostingClassifier", "ExplainableBoostingRegressor")

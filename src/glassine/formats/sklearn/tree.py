@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from glassine.data.arrays import Array, Bools, Indices, Ints
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
@@ -17,6 +17,10 @@ from glassine.formats.sklearn.encodings import Column, Number
 from glassine.formats.sklearn.pipelines import sklearn_names, through
 from glassine.models.evidence import Evidence
 from glassine.models.tree import Branch, DecisionTree, Node
+
+Array = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.int64]
 
 # Class counts of the nodes of a weighted tree: what the masses and the sizes of its nodes reveal.
 
@@ -223,7 +227,7 @@ class _Arrays:
         inner = ~self.leaf
         for child in (self.left, self.right):
 
-            def leads_out(node: int, to: Indices = child) -> str:
+            def leads_out(node: int, to: npt.NDArray[np.intp] = child) -> str:
                 return f"node {node} leads to node {to[node]}, but the tree has nodes 0 to {n - 1}."
 
             yield inner & ~((child > 0) & (child < n)), leads_out

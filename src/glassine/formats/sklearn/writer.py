@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
-from glassine.data.arrays import AnyArray, Array, Ints
 from glassine.domain import Between, Binary, Category, Domain, OneOf
 from glassine.domain import Literal as Condition
 from glassine.domain.attributes import Scalar
@@ -133,7 +133,7 @@ class Encoder:
         }
         return ColumnTransformer(parts, sparse_threshold=0).fit(pl.DataFrame(frame))
 
-    def _categories(self, listed: OneOf) -> AnyArray:
+    def _categories(self, listed: OneOf) -> npt.NDArray[Any]:
         if listed.attribute in self.words:
             gaps: list[Any] = [None, math.nan] if listed.missing else []
             return np.array([*(listed.values or ("",)), *gaps], dtype=object)
@@ -323,7 +323,9 @@ def grow(model: DecisionTree | RuleList, encoder: Encoder, fitted: Any) -> Any:
     return grown
 
 
-def _summaries(model: DecisionTree | RuleList, builder: BinaryTree, fitted: Any, width: int) -> tuple[Array, Ints, int]:
+def _summaries(
+    model: DecisionTree | RuleList, builder: BinaryTree, fitted: Any, width: int
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64], int]:
     """Return values and sizes of the nodes, those of splits summed up from below, and the depth."""
     values, sizes = np.zeros((len(builder.tests), width)), np.zeros(len(builder.tests), dtype=np.int64)
     order, stack, depth = [], [(0, 0)], 0
@@ -357,7 +359,9 @@ def _evidence(model: DecisionTree | RuleList, part: int) -> Evidence:
     return model.rules[part].evidence if isinstance(model, RuleList) else model.nodes[part].evidence
 
 
-def _weights(evidence: Evidence, probabilities: tuple[float, ...] | None, columns: list[int]) -> Array:
+def _weights(
+    evidence: Evidence, probabilities: tuple[float, ...] | None, columns: list[int]
+) -> npt.NDArray[np.float64]:
     """Return the shares of the classes in scikit-learn's order, the prediction's the largest."""
     label = evidence.prediction
     out = np.zeros(len(columns))
