@@ -7,6 +7,7 @@ import inspect
 import json
 import math
 import shlex
+import sys
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -17,7 +18,7 @@ import typer
 
 from glassine.cli.charging import Charge, ledger_files
 from glassine.cli.deferring import BEHIND_ESTIMATORS, deferred
-from glassine.cli.naming import in_commands
+from glassine.cli.naming import WRITTEN, in_own_command
 from glassine.cli.options import (
     AuditOption,
     ColumnOptions,
@@ -38,8 +39,8 @@ from glassine.cli.options import (
 )
 from glassine.cli.progress import Display, uninterrupted
 from glassine.cli.quality import Measured, quality
-from glassine.cli.reading import input_files, opened, read_domain, read_policy
-from glassine.cli.searching import depth_of
+from glassine.cli.reading import input_files, opened, read_domain, read_policy, with_inputs
+from glassine.cli.searching import check_search, depth_of
 from glassine.cli.training import (
     TrainingFile,
     check_public,
@@ -61,6 +62,7 @@ from glassine.errors import (
 from glassine.files import FileContent, read_once, write_text
 
 if TYPE_CHECKING:
+    from glassine.auditing.findings import Findings
     from glassine.domain import Domain
 
 OF_THE_SEARCH = ("epsilon", "delta", "ledger", "dataset", "random_state")
@@ -221,8 +223,8 @@ class Outcome:
         Columns that the domain does not declare.
     charge : dict or None
         The charge to the ledger and what is left.
-    verdict : str or None
-        Verdict of the report, if one was asked for.
+    report : Findings or None
+        What the report shows, if one was asked for.
     errors : (float, float) or None
         Root mean squared error on the training records, and that of their mean alone; None of a private model, and of
         classes.
@@ -232,7 +234,7 @@ class Outcome:
     estimator: Any
     left_out: tuple[str, ...]
     charge: dict[str, Any] | None
-    verdict: str | None
+    report: Findings | None
     errors: tuple[float, float] | None = None
     # Of an additive model or card of classes without privacy: its measures on the records, and those of the base rates.
     quality: Measured | None = None
@@ -259,7 +261,7 @@ def run(order: Order, display: Display) -> Outcome:
     )
     with deferred(*BEHIND_ESTIMATORS):
         learner = _learner(order, number)
-    _check_search(order, number)
+    check_search(order.kind, order.grid, order.options, private=order.private, number=number)
     options = _options(order, learner, number)
     _check_persons(order, domain)
     shared.files.check([shared.data, public.domain, shared.files.policy, *ledger_files(budget.ledger)])
@@ -303,16 +305,16 @@ def run(order: Order, display: Display) -> Outcome:
         with uninterrupted():
             charge.settled = True
             write_fitted(estimator, shared.files)
-        verdict = None
+        report = None
         if shared.files.report is not None:
             display.stage("auditing the model")
-            verdict = report_on(order, estimator, None if order.private else training.frame, policy, files)
+            report = report_on(order, estimator, None if order.private else training.frame, policy, files)
     return Outcome(
         order=order,
         estimator=estimator,
         left_out=training.left_out,
         charge=charge.to_dict(),
-        verdict=verdict,
+        report=report,
         errors=None if order.private or not number else errors_of(estimator, training.frame, shared.target),
         quality=None
         if order.private or number or order.model not in ADDED
@@ -343,24 +345,6 @@ def _estimator(
     spending = {name: options[name] for name in OF_THE_SEARCH if name in options}
     own = {name: value for name, value in options.items() if name not in OF_THE_SEARCH or name == "delta"}
     return PrivateSearchCV(learner(**declared, **own), order.grid, **spending)
-
-
-def _check_search(order: Order, number: bool) -> None:
-    """Refuse a search where there is none."""
-    if order.grid is None:
-        if isinstance(order.options.get("max_depth"), str) and not order.private:
-            raise InvalidParameterError(f"--max-depth auto does not apply to {order.kind}.", remedy="Give a depth.")
-        return
-    if not order.private or number:
-        kind = "a model of numbers" if number else order.kind
-        raise InvalidParameterError(f"--search does not apply to {kind}.", remedy="Leave it out.")
-    if isinstance(order.options.get("max_depth"), str):
-        raise InvalidParameterError(
-            "--max-depth auto and --search contradict each other: both choose.",
-            remedy="Give the depths to --search, or leave it out.",
-        )
-    if order.options.get("accounting") == "published":
-        raise InvalidParameterError("--search does not apply to --accounting published.", remedy="Leave one out.")
 
 
 def _check_persons(order: Order, domain: Domain | None) -> None:
@@ -482,25 +466,30 @@ def write_fitted(estimator: Any, files: FileOptions) -> None:
         raise
 
 
-def report_on(order: Order, estimator: Any, data: Any, policy: Any, files: Mapping[str, FileContent | None]) -> str:
-    """Audit the written model, write the report, and return the verdict. Of a private model it never sees the data."""
+def report_on(
+    order: Order, estimator: Any, data: Any, policy: Any, files: Mapping[str, FileContent | None]
+) -> Findings:
+    """Audit the written model, write the report, and return it. Of a private model it never sees the data."""
     from glassine.auditing.api import audit
+    from glassine.auditing.inputs import AuditSettings
     from glassine.auditing.policy import Policy
     from glassine.formats import load_file
 
+    shared = order.shared
     # This run trained the model, so its guarantee is not in doubt.
     limits = policy if policy is not None else Policy(accept_guarantee=True)
     try:
-        written = read_once(order.shared.files.output)
+        written = read_once(shared.files.output)
         # The file is judged, with all that it holds.
-        model = load_file(written, estimator.domain_)
-        findings = audit(model, domain=estimator.domain_, data=data, policy=limits)
-        inputs = input_files(model=written, **files)
-        write_report(
-            replace(in_commands(findings, {"model": written.path.name}), inputs=inputs),
-            order.shared.files.report or Path(),
-            title=order.shared.files.output.name,
-        )
+        model, settings = load_file(written, estimator.domain_), AuditSettings(retrainable=True)
+        findings = audit(model, domain=estimator.domain_, data=data, policy=limits, settings=settings)
+        records = {} if data is None else {"data": shared.data}
+        options = {"target": shared.target, WRITTEN: shlex.join(shared.written.words)}
+        named = with_inputs(findings, {"model": written, **files}, records, options=options)
+        known = () if shared.summary is not None else order.given
+        own = [in_own_command(one, sys.argv[1:], known) for one in named.advice]
+        findings = replace(named, advice=tuple(own), inputs=input_files(model=written, **files))
+        write_report(findings, shared.files.report or Path(), title=shared.files.output.name)
     except GlassineError as error:
         raise GlassineError(f"{error} The model is written; only the report is missing.") from None
-    return findings.verdict
+    return findings

@@ -196,7 +196,7 @@ ModelsArgument: TypeAlias = Annotated[
     ),
 ]
 RecordsArgument: TypeAlias = Annotated[
-    Path, typer.Argument(metavar="RECORDS", help="The records, CSV with a header or Parquet: one row per person.")
+    Path, typer.Argument(metavar="RECORDS", help="The records, CSV with a header or Parquet: one record per row.")
 ]
 TrainingArgument: TypeAlias = Annotated[
     Path | None, typer.Argument(metavar="RECORDS", help="The records, CSV or Parquet.")

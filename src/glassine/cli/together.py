@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from glassine.cli.naming import as_command
 from glassine.errors import worded
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ def verdict_text(findings: Findings) -> str:
         bound = "at least" if check.rule == "smallest_leaf" else "at most"
         measured = "" if check.measured is None else f"{check.measured}, "
         said.append(f"  {check.rule}: {measured}must be {bound} {check.limit}: {check.status}. {check.meaning}")
-    return "\n".join([*said, NOT_JUDGED])
+    steps = [f"  {number}. {as_command(remedy)}" for number, remedy in enumerate(findings.advice, start=1)]
+    return "\n".join([*said, *(["What to do", *steps] if steps else []), NOT_JUDGED])
 
 
 def joint_text(joint: JointReconstruction, *, have_data: bool) -> str:
