@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 
 from glassine.cli.charging import Charge, ledger_files
-from glassine.cli.deferring import BEHIND_ESTIMATORS, deferred
+from glassine.cli.deferring import BEHIND_ESTIMATORS, BEHIND_KERNELS, deferred
 from glassine.cli.naming import WRITTEN, in_own_command
 from glassine.cli.options import (
     AuditOption,
@@ -251,7 +251,8 @@ def run(order: Order, display: Display) -> Outcome:
     """
     shared = order.shared
     public, budget = shared.public, shared.budget
-    limits, policy_file = read_policy(shared.files.policy)
+    # Criteria take longer to import than the limits that are not given.
+    policy, policy_file = (None, None) if shared.files.policy is None else read_policy(shared.files.policy)
     files = {"domain": opened(public.domain), "policy": policy_file}
     exclude = shared.columns.names
     domain = without(read_domain(files["domain"]), exclude, shared.target, budget.person)
@@ -267,7 +268,6 @@ def run(order: Order, display: Display) -> Outcome:
     shared.files.check([shared.data, public.domain, shared.files.policy, *ledger_files(budget.ledger)])
     if not number:
         check_public(domain, shared.target, public, private=order.private)
-    policy = None if shared.files.policy is None else limits
     charge = Charge(budget.ledger, budget.dataset, budget.records_per_person)
     if charge.book is not None:
         options["ledger"] = charge.book
@@ -296,7 +296,8 @@ def run(order: Order, display: Display) -> Outcome:
             # The certificate says the same, and so does the summary.
             warnings.simplefilter("ignore", PrivacyLeakWarning)
             try:
-                estimator.fit(training.frame, shared.target, **whose)
+                with deferred(*BEHIND_KERNELS):
+                    estimator.fit(training.frame, shared.target, **whose)
             except ClassTooLargeError as error:
                 _advise(error, estimator, known)
                 raise
