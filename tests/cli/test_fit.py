@@ -380,6 +380,7 @@ def test_a_private_model_is_audited_from_its_file(folder: Path, run: Run) -> Non
         told = run(*audit, cwd=folder)
         assert told.status == 3, told.err
         assert json.loads(told.out)["verdict"] == "inconclusive"
+        assert "`echo 'accept_guarantee = true' > accept.toml`, then `--policy accept.toml`" in told.out
         accepted = run(*audit, "--policy", "policy.toml", cwd=folder)
         assert accepted.status == 0, accepted.err
         assert json.loads(accepted.out)["verdict"] == "within policy"

@@ -277,7 +277,9 @@ def _cells(model: Any, records: Records) -> tuple[npt.NDArray[np.intp], str] | N
 
 def _require_classes(model: DecisionTree | RuleList) -> None:
     if model.classes is None:
-        raise UnsupportedModelError("the model predicts a number; vulnerability is defined for classes.")
+        raise UnsupportedModelError(
+            "the model predicts a number; vulnerability is defined for classes.", remedy="Pass a classifier."
+        )
 
 
 def _codes(target: npt.NDArray[Any]) -> tuple[list[str], npt.NDArray[np.intp]]:

@@ -139,7 +139,8 @@ class Remedy:
         The piece of the text that names the step, which the command line words as its own; empty without one.
     action : str
         The step: ``scrub``, ``fit``, ``disclose``, ``explain``; ``audit`` for the same audit with more input,
-        ``domain`` for a better domain. Empty if there is no such step.
+        ``domain`` for a better domain, ``accept`` for a policy that accepts the guarantee.
+        Empty if there is no such step.
     parameters : mapping of str to bool, int, float, str or None
         Parameters of the step; None is for the user to fill in.
     retraining : Retraining or None

@@ -155,7 +155,7 @@ def _about_guarantee(
         trust += "both, set"
         if evidence.retrainable:
             trust = "This policy does not accept guarantees. As you trained the model, you can set"
-        return [remedy(f"{trust} `accept_guarantee = true` in the policy.")]
+        return [remedy(f"{trust} `accept_guarantee = true` in the policy.", "accept", accept_guarantee=True)]
     return []
 
 

@@ -364,7 +364,8 @@ def _check_persons(order: Order, domain: Domain | None) -> None:
         if name != budget.person:
             tell(
                 f"glassine: {name} is named like an identifier. If a person can have several records, the guarantee "
-                "for one record does not cover the person: give --person and --records-per-person, or leave it out."
+                "for one record does not cover the person: give --person and --records-per-person M, a public bound, "
+                "or leave it out."
             )
 
 

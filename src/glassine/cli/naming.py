@@ -58,6 +58,9 @@ ANSWERS = (
 )
 """What to do with the answers to the requests of findings."""
 
+ACCEPTED = "For example: `echo 'accept_guarantee = true' > accept.toml`, then `--policy accept.toml`."
+"""How a policy file is made that accepts a guarantee, where none was given."""
+
 JUDGED_BY_DATA = "Without the training records (`--data FILE`), the verdict on the copy can be inconclusive."
 
 OWN_FORM = (".onnx", ".pmml", ".xml")
@@ -84,6 +87,8 @@ def as_command(remedy: Remedy, files: Mapping[str, str] | None = None) -> Remedy
     """
     if not remedy.action:
         return remedy
+    if remedy.action == "accept":
+        return remedy if "policy" in (files or {}) else replace(remedy, text=f"{remedy.text} {ACCEPTED}")
     # A backtick would end the command.
     names = {role: shlex.quote(name) for role, name in (files or {}).items() if "`" not in name}
     # These are options already, with a blank before them; without any, they are nothing.

@@ -88,7 +88,7 @@ def _left_out(outcome: Outcome) -> list[str]:
         return []
     return [
         f"{named} is named like an identifier. If a person can have several records, the guarantee for one record does "
-        f"not cover the person: train with --person {shlex.quote(named)} and --records-per-person."
+        f"not cover the person: train with --person {shlex.quote(named)} and --records-per-person M, a public bound."
     ]
 
 
