@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import errno
+import html
 import json
+import re
+import shlex
 import signal
 from pathlib import Path
 from typing import Any
@@ -377,6 +380,7 @@ def test_a_private_model_is_audited_from_its_file(folder: Path, run: Run) -> Non
         told = run(*audit, cwd=folder)
         assert told.status == 3, told.err
         assert json.loads(told.out)["verdict"] == "inconclusive"
+        assert "`echo 'accept_guarantee = true' > accept.toml`, then `--policy accept.toml`" in told.out
         accepted = run(*audit, "--policy", "policy.toml", cwd=folder)
         assert accepted.status == 0, accepted.err
         assert json.loads(accepted.out)["verdict"] == "within policy"
@@ -527,6 +531,52 @@ def test_what_can_no_longer_be_written_is_printed(
     assert isinstance(learnt(folder, "saved.json"), DecisionTree)
     assert (folder / "m.json").exists() == (lost == "certificate")
     assert Ledger(folder / "budget.sqlite").spent("people") == 0.5
+
+
+def pasted(text: str, start: str = "glassine fit") -> list[str]:
+    """Return the words of the command that advice names, without the first."""
+    return shlex.split(text[text.index(f"`{start}") + 1 :].partition("`")[0])[1:]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (TREE, "with a smaller privacy budget: `glassine fit tree people.csv"),
+        ((*TREE, "--seed=1", "--policy", "accept.toml"), "without what makes the guarantee void: `glassine fit tree"),
+    ],
+)
+def test_the_advice_of_a_report_is_a_command_that_trains_a_model_within_policy(
+    folder: Path, run: Run, arguments: tuple[str, ...], said: str
+) -> None:
+    (folder / "accept.toml").write_text("accept_guarantee = true\n")
+    (folder / "strict.toml").write_text("accept_guarantee = true\nmax_epsilon = 0.3\n")
+    policy = () if "--policy" in arguments else ("--policy", "strict.toml")
+    done = run(*arguments, "--report", "r.html", *policy, cwd=folder)
+    assert (done.status, "accept.toml\n" in done.out, "Next:" in done.out) == (0, False, False), done.err
+    page = html.unescape(re.sub("<[^>]+>", "", (folder / "r.html").read_text()))
+    for text in (page, done.out):
+        assert "the publisher to retrain" not in text
+    assert said in done.out
+    assert "The budgets of both fits add up." in done.out
+    again = run(*pasted(done.out), cwd=folder)
+    assert again.status == 0, again.err
+    assert "Report: r.html (within policy)" in again.out
+    verified = again.out[again.out.index("Next: glassine ") :].split()[2:]
+    assert run(*verified, cwd=folder).status == 0
+
+
+def test_the_advice_of_a_report_without_privacy_names_the_files_of_the_fit(folder: Path, run: Run) -> None:
+    (folder / "large.toml").write_text("smallest_leaf = 60\n")
+    fit = ("fit", "tree", "people.csv", "--target", "ill", "--domain", "domain.json", "--not-private", "-o", "m.json")
+    done = run(*fit, "--max-depth", "3", "--report", "r.json", "--policy", "large.toml", cwd=folder)
+    assert "Report: r.json (outside policy)" in done.out
+    scrub = pasted(done.out, "glassine scrub")
+    assert {"domain.json", "people.csv", "ill", "large.toml"} <= set(scrub)
+    assert run(*scrub, cwd=folder).status == 0
+    again = run(*pasted(done.out[done.out.index("Or retrain") :]), cwd=folder)
+    assert again.status == 0, again.err
+    checks = {check["rule"]: check["status"] for check in json.loads((folder / "r.json").read_text())["checks"]}
+    assert checks["smallest_leaf"] == "pass"
 
 
 def test_a_report_that_fails_leaves_the_model(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -167,7 +167,7 @@ def test_a_fit_remarks_on_an_identifier_that_is_left_out(visits: Path, run: Run)
     assert done.status == 0, done.err
     said = " ".join(done.out.split())
     assert "Columns left out, because the domain does not declare them: patient. patient is named like an" in said
-    assert "train with --person patient and --records-per-person." in said
+    assert "train with --person patient and --records-per-person M, a public bound." in said
 
 
 def test_a_draft_of_a_domain_tells_of_repeats(visits: Path, run: Run) -> None:

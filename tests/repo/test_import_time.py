@@ -42,7 +42,9 @@ def test_an_audit_of_a_model_alone_loads_no_library_that_only_fits_need(tmp_path
     rules = parse_rules("if [age > 40] then [true] ([30 ; 50] examples)\nelse [false] ([70 ; 50] examples)")
     write_model(rules, tmp_path / "model.json")
     heavy = ["narwhals.dataframe", "pandas", "polars", "numba", "scipy.special", "scipy.stats", "jinja2"]
-    among = ["typer", "sklearn", "glassine.learners", *heavy]
+    pages = [f"glassine.report.sections.{name}" for name in ("comparison", "near_optimal", "releases", "membership")]
+    own = ["glassine.learners", "glassine.privacy.unit", "glassine.auditing.findings.surrogates", *pages]
+    among = ["typer", "sklearn", *own, *heavy]
     assert loaded_after(command("audit", "model.json"), tmp_path, among) == ["typer"]
 
 
@@ -52,7 +54,8 @@ def test_a_fit_loads_nothing_that_scikit_learn_imports_for_others(tmp_path: Path
     Domain({"age": Integer(18, 90), "ill": Category(("no", "yes"))}).to_json(tmp_path / "domain.json")
     fit = "fit rule-list records.csv --target ill --epsilon 1 --domain domain.json --max-rules 1 -o m.json"
     linear = ["scipy.linalg", "scipy.sparse.linalg", "scipy.special", "scipy.stats", "numpy.f2py", "numpy.ma"]
-    heavy = ["pandas", *linear, "joblib", "asyncio", "rich", "numba", "glassine.formats.pmml", "sklearn.base"]
+    own = ["glassine.formats.pmml", "glassine.auditing.policy"]
+    heavy = ["pandas", *linear, "joblib", "asyncio", "rich", "numba", "pydantic", *own, "sklearn.base"]
     assert loaded_after(command(*fit.split()), tmp_path, heavy) == ["sklearn.base"]
     assert (tmp_path / "m.json").exists()
 

@@ -173,6 +173,15 @@ def test_the_action_tolerates_what_cannot_be_judged_only_if_asked(folder: Path) 
     assert both.returncode in (1, 2)
 
 
+@pytest.mark.slow
+def test_the_action_passes_on_what_the_publisher_states_of_a_model_without_counts(folder: Path) -> None:
+    (folder / "models" / "bare.txt").write_text("if [a] then [true]\nelse [false]")
+    assert action(folder, models="models/bare.txt", domain="domain.json").returncode == 3
+    stated = action(folder, models="models/bare.txt", domain="domain.json", options="--stated-leaf 1000")
+    assert "title=Smallest" not in stated.stderr
+    assert stated.returncode in (0, 3)
+
+
 @pytest.mark.parametrize("models", ["", "  ", "\n \n"])
 def test_the_action_fails_if_it_is_given_no_model(folder: Path, models: str) -> None:
     done = action(folder, models=models, domain="domain.json", tolerate_unknown="true")

@@ -338,6 +338,15 @@ def test_a_better_mean_is_drawn_higher() -> None:
     assert x2 - x1 == pytest.approx(x3 - x2, abs=0.2)  # the axis is logarithmic
 
 
+def test_the_name_of_an_axis_has_room_beside_labels_of_three_places() -> None:
+    points = tuple(Point(epsilon=epsilon, value=value, error=0.001) for epsilon, value in ((0.1, 0.794), (1.0, 0.796)))
+    svg = draw_budget([Line(name="tree", style=1, points=points)], [], title="Accuracy", ident="y")
+    ends = {label: float(x) for x, label in re.findall(r'class="tick end" x="([\d.]+)"[^>]*>([\d.]+)<', svg)}
+    # Seven units a letter; the turned name stands at eighteen, and its descenders end at 24.
+    assert min(end - 7 * len(label) for label, end in ends.items()) > 24
+    assert any(len(label) == 5 for label in ends)
+
+
 @pytest.mark.browser
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light"), (360, "dark")])
 def test_the_page_in_a_browser(chromium: Path, tmp_path: Path, width: int, scheme: Any) -> None:

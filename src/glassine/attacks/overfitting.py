@@ -268,7 +268,9 @@ def _cells(model: Any, records: Records) -> tuple[Indices, str] | None:
 
 def _require_classes(model: DecisionTree | RuleList) -> None:
     if model.classes is None:
-        raise UnsupportedModelError("the model predicts a number; vulnerability is defined for classes.")
+        raise UnsupportedModelError(
+            "the model predicts a number; vulnerability is defined for classes.", remedy="Pass a classifier."
+        )
 
 
 def _codes(target: AnyArray) -> tuple[list[str], Indices]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from glassine.attacks.outcome import Measured
 from glassine.auditing.criterion import (
+    APART,
     BITS,
     COUNTED,
     DOMAIN,
@@ -27,6 +28,7 @@ from glassine.auditing.criterion import (
     Flag,
     Limit,
     N,
+    Retraining,
     Ruling,
     Words,
     covered,
@@ -119,11 +121,13 @@ SMALLEST_LEAF: Criterion[int, Sizes] = Criterion(
             f"Merge leaves with fewer than {limit} {{units}}: {{step}}. Or {{retrain}} with "
             f"`min_samples_leaf={limit}`.",
             "scrub",
+            retraining=Retraining(f"`min_samples_leaf={limit}`", {"min_samples_leaf": limit}),
             smallest_leaf=limit,
         ),
         "rule list": lambda limit: remedy(
             f"{{Retrain}} with a larger minimum support, such as `min_samples_leaf={limit}` of an optimal list, or "
-            "without the rules that capture few records."
+            "without the rules that capture few records.",
+            retraining=Retraining(f"`min_samples_leaf={limit}` of an optimal list", {"min_samples_leaf": limit}),
         ),
         "additive model": lambda limit: remedy(
             f"Merge bins with fewer than {limit} {{units}} and remove their sizes: {{step}}.",
@@ -139,6 +143,7 @@ SMALLEST_LEAF: Criterion[int, Sizes] = Criterion(
             form="restricted",
             min_samples_leaf=limit,
         ),
+        "several models": APART,
     },
     inputs=for_kinds(("tree", "rule list", "additive model"), COUNTED)
     | {"release": GROUPED, "several models": SAME_RECORDS},
@@ -333,6 +338,7 @@ LARGEST_BITS_PER_RECORD: Criterion[float, Bits] = Criterion(
             "explain",
             max_depth=None,
         ),
+        "several models": APART,
     },
     inputs=for_kinds(("tree", "rule list"), DOMAIN) | {"several models": SAME_RECORDS},
     flag=Flag(

@@ -119,6 +119,14 @@ class Words:
     unmeasured: str  # Meaning where nothing was measured; ``{reason}`` stands for the reason
 
 
+@dataclass(frozen=True, slots=True)
+class Retraining:
+    """How to train a model again: the piece of a remedy's text that says so, and the parameters that change."""
+
+    piece: str  # Empty where it is the step
+    parameters: Mapping[str, float] = field(default_factory=dict)  # Empty where the text names no settings
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remedy:
     """What to do about a check.
@@ -131,15 +139,19 @@ class Remedy:
         The piece of the text that names the step, which the command line words as its own; empty without one.
     action : str
         The step: ``scrub``, ``fit``, ``disclose``, ``explain``; ``audit`` for the same audit with more input,
-        ``domain`` for a better domain. Empty if there is no such step.
+        ``domain`` for a better domain, ``accept`` for a policy that accepts the guarantee.
+        Empty if there is no such step.
     parameters : mapping of str to bool, int, float, str or None
         Parameters of the step; None is for the user to fill in.
+    retraining : Retraining or None
+        How to train the model again, where the text says so with settings.
     """
 
     text: str
     step: str = ""
     action: str = ""
     parameters: Mapping[str, bool | float | str | None] = field(default_factory=dict)
+    retraining: Retraining | None = None
 
     def __str__(self) -> str:
         return self.text
@@ -175,11 +187,18 @@ FIRST = {"scrub": ("model", "domain")}
 """What a step in Python takes before its parameters."""
 
 
-def remedy(text: str, action: str = "", *, python: str = "", **parameters: bool | float | str | None) -> Remedy:
+def remedy(
+    text: str,
+    action: str = "",
+    *,
+    python: str = "",
+    retraining: Retraining | None = None,
+    **parameters: bool | float | str | None,
+) -> Remedy:
     """Return a remedy; ``{step}`` in its text becomes the step as a user of the library takes it.
 
     ``{units}`` becomes records, or people where persons are stated, once it is known which are counted; ``{retrain}``
-    becomes a request to the publisher where no records are given, as who has the model alone cannot retrain it.
+    becomes a request to the publisher where the reader has the model alone, and so cannot retrain it.
 
     Examples
     --------
@@ -189,7 +208,8 @@ def remedy(text: str, action: str = "", *, python: str = "", **parameters: bool 
     'Pass the training records: `data=`.'
     """
     step = python or _in_python(action, parameters)
-    return Remedy(text=text.replace("{step}", step), step=step, action=action, parameters=parameters)
+    text = text.replace("{step}", step)
+    return Remedy(text=text, step=step, action=action, parameters=parameters, retraining=retraining)
 
 
 def _in_python(action: str, parameters: Mapping[str, bool | float | str | None]) -> str:
@@ -395,6 +415,19 @@ DOMAIN = remedy(
 SAME_RECORDS = remedy(
     "The models were trained on different records, or the domain leaves out some of their records. Audit together only "
     "models of the same records, and each of the others alone. Widen the domain to every value that is possible."
+)
+APART = remedy(
+    "Publish one of these models alone, or {retrain} the others with larger leaves or privately: {step}. Then audit "
+    "them together again.",
+    "fit",
+    python="`PrivateTreeClassifier`",
+    model="tree",
+)
+PROVING = remedy(
+    "Pass the training records, which can prove how many records every intersection holds: {step}. Or publish one of "
+    "these models alone.",
+    "audit",
+    data=None,
 )
 GROUPED = remedy(
     "Pass the training records, in their order, so that groups and leaves can be counted: {step}.", "audit", data=None

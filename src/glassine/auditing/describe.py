@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from glassine import privacy
 from glassine.attacks.labels import Occupants
 from glassine.auditing.criterion import PartFacts
 from glassine.auditing.findings import Bound, DomainSummary, GuaranteeFinding, ModelSummary, Part, Standing, TreeNode
@@ -14,7 +15,6 @@ from glassine.auditing.suppression import Suppression
 from glassine.domain import Domain
 from glassine.domain.literals import attributes_of, conjunction_texts, number
 from glassine.models import AdditiveModel, Cell, DecisionTree, Guarantee, RuleList
-from glassine.privacy.unit import PrivacyUnit
 
 DIGITS = 7
 LONGEST = 400
@@ -161,7 +161,7 @@ def describe_guarantee(model: DecisionTree | RuleList | AdditiveModel, policy: P
         standing=_standing(claim, policy, holds=not caveats),
         bits_per_record=None if caveats else claim.bits,
         bounds=() if caveats else bounds_of(claim),
-        unit=str(PrivacyUnit(claim.records_per_person)),
+        unit=str(privacy.PrivacyUnit(claim.records_per_person)),
         setting=claim.setting,
     )
 

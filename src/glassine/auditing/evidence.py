@@ -213,6 +213,8 @@ class Evidence:
         Fewest records of a group, as a release declares.
     has_data : bool
         Whether training records were given.
+    retrainable : bool
+        Whether the reader can train the model again.
     mismatch : str
         Why the data that were given are not the training records, or several models have no records in common; empty if
         nothing says so.
@@ -240,6 +242,7 @@ class Evidence:
     contents: Fact[FileContents] = None
     declared_k: int | None = None
     has_data: bool = False
+    retrainable: bool = False
     mismatch: str = ""
     has_domain: bool = True
     domain_inferred: bool = False

@@ -184,6 +184,9 @@ class AuditSettings:
         For attacks that draw.
     progress : callable, optional
         Called with the name of each stage as it starts.
+    retrainable : bool, default=False
+        Whether you can train the model again: advice is then to do so, even without the records, and not to ask its
+        publisher.
 
     Raises
     ------
@@ -213,6 +216,7 @@ class AuditSettings:
     max_steps: int = MAX_STEPS
     random_state: int | np.random.Generator | None = 0
     progress: Callable[[str], None] | None = None
+    retrainable: bool = False
 
     def __post_init__(self) -> None:
         for name, value in (("quasi", self.quasi), ("only", self.only)):
@@ -230,6 +234,7 @@ class AuditSettings:
         _check_kind("statements", self.statements, Statements, "Statements")
         _check_kind("disclosure", self.disclosure, DisclosureSettings | None, "DisclosureSettings")
         _check_kind("show_small_counts", self.show_small_counts, bool | np.bool_, "True or False")
+        _check_kind("retrainable", self.retrainable, bool, "True or False")
         _check_kind("progress", self.progress, Callable | None, "callable or None")
         check_whole(self.max_steps, "max_steps", 0)
 

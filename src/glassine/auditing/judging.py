@@ -8,16 +8,19 @@ from dataclasses import replace
 
 from glassine.attacks.outcome import Measured, Outcome
 from glassine.auditing.criterion import (
+    APART,
     COUNTED,
     CUT_POINTS,
     DESCRIBED,
     DOMAIN,
     MATCHING,
+    PROVING,
     SAME_RECORDS,
     Check,
     PartFacts,
     Remedies,
     Remedy,
+    Retraining,
     in_one_copy,
     joined,
     remedy,
@@ -42,6 +45,7 @@ PRIVATE_ADDITIVE = remedy(
     "A private additive model ({step}) has a guarantee, which covers these checks if you accept it.",
     "fit",
     python="`PrivateEBMClassifier`",
+    retraining=Retraining("", {"epsilon": 1.0}),
     model="additive",
 )
 
@@ -107,18 +111,18 @@ def _remedy(policy: Policy, evidence: Evidence, check: Check) -> Remedy | None:
     general: Kind = "release" if evidence.kind == "release as published" else evidence.kind
     entry = listed.get(evidence.kind, listed.get(general))
     helpful = entry(check.limit) if callable(entry) else entry
-    if helpful is DOMAIN and not evidence.has_data:
+    if helpful is DOMAIN and not (evidence.has_data or evidence.retrainable):
         helpful = CUT_POINTS  # a domain is drafted from records
     elif helpful is COUNTED and evidence.mismatch:
         helpful = MATCHING
     elif helpful is SAME_RECORDS and not evidence.mismatch:
-        helpful = None
+        helpful = APART if evidence.has_data else PROVING
     return None if helpful is None else replace(helpful, text=_addressed(helpful.text, evidence))
 
 
 def _addressed(text: str, evidence: Evidence) -> str:
-    """Return a remedy for the reader: without records, a request to the publisher for another model."""
-    asking = "" if evidence.has_data else "ask the publisher to "
+    """Return a remedy for the reader, who asks the publisher for another model if only the model was given."""
+    asking = "" if evidence.has_data or evidence.retrainable else "ask the publisher to "
     for word in ("{Retrain}", "{retrain}"):
         said = f"{asking}retrain"
         text = text.replace(word, said[0].upper() + said[1:] if word[1].isupper() else said)
@@ -133,18 +137,23 @@ def _about_guarantee(
     if guarantee is None:
         return []
     claims = {criterion.name for criterion in policy.criteria if criterion.of_claim}
-    if any(check.rule in claims or check.basis == "guarantee" for check in failing):
-        most = policy.max_epsilon or guarantee.epsilon
-        return [remedy(_addressed(f"{{Retrain}} with a smaller privacy budget: epsilon at most {most:g}.", evidence))]
+    if weak := [check for check in failing if check.rule in claims or check.basis == "guarantee"]:
+        limits = {check.rule.removeprefix("max_"): float(check.limit) for check in weak if check.rule in claims}
+        limits = limits or {"epsilon": policy.max_epsilon or guarantee.epsilon}
+        said = joined([f"{name} at most {most:g}" for name, most in limits.items()])
+        text = _addressed(f"{{Retrain}} with a smaller privacy budget: {said}.", evidence)
+        return [remedy(text, retraining=Retraining(said, limits))]
     if guarantee.standing == "does not hold":
-        return [remedy(_addressed("{Retrain} without what makes the guarantee void, so that it holds.", evidence))]
+        piece = "without what makes the guarantee void"
+        return [remedy(_addressed(f"{{Retrain}} {piece}.", evidence), retraining=Retraining(piece))]
     if any(check.rule in claims for check in open_):
-        return [
-            remedy(
-                "Glassine cannot verify this guarantee. Check the certificate and how the model was trained. If you "
-                "trust both, set `accept_guarantee = true` in the policy."
-            )
-        ]
+        trust = (
+            "Glassine cannot verify this guarantee. Check the certificate and how the model was trained. If you trust "
+        )
+        trust += "both, set"
+        if evidence.retrainable:
+            trust = "This policy does not accept guarantees. As you trained the model, you can set"
+        return [remedy(f"{trust} `accept_guarantee = true` in the policy.", "accept", accept_guarantee=True)]
     return []
 
 
@@ -155,13 +164,13 @@ IN_PERSONS = f"{PERSONS} If so, the same counts in persons."
 def request(policy: Policy, evidence: Evidence, checks: Sequence[Check]) -> tuple[str, ...]:
     """Return what to ask the publisher for, where the model alone leaves checks open; nothing where the model fails.
 
-    A check of the file alone does not stand in the way: a clean copy is to be audited. Who has the training records
-    need not ask. Of a private model no counts are asked for, which its guarantee would not cover.
+    A check of the file alone does not stand in the way: a clean copy is to be audited. Who has the training records, or
+    trained the model, need not ask. Of a private model no counts are asked for, which its guarantee would not cover.
     """
     about_records = evidence.kind in ("tree", "rule list", "additive model") and not evidence.covered
     of_file = {criterion.name for criterion in policy.criteria if criterion.of_file}
     failed = any(check.status == "fail" and check.rule not in of_file for check in checks)
-    if evidence.has_data or not about_records or failed:
+    if evidence.has_data or evidence.retrainable or not about_records or failed:
         return ()
     lacking = evidence.named.value.lacking if isinstance(evidence.named, Measured) else ()
     private = evidence.guarantee is not None and evidence.guarantee.standing == "not accepted"

@@ -121,7 +121,10 @@ class Policy(Limits):
             entries = tomllib.loads(text)
         except (ValueError, RecursionError) as error:  # numbers of too many digits are plain value errors
             reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error).splitlines()[0]
-            raise InvalidPolicyError(f"{os.fspath(path)} is not valid TOML: {reason}.") from None
+            raise InvalidPolicyError(
+                f"{os.fspath(path)} is not valid TOML: {reason}.",
+                remedy="Correct it; limits are written as smallest_leaf = 10.",
+            ) from None
         names = [entry.name for entry in dataclasses.fields(cls)]
         for key in entries:
             if key not in names:

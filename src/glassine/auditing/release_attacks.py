@@ -301,7 +301,9 @@ def _guessed_attribute(inputs: ReleaseInputs, name: str, suppression: Suppressio
     """Return how often the representative closest in other attributes reveals a value."""
     people, groups, release = inputs.people, inputs.groups, inputs.release
     if people is None or groups is None:
-        raise InvalidDataError("guesses need the people behind the release.")
+        raise InvalidDataError(
+            "guesses need the people behind the release.", remedy="Pass the training records, in their order."
+        )
     place = release.domain.names.index(name)
     values = [point[place] for point in release.representatives]
     codes, cuts = coded(people.columns, name), None

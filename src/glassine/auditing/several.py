@@ -94,8 +94,10 @@ class SeveralSubject(Subject):
         """Return what was measured as criteria read it, and the claims of the models added up."""
         outcome = raw.get("joint")
         if isinstance(outcome, Measured):
-            return evidence_of_models(outcome.value, self.policy)
-        return Evidence(kind="several models", sizes=outcome, bits=outcome)
+            known = evidence_of_models(outcome.value, self.policy)
+        else:
+            known = Evidence(kind="several models", sizes=outcome, bits=outcome)
+        return replace(known, has_data=self.inputs.data is not None)
 
     def notes(self, raw: Raw, guarantee: GuaranteeFinding | None, suppression: Suppression) -> Sequence[str]:
         """Return which models were left out or counted, and what contradicts what."""

@@ -81,7 +81,7 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
     for measurement in asked:
         subject.inputs.progress(measurement.title.lower())
         raw[measurement.name] = measurement.run(subject)
-    evidence = subject.evidence(raw, suppression)
+    evidence = replace(subject.evidence(raw, suppression), retrainable=subject.inputs.settings.retrainable)
     # An audit that was asked for one measurement covers that alone.
     if only is None and subject.inputs.contents is not None:
         evidence = replace(evidence, contents=Measured(subject.inputs.contents))

@@ -152,6 +152,7 @@ OPTIONS = {
     "only": "--only",
     "smallest_leaf": "--stated-leaf",
     "rounded_to": "--stated-step",
+    "domain=": "--domain FILE",
 }
 """Options by the parameters that they set."""
 

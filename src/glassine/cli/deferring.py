@@ -31,6 +31,9 @@ BEHIND_ESTIMATORS = (
 )
 """What the base class of estimators imports and few fits need: it takes longer than a small fit."""
 
+BEHIND_KERNELS = ("scipy.linalg", "scipy.linalg.cython_blas")
+"""What Numba imports with the first kernel, to see whether it is there."""
+
 
 class Deferred(ModuleType):
     """Stands in for a module until something is looked up in it, and passes on what the module has.

@@ -117,12 +117,16 @@ STATUS = "Exit status: "
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
-class OrderedGroup(TyperGroup):
-    """The commands in the order in which they are listed here, whether they have one word or two."""
+class QuickGroup(TyperGroup):
+    """Commands that share a word, whose options are read without validators."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the options, that of the help among them."""
         return without_validators(super().get_params(ctx))
+
+
+class OrderedGroup(QuickGroup):
+    """The commands in the order in which they are listed here, whether they have one word or two."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names in order."""
@@ -198,7 +202,7 @@ def application(loaded: Collection[str] | None = None) -> typer.Typer:
         context_settings=SETTINGS,
     )
     app.callback(invoke_without_command=True)(_root)
-    groups = {name: typer.Typer(help=text, no_args_is_help=True) for name, text in GROUPS.items()}
+    groups = {name: typer.Typer(cls=QuickGroup, help=text, no_args_is_help=True) for name, text in GROUPS.items()}
     for words, short, place in COMMANDS:
         first, _, second = words.partition(" ")
         to, name = (groups[first], second) if second else (app, first)

@@ -7,6 +7,7 @@ import inspect
 import json
 import math
 import shlex
+import sys
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -16,8 +17,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 
 from glassine.cli.charging import Charge, ledger_files
-from glassine.cli.deferring import BEHIND_ESTIMATORS, deferred
-from glassine.cli.naming import in_commands
+from glassine.cli.deferring import BEHIND_ESTIMATORS, BEHIND_KERNELS, deferred
+from glassine.cli.naming import WRITTEN, in_own_command
 from glassine.cli.options import (
     AuditOption,
     ColumnOptions,
@@ -39,8 +40,8 @@ from glassine.cli.options import (
 )
 from glassine.cli.progress import Display, uninterrupted
 from glassine.cli.quality import Measured, quality
-from glassine.cli.reading import input_files, opened, read_domain, read_policy
-from glassine.cli.searching import depth_of
+from glassine.cli.reading import input_files, opened, read_domain, read_policy, with_inputs
+from glassine.cli.searching import check_search, depth_of
 from glassine.cli.training import (
     TrainingFile,
     check_public,
@@ -62,6 +63,7 @@ from glassine.errors import (
 from glassine.files import FileContent, read_once, write_text
 
 if TYPE_CHECKING:
+    from glassine.auditing.findings import Findings
     from glassine.domain import Domain
 
 OF_THE_SEARCH = ("epsilon", "delta", "ledger", "dataset", "random_state")
@@ -191,7 +193,7 @@ class Outcome:
     estimator: Any  # The fitted learner
     left_out: tuple[str, ...]  # Columns that the domain does not declare
     charge: dict[str, Any] | None  # The charge to the ledger and what is left
-    verdict: str | None  # Verdict of the report, if one was asked for
+    report: Findings | None  # What the report shows, if one was asked for
     # Root mean squared error on the training records, and that of their mean alone; None of a private model, and of
     # classes.
     errors: tuple[float, float] | None = None
@@ -206,7 +208,8 @@ def run(order: Order, display: Display) -> Outcome:
     # standard output.
     shared = order.shared
     public, budget = shared.public, shared.budget
-    limits, policy_file = read_policy(shared.files.policy)
+    # Criteria take longer to import than the limits that are not given.
+    policy, policy_file = (None, None) if shared.files.policy is None else read_policy(shared.files.policy)
     files = {"domain": opened(public.domain), "policy": policy_file}
     exclude = shared.columns.names
     domain = without(read_domain(files["domain"]), exclude, shared.target, budget.person)
@@ -216,13 +219,12 @@ def run(order: Order, display: Display) -> Outcome:
     )
     with deferred(*BEHIND_ESTIMATORS):
         learner = _learner(order, number)
-    _check_search(order, number)
+    check_search(order.kind, order.grid, order.options, private=order.private, number=number)
     options = _options(order, learner, number)
     _check_persons(order, domain)
     shared.files.check([shared.data, public.domain, shared.files.policy, *ledger_files(budget.ledger)])
     if not number:
         check_public(domain, shared.target, public, private=order.private)
-    policy = None if shared.files.policy is None else limits
     charge = Charge(budget.ledger, budget.dataset, budget.records_per_person)
     if charge.book is not None:
         options["ledger"] = charge.book
@@ -248,7 +250,8 @@ def run(order: Order, display: Display) -> Outcome:
             # The certificate says the same, and so does the summary.
             warnings.simplefilter("ignore", PrivacyLeakWarning)
             try:
-                estimator.fit(training.frame, shared.target, **whose)
+                with deferred(*BEHIND_KERNELS):
+                    estimator.fit(training.frame, shared.target, **whose)
             except ClassTooLargeError as error:
                 _advise(error, estimator, known)
                 raise
@@ -257,16 +260,16 @@ def run(order: Order, display: Display) -> Outcome:
         with uninterrupted():
             charge.settled = True
             write_fitted(estimator, shared.files)
-        verdict = None
+        report = None
         if shared.files.report is not None:
             display.stage("auditing the model")
-            verdict = report_on(order, estimator, None if order.private else training.frame, policy, files)
+            report = report_on(order, estimator, None if order.private else training.frame, policy, files)
     return Outcome(
         order=order,
         estimator=estimator,
         left_out=training.left_out,
         charge=charge.to_dict(),
-        verdict=verdict,
+        report=report,
         errors=None if order.private or not number else errors_of(estimator, training.frame, shared.target),
         quality=None
         if order.private or number or order.model not in ADDED
@@ -299,24 +302,6 @@ def _estimator(
     return PrivateSearchCV(learner(**declared, **own), order.grid, **spending)
 
 
-def _check_search(order: Order, number: bool) -> None:
-    """Refuse a search where there is none."""
-    if order.grid is None:
-        if isinstance(order.options.get("max_depth"), str) and not order.private:
-            raise InvalidParameterError(f"--max-depth auto does not apply to {order.kind}.", remedy="Give a depth.")
-        return
-    if not order.private or number:
-        kind = "a model of numbers" if number else order.kind
-        raise InvalidParameterError(f"--search does not apply to {kind}.", remedy="Leave it out.")
-    if isinstance(order.options.get("max_depth"), str):
-        raise InvalidParameterError(
-            "--max-depth auto and --search contradict each other: both choose.",
-            remedy="Give the depths to --search, or leave it out.",
-        )
-    if order.options.get("accounting") == "published":
-        raise InvalidParameterError("--search does not apply to --accounting published.", remedy="Leave one out.")
-
-
 def _check_persons(order: Order, domain: Domain | None) -> None:
     """Refuse half of what a guarantee for persons needs; without it, remark on attributes named like identifiers."""
     from glassine.data.inference import identifying
@@ -333,7 +318,8 @@ def _check_persons(order: Order, domain: Domain | None) -> None:
         if name != budget.person:
             tell(
                 f"glassine: {name} is named like an identifier. If a person can have several records, the guarantee "
-                "for one record does not cover the person: give --person and --records-per-person, or leave it out."
+                "for one record does not cover the person: give --person and --records-per-person M, a public bound, "
+                "or leave it out."
             )
 
 
@@ -433,25 +419,30 @@ def write_fitted(estimator: Any, files: FileOptions) -> None:
         raise
 
 
-def report_on(order: Order, estimator: Any, data: Any, policy: Any, files: Mapping[str, FileContent | None]) -> str:
-    """Audit the written model, write the report, and return the verdict. Of a private model it never sees the data."""
+def report_on(
+    order: Order, estimator: Any, data: Any, policy: Any, files: Mapping[str, FileContent | None]
+) -> Findings:
+    """Audit the written model, write the report, and return it. Of a private model it never sees the data."""
     from glassine.auditing.api import audit
+    from glassine.auditing.inputs import AuditSettings
     from glassine.auditing.policy import Policy
     from glassine.formats import load_file
 
+    shared = order.shared
     # This run trained the model, so its guarantee is not in doubt.
     limits = policy if policy is not None else Policy(accept_guarantee=True)
     try:
-        written = read_once(order.shared.files.output)
+        written = read_once(shared.files.output)
         # The file is judged, with all that it holds.
-        model = load_file(written, estimator.domain_)
-        findings = audit(model, domain=estimator.domain_, data=data, policy=limits)
-        inputs = input_files(model=written, **files)
-        write_report(
-            replace(in_commands(findings, {"model": written.path.name}), inputs=inputs),
-            order.shared.files.report or Path(),
-            title=order.shared.files.output.name,
-        )
+        model, settings = load_file(written, estimator.domain_), AuditSettings(retrainable=True)
+        findings = audit(model, domain=estimator.domain_, data=data, policy=limits, settings=settings)
+        records = {} if data is None else {"data": shared.data}
+        options = {"target": shared.target, WRITTEN: shlex.join(shared.written.words)}
+        named = with_inputs(findings, {"model": written, **files}, records, options=options)
+        known = () if shared.summary is not None else order.given
+        own = [in_own_command(one, sys.argv[1:], known) for one in named.advice]
+        findings = replace(named, advice=tuple(own), inputs=input_files(model=written, **files))
+        write_report(findings, shared.files.report or Path(), title=shared.files.output.name)
     except GlassineError as error:
         raise GlassineError(f"{error} The model is written; only the report is missing.") from None
-    return findings.verdict
+    return findings

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import difflib
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -58,6 +58,9 @@ ANSWERS = (
 )
 """What to do with the answers to the requests of findings."""
 
+ACCEPTED = "For example: `echo 'accept_guarantee = true' > accept.toml`, then `--policy accept.toml`."
+"""How a policy file is made that accepts a guarantee, where none was given."""
+
 JUDGED_BY_DATA = "Without the training records (`--data FILE`), the verdict on the copy can be inconclusive."
 
 OWN_FORM = (".onnx", ".pmml", ".xml")
@@ -84,6 +87,8 @@ def as_command(remedy: Remedy, files: Mapping[str, str] | None = None) -> Remedy
     """
     if not remedy.action:
         return remedy
+    if remedy.action == "accept":
+        return remedy if "policy" in (files or {}) else replace(remedy, text=f"{remedy.text} {ACCEPTED}")
     # A backtick would end the command.
     names = {role: shlex.quote(name) for role, name in (files or {}).items() if "`" not in name}
     # These are options already, with a blank before them; without any, they are nothing.
@@ -145,6 +150,61 @@ OF_AUDITS = {
     "target": "--target",
 }
 """Options by the parameters that findings name."""
+
+
+VOIDING = ("--seed", "--infer-domain", "--infer-classes", "--accounting")
+"""Options of a fit that void its guarantee."""
+
+
+def in_own_command(remedy: Remedy, given: Sequence[str], known: Collection[str]) -> Remedy:
+    """Return a remedy with the command that trains the model again, for the checker only: it names the records.
+
+    ``given`` are the words of the fit, and ``known`` the parameters of its learner.
+
+    Examples
+    --------
+    >>> from glassine.auditing.criterion import Retraining, remedy
+    >>> smaller = remedy("Retrain: epsilon at most 1.", retraining=Retraining("epsilon at most 1", {"epsilon": 1.0}))
+    >>> in_own_command(smaller, ["fit", "tree", "a.csv", "--epsilon", "9"], {"epsilon"}).text
+    'Retrain: `glassine fit tree a.csv --epsilon 1 --overwrite`. The budgets of both fits add up.'
+    """
+    from glassine.auditing.criterion import Named
+
+    again = remedy.retraining
+    if again is None or not set(again.parameters) <= set(known):
+        return remedy
+    options = {f"--{name.replace('_', '-')}": f"{value:g}" for name, value in again.parameters.items()}
+    private = ["--not-private"] if "--epsilon" in options else []
+    words, drafts = _without(given, [*options, *private] or VOIDING), []
+    if not options and len(words) == len(given):
+        return remedy
+    if not options and "--domain" not in {word.partition("=")[0] for word in words}:
+        words += ["--domain", DRAFT[True]]
+        drafts = [f"; {DRAFT[True]} is a draft by `glassine domain infer` with public values"]
+    words += [word for option in options.items() for word in option]
+    step = f"`{shlex.join(['glassine', *words, *['--overwrite'] * ('--overwrite' not in words)])}`"
+    piece = again.piece or remedy.step
+    text = remedy.text.replace(piece, step if options else f"{piece}: {step}{''.join(drafts)}")
+    if "--not-private" not in given:
+        text += " The budgets of both fits add up."
+    public = remedy.text.public if isinstance(remedy.text, Named) else remedy.text
+    return replace(remedy, text=Named(text, public))
+
+
+FLAGS = ("--infer-domain", "--infer-classes", "--not-private")
+"""Options that take no value."""
+
+
+def _without(given: Sequence[str], options: Iterable[str]) -> list[str]:
+    """Return the words of a command without some of its options and their values."""
+    dropped, out = set(options), list[str]()
+    words = iter(given)
+    for word in words:
+        if word not in dropped and word.partition("=")[0] not in dropped:
+            out.append(word)
+        elif word in dropped and word not in FLAGS:
+            next(words, None)
+    return out
 
 
 def in_commands(

@@ -122,6 +122,9 @@ class Unconverted:
             return kind(value)
         if info.parser is None and kind in (list[str], list[Path]):
             return list(map(get_args(kind)[0], value))
+        if info.parser is not None and isinstance(value, str):
+            with contextlib.suppress(ValueError, typer.BadParameter):
+                return info.parser(value)
         if kind in (int, float) and (info.min, info.max, info.parser) == (None,) * 3 and value.isascii():
             with contextlib.suppress(ValueError):  # the parser words it
                 return kind(value)
@@ -192,7 +195,7 @@ ModelsArgument: TypeAlias = Annotated[
     ),
 ]
 RecordsArgument: TypeAlias = Annotated[
-    Path, typer.Argument(metavar="RECORDS", help="The records, CSV with a header or Parquet: one row per person.")
+    Path, typer.Argument(metavar="RECORDS", help="The records, CSV with a header or Parquet: one record per row.")
 ]
 TrainingArgument: TypeAlias = Annotated[
     Path | None, typer.Argument(metavar="RECORDS", help="The records, CSV or Parquet.")

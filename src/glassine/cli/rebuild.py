@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from glassine.cli.naming import in_options
+from glassine.cli.naming import as_command, in_options
 from glassine.cli.options import (
     ConfidenceOption,
     DataOption,
@@ -74,7 +74,8 @@ def verdict_text(findings: Findings) -> str:
         bound = "at least" if check.rule == "smallest_leaf" else "at most"
         measured = "" if check.measured is None else f"{check.measured}, "
         said.append(f"  {check.rule}: {measured}must be {bound} {check.limit}: {check.status}. {check.meaning}")
-    return "\n".join([*said, NOT_JUDGED])
+    steps = [f"  {number}. {as_command(remedy)}" for number, remedy in enumerate(findings.advice, start=1)]
+    return "\n".join([*said, *(["What to do", *steps] if steps else []), NOT_JUDGED])
 
 
 def joint_text(joint: JointReconstruction, *, have_data: bool) -> str:

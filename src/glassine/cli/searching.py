@@ -155,3 +155,23 @@ def _value(name: str, text: str, kinds: Sequence[Any]) -> Any:
     raise InvalidParameterError(
         f"--search {name}= must list {' or '.join(what) or 'words'}, got {text!r}.{nearest(text, words)}"
     )
+
+
+def check_search(
+    kind: str, grid: Mapping[str, Any] | None, options: Mapping[str, Any], *, private: bool, number: bool
+) -> None:
+    """Refuse a search where there is none."""
+    if grid is None:
+        if isinstance(options.get("max_depth"), str) and not private:
+            raise InvalidParameterError(f"--max-depth auto does not apply to {kind}.", remedy="Give a depth.")
+        return
+    if not private or number:
+        kind = "a model of numbers" if number else kind
+        raise InvalidParameterError(f"--search does not apply to {kind}.", remedy="Leave it out.")
+    if isinstance(options.get("max_depth"), str):
+        raise InvalidParameterError(
+            "--max-depth auto and --search contradict each other: both choose.",
+            remedy="Give the depths to --search, or leave it out.",
+        )
+    if options.get("accounting") == "published":
+        raise InvalidParameterError("--search does not apply to --accounting published.", remedy="Leave one out.")

@@ -28,6 +28,7 @@ from glassine.cli.options import (
 )
 from glassine.cli.progress import progress
 from glassine.cli.reading import input_files, opened, read_domain, read_policy, read_records
+from glassine.cli.summary import reported
 from glassine.cli.training import (
     NumberOptions,
     TrainingFile,
@@ -343,16 +344,16 @@ def fit_from_summary(order: Order, path: Path) -> None:
     model = makes[order.model](**given)
     fitted = _Fitted(model_=model, certificate_=summary.certify(model), domain_=summary.domain_)
     write_fitted(fitted, files)
-    verdict = None
+    report = None
     if files.report is not None:
         limits = None if files.policy is None else policy
-        verdict = report_on(order, fitted, None, limits, {"policy": policy_file})
+        report = report_on(order, fitted, None, limits, {"policy": policy_file})
+    verdict = None if report is None else report.verdict
     plain = {"model": to_dict(model), "certificate": fitted.certificate_.to_dict(), "verdict": verdict}
     epsilon = summary.certificate_.epsilon
     text = f"{str(model).capitalize()} from a summary at epsilon {epsilon:g}; nothing more is spent."
     lines = [text, f"Model: {files.output}", f"Certificate: {files.certified}"]
-    if verdict is not None:
-        lines.append(f"Report: {files.report} ({verdict})")
+    lines += reported(files, report)
     print_value(plain if files.as_json else "\n".join(lines), files.as_json)
 
 

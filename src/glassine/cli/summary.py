@@ -12,6 +12,8 @@ from glassine.cli.ledger import sentence
 from glassine.cli.quality import sentences
 
 if TYPE_CHECKING:
+    from glassine.auditing.findings import Findings
+    from glassine.cli.fitting import FileOptions
     from glassine.data.arrays import Ints
     from glassine.models.additive import AdditiveModel
 
@@ -39,7 +41,7 @@ def to_dict(outcome: Outcome) -> dict[str, Any]:
         # Settings in words, as the certificate has them.
         "search": outcome.estimator.certificate_.public.get("search"),
         "left_out": list(outcome.left_out),
-        "verdict": outcome.verdict,
+        "verdict": None if outcome.report is None else outcome.report.verdict,
         # Errors of a private model would be a release of their own.
         "error_rate": None if outcome.order.private or outcome.errors else _error_rate(outcome),
         "training": None if outcome.order.private else _training_figures(outcome),
@@ -63,9 +65,16 @@ def to_text(outcome: Outcome) -> str:
     for said in sentences:
         parts += textwrap.wrap(said, WIDTH, break_on_hyphens=False, break_long_words=False)
     parts += ["", f"Model: {files.output}", f"Certificate: {files.certified}"]
-    if files.report is not None:
-        parts.append(f"Report: {files.report} ({outcome.verdict})")
-    return "\n".join([*parts, *checks, _next(outcome)])
+    return "\n".join([*parts, *reported(files, outcome.report), *checks, *_next(outcome)])
+
+
+def reported(files: FileOptions, report: Findings | None) -> list[str]:
+    """Return the verdict of a report, and what to do if it does not allow the release."""
+    if report is None:
+        return []
+    steps = [f"  {number}. {remedy}" for number, remedy in enumerate(report.advice, start=1)]
+    lines = [f"Report: {files.report} ({report.verdict})"]
+    return [*lines, "What to do", *steps] if steps and report.verdict != "within policy" else lines
 
 
 def _left_out(outcome: Outcome) -> list[str]:
@@ -77,7 +86,7 @@ def _left_out(outcome: Outcome) -> list[str]:
         return []
     return [
         f"{named} is named like an identifier. If a person can have several records, the guarantee for one record does "
-        f"not cover the person: train with --person {shlex.quote(named)} and --records-per-person."
+        f"not cover the person: train with --person {shlex.quote(named)} and --records-per-person M, a public bound."
     ]
 
 
@@ -331,12 +340,18 @@ def _records_of(order: Order) -> str:
     return " ".join(map(shlex.quote, (str(order.shared.data), *order.shared.written.words)))
 
 
-def _next(outcome: Outcome) -> str:
-    order = outcome.order
-    domain = "" if order.shared.public.domain is None else f" --domain {order.shared.public.domain}"
-    audit = f"glassine audit {order.shared.files.output}{domain}"
-    if order.private:
-        if not outcome.estimator.certificate_.holds:
-            return f"Next: {audit}"
-        return f"Next: echo 'accept_guarantee = true' > accept.toml\n      {audit} --policy accept.toml"
-    return f"Next: {audit} --data {_records_of(order)} -o report.html"
+def _next(outcome: Outcome) -> list[str]:
+    """Return the next command; nothing where the report of this run says what to do."""
+    order, files = outcome.order, outcome.order.shared.files
+    if outcome.report is not None:
+        pair = shlex.join(map(str, (files.output, files.certified)))
+        verified = order.private and outcome.report.verdict == "within policy"
+        return [f"Next: glassine certificate verify {pair}"] if verified else []
+    domain = order.shared.public.domain
+    audit = shlex.join(["glassine", "audit", str(files.output), *([] if domain is None else ["--domain", str(domain)])])
+    if not order.private:
+        target = shlex.quote(order.shared.target)
+        return [f"Next: {audit} --data {_records_of(order)} --target {target} -o report.html"]
+    if not outcome.estimator.certificate_.holds:
+        return [f"Next: {audit}"]
+    return ["Next: echo 'accept_guarantee = true' > accept.toml", f"      {audit} --policy accept.toml"]

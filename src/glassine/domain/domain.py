@@ -98,7 +98,8 @@ class Domain:
                     )
                 if not isinstance(member, Binary) or member.missing:
                     raise InvalidDomainError(
-                        f"a group ties binary attributes without missing values, but {name!r} is {member!r}."
+                        f"a group ties binary attributes without missing values, but {name!r} is {member!r}.",
+                        remedy="Leave it out of the group, or declare it binary.",
                     )
         _ = self.blocks  # contradictory groups fail here, not at first use
         self._shares = dict(shares or {})

@@ -199,7 +199,10 @@ class Certificate:
     def _check_origin(self) -> None:
         check_choice(self.randomness, "randomness", get_args(Origin), kind=InvalidCertificateError)
         if self.randomness == "seeded" and not self.caveats:
-            raise InvalidCertificateError("bits of a seed can be repeated, so that they need a caveat.")
+            raise InvalidCertificateError(
+                "bits of a seed can be repeated, so that they need a caveat.",
+                remedy="Add the caveat, or leave the seed out.",
+            )
         bound: object = self.error_bound
         if bound is not None and (isinstance(bound, bool) or not isinstance(bound, int) or not bound >= 0):
             raise InvalidCertificateError(
@@ -263,7 +266,9 @@ class Certificate:
         names = (*CONSTANT, "holds", "variant", "records_per_unit")
         for name in names:
             if name not in values:
-                raise InvalidCertificateError(f"the certificate lacks the key {name!r}.")
+                raise InvalidCertificateError(
+                    f"the certificate lacks the key {name!r}.", remedy="Ask its publisher for the whole file."
+                )
         entries = {key: entry for key, entry in values.items() if key not in ("schema", *names)}
         certificate = decoded(CERTIFICATE, entries, "the certificate", InvalidCertificateError)
         for name, value in certificate.derived.items():

@@ -344,7 +344,10 @@ class RepeatedSelection(Release):
         object.__setattr__(self, "shape", shape)
         for field, within in (("shape", -1 < shape <= 1), ("stop", self.stop < 1), ("delta", self.delta <= 1)):
             if not within:
-                raise InvalidMechanismError(f"{field} is out of its range in the event {self.name!r}.")
+                raise InvalidMechanismError(
+                    f"{field} is out of its range in the event {self.name!r}.",
+                    remedy="Correct it; its docstring has the range.",
+                )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

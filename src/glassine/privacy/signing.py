@@ -96,7 +96,10 @@ def _private_key(path: str | os.PathLike[str]) -> Any:
             remedy="Make one with glassine explain keys.",
         ) from None
     if not isinstance(key, ed25519.Ed25519PrivateKey):
-        raise SignatureError(f"{os.fspath(path)} holds a {type(key).__name__}. Only Ed25519 keys sign.")
+        raise SignatureError(
+            f"{os.fspath(path)} holds a {type(key).__name__}. Only Ed25519 keys sign.",
+            remedy="Make a pair with glassine certificate keys.",
+        )
     return key
 
 
@@ -119,7 +122,10 @@ def read_public_key(path: str | os.PathLike[str]) -> str:
             f"{os.fspath(path)} holds no public key in PEM.", remedy="Give the publisher's file."
         ) from None
     if not isinstance(key, ed25519.Ed25519PublicKey):
-        raise SignatureError(f"{os.fspath(path)} holds a {type(key).__name__}. Only Ed25519 keys sign.")
+        raise SignatureError(
+            f"{os.fspath(path)} holds a {type(key).__name__}. Only Ed25519 keys sign.",
+            remedy="Make a pair with glassine certificate keys.",
+        )
     return _text_of(key)
 
 

@@ -288,7 +288,7 @@ def draw_frontier(marks: Sequence[Mark], *, title: str, leak: str, nothing: floa
 
 def _compared(across: Callable[[float], float], low: float, high: float) -> Axes:
     """Return the axes of a chart of a comparison."""
-    return Axes(left=62, top=18, width=728, height=340, across=across, up=lambda value: (value - low) / (high - low))
+    return Axes(left=80, top=18, width=710, height=340, across=across, up=lambda value: (value - low) / (high - low))
 
 
 def _framed(axes: Axes, title: str, description: str, ident: str, room: float, *pieces: Markup) -> Markup:

@@ -1,6 +1,6 @@
 """How reports show what was measured: one object for each measurement, beside the section that it is about.
 
-A module of ``report/sections`` holds them under the name ``SECTIONS``. No other module lists them: see "How to
+A module of ``report/sections`` holds them under the name ``SECTIONS``. No other module need list them: see "How to
 add an attack" in docs/contributing.md.
 """
 
@@ -38,21 +38,36 @@ class MeasuredSection(Generic[F]):
     rank: int = LAST  # Its place: sections stand in the order of their ranks
 
 
+HOMES = {
+    **dict.fromkeys(("reconstruction", "alignment", "subgroups", "exposed_rows"), "reconstruction"),
+    **dict.fromkeys(("labels", "values"), "outcomes"),
+    **{name: name for name in ("disclosure", "membership")},
+    "released": "guarantee",
+    **dict.fromkeys(("parts", "terms", "rows", "joint"), ""),
+}
+"""Modules of common measurements, so that an audit imports no others; empty for those that the page itself shows."""
+
+
 @cache
-def measured_sections() -> dict[str, MeasuredSection[Any]]:
-    """Return the section of each measurement that has one, in the order of a report."""
+def shown(measurement: str) -> MeasuredSection[Any] | None:
+    """Return the section of a measurement; None if it has none."""
     package = importlib.import_module("glassine.report.sections")
-    out: list[MeasuredSection[Any]] = []
-    for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
-        out += getattr(importlib.import_module(module.name), "SECTIONS", ())
-    return {one.measurement: one for one in sorted(out, key=lambda one: one.rank)}
+    names = [one.name for one in pkgutil.iter_modules(package.__path__)]
+    if (home := HOMES.get(measurement)) is not None:
+        names = [home] if home else []
+    for name in names:
+        for one in getattr(importlib.import_module(f"{package.__name__}.{name}"), "SECTIONS", ()):
+            if one.measurement == measurement:
+                known: MeasuredSection[Any] = one
+                return known
+    return None
 
 
 def sections_of(findings: Findings, *, least: int = 0, below: int = LAST + 1) -> Iterator[Section]:
-    """Yield the sections of what was measured, those of a range of ranks."""
-    for name, one in measured_sections().items():
-        outcome = findings.measured[name]
-        if least <= one.rank < below and isinstance(outcome, Measured):
-            section = one.section(outcome.value, findings)
-            for_checker = name in findings.measured.for_checker
-            yield replace(section, audience="checker") if for_checker else section
+    """Yield the sections of what was measured, those of a range of ranks, in the order of a report."""
+    made = {name: outcome for name, outcome in findings.measured.items() if isinstance(outcome, Measured)}
+    known = [one for one in map(shown, made) if one is not None and least <= one.rank < below]
+    for one in sorted(known, key=lambda one: one.rank):
+        section = one.section(made[one.measurement].value, findings)
+        for_checker = one.measurement in findings.measured.for_checker
+        yield replace(section, audience="checker") if for_checker else section

@@ -21,20 +21,10 @@ from glassine.auditing.findings import (
     ReleaseSummary,
     SeveralSummary,
 )
-from glassine.report import wording
+from glassine.report import sections, wording
 from glassine.report.blocks import Block, Columns, Command, Failures, Fold, Paragraph, Points, Released
 from glassine.report.measured import MODEL, sections_of
 from glassine.report.section import Page, Section
-from glassine.report.sections.additive import additive_figures, additive_section
-from glassine.report.sections.disclosure import disclosure_page
-from glassine.report.sections.guarantee import guarantee_figures, guarantee_section
-from glassine.report.sections.membership import attack_page
-from glassine.report.sections.near_optimal import near_optimal_page
-from glassine.report.sections.parts import model_section, sizes_are_counted
-from glassine.report.sections.policy import judged_page, measure_rows, policy_section, record_sections
-from glassine.report.sections.reconstruction import headline_figures
-from glassine.report.sections.releases import release_page
-from glassine.report.sections.several import several_page
 
 if TYPE_CHECKING:
     from glassine.comparison import Comparison
@@ -46,32 +36,32 @@ Reportable: TypeAlias = "Findings | MembershipFinding | DisclosureFinding | Mult
 
 def _model(findings: Findings) -> Section:
     terms = findings.value("terms")
-    return model_section(findings) if terms is None else additive_section(terms)
+    return sections.model_section(findings) if terms is None else sections.additive_section(terms)
 
 
 def audit_page(findings: Findings, *, title: str | None = None) -> Page:
     """Return the report on a tree, a rule list or an additive model."""
     kind = findings.model.kind
-    measures = measure_rows(findings)
+    measures = sections.measure_rows(findings)
     claimed, additive = findings.guarantee, findings.value("terms")
     if claimed is not None:
-        figures = guarantee_figures(claimed)
+        figures = sections.guarantee_figures(claimed)
     elif additive is not None:
-        figures = additive_figures(additive, findings.policy.smallest_leaf)
+        figures = sections.additive_figures(additive, findings.policy.smallest_leaf)
     else:
-        figures = headline_figures(findings)
-    page = judged_page(findings, kind, measures, title=title or f"Privacy of a published {kind}")
+        figures = sections.headline_figures(findings)
+    page = sections.judged_page(findings, kind, measures, title=title or f"Privacy of a published {kind}")
     return replace(
         page,
         described=_described(findings),
         figures=figures,
         sections=(
-            *((guarantee_section(claimed),) if claimed is not None else ()),
+            *((sections.guarantee_section(claimed),) if claimed is not None else ()),
             *page.sections,
             *sections_of(findings, below=MODEL),
             _model(findings),
             *sections_of(findings, least=MODEL),
-            *record_sections(findings, kind),
+            *sections.record_sections(findings, kind),
         ),
         terms=(
             "bit",
@@ -92,15 +82,15 @@ def _attacks_page(findings: Findings, title: str | None) -> Page | None:
     (name,) = findings.measured
     finding = findings.value(name)
     if isinstance(finding, MembershipFinding):
-        page = attack_page(finding, title=title, inputs=findings.inputs)
+        page = sections.attack_page(finding, title=title, inputs=findings.inputs)
     elif isinstance(finding, DisclosureFinding) and finding.details is not None:
-        page = disclosure_page(finding, title=title, inputs=findings.inputs)
+        page = sections.disclosure_page(finding, title=title, inputs=findings.inputs)
     else:
         return None
     page = replace(page, notes=(*map(wording.clean, findings.notes), *page.notes), schema=SCHEMA)
     if not findings.checks:
         return page
-    judged = policy_section(findings.checks, findings.policy, findings.model.kind)
+    judged = sections.policy_section(findings.checks, findings.policy, findings.model.kind)
     return replace(page, sentence=f"{page.sentence} {findings.decision}", sections=(judged, *page.sections))
 
 
@@ -124,7 +114,7 @@ def _described(findings: Findings) -> str:
     if model.classes is not None:
         said.append(wording.plural(len(model.classes), "class"))
     remarks = ["counts are not exact"] if model.approximate else []
-    remarks += ["sizes counted in the data, not published"] if sizes_are_counted(findings) else []
+    remarks += ["sizes counted in the data, not published"] if sections.sizes_are_counted(findings) else []
     if findings.guarantee is not None and findings.guarantee.subject == "person" and model.n_records is not None:
         remarks.append("records are counted as the fit weighs each person's, which may repeat them")
     text = "; ".join([", ".join(said), *remarks])
@@ -136,22 +126,19 @@ def page_of(result: Reportable, *, title: str | None = None) -> Page:
     if isinstance(result, Findings):
         with wording.counting(result.counted):
             if isinstance(result.subject, ReleaseSummary):
-                return release_page(result, title=title)
+                return sections.release_page(result, title=title)
             if isinstance(result.subject, SeveralSummary):
-                return several_page(result, title=title)
+                return sections.several_page(result, title=title)
             return _attacks_page(result, title) or audit_page(result, title=title)
     if isinstance(result, MembershipFinding):
-        return attack_page(result, title=title)
+        return sections.attack_page(result, title=title)
     if isinstance(result, DisclosureFinding):
-        return disclosure_page(result, title=title)
+        return sections.disclosure_page(result, title=title)
     from glassine.learners.summaries.multiplicity import Multiplicity
 
     if isinstance(result, Multiplicity):
-        return near_optimal_page(result, title=title)
-    # Its candidates take longer to import than the other pages.
-    from glassine.report.sections.comparison import comparison_page
-
-    return comparison_page(result, title=title)
+        return sections.near_optimal_page(result, title=title)
+    return sections.comparison_page(result, title=title)
 
 
 WIDTH = 88
@@ -189,13 +176,13 @@ def _lines(page: Page) -> Iterator[str]:
         if page.tied and not any(isinstance(block, Released) and block.name == file.name for block in page.details)
     ]
     yield from _aligned(files)
-    for title, sections in groupby(
+    for title, titled in groupby(
         (section for section in page.sections if section.text),
         lambda section: wording.marked(section.text_title or section.title, section.audience),
     ):
         yield ""
         yield from _wrap(title)
-        for section in sections:
+        for section in titled:
             for tabular, entries in groupby(section.text, lambda entry: isinstance(entry, tuple)):
                 if tabular:
                     yield from _aligned([entry for entry in entries if isinstance(entry, tuple)], indent=2)

@@ -19,7 +19,8 @@ def check_point(point: tuple[Scalar | None, ...], domain: Domain, group: int) ->
     # A mean need neither be whole nor, of a binary attribute, 0 or 1.
     if len(point) != len(domain):
         raise InvalidModelError(
-            f"the representative of group {group} needs {len(domain)} values, one per attribute, got {len(point)}."
+            f"the representative of group {group} needs {len(domain)} values, one per attribute, got {len(point)}.",
+            remedy="Ask its publisher for the file again.",
         )
     for name, value in zip(domain, point, strict=True):
         attribute = domain[name]
@@ -30,7 +31,10 @@ def check_point(point: tuple[Scalar | None, ...], domain: Domain, group: int) ->
         else:
             fits = not isinstance(value, str | bool) and is_scalar(value)
         if not fits:
-            raise InvalidModelError(f"the representative of group {group} has an impossible value of {name!r}.")
+            raise InvalidModelError(
+                f"the representative of group {group} has an impossible value of {name!r}.",
+                remedy="Ask its publisher for the file again.",
+            )
 
 
 def check_tree(tree: object, domain: Domain, answers: Answers, group: int) -> None:
@@ -38,7 +42,10 @@ def check_tree(tree: object, domain: Domain, answers: Answers, group: int) -> No
     if not isinstance(tree, DecisionTree):
         raise InvalidModelError(f"the tree of group {group} must be a DecisionTree, got {type(tree).__name__}.")
     if tree.classes != answers.tree_classes:
-        raise InvalidModelError(f"the tree of group {group} has other classes than the release.")
+        raise InvalidModelError(
+            f"the tree of group {group} has other classes than the release.",
+            remedy="Ask its publisher for the file again.",
+        )
     try:
         check_domain(tree, domain)
     except GlassineError as error:

@@ -216,16 +216,22 @@ def _tree_of(pairs: object, left: list[int], depth: int = 0) -> Any:
     if pairs is None:
         return None
     if depth > MAX_TAXONOMY_DEPTH:
-        raise InvalidModelError(f"a taxonomy of the release is deeper than {MAX_TAXONOMY_DEPTH} levels.")
+        raise InvalidModelError(
+            f"a taxonomy of the release is deeper than {MAX_TAXONOMY_DEPTH} levels.",
+            remedy="Merge levels of the taxonomy.",
+        )
     if not isinstance(pairs, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
         raise InvalidModelError("a taxonomy of the release must be a list of pairs of a value and what is below it.")
     left[0] -= len(pairs)
     if left[0] < 0:
-        raise InvalidModelError(f"the taxonomies of a release have at most {MAX_TAXONOMY_VALUES} values.")
+        raise InvalidModelError(
+            f"the taxonomies of a release have at most {MAX_TAXONOMY_VALUES} values.",
+            remedy="Merge values of the taxonomies.",
+        )
     if not all(is_scalar(pair[0]) for pair in pairs):
         raise InvalidModelError("a taxonomy of the release must hold texts, finite numbers or Booleans.")
     if len({pair[0] for pair in pairs}) < len(pairs):
-        raise InvalidModelError("a taxonomy of the release names a value twice.")
+        raise InvalidModelError("a taxonomy of the release names a value twice.", remedy="Name each value once.")
     return {value: _tree_of(below, left, depth + 1) for value, below in pairs}
 
 

@@ -44,12 +44,16 @@ def check_release(release: SurrogateRelease) -> None:
     """Raise InvalidModelError if the parts of a release contradict each other."""
     parts: tuple[object, ...] = (release.domain, release.metric)
     if not isinstance(parts[0], Domain) or not isinstance(parts[1], Metric):
-        raise InvalidModelError("a release needs a Domain and a Metric.")
+        raise InvalidModelError(
+            "a release needs a Domain and a Metric.",
+            remedy="Take both from the explainer, or read a file with SurrogateRelease.from_json.",
+        )
     _check_classes(release)
     if not release.trees or len(release.trees) != len(release.representatives):
         raise InvalidModelError(
             f"a release needs one representative and one tree a group, got {len(release.representatives)} and "
-            f"{len(release.trees)}."
+            f"{len(release.trees)}.",
+            remedy="Ask its publisher for the file again.",
         )
     try:
         release.metric.check(release.domain)
@@ -73,7 +77,10 @@ def _check_classes(release: SurrogateRelease) -> None:
     if release.answer is not None:
         answer: object = release.answer
         if not isinstance(answer, NumericAnswer) or release.classes:
-            raise InvalidModelError("a release has either classes, or a NumericAnswer and no classes.")
+            raise InvalidModelError(
+                "a release has either classes, or a NumericAnswer and no classes.",
+                remedy="Ask its publisher for the file again.",
+            )
         made, k = release.provenance, release.k
         if release.drawn:
             if (made.form, made.labels) != MADE_OF_MEANS[:2]:
@@ -440,7 +447,9 @@ def _check_sizes(values: dict[str, Any]) -> None:
     attributes = domain.get("attributes") if isinstance(domain, dict) else None
     for part, most, noun in ((attributes, MAX_ATTRIBUTES, "attributes"), (groups, MAX_GROUPS, "groups")):
         if isinstance(part, list) and len(part) > most:
-            raise InvalidModelError(f"a release has at most {most} {noun}, got {len(part)}.")
+            raise InvalidModelError(
+                f"a release has at most {most} {noun}, got {len(part)}.", remedy="Explain again with fewer groups."
+            )
     total = 0
     for i, group in enumerate(groups if isinstance(groups, list) else []):
         tree = group.get("tree") if isinstance(group, dict) else None
@@ -449,7 +458,10 @@ def _check_sizes(values: dict[str, Any]) -> None:
             raise InvalidModelError(f"the tree of group {i} must be a decision tree with nodes.")
         total += len(nodes)
         if total > MAX_NODES:
-            raise InvalidModelError(f"the trees of a release have at most {MAX_NODES} nodes.")
+            raise InvalidModelError(
+                f"the trees of a release have at most {MAX_NODES} nodes.",
+                remedy="Explain again with fewer groups, or smaller trees.",
+            )
         _check_depth(nodes, i)
 
 
@@ -459,7 +471,10 @@ def _check_depth(nodes: list[Any], group: int) -> None:
     while level and seen <= len(nodes):
         seen += len(level)
         if depth > MAX_TREE_DEPTH:
-            raise InvalidModelError(f"the tree of group {group} is deeper than {MAX_TREE_DEPTH} splits.")
+            raise InvalidModelError(
+                f"the tree of group {group} is deeper than {MAX_TREE_DEPTH} splits.",
+                remedy="Explain again with a smaller depth.",
+            )
         below: list[int] = []
         for index in level:
             branches = nodes[index].get("branches", []) if isinstance(nodes[index], dict) else []

@@ -247,10 +247,13 @@ def _tree(model: object) -> DecisionTree:
     tree = tree_or_rules(as_model(model))
     if not isinstance(tree, DecisionTree):
         raise UnsupportedModelError(
-            "disclosure is measured for decision trees, got a rule list. Its parts are no leaves."
+            "disclosure is measured for decision trees, got a rule list. Its parts are no leaves.",
+            remedy="Pass a decision tree.",
         )
     if tree.classes is None:
-        raise UndefinedMeasureError("the tree predicts a number, so that it discloses no class.")
+        raise UndefinedMeasureError(
+            "the tree predicts a number, so that it discloses no class.", remedy="Pass a tree that predicts classes."
+        )
     return tree
 
 

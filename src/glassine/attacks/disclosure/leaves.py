@@ -166,11 +166,13 @@ def published_labels(people: People, evidence: list[Evidence]) -> Indices:
     if (labels < 0).any():
         node = people.leaf_nodes[int(np.argmin(labels))]
         raise UndefinedMeasureError(
-            f"the leaf at node {node} publishes neither counts nor a class. Nothing constrains."
+            f"the leaf at node {node} publishes neither counts nor a class. Nothing constrains.",
+            remedy="Pass a tree with counts or labels in every leaf.",
         )
     if any(entry.weighted for entry in evidence):
         raise UndefinedMeasureError(
-            "the tree's labels are by weight, so that they do not reveal the most frequent class."
+            "the tree's labels are by weight, so that they do not reveal the most frequent class.",
+            remedy="Pass a tree with counts, or one without class weights.",
         )
     return labels
 

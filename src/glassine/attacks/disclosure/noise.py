@@ -57,7 +57,10 @@ class CountNoise:
         if not number or not 0 < self.scale <= LARGEST:
             raise InvalidParameterError(f"the scale of the noise must be a positive number, got {value!r}.")
         if self.kind == "rounded" and not (self.scale >= 2 and self.scale == int(self.scale)):
-            raise InvalidParameterError(f"counts are rounded to a whole number of at least 2, got {value!r}.")
+            raise InvalidParameterError(
+                f"counts are rounded to a whole number of at least 2, got {value!r}.",
+                remedy="Leave it out if counts are exact.",
+            )
         object.__setattr__(self, "scale", float(self.scale))
 
     def log_likelihood(self, published: int, counts: Ints) -> Array:

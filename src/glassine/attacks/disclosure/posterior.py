@@ -280,7 +280,8 @@ def infer_posterior(
     if isinstance(disclosure.leaves, ExpectedLeaves):
         raise UndefinedMeasureError(
             "the worlds of noisy counts are not counted one by one: the estimate is their mean already, if all class "
-            "counts of a leaf were equally likely before."
+            "counts of a leaf were equally likely before.",
+            remedy="Use the estimate.",
         )
     if method != "chain":
         try:

@@ -80,7 +80,10 @@ class SampledLeaves(LeafKnowledge):
             return super(SampledLeaves, self).rows()
         labels = self.labels
         if labels is None:
-            raise UndefinedMeasureError("the leaves publish neither counts nor labels. Nothing constrains.")
+            raise UndefinedMeasureError(
+                "the leaves publish neither counts nor labels. Nothing constrains.",
+                remedy="Pass a tree with counts or labels.",
+            )
         n_leaves, c = len(self.sizes), self.n_classes
         leaves, right, members = np.arange(n_leaves), self._right(), self.members
         possible = np.ones((n_leaves, c), dtype=bool)

@@ -133,7 +133,10 @@ def _additive(model: object) -> AdditiveModel:
     except (UnsupportedModelError, InvalidModelError):
         additive = None
     if not isinstance(additive, AdditiveModel):
-        raise UnsupportedModelError("the model publishes no counts of the bins of single attributes.")
+        raise UnsupportedModelError(
+            "the model publishes no counts of the bins of single attributes.",
+            remedy="Attack its outputs instead: attack_membership.",
+        )
     return additive
 
 
@@ -143,7 +146,10 @@ def _published(model: AdditiveModel, n_records: int) -> dict[int, PublishedCount
     noise = 0.0 if model.counts_are_exact else claimed
     terms = {k: term for k, term in enumerate(model.terms) if term.weights is not None and len(term.attributes) == 1}
     if not terms or noise is None:
-        raise UnsupportedModelError("the model publishes no counts of the bins of single attributes.")
+        raise UnsupportedModelError(
+            "the model publishes no counts of the bins of single attributes.",
+            remedy="Attack its outputs instead: attack_membership.",
+        )
     counts = {k: np.asarray(term.weights, dtype=np.float64).ravel() for k, term in terms.items()}
     # Exact counts say their number themselves.
     return {

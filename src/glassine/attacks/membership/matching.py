@@ -65,18 +65,30 @@ def _trees(model: Any, candidates: Records) -> Iterator[tuple[Any, Any]]:
             yield from _trees(member, candidates)
         return
     if isinstance(model, RuleList):
-        raise UnsupportedModelError("a rule list's thresholds need not be midpoints of training values.")
+        raise UnsupportedModelError(
+            "a rule list's thresholds need not be midpoints of training values.",
+            remedy="Attack its outputs instead: attack_membership.",
+        )
     own = getattr(model, "model_", None)
     tree = model if isinstance(model, DecisionTree) else own
     if isinstance(tree, DecisionTree):
         if tree.guarantee is not None:
-            raise UnsupportedModelError("the thresholds of a private model are public cut points, not midpoints.")
+            raise UnsupportedModelError(
+                "the thresholds of a private model are public cut points, not midpoints.",
+                remedy="Attack its outputs instead: attack_membership.",
+            )
         yield tree, None
         return
     if isinstance(own, RuleList):
-        raise UnsupportedModelError("a rule list's thresholds need not be midpoints of training values.")
+        raise UnsupportedModelError(
+            "a rule list's thresholds need not be midpoints of training values.",
+            remedy="Attack its outputs instead: attack_membership.",
+        )
     if isinstance(model, AdditiveModel) or isinstance(own, AdditiveModel):
-        raise UnsupportedModelError("an additive model's cut points need not be midpoints of training values.")
+        raise UnsupportedModelError(
+            "an additive model's cut points need not be midpoints of training values.",
+            remedy="Attack its outputs instead: attack_membership.",
+        )
     model = getattr(model, "best_estimator_", model)
     native = as_fitted(model, candidates.native)
     if hasattr(model, "steps"):
@@ -92,7 +104,10 @@ def _trees(model: Any, candidates: Records) -> Iterator[tuple[Any, Any]]:
 def _check_thresholds(model: object) -> None:
     """Raise where a fitted model has no trees whose thresholds are midpoints."""
     if getattr(model, "splitter", "best") == "random" or _is_named(model, "ExtraTree"):
-        raise UnsupportedModelError("extremely randomized trees draw their thresholds at random: no midpoints.")
+        raise UnsupportedModelError(
+            "extremely randomized trees draw their thresholds at random: no midpoints.",
+            remedy="Attack its outputs instead: attack_membership.",
+        )
     if not hasattr(model, "tree_") and getattr(model, "estimators_", None) is None:
         known = any(_is_named(model, name) for name in ("DecisionTree", "Forest", "GradientBoosting"))
         if known and not _is_named(model, "HistGradientBoosting"):

@@ -262,7 +262,10 @@ def midpoint_attack(
         near = None if rows is None else [np.unique(people.codes[own]) for own in rows]
         found = [Match.of(split) for split in splits_of(model, people.records, near)]
         if not found:
-            raise UnsupportedModelError("the model has no threshold on a number that a candidate reaches.")
+            raise UnsupportedModelError(
+                "the model has no threshold on a number that a candidate reaches.",
+                remedy="Pass candidates with the attributes of the model, or attack its outputs: attack_membership.",
+            )
         trials = _trials([match.split for match in found], rng)
         present = _present(found, trials, confidence)
         chance = _chance(found, trials, present.low, max_chance)

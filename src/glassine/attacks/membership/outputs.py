@@ -343,7 +343,9 @@ def classes_of(model: Any) -> list[Any]:
         return _classes(model)
     plain = model if plain is None else plain
     if plain.classes is None:
-        raise UnsupportedModelError("the model predicts a number; these attacks are on classifiers.")
+        raise UnsupportedModelError(
+            "the model predicts a number; these attacks are on classifiers.", remedy="Pass a classifier."
+        )
     return list(plain.classes)
 
 

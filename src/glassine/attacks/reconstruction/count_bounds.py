@@ -96,7 +96,10 @@ def bound_counts(model: DecisionTree | RuleList, noise: CountNoise, confidence: 
     for cell in model.cells:
         evidence = cell.evidence
         if evidence.counts is None and evidence.total is None:
-            raise UndefinedMeasureError("the model does not publish how many records each part captured.")
+            raise UndefinedMeasureError(
+                "the model does not publish how many records each part captured.",
+                remedy="Ask the publisher for the counts, or audit the model with its training records.",
+            )
         counts.append(evidence.counts if evidence.counts is not None else (evidence.total or 0,))
     if noise.kind == "rounded":
         return _rounded(counts, noise)
@@ -122,7 +125,10 @@ def _together(low: Array, high: Array, total: Interval, confidence: float) -> Co
             remedy="Check both.",
         )
     if not most >= 1:
-        raise UndefinedMeasureError("the model's counts are all zero: it describes no record.")
+        raise UndefinedMeasureError(
+            "the model's counts are all zero: it describes no record.",
+            remedy="Pass a model that was trained on records.",
+        )
     return CountBounds(low=low, high=high, total=Interval(lower=least, upper=most), confidence=confidence)
 
 

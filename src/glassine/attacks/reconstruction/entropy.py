@@ -131,11 +131,17 @@ class ProbabilisticDataset(ExposedRecords):
         noise = self.noise
         if noise is None:
             if n_records not in (None, self.n_records):
-                raise InvalidParameterError(f"the exact counts add up to {self.n_records} records, not {n_records}.")
+                raise InvalidParameterError(
+                    f"the exact counts add up to {self.n_records} records, not {n_records}.",
+                    remedy="Leave it out: it follows from exact counts.",
+                )
             return self
         cells = [cell.evidence for cell in self.model.cells]
         if any(evidence.size is None for evidence in cells):
-            raise UndefinedMeasureError("the model does not publish how many records each part captured.")
+            raise UndefinedMeasureError(
+                "the model does not publish how many records each part captured.",
+                remedy="Ask the publisher for the counts, or audit the model with its training records.",
+            )
         published = [evidence.counts or (evidence.size or 0,) for evidence in cells]
         widths = [len(counts) for counts in published]
         possible = np.repeat([bool(measure) for measure in self._worlds_of(True).measures], widths)
@@ -167,7 +173,10 @@ class ProbabilisticDataset(ExposedRecords):
         """
         prior = self.prior_entropy(domain_aware=domain_aware)
         if not prior:
-            raise UndefinedMeasureError("the domain allows one record only, so there is nothing to learn.")
+            raise UndefinedMeasureError(
+                "the domain allows one record only, so there is nothing to learn.",
+                remedy="Declare every value that is possible in the domain.",
+            )
         return self.entropy(domain_aware=domain_aware) / prior
 
     def dist_g_by_shares(self, *, domain_aware: bool = False) -> float:
@@ -183,7 +192,10 @@ class ProbabilisticDataset(ExposedRecords):
         self._require_possible(domain_aware)
         known = self._worlds_of(domain_aware, by_shares=True)
         if not known.prior_entropy:
-            raise UndefinedMeasureError("the domain allows one record only, so there is nothing to learn.")
+            raise UndefinedMeasureError(
+                "the domain allows one record only, so there is nothing to learn.",
+                remedy="Declare every value that is possible in the domain.",
+            )
         parts = zip(self.supports, known.regions, strict=True)
         left = math.fsum(size * known.entropy(region) for size, region in parts if size)
         return left / (self.n_records * known.prior_entropy)
@@ -206,7 +218,10 @@ class ProbabilisticDataset(ExposedRecords):
         everything = [possible.n_values(Region({}), factor) for factor in range(len(possible.space.factors))]
         sizes = {name: size for factor in everything for name, size in factor.items() if size > 1}
         if not sizes:
-            raise UndefinedMeasureError("the domain allows one record only, so there is nothing to learn.")
+            raise UndefinedMeasureError(
+                "the domain allows one record only, so there is nothing to learn.",
+                remedy="Declare every value that is possible in the domain.",
+            )
         shares = np.ones(len(possible.regions))
         for part, (measure, region) in enumerate(zip(possible.measures, possible.regions, strict=True)):
             for factor in possible.touched(region) if measure else ():
@@ -231,7 +246,10 @@ class ProbabilisticDataset(ExposedRecords):
         """
         prior = self.prior_entropy(domain_aware=domain_aware)
         if not prior:
-            raise UndefinedMeasureError("the domain allows one record only, so there is nothing to learn.")
+            raise UndefinedMeasureError(
+                "the domain allows one record only, so there is nothing to learn.",
+                remedy="Declare every value that is possible in the domain.",
+            )
         self._require_possible(domain_aware)
         worlds = zip(self.worlds(domain_aware=domain_aware), self.supports, strict=True)
         left = [(self.n_records * math.log2(count) / prior, size) for count, size in worlds if size]

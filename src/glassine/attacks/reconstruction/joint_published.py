@@ -149,7 +149,8 @@ def columns_for(counts: object, data: object) -> dict[str, AnyArray] | None:
         return None
     if data is None:
         raise InvalidParameterError(
-            f"{parameter('counts', 'data')} needs data: the numbers are counted in the training records."
+            f"{parameter('counts', 'data')} needs data: the numbers are counted in the training records.",
+            remedy=f"Pass {parameter('data=')}.",
         )
     return read_columns(data)
 
@@ -190,7 +191,8 @@ def read_models(
         # Before the counts are put into arrays, where they could overflow.
         if sum(cell.evidence.size or 0 for cell in model.cells) >= MOST_RECORDS:
             raise UndefinedMeasureError(
-                f"{label} counts {MOST_RECORDS:,} records or more, too many to be put together with others."
+                f"{label} counts {MOST_RECORDS:,} records or more, too many to be put together with others.",
+                remedy="Reconstruct that model alone.",
             )
     return ReadModels(exact=[_published(label, model) for label, model in exact], left=silent, filled=tuple(filled))
 

@@ -403,7 +403,10 @@ class JointReconstruction:
                 remedy="Leave the shares out of the domain for it.",
             )
         if not self.domain_bits > 0 or self._is_continuum:
-            raise UndefinedMeasureError("a share needs a domain of a finite number of records, more than one.")
+            raise UndefinedMeasureError(
+                "a share needs a domain of a finite number of records, more than one.",
+                remedy="Declare bounds, and a resolution of real numbers, in the domain.",
+            )
         bits = self.bits_per_record
         return Interval(lower=1 - bits.upper / self.domain_bits, upper=1 - bits.lower / self.domain_bits)
 
@@ -416,7 +419,8 @@ class JointReconstruction:
             raise UndefinedMeasureError(self.silence)
         if self.contradiction is not None:
             raise UndefinedMeasureError(
-                f"no dataset meets the counts of all models, so nothing can be measured: {self.contradiction}"
+                f"no dataset meets the counts of all models, so nothing can be measured: {self.contradiction}",
+                remedy="Put together only models of the same records, in a domain that holds them all.",
             )
 
     def to_dict(self) -> dict[str, Any]:

@@ -305,7 +305,10 @@ class ExposedRecords(PossibleRecords):
         counts = [cell.evidence.counts for cell in self.model.cells]
         classes = self.model.classes
         if classes is None or any(c is None for c in counts):
-            raise UndefinedMeasureError("the model does not publish the class counts of all its parts.")
+            raise UndefinedMeasureError(
+                "the model does not publish the class counts of all its parts.",
+                remedy="Ask the publisher for the counts of each class.",
+            )
         learned = self.bits_learned(domain_aware=domain_aware)
         out = []
         for k, name in enumerate(classes):

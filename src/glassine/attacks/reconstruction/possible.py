@@ -204,7 +204,10 @@ class PossibleRecords:
             raise UndefinedMeasureError(reason)
         sizes = [cell.evidence.size for cell in self.model.cells]
         if any(size is None for size in sizes):
-            raise UndefinedMeasureError("the model does not publish how many records each part captured.")
+            raise UndefinedMeasureError(
+                "the model does not publish how many records each part captured.",
+                remedy="Ask the publisher for the counts, or audit the model with its training records.",
+            )
         return tuple(size or 0 for size in sizes)
 
     @cached_property
@@ -218,7 +221,10 @@ class PossibleRecords:
         """
         n = sum(self.supports)
         if not n:
-            raise UndefinedMeasureError("the model's counts are all zero: it describes no record.")
+            raise UndefinedMeasureError(
+                "the model's counts are all zero: it describes no record.",
+                remedy="Pass a model that was trained on records.",
+            )
         return n
 
     def worlds(self, *, domain_aware: bool = False) -> tuple[int, ...]:

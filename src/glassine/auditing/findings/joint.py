@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
 from glassine.attacks.alignment import ErrorEstimate
 from glassine.attacks.outcome import ShownCount, for_checker
@@ -15,25 +14,6 @@ class LeftOutModel:
 
     name: str
     reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeveralSummary:
-    """Several models of the same records in brief.
-
-    Attributes
-    ----------
-    kind : str
-        ``several models``.
-    models : tuple of str
-        Their names.
-    """
-
-    models: tuple[str, ...]
-    kind: Literal["several models"] = "several models"
-
-    def __str__(self) -> str:
-        return f"{len(self.models)} models of the same records"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

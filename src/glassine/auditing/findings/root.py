@@ -25,9 +25,7 @@ from glassine.attacks.outcome import (
 )
 from glassine.auditing.criterion import Check, Remedy
 from glassine.auditing.findings.guarantee import GuaranteeFinding
-from glassine.auditing.findings.joint import SeveralSummary
-from glassine.auditing.findings.surrogates import ReleaseSummary
-from glassine.auditing.findings.values import DomainSummary, ModelSummary, Verdict
+from glassine.auditing.findings.values import DomainSummary, ModelSummary, ReleaseSummary, SeveralSummary, Verdict
 from glassine.auditing.policy import Policy
 from glassine.errors import InvalidParameterError, parameter
 from glassine.files import read_text, write_json

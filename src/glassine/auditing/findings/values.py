@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from glassine.attacks.outcome import NotApplicable, Outcome, ShownCount
-from glassine.auditing.findings.disclosure import DisclosureFinding
-from glassine.auditing.findings.membership import MembershipFinding
 from glassine.errors import parameter
+
+if TYPE_CHECKING:
+    from glassine.auditing.findings.disclosure import DisclosureFinding
+    from glassine.auditing.findings.membership import MembershipFinding
 
 Verdict: TypeAlias = Literal["within policy", "outside policy", "inconclusive"]
 
@@ -27,6 +29,74 @@ OF_THE_MODEL = "the guarantee answers for the model, so this report counts nothi
 
 OF_REGIONS = ("exposed", "empty")
 """Flags of a part that follow from the model and the domain."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeveralSummary:
+    """Several models of the same records in brief.
+
+    Attributes
+    ----------
+    kind : str
+        ``several models``.
+    models : tuple of str
+        Their names.
+    """
+
+    models: tuple[str, ...]
+    kind: Literal["several models"] = "several models"
+
+    def __str__(self) -> str:
+        return f"{len(self.models)} models of the same records"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseSummary:
+    """The audited release in brief; all of it is public.
+
+    Attributes
+    ----------
+    kind : str
+        ``release``.
+    form, labels, records, partition, method, scaling : str
+        How it was made, as the release says.
+    n_groups, n_attributes, n_nodes, n_leaves, deepest : int
+        Groups, attributes, nodes and leaves of all trees, and most splits on a path.
+    k : int or None
+        Fewest records of a group, as the release says; None where it says nothing.
+    classes : tuple of str
+        The decisions.
+    counts : bool
+        Whether trees publish class counts.
+    inferred : tuple of str
+        Attributes whose domain was taken from data.
+    notes : tuple of str
+        What the release says of itself.
+    claim : str
+        What is claimed of its privacy, in words.
+    """
+
+    form: str
+    labels: str
+    records: str
+    partition: str
+    method: str
+    scaling: str
+    n_groups: int
+    n_attributes: int
+    n_nodes: int
+    n_leaves: int
+    deepest: int
+    k: int | None
+    classes: tuple[str, ...]
+    counts: bool
+    inferred: tuple[str, ...]
+    notes: tuple[str, ...]
+    claim: str
+    kind: Literal["release"] = "release"
+
+    def __str__(self) -> str:
+        return f"a release of {self.n_groups} groups"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

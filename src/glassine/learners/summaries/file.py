@@ -153,7 +153,9 @@ def read_file(path: str | os.PathLike[str]) -> tuple[SummaryFile, Certificate, M
         domain = domain_from_dict(values["domain"])
         grids = public_grids(domain, values["bins"])
     except GlassineError as error:
-        raise InvalidModelError(f"the domain of the summary cannot be read: {error}") from None
+        raise InvalidModelError(
+            f"the domain of the summary cannot be read: {error}", remedy="Ask its publisher for the file again."
+        ) from None
     target = _target(values["target"], values.get("classes"), values.get("target_range"))
     numbers = decoded(_NUMBERS, values["released"], "the summary", InvalidModelError)
     file = SummaryFile(domain=domain, target=target, released=_released(numbers, grids, target))
@@ -179,7 +181,9 @@ def _target(name: object, classes: object, bounds: object) -> Target:
     try:
         return Target(classes=None, bounds=checked_bounds(bounds), name=name)
     except GlassineError as error:
-        raise InvalidModelError(f"the range of the summary's target cannot be read: {error}") from None
+        raise InvalidModelError(
+            f"the range of the summary's target cannot be read: {error}", remedy="Ask its publisher for the file again."
+        ) from None
 
 
 def _plain(file: SummaryFile) -> dict[str, Any]:
@@ -232,7 +236,10 @@ def _released(numbers: _Numbers, grids: tuple[Grid, ...], target: Target) -> Rel
     if (target.classes is None) != (numbers.squares is not None):
         raise InvalidModelError("the summary must have squares if its target is a number, and only then.")
     if len(numbers.attributes) != len(grids):
-        raise InvalidModelError("the summary has another number of attributes than its domain.")
+        raise InvalidModelError(
+            "the summary has another number of attributes than its domain.",
+            remedy="Ask its publisher for the file again.",
+        )
     axes, tables, groups = [], [], []
     for grid, one in zip(grids, numbers.attributes, strict=True):
         n_bins = len(one.counts)
@@ -241,7 +248,10 @@ def _released(numbers: _Numbers, grids: tuple[Grid, ...], target: Target) -> Rel
         whole = len(bin_of) == grid.n_cells + 1 and _covers(bin_of, n_bins) and len(group) == n_bins
         ordered = grid.cuts is None or all(b - a in (0, 1) for a, b in pairwise(bin_of[:-1].tolist()))
         if not whole or not ordered or not _covers(group, int(group.max()) + 1) or len(one.variances) != n_bins:
-            raise InvalidModelError(f"the bins of {grid.attribute!r} in the summary do not fit its domain.")
+            raise InvalidModelError(
+                f"the bins of {grid.attribute!r} in the summary do not fit its domain.",
+                remedy="Ask its publisher for the file again.",
+            )
         if not all(value > 0 for value in one.variances):
             raise InvalidModelError(f"the variances of {grid.attribute!r} in the summary must be positive.")
         counts, variances = np.array(one.counts), np.array(one.variances)

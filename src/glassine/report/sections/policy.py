@@ -26,7 +26,7 @@ from glassine.report.blocks import (
     Status,
     Table,
 )
-from glassine.report.measured import measured_sections, sections_of
+from glassine.report.measured import sections_of, shown
 from glassine.report.section import Page, Section, clean_inputs, sentence
 
 NOTHING = "The file holds the model and nothing else. It may leave if the verdict allows it."
@@ -322,11 +322,12 @@ def _failure(row: CheckRow) -> Failure:
 
 def measure_rows(findings: Findings) -> tuple[MeasureRow, ...]:
     """Return for each question of an audit whether it was answered, and the reason if not."""
-    shown, rows = measured_sections(), []
+    rows = []
     for asked in findings.measured.questions:
         outcome = findings.measured[asked.name]
         if isinstance(outcome, Measured):
-            reason = shown[asked.name].lacking(outcome.value, findings) if asked.name in shown else ""
+            section = shown(asked.name)
+            reason = "" if section is None else section.lacking(outcome.value, findings)
             state = "partly measured" if reason else "measured"
         else:
             state, reason = "failed" if isinstance(outcome, Failed) else "not measured", outcome.reason

@@ -1,0 +1,17 @@
+from glassine.report.sections.additive import additive_figures as additive_figures
+from glassine.report.sections.additive import additive_section as additive_section
+from glassine.report.sections.comparison import comparison_page as comparison_page
+from glassine.report.sections.disclosure import disclosure_page as disclosure_page
+from glassine.report.sections.guarantee import guarantee_figures as guarantee_figures
+from glassine.report.sections.guarantee import guarantee_section as guarantee_section
+from glassine.report.sections.membership import attack_page as attack_page
+from glassine.report.sections.near_optimal import near_optimal_page as near_optimal_page
+from glassine.report.sections.parts import model_section as model_section
+from glassine.report.sections.parts import sizes_are_counted as sizes_are_counted
+from glassine.report.sections.policy import judged_page as judged_page
+from glassine.report.sections.policy import measure_rows as measure_rows
+from glassine.report.sections.policy import policy_section as policy_section
+from glassine.report.sections.policy import record_sections as record_sections
+from glassine.report.sections.reconstruction import headline_figures as headline_figures
+from glassine.report.sections.releases import release_page as release_page
+from glassine.report.sections.several import several_page as several_page
