@@ -42,7 +42,6 @@ from glassine.cli.writing import (
     check_outputs,
     check_report,
     print_value,
-    say,
     text_of,
     write_report,
 )
@@ -191,5 +190,5 @@ def scrub_command(
         ]
         if cost is not None:
             lines += sentences(cost)
-        say("\n".join([*lines, f"Model: {output}", "", text_of(second, report).rstrip()]))
+        print_value("\n".join([*lines, f"Model: {output}", "", text_of(second, report)]), False)
     raise typer.Exit(second.exit_status)
