@@ -407,9 +407,10 @@ def test_a_report_that_is_not_as_its_schema_says_is_refused(plain: dict[str, Any
         return [path, *(place for key, entry in inner for place in places(entry, (*path, key)))]
 
     hostile = "\x1b[2J\n# Approved <script>"
+    wrong: tuple[Any, ...] = (None, [], {}, -1, True, 10**400, hostile)
     refused = []
     for path in places(plain)[1:]:
-        for put in (None, [], {}, -1, True, 10**400, hostile):
+        for put in wrong:
             try:
                 document = evidence("tre", findings=replaced(plain, path, put))
             except InvalidParameterError as error:

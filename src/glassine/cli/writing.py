@@ -133,7 +133,7 @@ def print_value(value: Any, as_json: bool) -> None:
 
 
 def say(text: str) -> None:
-    """Print text as it is on standard output; a reader that has seen enough of it changes nothing."""
+    """Print text unchanged on standard output; a reader that has seen enough of it changes nothing."""
     try:
         typer.echo(text)
     except BrokenPipeError:
