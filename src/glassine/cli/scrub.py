@@ -164,7 +164,8 @@ def scrub_command(
         # The files are judged, as by an audit of them: the copy is what is handed out.
         first = audit(whole, table, target, **beside)
         write_model(result.model, output)
-        second = audit(load_whole(output, known, trust_pickle=False), table, target, **beside)
+        copied = read_once(output)
+        second = audit(load_whole(copied, known, trust_pickle=False), table, target, **beside)
     if private and cost is not None and second.holder is not None:
         measured = map(RecordNote, sentences(cost))
         second = replace(second, holder=replace(second.holder, notes=(*second.holder.notes, *measured)))
@@ -173,7 +174,7 @@ def scrub_command(
     options = {"target": target, "person": person, WRITTEN: shlex.join(written.words)}
     first, second = (
         with_inputs(found, {"model": file, **files}, {"data": data}, policy=audited.policy, options=options)
-        for found, file in ((first, model_file), (second, read_once(output)))
+        for found, file in ((first, model_file), (second, copied))
     )
     if audited.audience == "public":
         first, second, cost = first.public(), second.public(), None

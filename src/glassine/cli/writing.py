@@ -132,6 +132,11 @@ def print_value(value: Any, as_json: bool) -> None:
         say(STEERING.sub("\ufffd", str(value).rstrip()))
 
 
+def one_line(text: str) -> str:
+    """Return a text of a file on one line, so that none of it reads as a line of ours."""
+    return " ".join(text.split())
+
+
 def say(text: str) -> None:
     """Print text unchanged on standard output; a reader that has seen enough of it changes nothing."""
     try:

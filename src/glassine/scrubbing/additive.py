@@ -67,13 +67,15 @@ def scrub_additive(
     Each cut moves to the nearest cut point of :func:`glassine.domain.grid.public_grid`; a new bin scores the mean of
     the old ones that it holds, weighted by their sizes. Then bins of fewer than ``smallest_bin`` records join their
     smaller neighbour; small groups of categories join each other, then the smallest other group. Standard deviations
-    and the log of edits are dropped, ranges become those of the domain, and categories that the domain does not declare
-    are dropped. Scores themselves are kept to three significant digits.
+    and the log of edits are dropped, ranges become those of the domain, unless it was inferred, and categories that the
+    domain does not declare are dropped. Scores are kept to three significant digits; where sizes are removed and scores
+    were centered by them, they are centered without.
 
     Guarantee
     ---------
     None. The copy reveals less, and the audit measures how much less. A guarantee that the model claims is kept, since
-    the copy is made of the model alone; bins joined by their counts in the data add a caveat to it.
+    the copy is made of the model and what is public; bins joined by their counts in the data, and attributes whose
+    domain was inferred from data, add a caveat to it.
 
     Parameters
     ----------

@@ -67,8 +67,8 @@ def scrub(
     """Return a copy of a model with thresholds on the public grid and counts coarsened or removed.
 
     No privacy guarantee: the copy reveals less, and :func:`glassine.audit` measures how much less. A guarantee that the
-    model claims is kept, since the copy is made of the model alone; merging leaves by their counts in the data reads
-    the data again, and adds a caveat to it. Additive models are scrubbed by
+    model claims is kept, since the copy is made of the model and what is public; merging leaves by their counts in the
+    data, and attributes whose domain was inferred from data, add a caveat to it. Additive models are scrubbed by
     :func:`glassine.scrubbing.additive.scrub_additive`, with ``smallest_leaf`` for bins.
 
     Parameters
