@@ -228,6 +228,24 @@ def write_bytes(data: bytes, path: str | os.PathLike[str]) -> None:
         raise
 
 
+def write_secret(data: bytes, path: str | os.PathLike[str]) -> None:
+    """Write a new file that its owner alone can read, whole or not at all; one that exists is not replaced."""
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except OSError as error:
+        raise unwritable(path, error) from None
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+    except BaseException as error:
+        Path(path).unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise unwritable(path, error) from None
+        raise
+
+
 def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)

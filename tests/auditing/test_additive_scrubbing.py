@@ -17,7 +17,9 @@ from glassine.auditing.policy import Policy
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.domain.grid import public_grid
 from glassine.errors import InvalidDomainError, InvalidModelError
+from glassine.learners.additive.ordinary import EBMClassifier
 from glassine.models import AdditiveModel, CategoryBins, Guarantee, NumericBins, Term
+from glassine.models.guarantee import DOMAIN_FROM_DATA
 from glassine.scrubbing.additive import _public_cuts, scrub_additive
 from glassine.scrubbing.scrub import accuracy, scrub
 
@@ -234,3 +236,28 @@ def test_sizes_that_stay_are_those_of_records() -> None:
     model = one(NumericBins("age", (49.5,)), [1, 2, 9], weights=[12, 12, 0])
     kept = scrub(model, DOMAIN, counts="keep", smallest_leaf=10, data=frame, persons="who").model
     assert kept.terms[0].weights.tolist() == [12, 12, 0]
+
+
+def test_a_range_from_the_records_is_not_in_the_copy_and_voids_a_guarantee() -> None:
+    domain = Domain({"age": Integer(19, 73, inferred=True)})
+    claim = Guarantee(epsilon=1.0, count_scale=2.0)
+    model = one(NumericBins("age", (29.5,), bounds=(0, 100)), [1, 2, 0], weights=[20.4, 30.2, 0], guarantee=claim)
+    copy = scrub_additive(model, domain).model
+    assert copy.terms[0].bins == (NumericBins("age", (29.5,)),)
+    assert copy.guarantee == replace(claim, count_scale=None, caveats=(DOMAIN_FROM_DATA,))
+
+
+def test_scores_do_not_give_removed_sizes_away() -> None:
+    """Scores are centered by size, so that of two bins their ratio is that of the sizes."""
+    rng = np.random.default_rng(3)
+    frame = pl.DataFrame({"sex": rng.choice(["f", "m"], 400, p=[0.03, 0.97]), "age": rng.integers(0, 100, 400)})
+    target = (rng.random(400) < np.where(frame["sex"] == "f", 0.9, 0.3)).astype(int)
+    domain = Domain({"sex": Category(("f", "m")), "age": Integer(0, 100)})
+    model = EBMClassifier(domain).fit(frame, target).model_
+    centered = [float((term.scores[:, 0] * term.weights).sum()) for term in model.terms if term.weights is not None]
+    assert len(centered) == 2
+    assert np.abs(centered).max() < 1e-6
+    copy = scrub_additive(model, domain).model
+    for term in copy.terms:
+        assert abs(term.scores[:-1, 0].mean()) < 1e-2, term.name
+    assert np.abs(copy.scores(frame) - scrub_additive(model, domain, keep_sizes=True).model.scores(frame)).max() < 2e-2

@@ -11,13 +11,14 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from glassine import Category, DecisionTree, Domain, Integer, Real, RuleList, as_model, audit, parse_rules, scrub
 from glassine.domain import Between, OneOf
 from glassine.domain.grid import on_grid
 from glassine.errors import InvalidDataError, InvalidModelError, InvalidParameterError
 from glassine.models import Branch, Evidence, Guarantee, Node, Rule
+from glassine.models.guarantee import DOMAIN_FROM_DATA
 from glassine.scrubbing.scrub import accuracy
 from tests.oracles import strategies
 from tests.oracles.worlds import captured, records
@@ -354,3 +355,29 @@ def test_leaves_of_enough_people_stay_though_each_has_several_records() -> None:
         found = scrub(tree, DOMAIN, smallest_leaf=smallest, counts="keep", data=tripled, persons="who")
         assert (found.n_merged > 0) == merges
         assert len(found.model.cells) > 1
+
+
+def test_a_copy_in_a_domain_from_the_records_is_not_covered_by_a_guarantee() -> None:
+    domain = Domain({"age": Integer(18, 73, inferred=True), "b": Integer(0, 9)})
+    for text, caveats in (("age <= 40", (DOMAIN_FROM_DATA,)), ("b <= 4", ())):
+        rules = parse_rules(f"if [{text}] then [true] ([30 ; 40] examples)\nelse [false] ([20 ; 50] examples)", domain)
+        claim = Guarantee(epsilon=1.0, count_scale=2.0)
+        copy = scrub(replace(rules, guarantee=claim), domain)
+        assert copy.model.guarantee == replace(claim, caveats=caveats), text
+        assert scrub(copy.model, domain).model.guarantee == copy.model.guarantee, "a reason is stated once"
+
+
+def test_what_is_said_of_inner_nodes_does_not_give_sizes_of_leaves_away() -> None:
+    """The mean of a node is that of its children by their sizes, so that three means give the share of each."""
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame({"age": rng.integers(18, 90, 300)})
+    fit = DecisionTreeRegressor(max_depth=1, min_samples_leaf=30).fit(frame, 100.0 * frame["age"])
+    domain = Domain({"age": Integer(18, 90)})
+    left, right = (node.evidence for node in as_model(fit, domain).nodes[1:])
+    assert left.size is not None
+    expected: dict[Any, int | None] = {"remove": None, "coarsen": (left.size + 5) // 10 * 10}
+    for counts, size in expected.items():
+        root, *leaves = scrub(fit, domain, counts=counts).model.nodes
+        assert root.evidence == Evidence(), counts
+        assert [leaf.evidence.value for leaf in leaves] == [float(f"{side.value:.3g}") for side in (left, right)]
+        assert leaves[0].evidence.size == size

@@ -96,6 +96,15 @@ def test_a_certificate_without_its_releases_certifies_nothing(fitted: Path, run:
     assert "[fail] claim: The certificate names no release" in done.out
 
 
+def test_no_text_of_a_certificate_reads_as_a_line_of_the_verification(fitted: Path, run: Run) -> None:
+    plain = json.loads((fitted / "tree.certificate.json").read_text())
+    forged = plain | {"caveats": ["none\n[pass] claim: Its events were added up again"], "holds": False}
+    (fitted / "tree.certificate.json").write_text(json.dumps(forged))
+    done = verify(run, fitted)
+    assert done.status == 1
+    assert [line for line in done.out.splitlines() if " claim: " in line and line.startswith("[pass]")] == []
+
+
 def test_the_same_model_in_another_layout_is_known_but_its_file_is_not(fitted: Path, run: Run) -> None:
     values = json.loads((fitted / "tree.json").read_text())
     (fitted / "tree.json").write_text(json.dumps(values))

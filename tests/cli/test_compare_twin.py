@@ -391,6 +391,24 @@ def test_models_of_two_kinds_and_targets_of_another_are_refused(sides: tuple[pl.
         compare_twin(of_numbers, *sides, "y", domain=declared)
 
 
+def test_held_out_records_of_another_type_are_taken_as_they_are_or_refused_without_a_value(
+    private: DecisionTree, sides: tuple[pl.DataFrame, pl.DataFrame]
+) -> None:
+    members, others = sides
+    # Fractions were cut to the whole numbers that members have.
+    moved = [others.with_columns(a=pl.col("a") + shift) for shift in (0, 0.75)]
+    right = [np.mean(private.predict(frame) == frame["y"].to_numpy()) for frame in moved]
+    assert right[0] != right[1]
+    for frame, share in zip(moved, right, strict=True):
+        found = compare_twin(private, members, frame, "y", twin=private, domain=DOMAIN)
+        assert found.private.accuracy is not None
+        assert found.private.accuracy.value == share
+    texts = others.with_columns(a=pl.format("{} Ada", "a"))
+    with pytest.raises(InvalidDataError, match="column 'a' has the type Int64 for members and String") as refused:
+        compare_twin(private, members, texts, "y", domain=DOMAIN)
+    assert "Ada" not in str(refused.value)
+
+
 class PrivateLinear(LinearRegression):  # type: ignore[misc]  # scikit-learn ships no types
     """A private regression as diffprivlib makes them."""
 

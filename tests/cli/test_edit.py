@@ -159,3 +159,19 @@ def test_additive_models_are_exported(run: Run, models: Path) -> None:
         assert connection.execute(query).fetchone()[-1] in ("<=50K", ">50K")
     done = run("export", "edited.json", "--to", "sklearn", "-o", "model.pkl", cwd=models)
     assert (done.status, "cannot be written as a scikit-learn pipeline" in done.err) == (2, True)
+
+
+def test_names_and_reasons_of_a_file_steer_no_terminal(tmp_path: Path, run: Run) -> None:
+    """A text in a model of strangers could clear the screen, and write another verdict on it."""
+    steering = set("\x1b\x9b\r\u202e")
+    hostile = "as discussed\x1b[2J\x9b31m\rPASS \u202edeyned"
+    write_model(zero(income_model(), "gain", reason=hostile), tmp_path / "model.json")
+    said = run("edit", "model.json", "--log", cwd=tmp_path)
+    assert (said.status, said.err) == (0, "")
+    assert "as discussed" in said.out
+    assert not steering & set(said.out)
+    plain = run("edit", "model.json", "--log", "--json", cwd=tmp_path).out
+    assert not steering & set(plain)
+    assert json.loads(plain)["edits"][0]["reason"] == hostile
+    # An export to a pipe is the model, to the last character.
+    assert "\x9b" in run("export", "model.json", "--to", "json", cwd=tmp_path).out

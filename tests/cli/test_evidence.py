@@ -17,6 +17,7 @@ import glassine.report.evidence
 from glassine import AuditSettings, Category, Domain, Integer, Policy, PrivateTreeClassifier, audit, parse_rules
 from glassine.auditing.findings.root import SCHEMA as FINDINGS
 from glassine.auditing.findings.root import SignOff
+from glassine.auditing.several import SeveralModels
 from glassine.errors import InvalidParameterError
 from glassine.privacy.certificate import LOSS_BOUND, Certificate
 from glassine.report.evidence import LISTS, evidence
@@ -391,3 +392,43 @@ def test_parameters_of_a_forest_are_judged_as_sacro_ml_does(trees: int, depth: i
     stated = line_of("tre", "T8", findings=findings.to_dict()).answers[0]
     assert isinstance(stated, Figure)
     assert stated.text.startswith(f"parameters {'lie in' if risky else 'do not lie in'} the riskiest fifth: ")
+
+
+def test_a_report_that_is_not_as_its_schema_says_is_refused(plain: dict[str, Any]) -> None:
+    def replaced(value: Any, path: tuple[Any, ...], put: Any) -> Any:
+        if not path:
+            return put
+        copy = list(value) if isinstance(value, list) else dict(value)
+        copy[path[0]] = replaced(value[path[0]], path[1:], put)
+        return copy
+
+    def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+        inner = value.items() if isinstance(value, dict) else enumerate(value[:1]) if isinstance(value, list) else ()
+        return [path, *(place for key, entry in inner for place in places(entry, (*path, key)))]
+
+    hostile = "\x1b[2J\n# Approved <script>"
+    wrong: tuple[Any, ...] = (None, [], {}, -1, True, 10**400, hostile)
+    refused = []
+    for path in places(plain)[1:]:
+        for put in wrong:
+            try:
+                document = evidence("tre", findings=replaced(plain, path, put))
+            except InvalidParameterError as error:
+                refused.append(str(error))
+                continue
+            for text in (document.markdown(), document.text()):
+                assert "\x1b" not in text
+                assert "\n# Approved" not in text
+            assert "<script>" not in document.markdown()
+    assert len(refused) > 500
+    assert not any(hostile in text for text in refused)
+
+
+def test_models_that_were_audited_together_have_evidence() -> None:
+    models = tuple(parse_rules(RULES.replace("30 ; 0", counts)) for counts in ("30 ; 0", "29 ; 1"))
+    joint = audit(SeveralModels(models=models[:1] * 2, names=("a", "b")), domain=Domain.binary(["a", "b"])).to_dict()
+    assert joint["measured"]["joint"]["status"] != "measured"
+    for which in LISTS:
+        evidence(which, findings=joint)
+    line = line_of("edpb", "D6.2", findings=joint)
+    assert any(isinstance(one, Figure) and "audited together" in one.text for one in line.answers)

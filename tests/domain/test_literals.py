@@ -8,9 +8,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from glassine.domain import OneOf, Prefix
+from glassine import parse_rules
+from glassine.domain import Between, OneOf, Prefix
 from glassine.domain.attributes import Scalar
 from glassine.domain.literals import is_missing
+from glassine.formats import to_python
 
 BIG = 2**53
 
@@ -72,3 +74,15 @@ def test_a_prefix_is_not_the_text_that_writes_it() -> None:
 )
 def test_none_and_nan_are_missing(values: list[Any], wanted: list[bool]) -> None:
     assert is_missing(np.array(values, dtype=object)).tolist() == wanted
+
+
+def test_a_condition_without_a_bound_holds_for_the_infinity_on_that_side() -> None:
+    ends = np.array([-np.inf, 0.0, np.inf, np.nan])
+    below, above = Between("a", hi=0.0), Between("a", lo=0.0)
+    assert below.holds(ends).tolist() == [True, True, False, False]
+    assert above.holds(ends).tolist() == [False, False, True, False]
+    for one in (below, above, Between("a", -1.0, 1.0)):
+        assert (one.holds(ends) ^ one.negate().holds(ends)).all()
+    space: dict[str, Any] = {}
+    exec(to_python(parse_rules("if [a <= 0] then [x] (3 examples)\nelse [y] (5 examples)")), space)  # noqa: S102 - it is what the package writes
+    assert [space["predict"]({"a": end}) for end in ends.tolist()] == ["x", "x", "y", "y"]

@@ -20,10 +20,10 @@ from glassine.formats.contents import LONGEST_NAME, MOST_OF_CAVEATS
 from glassine.formats.json import COMMENT, KEY, claim_of, guarantee_of, is_claim
 from glassine.formats.loading import load_file
 from glassine.formats.sklearn.searches import CHOSEN_BY_SCORES
-from glassine.learners.budget import CLASSES_FROM_DATA, DOMAIN_FROM_DATA, RANGE_FROM_DATA
+from glassine.learners.budget import CLASSES_FROM_DATA, RANGE_FROM_DATA
 from glassine.learners.greedy import published
 from glassine.models import AdditiveModel, Branch, DecisionTree, Evidence, Node, RuleList
-from glassine.models.guarantee import Guarantee
+from glassine.models.guarantee import DOMAIN_FROM_DATA, Guarantee
 from glassine.privacy.accounting import Selection
 from glassine.privacy.certificate import Certificate
 from glassine.scrubbing.scrub import MERGED

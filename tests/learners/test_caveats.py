@@ -20,7 +20,8 @@ from glassine import (
     PrivateRuleListClassifier,
     PrivateTreeClassifier,
 )
-from glassine.learners.budget import CLASSES_FROM_DATA, DOMAIN_FROM_DATA, RANGE_FROM_DATA, REMEDIES, warn_of
+from glassine.learners.budget import CLASSES_FROM_DATA, RANGE_FROM_DATA, REMEDIES, warn_of
+from glassine.models.guarantee import DOMAIN_FROM_DATA
 
 X = np.random.default_rng(0).integers(0, 5, (80, 2))
 Y = (X[:, 0] > 2).astype(int)

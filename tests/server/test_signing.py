@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import base64
+import errno
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from glassine.errors import InvalidModelError, SignatureError, UnreadableFileError
+from glassine.privacy.receipt import make_tie_key
 from glassine.server import make_keys, read_public_key, read_release, sign_release
 from tests.server.releases import small_release
 
@@ -116,6 +119,18 @@ def test_keys_are_private_and_never_replaced(folder: Path) -> None:
         make_keys(folder / "new.pem", folder / "public.pem")
     assert (folder / "private.pem").read_bytes() == before
     assert not (folder / "new.pem").exists()
+
+
+def test_no_half_of_a_key_is_left_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(handle: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(UnreadableFileError, match="No space left"):
+        make_keys(tmp_path / "private.pem", tmp_path / "public.pem")
+    with pytest.raises(UnreadableFileError, match="No space left"):
+        make_tie_key(tmp_path / "tie.key")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_two_keys_need_two_files(tmp_path: Path) -> None:

@@ -335,6 +335,18 @@ def test_a_guarantee_answers_only_where_it_is_accepted_and_covers_the_release() 
     assert all(check.basis == "measurement" for check in found.checks)
 
 
+def test_a_public_cell_without_records_changes_no_verdict() -> None:
+    """Whether a cell is empty follows from the records, so that an error there would reveal it."""
+    frame = pd.DataFrame(people(300)).iloc[[0] * 40].reset_index(drop=True)
+    cells = SurrogateExplainer(
+        lender, partition="public", n_cells=4, fixed_black_box=True, domain=PEOPLE, classes=("no", "maybe", "yes"),
+        distance="gower", epsilon=1.0,
+    ).fit(frame)  # fmt: skip
+    assert "midpoints" in status(audit(cells))
+    trusting = bits_policy(accept_guarantee=True)
+    assert audit(cells, policy=trusting).public() == audit(cells.release(), policy=trusting).public()
+
+
 def test_small_counts_are_hidden() -> None:
     tiny = SurrogateExplainer(ring, 3, form="paper").fit(X[:24], Y[:24])
     found = audit(tiny)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
 
 from glassine.attacks.outcome import Hidden
@@ -14,6 +15,7 @@ from glassine.auditing.release import ReleaseSubject
 from glassine.auditing.several import SeveralSubject
 from glassine.auditing.summaries import SummarySubject
 from glassine.auditing.trees import TreeSubject
+from glassine.codec import LARGEST
 
 MEASURED: dict[str, Any] = {
     **{
@@ -95,3 +97,49 @@ def _type_schema(hint: object) -> dict[str, Any]:
             return {"type": "array", "items": _type_schema(args[0])}
         return {"type": "array", "prefixItems": [_type_schema(arg) for arg in args], "minItems": len(args)}
     return {"anyOf": [_type_schema(arg) for arg in args]}
+
+
+_schema = cache(schema)
+
+
+def fault(plain: object, expected: Mapping[str, Any] | None = None, place: str = "findings") -> str | None:
+    """Return the place where plain values are not as a schema says, that of findings by default; None if all are."""
+    expected = _schema() if expected is None or expected.get("$ref") == "#" else expected
+    for choices in filter(None, (expected.get("anyOf"), expected.get("oneOf"))):
+        found = [fault(plain, choice, place) for choice in choices]
+        # The choice that goes deepest is the one that was meant.
+        return None if None in found else max(filter(None, found), key=len)
+    if ("const" in expected and plain != expected["const"]) or ("enum" in expected and plain not in expected["enum"]):
+        return place
+    if "type" in expected and not _is_type(plain, expected["type"]):
+        return place
+    inner: list[tuple[object, Any, str]] = []
+    if isinstance(plain, Mapping):
+        known, rest = expected.get("properties", {}), expected.get("additionalProperties", {})
+        if not plain.keys() >= set(expected.get("required", ())) or (
+            rest is False and not plain.keys() <= known.keys()
+        ):
+            return place
+        inner = [(entry, known.get(key, rest), f"{place}.{key:.40}") for key, entry in plain.items()]
+    elif isinstance(plain, list | tuple):
+        heads = expected.get("prefixItems", ())
+        if len(plain) < expected.get("minItems", 0):
+            return place
+        kinds = heads or [expected.get("items", {})] * len(plain)
+        inner = [(entry, kind, f"{place}[{i}]") for i, (entry, kind) in enumerate(zip(plain, kinds, strict=False))]
+    return next(filter(None, (fault(*one) for one in inner)), None)
+
+
+def _is_type(plain: object, name: str) -> bool:
+    if name in ("integer", "number"):
+        numbers = int if name == "integer" else int | float
+        # What is not finite, or too large for a float, is no number of a report.
+        return isinstance(plain, numbers) and not isinstance(plain, bool) and abs(plain) <= LARGEST
+    kinds: dict[str, Any] = {
+        "null": type(None),
+        "boolean": bool,
+        "string": str,
+        "object": Mapping,
+        "array": list | tuple,
+    }
+    return isinstance(plain, kinds[name])

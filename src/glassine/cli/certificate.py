@@ -23,7 +23,7 @@ from glassine.cli.options import (
 )
 from glassine.cli.reading import load_kind
 from glassine.cli.releases import KeyOption, PrivateKeyOption
-from glassine.cli.writing import check_ending, check_outputs, print_value, tell
+from glassine.cli.writing import check_ending, check_outputs, one_line, print_value, tell
 from glassine.errors import GlassineError, InvalidParameterError, UnreadableFileError
 from glassine.files import read_json, read_once, read_text, write_json, write_text
 
@@ -118,7 +118,7 @@ def _is_certificate(path: Path) -> bool:
 
 
 def _line(match: Match) -> str:
-    return f"[{match.status}] {match.name}: {match.statement}"
+    return f"[{match.status}] {match.name}: {one_line(match.statement)}"
 
 
 def _tied(records: TieOptions, model: str) -> bool:

@@ -11,7 +11,7 @@ import typer
 
 from glassine.cli.naming import nearest
 from glassine.cli.options import Group, JsonOption, OverwriteOption, option
-from glassine.cli.writing import check_ending, check_outputs, print_value
+from glassine.cli.writing import check_ending, check_outputs, one_line, print_value
 from glassine.errors import GlassineError, InvalidParameterError, UnsupportedModelError
 from glassine.files import write_text
 
@@ -110,7 +110,7 @@ def edit_command(files: ModelOptions, back: UndoOptions, edits: EditOptions) -> 
 
         print_value({**done, "edits": to_dict(edited)["edits"], **written}, True)
         return
-    lines = ([str(edit) for edit in edited.edits] or ["no edit"]) if files.log else []
+    lines = ([one_line(str(edit)) for edit in edited.edits] or ["no edit"]) if files.log else []
     lines += [f"{name.capitalize()}: {path}" for name, path in written.items() if path is not None]
     if done["undone"] or done["made"]:
         lines.append(f"Edits taken back: {done['undone']}, made: {done['made']}. No budget is spent.")

@@ -19,7 +19,7 @@ from glassine.cli.options import (
     option,
 )
 from glassine.cli.reading import load_kind, load_whole, read_domain
-from glassine.cli.writing import check_outputs, print_value, tell
+from glassine.cli.writing import check_outputs, print_value, say, tell
 from glassine.errors import GlassineError
 from glassine.files import read_once, write_bytes, write_text
 
@@ -98,7 +98,7 @@ def _export_card(model: object, output: Path | None, *, as_json: bool) -> None:
     if as_json:
         print_value({"to": CARD, "file": None if output is None else str(output), "text": page}, True)
         return
-    print_value(page if output is None else f"Written: {output}. It prints on one page.", False)
+    say(page if output is None else f"Written: {output}. It prints on one page.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,6 +193,6 @@ def export_command(
     if as_json:
         print_value(told if isinstance(written, bytes) else {**told, "text": written}, True)
         return
-    print_value(str(written) if output is None else f"Written: {output}", False)
+    say(str(written).rstrip() if output is None else f"Written: {output}")
     if left_out:
         tell(f"glassine: left out: {left_out}.")

@@ -39,7 +39,7 @@ from glassine.cli.reading import (
     tell_repeats,
     with_inputs,
 )
-from glassine.cli.writing import check_outputs, check_report, print_value, say, text_of, write_report
+from glassine.cli.writing import check_outputs, check_report, print_value, text_of, write_report
 from glassine.errors import GlassineError, InvalidParameterError
 from glassine.files import read_once
 
@@ -154,7 +154,8 @@ def scrub_command(
         # The files are judged, as by an audit of them: the copy is what is handed out.
         first = audit(whole, table, target, **beside)
         write_model(result.model, output)
-        second = audit(load_whole(output, known, trust_pickle=False), table, target, **beside)
+        copied = read_once(output)
+        second = audit(load_whole(copied, known, trust_pickle=False), table, target, **beside)
     if private and cost is not None and second.holder is not None:
         measured = map(RecordNote, sentences(cost))
         second = replace(second, holder=replace(second.holder, notes=(*second.holder.notes, *measured)))
@@ -163,7 +164,7 @@ def scrub_command(
     options = {"target": target, "person": person, WRITTEN: shlex.join(written.words)}
     first, second = (
         with_inputs(found, {"model": file, **files}, {"data": data}, policy=audited.policy, options=options)
-        for found, file in ((first, model_file), (second, read_once(output)))
+        for found, file in ((first, model_file), (second, copied))
     )
     if audited.audience == "public":
         first, second, cost = first.public(), second.public(), None
@@ -180,5 +181,5 @@ def scrub_command(
         ]
         if cost is not None:
             lines += sentences(cost)
-        say("\n".join([*lines, f"Model: {output}", "", text_of(second, report).rstrip()]))
+        print_value("\n".join([*lines, f"Model: {output}", "", text_of(second, report)]), False)
     raise typer.Exit(second.exit_status)

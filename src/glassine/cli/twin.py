@@ -12,7 +12,7 @@ from glassine.cli.progress import stages
 from glassine.cli.quality import BASELINES, sentences
 from glassine.cli.reading import check_person, identifiers, load_published, read_domain, read_records
 from glassine.cli.training import TrainingFile, without
-from glassine.cli.writing import print_value
+from glassine.cli.writing import one_line, print_value
 from glassine.errors import InvalidParameterError, UnsupportedModelError
 from glassine.files import write_json, write_text
 
@@ -73,7 +73,7 @@ class TwinReport:
         if claim is not None:
             delta = f", delta {claim.delta:g}" if claim.delta else ""
             lines.append(f"Claim: epsilon {claim.epsilon:g}{delta}, by {found.claimed_by}.")
-            lines += [f"It does not hold: {caveat}." for caveat in claim.caveats]
+            lines += [f"It does not hold: {one_line(caveat)}." for caveat in claim.caveats]
         if found.ceiling is not None:
             lines.append(f"It allows any attack on membership an advantage of at most {found.ceiling:.3f}.")
         lines += [line for side in (found.private, found.twin) for line in ("", *_lines(side, found))]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 ROOM = 2**20
 """Bytes that must fit where a model, its certificate or its report will be written; none of them is larger."""
+
+STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Characters by which a name from a file could write over what stands on a terminal, or reorder it."""
 
 
 def check_outputs(outputs: Sequence[Path | None], inputs: Sequence[Path | None], *, overwrite: bool) -> None:
@@ -120,12 +124,21 @@ def text_of(findings: Findings, output: Path | None = None) -> str:
 
 
 def print_value(value: Any, as_json: bool) -> None:
-    """Print plain values as JSON, or text."""
-    say(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) if as_json else str(value).rstrip())
+    """Print plain values as JSON, or text, without characters that steer a terminal."""
+    if as_json:
+        plain = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+        say(STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", plain))
+    else:
+        say(STEERING.sub("\ufffd", str(value).rstrip()))
+
+
+def one_line(text: str) -> str:
+    """Return a text of a file on one line, so that none of it reads as a line of ours."""
+    return " ".join(text.split())
 
 
 def say(text: str) -> None:
-    """Print text on standard output; a reader that has seen enough of it changes nothing."""
+    """Print text unchanged on standard output; a reader that has seen enough of it changes nothing."""
     try:
         typer.echo(text)
     except BrokenPipeError:
@@ -140,7 +153,7 @@ def say(text: str) -> None:
 def tell(text: str) -> None:
     """Print a line on standard error, if that can be written."""
     with contextlib.suppress(OSError):
-        typer.echo(text, err=True)
+        typer.echo(STEERING.sub("\ufffd", text), err=True)
 
 
 def drop_output() -> None:

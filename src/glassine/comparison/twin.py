@@ -193,8 +193,8 @@ def compare_twin(
     """Compare a private model with its twin without privacy."""
     inside, outside = eager(members).to_polars(), eager(others).to_polars()
     names = [name for name in inside.columns if name in outside.columns]
-    inside, outside = inside[names], outside[names]
-    whole = _read(model, inside.vstack(outside.cast(inside.schema)), target, domain, persons)
+    both = (Records(frame[names], np.zeros(len(frame))) for frame in (inside, outside))
+    whole = _read(model, next(both).join(next(both)).native, target, domain, persons)
     if twin is not None and predicts_number(twin) != isinstance(whole.target, Number):
         raise InvalidDataError(
             "one of the two models predicts classes, and the other a number.", remedy="Compare models of one kind."

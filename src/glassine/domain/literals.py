@@ -124,7 +124,8 @@ class Between:
                 f"{self.attribute!r} is compared with a number, but {records} something else there.",
                 remedy=f"Recode or drop {'them' if odd != 1 else 'it'}.",
             ) from None
-        inside = (numbers > self.lo) & (numbers <= self.hi)
+        # Without a lower bound, minus infinity is inside, too, as every export has it.
+        inside = (numbers <= self.hi) & ((numbers > self.lo) | (self.lo == -math.inf))
         return np.asarray(np.where(gaps, self.missing, inside ^ self.negated), dtype=bool)
 
     def __str__(self) -> str:

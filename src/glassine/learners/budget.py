@@ -21,13 +21,13 @@ from glassine.errors import (
 )
 from glassine.formats import fingerprint
 from glassine.models import AdditiveModel, DecisionTree, Guarantee, RuleList
+from glassine.models.guarantee import DOMAIN_FROM_DATA
 from glassine.privacy.accounting import Event, Selection
 from glassine.privacy.certificate import ONE_PERSON, ONE_RECORD, Certificate
 from glassine.privacy.exact import decimal, float_above
 from glassine.privacy.release import EXACT_DRAWS, Paid
 from glassine.privacy.unit import RECORD, PrivacyUnit, of_groups
 
-DOMAIN_FROM_DATA = "domain inferred from the data: the guarantee does not cover it"
 CLASSES_FROM_DATA = "classes taken from the data: the guarantee does not cover their names"
 RANGE_FROM_DATA = "range of the target taken from the data: the guarantee does not cover it"
 

@@ -32,7 +32,7 @@ from glassine.data.lazy import LazyTable, is_lazy
 from glassine.domain import Category, Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidDataError
-from glassine.learners.budget import CLASSES_FROM_DATA, DOMAIN_FROM_DATA, warn_of
+from glassine.learners.budget import CLASSES_FROM_DATA, warn_of
 from glassine.learners.persons import Persons
 from glassine.learners.reading import (
     EngineIntake,
@@ -49,9 +49,10 @@ from glassine.learners.reading import (
     take_rows,
     without_target,
 )
+from glassine.models.guarantee import DOMAIN_FROM_DATA
 from glassine.privacy.unit import RECORD, PrivacyUnit
 
-__all__ = ["CLASSES_FROM_DATA", "DOMAIN_FROM_DATA", "HeldIntake", "Intake", "pack", "read_records", "read_training"]
+__all__ = ["CLASSES_FROM_DATA", "HeldIntake", "Intake", "pack", "read_records", "read_training"]
 
 
 class Intake(Protocol):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from glassine.errors import InvalidModelError, parameter, quoted
 
 NEIGHBORING = ("add-or-remove-one", "replace-one", "add-or-remove-one-person")
 """Neighboring relations that the bounds know."""
+
+DOMAIN_FROM_DATA = "domain inferred from the data: the guarantee does not cover it"
+"""Caveat of a model that was trained, or moved to public cut points, in a domain inferred from the records."""
 
 LARGEST_EPSILON = 1e6
 MOST_RECORDS = 10**6
@@ -115,6 +118,10 @@ class Guarantee:
     def holds(self) -> bool:
         """Whether nothing that is said of it stands against it."""
         return not self.caveats
+
+    def void(self, *caveats: str) -> Guarantee:
+        """Return it with reasons why it does not hold, each stated once; unchanged without any."""
+        return replace(self, caveats=tuple(dict.fromkeys((*self.caveats, *caveats))))
 
     def success(self, chance: float) -> float:
         """Return the most often that a guess about one record can be right, ``chance`` being that without the record.

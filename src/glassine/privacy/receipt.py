@@ -13,7 +13,7 @@ from pathlib import Path
 
 from glassine.codec import Codec, Field, decoded, record
 from glassine.errors import InvalidCertificateError, quoted
-from glassine.files import FileContent, read_bytes, read_json, unwritable, write_json
+from glassine.files import FileContent, read_bytes, read_json, write_json, write_secret
 
 DIGEST = re.compile("[0-9a-f]{64}")
 
@@ -156,11 +156,7 @@ def make_tie_key(path: str | os.PathLike[str]) -> bytes:
         If the file exists or cannot be written.
     """
     key = secrets.token_bytes(KEY_BYTES)
-    try:
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
-            stream.write(f"{key.hex()}\n".encode())
-    except OSError as error:
-        raise unwritable(path, error) from None
+    write_secret(f"{key.hex()}\n".encode(), path)
     return key
 
 

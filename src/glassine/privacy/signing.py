@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from glassine.errors import GlassineError, SignatureError, UnreadableFileError, not_installed
-from glassine.files import decoded, parse_json, read_bytes, unwritable, write_bytes, write_json
+from glassine.files import decoded, parse_json, read_bytes, write_bytes, write_json, write_secret
 
 MAX_KEY_BYTES = 10_000
 
@@ -68,11 +68,7 @@ def make_keys(private: str | os.PathLike[str], public: str | os.PathLike[str]) -
     public_pem = key.public_key().public_bytes(
         serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
     )
-    try:
-        with os.fdopen(os.open(private, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
-            stream.write(secret)
-    except OSError as error:
-        raise unwritable(private, error) from None
+    write_secret(secret, private)
     try:
         write_bytes(public_pem, public)
     except UnreadableFileError:

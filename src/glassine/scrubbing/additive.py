@@ -19,11 +19,15 @@ from glassine.errors import InvalidModelError, check_whole, parameter
 from glassine.formats.loading import as_model
 from glassine.models import AdditiveModel, CategoryBins, NumericBins, Term
 from glassine.models.bins import Bins
+from glassine.models.guarantee import DOMAIN_FROM_DATA
 from glassine.models.scorecard import card_of, repointed
 from glassine.models.scoring import bin_indices
 
 Joined: TypeAlias = list[list[int]]
 """For each new bin the old ones that it joins; the last is for missing values."""
+
+CENTERED = 1e-3
+"""Least imbalance of scores by size, as a share of their sum, that is no rounding of three digits."""
 
 MERGED = "bins were joined by their counts in the training data, which the guarantee does not cover"
 
@@ -58,13 +62,15 @@ def scrub_additive(
     Each cut moves to the nearest cut point of :func:`glassine.domain.grid.public_grid`; a new bin scores the mean of
     the old ones that it holds, weighted by their sizes. Then bins of fewer than ``smallest_bin`` records join their
     smaller neighbour; small groups of categories join each other, then the smallest other group. Standard deviations
-    and the log of edits are dropped, ranges become those of the domain, and categories that the domain does not declare
-    are dropped. Scores themselves are kept to three significant digits.
+    and the log of edits are dropped, ranges become those of the domain, unless it was inferred, and categories that the
+    domain does not declare are dropped. Scores are kept to three significant digits; where sizes are removed and scores
+    were centered by them, they are centered without.
 
     Guarantee
     ---------
     None. The copy reveals less, and the audit measures how much less. A guarantee that the model claims is kept, since
-    the copy is made of the model alone; bins joined by their counts in the data add a caveat to it.
+    the copy is made of the model and what is public; bins joined by their counts in the data, and attributes whose
+    domain was inferred from data, add a caveat to it.
 
     Parameters
     ----------
@@ -122,7 +128,7 @@ def scrub_additive(
 def _scrub(model: AdditiveModel, domain: Domain, smallest_bin: int, keep_sizes: bool, data: Any) -> AdditiveScrub:
     moved: set[tuple[str, float]] = set()
     renamed: set[tuple[str, object]] = set()
-    terms, n_before, n_after = [], 0, 0
+    terms, n_before, n_after, intercept = [], 0, 0, np.array(model.intercept, dtype=np.float64)
     for term in model.terms:
         n_before += math.prod(term.shape)
         n_moved = len(moved)
@@ -148,20 +154,21 @@ def _scrub(model: AdditiveModel, domain: Domain, smallest_bin: int, keep_sizes: 
             )
         if new is not None:
             n_after += math.prod(new.shape)
-            terms.append(_cleaned(new, kept))
+            middle = np.zeros(new.n_outputs) if kept or model.scorecard is not None else _middle(new)
+            intercept += middle
+            terms.append(_cleaned(replace(new, scores=new.scores - middle), kept))
     guarantee = model.guarantee
     if guarantee is not None:
-        caveats = guarantee.caveats
-        if smallest_bin and data is not None:
-            caveats = tuple(dict.fromkeys((*caveats, MERGED)))
+        inferred = any(domain[name].inferred for name in model.tested)
+        guarantee = guarantee.void(*[MERGED] * bool(smallest_bin and data is not None), *[DOMAIN_FROM_DATA] * inferred)
         published = any(term.weights is not None for term in terms)
-        guarantee = replace(guarantee, caveats=caveats, count_scale=guarantee.count_scale if published else None)
-    intercept, card = tuple(_short(value) for value in model.intercept), model.scorecard
+        guarantee = replace(guarantee, count_scale=guarantee.count_scale if published else None)
+    shown, card = tuple(_short(value) for value in intercept.tolist()), model.scorecard
     if card is not None:
         # What was merged lies between points: it gets the nearest, and the risks are those of the scores.
         terms = list(repointed(terms, card.unit, card.unit))
-        card = card_of(terms, intercept[0], card.unit)
-    clean = replace(model, terms=tuple(terms), intercept=intercept, edits=(), guarantee=guarantee, scorecard=card)
+        card = card_of(terms, shown[0], card.unit)
+    clean = replace(model, terms=tuple(terms), intercept=shown, edits=(), guarantee=guarantee, scorecard=card)
     return AdditiveScrub(model=clean, n_moved=len(moved), n_merged=n_before - n_after, n_renamed=len(renamed))
 
 
@@ -213,7 +220,9 @@ def _public_cuts(old: NumericBins, domain: Domain) -> tuple[NumericBins, Joined]
             joined[int(np.searchsorted(cuts, middle))].append(i)
         empty = next((at for at, group in enumerate(joined) if not group), None)
         if empty is None:
-            return NumericBins(old.attribute, tuple(cuts), "right", bounds), [*joined, [old.n_bins - 1]]
+            # An inferred range is the extremes of the records.
+            ranged = None if attribute.inferred else bounds
+            return NumericBins(old.attribute, tuple(cuts), "right", ranged), [*joined, [old.n_bins - 1]]
         del cuts[min(empty, len(cuts) - 1)]
 
 
@@ -356,6 +365,20 @@ def _without(bins: Bins, low: int, high: int) -> Bins:
     groups[low] = (*groups[low], *groups[high])
     del groups[high]
     return replace(bins, groups=tuple(groups))
+
+
+def _middle(term: Term) -> Array:
+    """Return what to take from the scores of a term, for each output, so that they do not reveal its sizes.
+
+    Scores are mostly centered by size: of two bins, their ratio is then that of the sizes. Plain means reveal nothing.
+    """
+    if term.weights is None:
+        return np.zeros(term.n_outputs)
+    every = tuple(range(len(term.shape)))
+    balance = np.abs((term.scores * term.weights[..., None]).sum(axis=every))
+    centered = balance <= CENTERED * np.abs(term.scores * term.weights[..., None]).sum(axis=every)
+    plain: Array = term.scores[(slice(-1),) * len(every)].mean(axis=every)
+    return np.where(centered, plain, 0.0)
 
 
 def _cleaned(term: Term, keep_sizes: bool) -> Term:

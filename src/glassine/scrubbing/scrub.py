@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
@@ -20,6 +20,7 @@ from glassine.domain.grid import on_grid, public_grid
 from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError, InvalidModelError, InvalidParameterError, check_choice, parameter
 from glassine.models import AdditiveModel, DecisionTree, Evidence, RuleList
+from glassine.models.guarantee import DOMAIN_FROM_DATA
 from glassine.models.implied import OutcomeCounts, implied_advantage
 from glassine.models.transform import merge_leaves, moved_rules, moved_tree
 
@@ -66,8 +67,8 @@ def scrub(
     """Return a copy of a model with thresholds on the public grid and counts coarsened or removed.
 
     No privacy guarantee: the copy reveals less, and :func:`glassine.audit` measures how much less. A guarantee that the
-    model claims is kept, since the copy is made of the model alone; merging leaves by their counts in the data reads
-    the data again, and adds a caveat to it. Additive models are scrubbed by
+    model claims is kept, since the copy is made of the model and what is public; merging leaves by their counts in the
+    data, and attributes whose domain was inferred from data, add a caveat to it. Additive models are scrubbed by
     :func:`glassine.scrubbing.additive.scrub_additive`, with ``smallest_leaf`` for bins.
 
     Parameters
@@ -168,9 +169,11 @@ def scrub(
     if n_merged and not moved.counts_are_exact:
         # The counts of a merged leaf carry the noise, or the rounding, of several.
         moved = replace(moved, approximate=True)
-    reads_data = bool(smallest_leaf or largest_advantage) and data is not None
+    caveats = [MERGED] if (smallest_leaf or largest_advantage) and data is not None else []
+    # Of attributes that the copy tests no more, too: that nothing is left to test can follow from the records.
+    caveats += [DOMAIN_FROM_DATA] if any(domain[literal.attribute].inferred for literal in moves) else []
     return ScrubResult(
-        model=_claimed(_clean_counts(moved, counts, base), counts, reads_data),
+        model=_claimed(_clean_counts(moved, counts, base), counts, caveats),
         n_rounded=len(old - new),
         n_dropped=n_dropped,
         n_merged=n_merged,
@@ -321,20 +324,21 @@ def _clean_counts(model: DecisionTree | RuleList, counts: Counts, base: int) -> 
         return Evidence(counts=rounded, total=total, label=evidence.prediction, error_rate=rate, value=value)
 
     if isinstance(model, DecisionTree):
-        nodes = tuple(replace(node, evidence=clean(node.evidence)) for node in model.nodes)
+        # What is said of a split says more of the leaves: of the mean of a node and those of its children, the share of
+        # each follows; and what one rounded count leaves open, another closes.
+        nodes = tuple(replace(n, evidence=Evidence() if n.branches else clean(n.evidence)) for n in model.nodes)
         return replace(model, nodes=nodes, approximate=True)
     rules = tuple(replace(rule, evidence=clean(rule.evidence)) for rule in model.rules)
     return replace(model, rules=rules, approximate=True)
 
 
-def _claimed(model: DecisionTree | RuleList, counts: Counts, reads_data: bool) -> DecisionTree | RuleList:
+def _claimed(model: DecisionTree | RuleList, counts: Counts, caveats: Sequence[str]) -> DecisionTree | RuleList:
     """Return the copy with what is still true of the guarantee that is claimed."""
     claim = model.guarantee
     if claim is None:
         return model
-    caveats = tuple(dict.fromkeys((*claim.caveats, MERGED))) if reads_data else claim.caveats
     scale = None if counts == "remove" else claim.count_scale
-    return replace(model, guarantee=replace(claim, caveats=caveats, count_scale=scale))
+    return replace(model, guarantee=replace(claim.void(*caveats), count_scale=scale))
 
 
 def _to_multiple(count: int, base: int) -> int:

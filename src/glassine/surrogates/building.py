@@ -15,12 +15,13 @@ from glassine.data.persons import Persons
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.domain.attributes import Attribute, Scalar
 from glassine.errors import InvalidDataError, InvalidDomainError, parameter
-from glassine.learners.budget import CLASSES_FROM_DATA, DOMAIN_FROM_DATA
+from glassine.learners.budget import CLASSES_FROM_DATA
 from glassine.learners.exhaustive.losses import PARTS
 from glassine.learners.exhaustive.trees import Tree, TreeClass
 from glassine.learners.publishing import evidence_of
 from glassine.microaggregation import SemanticDistance, microaggregate
 from glassine.models import DecisionTree, Evidence, Guarantee
+from glassine.models.guarantee import DOMAIN_FROM_DATA
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal
 from glassine.privacy.randomness import Randomness

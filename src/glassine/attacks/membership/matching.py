@@ -188,6 +188,9 @@ def _of_fitted(model: Any, matrix: npt.NDArray[np.float32], tree: int, sample: i
 
 
 def _of_published(model: DecisionTree, candidates: Records, tree: int, sample: int) -> Iterator[Split]:
+    if not len(candidates.target):
+        # A cell that was fixed without the records may hold none.
+        return
     given = candidates.columns(model.attributes)
     tested = {
         literal.attribute: _single(given[literal.attribute], literal.attribute)

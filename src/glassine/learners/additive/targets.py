@@ -23,10 +23,11 @@ from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.learners import reading
 from glassine.learners.additive.budget import Mechanism
 from glassine.learners.additive.records import AdditiveRecords, CountedNumbers, CountedRecords, HeldRecords, scaled
-from glassine.learners.budget import DOMAIN_FROM_DATA, RANGE_FROM_DATA, check_number, warn_of
+from glassine.learners.budget import RANGE_FROM_DATA, check_number, warn_of
 from glassine.learners.intake import read_training
 from glassine.learners.persons import Persons
 from glassine.learners.reading import EngineIntake
+from glassine.models.guarantee import DOMAIN_FROM_DATA
 from glassine.privacy.fine_gaussian import wrapped
 from glassine.privacy.unit import RECORD, PrivacyUnit
 

@@ -85,8 +85,9 @@ class Basis:
         outcome = self.findings["measured"].get(name)
         if outcome is None:
             return Missing("this audit does not measure it of such a subject")
-        if outcome["status"] != "measured":
-            return Missing(str(outcome["reason"]).rstrip("."))
+        # What several models reveal together has a status of its own, and then no reason.
+        if outcome["status"] in ("not applicable", "failed", "unmeasured"):
+            return Missing(str(outcome.get("reason", "no model publishes exact counts")).rstrip("."))
         values: Mapping[str, Any] = outcome
         return values
 

@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 
 from glassine.auditing.findings.root import SCHEMA as FINDINGS
+from glassine.auditing.schema import fault
 from glassine.errors import InvalidParameterError, check_choice, parameter, quoted
 from glassine.privacy.certificate import Certificate
 from glassine.report import wording
@@ -210,21 +211,12 @@ def _check_same(findings: Mapping[str, Any], certificate: Certificate) -> None:
 
 def _check(findings: Mapping[str, Any]) -> None:
     schema = findings.get("schema")
-    needed = (
-        "subject",
-        "verdict",
-        "checks",
-        "measured",
-        "policy",
-        "inputs",
-        "version",
-        "guarantee",
-        "domain",
-        "advice",
-    )
-    if schema != FINDINGS or any(name not in findings for name in needed):
+    odd = None if schema == FINDINGS else f"got {quoted(schema)}"
+    if odd is None and (place := fault(findings)) is not None:
+        odd = f"and {wording.clean(place)} is not as it says"
+    if odd is not None:
         raise InvalidParameterError(
-            f"{parameter('findings')} must be of schema {FINDINGS!r}, got {quoted(schema)}.",
+            f"{parameter('findings')} must be of schema {FINDINGS!r}, {odd}.",
             remedy="Write the report of an audit as JSON with this version.",
         )
 
@@ -234,7 +226,8 @@ def _about(basis: Basis) -> str:
         return f"About the model of a certificate. {AUDIT_IT}"
     subject = basis.findings["subject"]
     name = next((file["name"] for file in basis.findings["inputs"] if file["role"] in ("model", "release")), "")
-    return f"About {wording.clean(name)}, {subject['kind']}." if name else f"About a {subject['kind']}."
+    kind = wording.clean(subject["kind"])
+    return f"About {wording.clean(name)}, {kind}." if name else f"About a {kind}."
 
 
 def _line(item: Item, basis: Basis) -> Line:

@@ -361,11 +361,12 @@ def _together(basis: Basis) -> Iterator[Answer]:
 def _attacks_made(basis: Basis) -> Iterator[Answer]:
     every = (*TREE_MEASUREMENTS, *AdditiveSubject.measurements, *ReleaseSubject.measurements)
     titles = {one.name: one.title for one in (*SeveralSubject.measurements, *every)}
-    for name, outcome in basis.report["measured"].items():
-        if outcome["status"] == "measured":
-            yield Figure(f"{titles.get(name, name)}: measured", "the report has the figures")
+    for name in basis.report["measured"]:
+        outcome = basis.measured(name)
+        if isinstance(outcome, Missing):
+            yield Missing(f"{titles.get(name, name)}: {outcome.reason}")
         else:
-            yield Missing(f"{titles.get(name, name)}: {outcome['reason']}".rstrip("."))
+            yield Figure(f"{titles.get(name, name)}: measured", "the report has the figures")
 
 
 @answer
