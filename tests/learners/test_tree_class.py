@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from glassine import compiling
 from glassine.domain import Between, Binary, Category, Domain, Implies, Integer, Intervals, Literal, OneOf
 from glassine.learners.exhaustive.gibbs import Weighting
-from glassine.learners.exhaustive.last_splits import Implied
-from glassine.learners.exhaustive.tree_sums import Atoms, Counts
+from glassine.learners.exhaustive.tree_sums import Atoms, Counts, Implied
 from glassine.learners.exhaustive.trees import Leaf, TreeClass, children, leaf_nodes
 from glassine.privacy.randomness import Randomness
 from tests.learners import engine

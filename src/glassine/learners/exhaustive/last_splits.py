@@ -4,15 +4,12 @@ A leaf of d literals has d parents, the nodes that lack one of them. Summed from
 which is most of the work of deep trees. So the leaves of all sets of d literals are summed set by set, a chunk of sets
 at a time, and each is added to its parents, whose least costs are found on the way: see ``gibbs.md`` for the rounding.
 
-Of literals on one attribute, often one follows from another. Then the node is a smaller one with the same records and
-splits, whose sum it gets; the leaves of sets in which two follow are not formed.
+Leaves that only nodes have in which one literal follows from another are not formed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
-from itertools import product
 from math import comb
 from typing import NamedTuple
 
@@ -21,49 +18,31 @@ import numpy as np
 from glassine.compiling import compiled
 from glassine.data.arrays import AnyArray
 from glassine.data.slices import Progress, cuts, run
-from glassine.learners.exhaustive.tree_sums import Atoms, Costs, Counts, Weighed, admissible, leaf, power
+from glassine.learners.exhaustive.tree_sums import (
+    PIECES,
+    Atoms,
+    Costs,
+    Counts,
+    Implied,
+    Weighed,
+    admissible,
+    advance,
+    combination,
+    completed,
+    empty_level,
+    keep_apart,
+    leaf,
+    power,
+    rows,
+)
 
 __all__: list[str] = []
 
 CHUNK = 2**19
 """Leaves of a chunk: 9 MB, which stay in the last cache between the two steps, and are many enough for threads."""
 
-PIECES = 8
-"""Slices of a chunk, which are summed on all cores."""
-
 REMEMBERED = 2**12
 """Most leaves of few records that are summed once: 64 kB, so that they stay in the second-level cache."""
-
-
-class Implied(NamedTuple):
-    """Pairs of literals of which one says nothing beside the other, by the domain's logic and in the records.
-
-    Bit a + 2 b of ``pairs[i, j]``, i < j, says so of literal i with sign a and j with sign b; that of ``later``, that j
-    follows from i, else i from j.
-    """
-
-    pairs: AnyArray
-    later: AnyArray
-
-    @classmethod
-    def of(cls, counts: Counts, atoms: Atoms) -> Implied:
-        """Return the pairs that no record contradicts: one with an undeclared value, or against a group, may."""
-        table, offsets, binom = counts
-        blocks, _, masks, full = atoms
-        out = cls(*np.zeros((2, len(blocks), len(blocks)), dtype=np.uint8))
-        if len(offsets) < 4:
-            return out
-        i, j = np.triu_indices(len(blocks), 1)
-        i, j = i[blocks[i] == blocks[j]], j[blocks[i] == blocks[j]]
-        sizes = table[: offsets[3]].sum(axis=1, dtype=np.int64)
-        one, other, both = sizes[offsets[1] + i], sizes[offsets[1] + j], sizes[offsets[2] + binom[i, 1] + binom[j, 2]]
-        records = [[sizes[0] - one - other + both, other - both], [one - both, both]]
-        first, second = ([full[blocks[i]] & ~masks[at], full[blocks[i]] & masks[at]] for at in (i, j))
-        empty = [[(records[a][b] == 0) & ~(first[a] & second[b]).any(axis=1) for b in (0, 1)] for a in (0, 1)]
-        for a, b in product((0, 1), (0, 1)):
-            out.later[i, j] |= empty[a][1 - b].astype(np.uint8) << (a + 2 * b)
-            out.pairs[i, j] |= (empty[a][1 - b] | empty[1 - a][b]).astype(np.uint8) << (a + 2 * b)
-        return out
 
 
 class Leaves(NamedTuple):
@@ -78,41 +57,32 @@ class Leaves(NamedTuple):
     wanted: AnyArray
 
 
-def last_level(counts: Counts, atoms: Atoms, costs: Costs, size: int, progress: Progress | None) -> Weighed:
-    """Return the sums below every node after which one split may come, shapes (binom(p, size - 1), 2^(size - 1))."""
+def last_level(
+    counts: Counts, atoms: Atoms, implied: Implied, costs: Costs, size: int, progress: Progress | None
+) -> list[Weighed]:
+    """Return the sums below every node of m < ``size`` literals after which one split may come, (binom(p, m), 2^m)."""
     p = len(atoms.blocks)
+    nodes = [empty_level(p, m) for m in range(size)]
     if not counts.table[0].any() and not costs.penalty and not costs.fewest:
         # All leaves weigh the same, as where models are counted: a node's splits are counted, not their leaves.
-        out = _nodes(p, size - 1)
         _, weight = leaf(counts.table[0], costs)
-        run(cuts(len(out.costs), PIECES), partial(_no_records, size - 1, atoms, weight, costs, out))
-        return out
+        for m, level in enumerate(nodes):
+
+            def count(start: int, stop: int, m: int = m, level: Weighed = level) -> None:
+                sum_empty(combination(start, m), atoms, implied, weight, costs, rows(level, start, stop))
+
+            run(cuts(len(level.costs), PIECES), count)
+        return completed(nodes, counts, implied)
     side = int(max(1, min(REMEMBERED, comb(p, size) << size >> 4)) ** (1 / counts.table.shape[1]))
     known = Weighed(*np.empty((2, side ** counts.table.shape[1])))
     remember(side, counts.table[0].copy(), costs, known)
-    implied = Implied.of(counts, atoms)
-    nodes = [_nodes(p, m) for m in range(size)]
     for k in range(size, -1, -1):
         for start, leaves in _leaves((counts, atoms, implied, costs, side, known), k, progress if k == size else None):
             if k < size:
                 settle(start, leaves, costs, nodes[k])
             if k:
-                spread(_combination(start, k), counts.binom, leaves, costs, nodes[k - 1])
-    # A node in which a literal is implied is the one without it. From small nodes to large ones: those are complete.
-    for m in range(2, size):
-
-        def work(start: int, stop: int, m: int = m) -> None:
-            into = Weighed(nodes[m].costs[start:stop], nodes[m].weights[start:stop])
-            inherit(_combination(start, m), counts.binom, implied, nodes[m - 1], into)
-
-        run(cuts(len(nodes[m].costs), PIECES), work)
-    return nodes[-1]
-
-
-def _nodes(p: int, size: int) -> Weighed:
-    """Return room for the sums of the nodes of a size, which are zero."""
-    shape = (comb(p, size), 2**size)
-    return Weighed(np.full(shape, np.inf), np.zeros(shape))
+                spread(combination(start, k), counts.binom, leaves, costs, nodes[k - 1])
+    return completed(nodes, counts, implied)
 
 
 def _leaves(
@@ -129,41 +99,12 @@ def _leaves(
         # Bound now, as the slices run on several threads.
         def work(first: int, last: int, start: int = start) -> None:
             into = Leaves(room.costs[first:last], room.weights[first:last], room.wanted[first:last])
-            sum_leaves(_combination(start + first, size), *tables, into)
+            sum_leaves(combination(start + first, size), *tables, into)
 
         run(cuts(number, PIECES), work)
         if progress is not None:
             progress(start + number, n_sets)
         yield start, Leaves(room.costs[:number], room.weights[:number], room.wanted[:number])
-
-
-def _no_records(size: int, atoms: Atoms, weight: float, costs: Costs, out: Weighed, start: int, stop: int) -> None:
-    """Sum below a slice of the nodes of a size, without any record."""
-    into = Weighed(out.costs[start:stop], out.weights[start:stop])
-    sum_empty(_combination(start, size), atoms, weight, costs, into)
-
-
-def _combination(rank: int, size: int) -> AnyArray:
-    """Return the set of a rank: the increasing x_1, x_2, ... of which binom(x_i, i) add up to it."""
-    out = np.empty(size, dtype=np.int64)
-    for i in range(size, 0, -1):
-        member = i - 1
-        while comb(member + 1, i) <= rank:
-            member += 1
-        out[i - 1] = member
-        rank -= comb(member, i)
-    return out
-
-
-@compiled
-def advance(chosen: AnyArray) -> None:  # pragma: no cover - compiled
-    """Turn a set into the next one by rank: raise the first member that can be raised, reset those before it."""
-    at = 0
-    while at < len(chosen) - 1 and chosen[at] + 1 == chosen[at + 1]:
-        chosen[at] = at
-        at += 1
-    if len(chosen):
-        chosen[at] += 1
 
 
 @compiled
@@ -214,19 +155,6 @@ def remember(side: int, counts: AnyArray, costs: Costs, known: Weighed) -> None:
             counts[c] = rest % side
             rest //= side
         known.costs[place], known.weights[place] = leaf(counts, costs)
-
-
-@compiled
-def keep_apart(chosen: AnyArray, implied: Implied, wanted: AnyArray) -> None:  # pragma: no cover - compiled
-    """Clear bit i of each sign pattern of a set where, without literal i, a literal is still implied by another."""
-    # A pair stays in the node that lacks one literal, unless that is of the pair.
-    for b in range(1, len(chosen)):
-        for a in range(b):
-            bits = implied.pairs[chosen[a], chosen[b]]
-            if bits:
-                for q in range(len(wanted)):
-                    if bits >> ((q >> a & 1) + 2 * (q >> b & 1)) & 1:
-                        wanted[q] &= np.uint32(1 << a | 1 << b)
 
 
 @compiled
@@ -366,23 +294,50 @@ def sum_leaves(
 
 
 @compiled
+def n_splits(
+    chosen: AnyArray, signs: int, atoms: Atoms, mask: AnyArray, allowed: AnyArray
+) -> int:  # pragma: no cover - compiled
+    """Return the number of literals that cut a node into two parts, or less than twice -p where it is impossible."""
+    if not admissible(chosen, signs, atoms, mask, allowed):
+        return -4 * len(allowed)
+    out = 0
+    for literal in range(len(allowed)):
+        out += allowed[literal]
+    return out
+
+
+@compiled
 def sum_empty(
-    first: AnyArray, atoms: Atoms, weight: float, costs: Costs, into: Weighed
+    first: AnyArray, atoms: Atoms, implied: Implied, weight: float, costs: Costs, into: Weighed
 ) -> None:  # pragma: no cover - compiled
-    """Sum below consecutive nodes without any record, whose leaves have one weight."""
-    m, p = len(first), len(atoms.blocks)
+    """Sum below consecutive nodes without any record, whose leaves have one weight; see :func:`inherit` for others."""
+    # Literals of other blocks are possible with any of the tail's and cut what they leave: their numbers add up.
+    m, p, blocks = len(first), len(atoms.blocks), atoms.blocks
     chosen, allowed = first.copy(), np.empty(p, dtype=np.bool_)
-    mask = np.empty(atoms.masks.shape[1], dtype=np.uint64)
-    split = costs.part_weight * weight * weight
+    tail, mask = chosen[1:], np.empty(atoms.masks.shape[1], dtype=np.uint64)
+    alone, beside = np.empty((p, 2), dtype=np.int64), np.empty(1 << m, dtype=np.int64)
+    for literal in range(p):
+        for sign in range(2):
+            alone[literal, sign] = n_splits(np.array([literal]), sign, atoms, mask, allowed)
+    wanted = np.empty(1 << m, dtype=np.uint32)
+    split, before = costs.part_weight * weight * weight, -1
     for row in range(len(into.costs)):
+        if m and (row == 0 or chosen[0] <= before):
+            for signs in range(1 << (m - 1)):
+                beside[signs] = n_splits(tail, signs, atoms, mask, allowed)
+        apart = m == 1 or (m > 1 and blocks[chosen[0]] != blocks[chosen[1]])
+        wanted[:] = (1 << m) - 1
+        keep_apart(chosen, implied, wanted)
         for signs in range(1 << m):
-            possible = admissible(chosen, signs, atoms, mask, allowed)
-            some = weight if possible else 0.0
-            for literal in range(p):
-                if possible and allowed[literal]:
-                    some += split
-            into.costs[row, signs] = 0.0 if possible else np.inf
-            into.weights[row, signs] = some
+            if wanted[signs] != (1 << m) - 1:
+                continue
+            if apart:
+                number = alone[chosen[0], signs & 1] + beside[signs >> 1] - p
+            else:
+                number = n_splits(chosen, signs, atoms, mask, allowed)
+            if number >= 0:
+                into.costs[row, signs], into.weights[row, signs] = 0.0, weight + number * split
+        before = chosen[0] if m else 0
         advance(chosen)
 
 
@@ -451,39 +406,3 @@ def settle(start: int, leaves: Leaves, costs: Costs, out: Weighed) -> None:  # p
                 own = out.weights[start + i, s] / power(rest, powers, jumps, shift)
                 weight += costs.part_weight * own * power(int(split - least), powers, jumps, shift)
             out.costs[start + i, s], out.weights[start + i, s] = least, weight
-
-
-@compiled
-def rank_without(chosen: AnyArray, out: int, binom: AnyArray) -> int:  # pragma: no cover - compiled
-    """Return the rank of a set without one of its literals, by its place."""
-    rank = 0
-    for i in range(len(chosen)):
-        if i != out:
-            rank += binom[chosen[i], i + 1 if i < out else i]
-    return rank
-
-
-@compiled
-def inherit(
-    first: AnyArray, binom: AnyArray, implied: Implied, smaller: Weighed, into: Weighed
-) -> None:  # pragma: no cover - compiled
-    """Give consecutive nodes in which a literal is implied by another the sums of the node without it."""
-    # smaller: of all nodes with one literal less. The two nodes have the same records and admissible splits.
-    chosen = first.copy()
-    m = len(chosen)
-    for row in range(len(into.costs)):
-        for b in range(1, m):
-            for a in range(b):
-                bits, later = implied.pairs[chosen[a], chosen[b]], implied.later[chosen[a], chosen[b]]
-                if not bits:
-                    continue
-                without_a, without_b = rank_without(chosen, a, binom), rank_without(chosen, b, binom)
-                for s in range(1 << m):
-                    signs = (s >> a & 1) + 2 * (s >> b & 1)
-                    if bits >> signs & 1:
-                        out = b if later >> signs & 1 else a
-                        without = s >> (out + 1) << out | s & ((1 << out) - 1)
-                        rank = without_b if out == b else without_a
-                        into.costs[row, s] = smaller.costs[rank, without]
-                        into.weights[row, s] = smaller.weights[rank, without]
-        advance(chosen)

@@ -15,18 +15,21 @@ from glassine.compiling import compiled, interpreted
 from glassine.counting.logic import RuleLogic
 from glassine.data.arrays import AnyArray, Array, Ints
 from glassine.data.bits import BitSets
-from glassine.data.conjunctions import ConjunctionCounts, count_conjunctions, count_steps, index_type
-from glassine.data.slices import Progress
+from glassine.data.conjunctions import ConjunctionCounts, combinations, count_conjunctions, count_steps, index_type
+from glassine.data.slices import Progress, cuts, run
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.errors import parameter
-from glassine.learners.exhaustive import gibbs, tree_sums
+from glassine.learners.exhaustive import gibbs
 from glassine.learners.exhaustive.gibbs import Choice, Weighting
 from glassine.learners.exhaustive.losses import Loss
 from glassine.learners.exhaustive.model_class import ModelClass
 from glassine.learners.exhaustive.tree_sums import Atoms, Costs, Counts, Weighed, leaf, total
 from glassine.models import Evidence, Guarantee, Rule, RuleList
 from glassine.privacy.randomness import Randomness
+
+SLICES = 40
+"""Pieces in which a level is summed, so that progress can be shown and a run interrupted."""
 
 # Sums over all rule lists, by one backward pass over the sets of public rules.
 #
@@ -277,7 +280,20 @@ class ListSums:
         lists.loss.refuse_inexact(counts.table[0])
         logic, p = lists.logic, len(lists.logic.antecedents)
         tables = (Counts.of(counts, p, lists.length), Atoms.of(logic), logic.covers, Costs.of(weighting, lists.loss))
-        levels = tree_sums.backward(sum_level, tables, p, lists.levels, 1, progress)
+        levels: list[Weighed] = []
+        for m in reversed(range(lists.levels)):
+            sets = combinations(p, m)
+            level = Weighed(*np.empty((2, len(sets))))
+            children = levels[0] if levels else Weighed(*np.empty((2, 0)))
+
+            # Bound now: the slices run on several threads, each on rows of its own.
+            def work(
+                start: int, stop: int, sets: AnyArray = sets, children: Weighed = children, level: Weighed = level
+            ) -> None:
+                sum_level(sets[start:stop], start, *tables, children, level)
+
+            run(cuts(len(sets), SLICES), work, None if levels else progress)
+            levels.insert(0, level)
         costs, weights = tuple(level.costs for level in levels), tuple(level.weights for level in levels)
         return cls(lists=lists, counts=counts, weighting=weighting, costs=costs, weights=weights)
 

@@ -4,11 +4,15 @@ A node of a tree is a set of m literals with signs; below it stand trees of dept
 ``weight * exp(-epsilon * cost)``, where ``cost`` is the least cost of the trees below the node, a whole number, and
 ``weight`` a float of moderate size: nothing overflows, and the powers of exp(-epsilon) come from a table.
 See ``private.md`` for the recursion and the bound on rounding.
+
+Of literals on one attribute, often one follows from another. Then the node is a smaller one with the same records and
+splits, whose sum it gets.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from itertools import product
+from math import comb
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,15 +20,15 @@ import numpy as np
 from glassine.compiling import compiled
 from glassine.counting.logic import LiteralLogic, RuleLogic
 from glassine.data.arrays import AnyArray
-from glassine.data.conjunctions import ConjunctionCounts, binomials, combinations
-from glassine.data.slices import Progress, cuts, run
+from glassine.data.conjunctions import ConjunctionCounts, binomials
+from glassine.data.slices import cuts, run
 from glassine.learners.exhaustive.gibbs import Weighting
 from glassine.learners.exhaustive.losses import Loss
 
 __all__: list[str] = []
 
-SLICES = 40
-"""Pieces in which a level is summed, so that progress can be shown and a run interrupted."""
+PIECES = 8
+"""Slices of what is summed at a time, which are summed on all cores."""
 
 
 class Counts(NamedTuple):
@@ -95,13 +99,6 @@ class Costs(NamedTuple):
         )
 
 
-class Room(NamedTuple):
-    """Room for the leaves of each split: ``costs`` (v + 1, 2, p) by value, the least one last; ``weights`` (2, p)."""
-
-    costs: AnyArray
-    weights: AnyArray
-
-
 class Weighed(NamedTuple):
     """Costs and weights, one of each for a choice or for a node: a sum is weight * exp(-epsilon * cost)."""
 
@@ -109,32 +106,64 @@ class Weighed(NamedTuple):
     weights: AnyArray
 
 
-def backward(
-    kernel: Callable[..., None],
-    tables: tuple[object, ...],
-    p: int,
-    levels: int,
-    signs: int,
-    progress: Progress | None,
-    last: Weighed | None = None,
-) -> list[Weighed]:
-    """Return the sums of every level m < ``levels``, from the sets with one condition left to the empty set."""
-    out: list[Weighed] = [] if last is None else [last]
-    for m in reversed(range(levels - len(out))):
-        sets = combinations(p, m)
-        shape = (len(sets), signs**m)[:signs]
-        level = Weighed(np.empty(shape), np.empty(shape))
-        children = out[0] if out else Weighed(np.zeros(shape)[:0], np.zeros(shape)[:0])
+class Implied(NamedTuple):
+    """Pairs of literals of which one says nothing beside the other, by the domain's logic and in the records.
 
-        # Bound now: the slices run after the loop has moved on, on several threads, each on rows of its own.
-        def work(
-            start: int, stop: int, sets: AnyArray = sets, children: Weighed = children, level: Weighed = level
-        ) -> None:
-            kernel(sets[start:stop], start, *tables, children, level)
+    Bit a + 2 b of ``pairs[i, j]``, i < j, says so of literal i with sign a and j with sign b; that of ``later``, that j
+    follows from i, else i from j.
+    """
 
-        run(cuts(len(sets), SLICES), work, None if out else progress)
-        out.insert(0, level)
+    pairs: AnyArray
+    later: AnyArray
+
+    @classmethod
+    def of(cls, counts: Counts, atoms: Atoms) -> Implied:
+        """Return the pairs that no record contradicts: one with an undeclared value, or against a group, may."""
+        table, offsets, binom = counts
+        blocks, _, masks, full = atoms
+        out = cls(*np.zeros((2, len(blocks), len(blocks)), dtype=np.uint8))
+        if len(offsets) < 4:
+            return out
+        i, j = np.triu_indices(len(blocks), 1)
+        i, j = i[blocks[i] == blocks[j]], j[blocks[i] == blocks[j]]
+        sizes = table[: offsets[3]].sum(axis=1, dtype=np.int64)
+        one, other, both = sizes[offsets[1] + i], sizes[offsets[1] + j], sizes[offsets[2] + binom[i, 1] + binom[j, 2]]
+        records = [[sizes[0] - one - other + both, other - both], [one - both, both]]
+        first, second = ([full[blocks[i]] & ~masks[at], full[blocks[i]] & masks[at]] for at in (i, j))
+        empty = [[(records[a][b] == 0) & ~(first[a] & second[b]).any(axis=1) for b in (0, 1)] for a in (0, 1)]
+        for a, b in product((0, 1), (0, 1)):
+            out.later[i, j] |= empty[a][1 - b].astype(np.uint8) << (a + 2 * b)
+            out.pairs[i, j] |= (empty[a][1 - b] | empty[1 - a][b]).astype(np.uint8) << (a + 2 * b)
+        return out
+
+
+def empty_level(p: int, size: int) -> Weighed:
+    """Return room for the sums of the nodes of a size, which are zero."""
+    shape = (comb(p, size), 2**size)
+    return Weighed(np.full(shape, np.inf), np.zeros(shape))
+
+
+def combination(rank: int, size: int) -> AnyArray:
+    """Return the set of a rank: the increasing x_1, x_2, ... of which binom(x_i, i) add up to it."""
+    out = np.empty(size, dtype=np.int64)
+    for i in range(size, 0, -1):
+        member = i - 1
+        while comb(member + 1, i) <= rank:
+            member += 1
+        out[i - 1] = member
+        rank -= comb(member, i)
     return out
+
+
+@compiled
+def advance(chosen: AnyArray) -> None:  # pragma: no cover - compiled
+    """Turn a set into the next one by rank: raise the first member that can be raised, reset those before it."""
+    at = 0
+    while at < len(chosen) - 1 and chosen[at] + 1 == chosen[at + 1]:
+        chosen[at] = at
+        at += 1
+    if len(chosen):
+        chosen[at] += 1
 
 
 @compiled
@@ -186,54 +215,6 @@ def _rank_of(chosen: AnyArray, subset: int, m: int, binom: AnyArray) -> int:  # 
 
 
 @compiled
-def signed_counts(
-    chosen: AnyArray, counts: Counts, inside: AnyArray, beside: AnyArray
-) -> None:  # pragma: no cover - compiled
-    """Fill the class counts of a set of m literals under all signs, alone and with each further literal."""
-    # Bit i of a sign pattern s says that literal i of the set is true. inside[s] becomes the counts of the pattern,
-    # shape (c,), beside[s, :, l] those of the pattern with literal l true.
-    table, offsets, binom = counts
-    m, n_classes, p = len(chosen), beside.shape[1], beside.shape[2]
-    signed_insides(chosen, counts, inside)
-    for subset in range(1 << m):
-        size = 0
-        for i in range(m):
-            size += subset >> i & 1
-        # The rank of subset + {l}: members below l keep their place, those above move up by one.
-        below = offsets[size + 1]
-        place = 0
-        for i in range(m):
-            if subset >> i & 1:
-                place += 1
-                below += binom[chosen[i], place + 1]
-        place = 0
-        start = 0
-        for i in range(m + 1):
-            stop = chosen[i] if i < m else p
-            for literal in range(start, stop):
-                row = below + binom[literal, place + 1]
-                for c in range(n_classes):
-                    beside[subset, c, literal] = table[row, c]
-            if i < m:
-                for c in range(n_classes):
-                    beside[subset, c, stop] = 0
-                if subset >> i & 1:
-                    place += 1
-                    below += binom[chosen[i], place] - binom[chosen[i], place + 1]
-            start = stop + 1
-    # Until here a pattern's counts are those of its true literals alone, the others free. One literal at a time, what
-    # has it true is subtracted from what leaves it free: after step i the patterns of literals 0 to i are exact.
-    for i in range(m):
-        for subset in range(1 << m):
-            if not subset >> i & 1:
-                fewer = beside[subset]
-                more = beside[subset | 1 << i]
-                for c in range(n_classes):
-                    for literal in range(p):
-                        fewer[c, literal] -= more[c, literal]
-
-
-@compiled
 def admissible(
     chosen: AnyArray, signs: int, atoms: Atoms, mask: AnyArray, out: AnyArray
 ) -> bool:  # pragma: no cover - compiled
@@ -271,46 +252,32 @@ def admissible(
 
 @compiled
 def last_choices(
-    inside: AnyArray, beside: AnyArray, allowed: AnyArray, costs: Costs, room: Room, out: Weighed
+    chosen: AnyArray, signs: int, allowed: AnyArray, counts: Counts, costs: Costs, out: Weighed
 ) -> None:  # pragma: no cover - compiled
-    """Fill cost and weight of every choice at a node below which one more split is allowed."""
-    # Entry l is a split on literal l with two leaves, entry p a leaf. inside are the node's class counts, shape (c,),
-    # beside[:, l] those of its part in which l is true. Costs are infinite where a split is not admissible; a weight is
-    # relative to exp(-epsilon cost). Loops run over literals for the sake of vector instructions.
-    penalty, split_weight, values, powers, jumps, shift, _, _ = costs
-    least_costs, weights = out
-    by_value, leaves = room
-    n_classes, p = beside.shape
-    n_values = len(values)
-    least = by_value[n_values]
-    for v in range(n_values):
-        true, false = by_value[v, 0], by_value[v, 1]
-        whole = np.int64(0)
-        for c in range(n_classes):
-            cost = values[v, c]
-            whole += cost * inside[c]
-            for literal in range(p):
-                true[literal] = cost * beside[c, literal] + (true[literal] if c else 0)
-        for literal in range(p):
-            false[literal] = whole - true[literal]
-        for side in range(2):
-            for literal in range(p):
-                own = by_value[v, side, literal]
-                least[side, literal] = min(least[side, literal], own) if v else own
-    leaves[:] = 0.0
-    for v in range(n_values):
-        for side in range(2):
-            for literal in range(p):
-                gap = by_value[v, side, literal] - least[side, literal]
-                leaves[side, literal] += power(gap, powers, jumps, shift)
+    """Fill cost and weight of every choice at a node below which one more split is allowed.
+
+    Entry l is a split on literal l with two leaves, entry p a leaf. Costs are infinite where a split is not allowed.
+    """
+    m, p = len(chosen), len(allowed)
+    inside = np.empty((2 << m, counts.table.shape[1]), dtype=counts.table.dtype)
+    wider = np.empty(m + 1, dtype=chosen.dtype)
+    at = 0
     for literal in range(p):
+        while at < m and chosen[at] < literal:
+            at += 1
+        out.costs[literal], out.weights[literal] = np.inf, 0.0
         if allowed[literal]:
-            least_costs[literal] = penalty + (least[0, literal] + least[1, literal])
-            weights[literal] = split_weight * leaves[0, literal] * leaves[1, literal]
-        else:
-            least_costs[literal] = np.inf
-            weights[literal] = 0.0
-    least_costs[p], weights[p] = leaf(inside, costs)
+            for i in range(m):
+                wider[i + (i >= at)] = chosen[i]
+            wider[at] = literal
+            signed_insides(wider, counts, inside)
+            false = signs & (1 << at) - 1 | (signs >> at) << (at + 1)
+            cost, weight = leaf(inside[false | 1 << at], costs)
+            other_cost, other_weight = leaf(inside[false], costs)
+            out.costs[literal] = costs.penalty + (cost + other_cost)
+            out.weights[literal] = costs.part_weight * weight * other_weight
+    signed_insides(chosen, counts, inside)
+    out.costs[p], out.weights[p] = leaf(inside[signs], costs)
 
 
 @compiled
@@ -373,36 +340,8 @@ def total(options: Weighed, costs: Costs) -> tuple[float, float]:  # pragma: no 
 
 
 @compiled
-def sum_level(
-    sets: AnyArray, first: int, counts: Counts, atoms: Atoms, costs: Costs, children: Weighed, out: Weighed
-) -> None:  # pragma: no cover - compiled
-    """Sum over the trees below every node of m literals; ``sets`` are rows ``first`` onward."""
-    # children are the sums below the nodes of m + 1 literals.
-    # sets: (slice, m); children: (binom(p, m + 1), 2^(m + 1)); out: (binom(p, m), 2^m). Room is allotted once for a
-    # slice, which one thread works on. Counts of all 2^m patterns are formed together, since each needs the others'.
-    table = counts.table
-    m, p = sets.shape[1], len(atoms.blocks)
-    inside = np.empty((1 << m, table.shape[1]), dtype=table.dtype)
-    allowed = np.empty(p, dtype=np.bool_)
-    mask = np.empty(atoms.masks.shape[1], dtype=np.uint64)
-    options = Weighed(np.empty(p + 1, dtype=np.float64), np.empty(p + 1, dtype=np.float64))
-    for i in range(len(sets)):
-        chosen = sets[i]
-        signed_insides(chosen, counts, inside)
-        for signs in range(1 << m):
-            if not admissible(chosen, signs, atoms, mask, allowed):
-                out.costs[first + i, signs] = np.inf
-                out.weights[first + i, signs] = 0.0
-                continue
-            inner_choices(chosen, signs, inside[signs], allowed, costs, counts.binom, children, options)
-            cost, weight = total(options, costs)
-            out.costs[first + i, signs] = cost
-            out.weights[first + i, signs] = weight
-
-
-@compiled
 def signed_insides(chosen: AnyArray, counts: Counts, inside: AnyArray) -> None:  # pragma: no cover - compiled
-    """Fill the class counts of a set of m literals under all signs, as :func:`signed_counts` does."""
+    """Fill the class counts of a set of m literals under all signs: bit i of a pattern says that literal i is true."""
     # inside: (2^m, c). First what has the literals of a subset true and the others free; then, literal by literal, what
     # has it true is subtracted from what leaves it free. Whole numbers: exact in any order.
     table, offsets, binom = counts
@@ -419,3 +358,106 @@ def signed_insides(chosen: AnyArray, counts: Counts, inside: AnyArray) -> None: 
             if not subset >> i & 1:
                 for c in range(inside.shape[1]):
                     inside[subset, c] -= inside[subset | 1 << i, c]
+
+
+@compiled
+def keep_apart(chosen: AnyArray, implied: Implied, wanted: AnyArray) -> None:  # pragma: no cover - compiled
+    """Clear bit i of each sign pattern of a set where, without literal i, a literal is still implied by another."""
+    # A pair stays in the node that lacks one literal, unless that is of the pair.
+    for b in range(1, len(chosen)):
+        for a in range(b):
+            bits = implied.pairs[chosen[a], chosen[b]]
+            if bits:
+                for q in range(len(wanted)):
+                    if bits >> ((q >> a & 1) + 2 * (q >> b & 1)) & 1:
+                        wanted[q] &= np.uint32(1 << a | 1 << b)
+
+
+@compiled
+def sum_level(
+    first: AnyArray, counts: Counts, atoms: Atoms, implied: Implied, costs: Costs, children: Weighed, into: Weighed
+) -> None:  # pragma: no cover - compiled
+    """Sum over the trees below consecutive nodes of m literals; ``children`` are the sums below those of m + 1."""
+    # Room is allotted once for a slice, which one thread works on. Counts of all 2^m patterns are formed together,
+    # since each needs the others'. A node in which a literal is implied is not looked at: see :func:`inherit`.
+    m, p = len(first), len(atoms.blocks)
+    inside = np.empty((1 << m, counts.table.shape[1]), dtype=counts.table.dtype)
+    chosen, allowed = first.copy(), np.empty(p, dtype=np.bool_)
+    mask = np.empty(atoms.masks.shape[1], dtype=np.uint64)
+    options = Weighed(np.empty(p + 1, dtype=np.float64), np.empty(p + 1, dtype=np.float64))
+    wanted = np.empty(1 << m, dtype=np.uint32)
+    for row in range(len(into.costs)):
+        wanted[:] = (1 << m) - 1
+        keep_apart(chosen, implied, wanted)
+        signed_insides(chosen, counts, inside)
+        for signs in range(1 << m):
+            if wanted[signs] == (1 << m) - 1 and admissible(chosen, signs, atoms, mask, allowed):
+                inner_choices(chosen, signs, inside[signs], allowed, costs, counts.binom, children, options)
+                into.costs[row, signs], into.weights[row, signs] = total(options, costs)
+        advance(chosen)
+
+
+@compiled
+def rank_without(chosen: AnyArray, out: int, binom: AnyArray) -> int:  # pragma: no cover - compiled
+    """Return the rank of a set without one of its literals, by its place."""
+    rank = 0
+    for i in range(len(chosen)):
+        if i != out:
+            rank += binom[chosen[i], i + 1 if i < out else i]
+    return rank
+
+
+@compiled
+def inherit(
+    first: AnyArray, binom: AnyArray, implied: Implied, smaller: Weighed, into: Weighed
+) -> None:  # pragma: no cover - compiled
+    """Give consecutive nodes in which a literal is implied by another the sums of the node without it."""
+    # smaller: of all nodes with one literal less. The two nodes have the same records and admissible splits.
+    chosen = first.copy()
+    m = len(chosen)
+    for row in range(len(into.costs)):
+        for b in range(1, m):
+            for a in range(b):
+                bits, later = implied.pairs[chosen[a], chosen[b]], implied.later[chosen[a], chosen[b]]
+                if not bits:
+                    continue
+                without_a, without_b = rank_without(chosen, a, binom), rank_without(chosen, b, binom)
+                for s in range(1 << m):
+                    signs = (s >> a & 1) + 2 * (s >> b & 1)
+                    if bits >> signs & 1:
+                        out = b if later >> signs & 1 else a
+                        without = s >> (out + 1) << out | s & ((1 << out) - 1)
+                        rank = without_b if out == b else without_a
+                        into.costs[row, s] = smaller.costs[rank, without]
+                        into.weights[row, s] = smaller.weights[rank, without]
+        advance(chosen)
+
+
+def level_above(below: list[Weighed], counts: Counts, atoms: Atoms, implied: Implied, costs: Costs) -> list[Weighed]:
+    """Return the sums below every node after which one split more may come than for those of ``below``."""
+    nodes = [empty_level(len(atoms.blocks), m) for m in range(len(below) - 1)]
+    for m, level in enumerate(nodes):
+
+        def work(start: int, stop: int, m: int = m, level: Weighed = level) -> None:
+            into = rows(level, start, stop)
+            sum_level(combination(start, m), counts, atoms, implied, costs, below[m + 1], into)
+
+        run(cuts(len(level.costs), PIECES), work)
+    return completed(nodes, counts, implied)
+
+
+def completed(nodes: list[Weighed], counts: Counts, implied: Implied) -> list[Weighed]:
+    """Return the nodes, those in which a literal is implied with the sums of the node without it."""
+    # From small nodes to large ones: those are complete.
+    for m in range(2, len(nodes)):
+
+        def work(start: int, stop: int, m: int = m) -> None:
+            inherit(combination(start, m), counts.binom, implied, nodes[m - 1], rows(nodes[m], start, stop))
+
+        run(cuts(len(nodes[m].costs), PIECES), work)
+    return nodes
+
+
+def rows(level: Weighed, start: int, stop: int) -> Weighed:
+    """Return the sums of consecutive sets."""
+    return Weighed(level.costs[start:stop], level.weights[start:stop])

@@ -14,7 +14,7 @@ from glassine.compiling import interpreted
 from glassine.counting.logic import LiteralLogic
 from glassine.data.arrays import Array, Ints
 from glassine.data.bits import BitSets
-from glassine.data.conjunctions import ConjunctionCounts, count_conjunctions, count_steps, index_type
+from glassine.data.conjunctions import ConjunctionCounts, count_conjunctions, count_steps
 from glassine.data.slices import Progress
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
@@ -25,7 +25,7 @@ from glassine.learners.exhaustive.gibbs import Choice, Weighting
 from glassine.learners.exhaustive.last_splits import last_level
 from glassine.learners.exhaustive.losses import Loss
 from glassine.learners.exhaustive.model_class import ModelClass
-from glassine.learners.exhaustive.tree_sums import Atoms, Costs, Counts, Room, Weighed
+from glassine.learners.exhaustive.tree_sums import Atoms, Costs, Counts, Implied, Weighed, level_above
 from glassine.models import Branch, DecisionTree, Evidence, Guarantee, Node
 from glassine.privacy.randomness import Randomness
 
@@ -170,12 +170,16 @@ class TreeSums:
         """Sum backwards, from the nodes with one split left to the root."""
         trees.loss.refuse_inexact(counts.table[0])
         p = len(trees.logic.literals)
-        tables = (Counts.of(counts, p, trees.depth), Atoms.of(trees.logic), Costs.of(weighting, trees.loss))
+        atoms, sizes = Atoms.of(trees.logic), Counts.of(counts, p, trees.depth)
+        tables = (sizes, atoms, Implied.of(sizes, atoms), Costs.of(weighting, trees.loss))
         # A leaf takes about two steps besides those of its values; a choice above has two nodes below it.
         with interpreted(trees.leaves() * (trees.loss.n_values + 2)):
-            last = last_level(*tables, trees.levels, progress) if trees.levels else None
+            nodes = last_level(*tables, trees.levels, progress)
+        levels = nodes[-1:]
         with interpreted(2 * trees.choices_above()):
-            levels = tree_sums.backward(tree_sums.sum_level, tables, p, trees.levels, 2, None, last)
+            while len(nodes) > 1:
+                nodes = level_above(nodes, *tables)
+                levels.insert(0, nodes[-1])
         costs, weights = tuple(level.costs for level in levels), tuple(level.weights for level in levels)
         return cls(trees=trees, counts=counts, weighting=weighting, costs=costs, weights=weights)
 
@@ -193,7 +197,9 @@ class TreeSums:
     def choices(self, chosen: tuple[int, ...], signs: int) -> tuple[Array, Array]:
         """Return cost and weight of a split on each literal and, last, of a leaf; infinite cost where inadmissible."""
         loss = self.trees.loss
-        with interpreted((len(self.trees.logic.literals) + 1) * (loss.n_values + loss.n_classes * 2 ** len(chosen))):
+        with interpreted(
+            (len(self.trees.logic.literals) + 1) * (loss.n_values + loss.n_classes * 2 ** (len(chosen) + 1))
+        ):
             return self._choices(chosen, signs)
 
     def _choices(self, chosen: tuple[int, ...], signs: int) -> tuple[Array, Array]:
@@ -201,27 +207,19 @@ class TreeSums:
         p, m = len(logic.literals), len(chosen)
         costs, weights = np.full(p + 1, np.inf), np.zeros(p + 1)
         prices = Costs.of(self.weighting, self.trees.loss)
-        kind = self.counts.table.dtype
         # Of the type of the tables, for which the sums of the levels above compiled the same kernels.
-        here = self.node_counts(chosen, signs).astype(kind)
+        here = self.node_counts(chosen, signs).astype(self.counts.table.dtype)
         if m == self.trees.levels:
             costs[p], weights[p] = tree_sums.leaf(here, prices)
             return costs, weights
-        literals = np.array(chosen, dtype=index_type(p))
+        literals = np.array(chosen, dtype=np.int64)
         allowed, out = np.empty(p, dtype=np.bool_), Weighed(costs, weights)
         mask = np.empty(logic.masks.shape[1], dtype=np.uint64)
         tree_sums.admissible(literals, signs, Atoms.of(logic), mask, allowed)
         allowed[list(chosen)] = False
         counts = Counts.of(self.counts, p, self.trees.depth)
         if m == self.trees.levels - 1:
-            inside = np.empty((2**m, len(here)), dtype=kind)
-            beside = np.empty((2**m, len(here), p), dtype=kind)
-            n_values = self.trees.loss.n_values
-            room = Room(np.empty((n_values + 1, 2, p), dtype=np.int64), np.empty((2, p)))
-            tree_sums.signed_counts(literals, counts, inside, beside)
-            sizes, fewest = beside[signs].sum(axis=0), self.weighting.fewest
-            allowed &= (sizes >= fewest) & (sizes + fewest <= here.sum())
-            tree_sums.last_choices(inside[signs], beside[signs], allowed, prices, room, out)
+            tree_sums.last_choices(literals, signs, allowed, counts, prices, out)
         else:
             children = Weighed(self.costs[m + 1], self.weights[m + 1])
             tree_sums.inner_choices(literals, signs, here, allowed, prices, counts.binom, children, out)
