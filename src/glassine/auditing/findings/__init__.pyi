@@ -16,7 +16,7 @@ from glassine.auditing.findings.guarantee import SummaryFinding as SummaryFindin
 from glassine.auditing.findings.joint import JointFinding as JointFinding
 from glassine.auditing.findings.joint import LeftOutModel as LeftOutModel
 from glassine.auditing.findings.joint import RowsFinding as RowsFinding
-from glassine.auditing.findings.joint import SeveralSummary as SeveralSummary
+from glassine.auditing.findings.values import SeveralSummary as SeveralSummary
 from glassine.auditing.findings.membership import AttackFinding as AttackFinding
 from glassine.auditing.findings.membership import MembershipFinding as MembershipFinding
 from glassine.auditing.findings.root import EXIT_STATUS as EXIT_STATUS
@@ -34,7 +34,7 @@ from glassine.auditing.findings.surrogates import GapFinding as GapFinding
 from glassine.auditing.findings.surrogates import GroupsFinding as GroupsFinding
 from glassine.auditing.findings.surrogates import GuessFinding as GuessFinding
 from glassine.auditing.findings.surrogates import LeavesFinding as LeavesFinding
-from glassine.auditing.findings.surrogates import ReleaseSummary as ReleaseSummary
+from glassine.auditing.findings.values import ReleaseSummary as ReleaseSummary
 from glassine.auditing.findings.surrogates import RepresentativesFinding as RepresentativesFinding
 from glassine.auditing.findings.surrogates import ThresholdsFinding as ThresholdsFinding
 from glassine.auditing.findings.surrogates import TogetherFinding as TogetherFinding
