@@ -18,7 +18,7 @@ import numpy.typing as npt
 from glassine.compiling import compiled
 from glassine.data.bits import BitSets
 from glassine.data.conjunctions import ConjunctionCounts, binomials, combinations, count_conjunctions
-from glassine.learners.exhaustive.tree_sums import Counts, signed_counts
+from glassine.learners.exhaustive.tree_sums import Counts, signed_insides
 
 Ints = npt.NDArray[np.int64]
 Nested = int | list[Any]
@@ -34,6 +34,54 @@ MOST_CONJUNCTIONS = 80_000_000
 
 class TooManyError(ValueError):
     """The search would keep more conjunctions than it may."""
+
+
+@compiled
+def signed_counts(chosen: Any, counts: Any, inside: Any, beside: Any) -> None:  # pragma: no cover - compiled
+    """Fill the class counts of a set of m literals under all signs, alone and with each further literal.
+
+    Bit i of a sign pattern s says that literal i of the set is true. ``inside[s]`` becomes the counts of the pattern,
+    shape (c,), ``beside[s, :, l]`` those of the pattern with literal l true.
+    """
+    table, offsets, binom = counts
+    m, n_classes, p = len(chosen), beside.shape[1], beside.shape[2]
+    signed_insides(chosen, counts, inside)
+    for subset in range(1 << m):
+        size = 0
+        for i in range(m):
+            size += subset >> i & 1
+        # The rank of subset + {l}: members below l keep their place, those above move up by one.
+        below = offsets[size + 1]
+        place = 0
+        for i in range(m):
+            if subset >> i & 1:
+                place += 1
+                below += binom[chosen[i], place + 1]
+        place = 0
+        start = 0
+        for i in range(m + 1):
+            stop = chosen[i] if i < m else p
+            for literal in range(start, stop):
+                row = below + binom[literal, place + 1]
+                for c in range(n_classes):
+                    beside[subset, c, literal] = table[row, c]
+            if i < m:
+                for c in range(n_classes):
+                    beside[subset, c, stop] = 0
+                if subset >> i & 1:
+                    place += 1
+                    below += binom[chosen[i], place] - binom[chosen[i], place + 1]
+            start = stop + 1
+    # Until here a pattern's counts are those of its true literals alone, the others free. One literal at a time, what
+    # has it true is subtracted from what leaves it free: after step i the patterns of literals 0 to i are exact.
+    for i in range(m):
+        for subset in range(1 << m):
+            if not subset >> i & 1:
+                fewer = beside[subset]
+                more = beside[subset | 1 << i]
+                for c in range(n_classes):
+                    for literal in range(p):
+                        fewer[c, literal] -= more[c, literal]
 
 
 @compiled

@@ -129,7 +129,7 @@ def read_policy(option: Path | None) -> tuple[Policy, FileContent | None]:
     try:
         return Policy.from_toml(content), content
     except InvalidPolicyError as error:
-        raise error if error.remedy is not None or "TOML" not in str(error) else error.advise(names) from None
+        raise error if "is not valid TOML" not in error.message else error.advise(names) from None
 
 
 def load(path: str | os.PathLike[str], domain: Domain | None, trust_pickle: bool) -> DecisionTree | RuleList:
