@@ -371,5 +371,7 @@ def test_labels_in_other_words_than_the_black_box_are_an_error(folder: Path, run
     make[make.index("box:decide")] = "box:numbered"
     done = run(*make, cwd=folder)
     assert done.status == 2
-    assert "holds texts, the black box answers with numbers" in done.err
+    assert (
+        "--target uses other words than the black box: it holds texts, the black box answers with numbers" in done.err
+    )
     assert not (folder / "release.json").exists()

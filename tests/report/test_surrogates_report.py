@@ -21,7 +21,7 @@ from glassine.report import release_page, render_html, render_text
 from glassine.report.blocks import RowNumbers
 from glassine.surrogates import SurrogateExplainer
 from tests.report.blocks import one_of, rows_of
-from tests.surrogates.scenes import numbers, ring
+from tests.surrogates.scenes import PEOPLE, lender, numbers, people, ring
 
 HOSTILE = "</title><script>alert(1)</script>\u202e"
 
@@ -61,8 +61,19 @@ def test_the_page_says_what_was_found(found: Findings) -> None:
         assert check.meaning in text
     for advice in found.advice:
         assert all(piece.strip() in text for piece in advice.text.split("`"))
-    assert "k-anonymity of the representative says nothing of the tree" in text
+    assert "k-anonymity of the representative does not cover the tree" in text
     assert "They are exact means" in text
+
+
+def test_public_cut_points_name_nobody_without_the_records() -> None:
+    explainer = SurrogateExplainer(lender, 40, domain=PEOPLE, distance="gower").fit(pd.DataFrame(people(300)))
+    released = audit(explainer.release_)
+    thresholds = released.value("thresholds")
+    assert thresholds is not None
+    assert thresholds.n_off_grid == 0
+    assert released.value("membership") is None
+    shown = {fact.name: fact.value for fact in release_page(released).figures}["Members named by thresholds"]
+    assert shown == "no record"
 
 
 def test_the_page_loads_nothing_and_runs_nothing(found: Findings) -> None:

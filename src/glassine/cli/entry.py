@@ -174,11 +174,11 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
 """Every command with a line on it and its function in this room, in the order of the help."""
 
 GROUPS = {
-    "fit": "Train a differentially private model, and write it with its certificate.",
-    "domain": "Draft and check domains: what is publicly known about the attributes.",
+    "fit": "Train a private model, and write it with its certificate.",
+    "domain": "Draft and check domains: public knowledge of attributes.",
     "ledger": "Keep the privacy budgets of datasets.",
-    "certificate": "Verify and sign certificates of private models, and tie models to their records.",
-    "explain": "Explain a black box by small trees: make, sign, verify and serve releases.",
+    "certificate": "Verify and sign certificates, and tie models to records.",
+    "explain": "Explain a black box by small trees, and serve them.",
 }
 """What the commands of two words have in common."""
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 OPTIONS = {
     name: f"--{name.replace('_', '-')}"
     for name in ("answer", "classes", "form", "labels", "epsilon", "partition", "k", "min_samples_leaf")
-}
+} | {"y": "--target"}
 """Options by the parameters that errors of a fit name."""
 WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
 """Classes that are whole numbers; longer ones stay texts."""

@@ -344,8 +344,8 @@ def check_words(truth: AnyArray, names_: Iterable[Scalar]) -> None:
         return
     kinds = [" and ".join(sorted({_kind(v) for v in values})) for values in (truth.tolist(), names)]
     raise InvalidDataError(
-        f"y uses other words than the black box: it holds {kinds[0]}, the black box answers with {kinds[1]}, and no "
-        "label is common to both.",
+        f"{parameter('y')} uses other words than the black box: it holds {kinds[0]}, the black box answers with "
+        f"{kinds[1]}, and no label is common to both.",
         remedy="Translate the labels of one into those of the other.",
     )
 

@@ -16,7 +16,6 @@ from glassine.auditing.findings.guarantee import SummaryFinding as SummaryFindin
 from glassine.auditing.findings.joint import JointFinding as JointFinding
 from glassine.auditing.findings.joint import LeftOutModel as LeftOutModel
 from glassine.auditing.findings.joint import RowsFinding as RowsFinding
-from glassine.auditing.findings.values import SeveralSummary as SeveralSummary
 from glassine.auditing.findings.membership import AttackFinding as AttackFinding
 from glassine.auditing.findings.membership import MembershipFinding as MembershipFinding
 from glassine.auditing.findings.root import EXIT_STATUS as EXIT_STATUS
@@ -34,7 +33,6 @@ from glassine.auditing.findings.surrogates import GapFinding as GapFinding
 from glassine.auditing.findings.surrogates import GroupsFinding as GroupsFinding
 from glassine.auditing.findings.surrogates import GuessFinding as GuessFinding
 from glassine.auditing.findings.surrogates import LeavesFinding as LeavesFinding
-from glassine.auditing.findings.values import ReleaseSummary as ReleaseSummary
 from glassine.auditing.findings.surrogates import RepresentativesFinding as RepresentativesFinding
 from glassine.auditing.findings.surrogates import ThresholdsFinding as ThresholdsFinding
 from glassine.auditing.findings.surrogates import TogetherFinding as TogetherFinding
@@ -47,6 +45,8 @@ from glassine.auditing.findings.values import ModelSummary as ModelSummary
 from glassine.auditing.findings.values import Part as Part
 from glassine.auditing.findings.values import PartsFinding as PartsFinding
 from glassine.auditing.findings.values import ReconstructionFinding as ReconstructionFinding
+from glassine.auditing.findings.values import ReleaseSummary as ReleaseSummary
+from glassine.auditing.findings.values import SeveralSummary as SeveralSummary
 from glassine.auditing.findings.values import SubgroupFinding as SubgroupFinding
 from glassine.auditing.findings.values import TreeNode as TreeNode
 from glassine.auditing.findings.values import Verdict as Verdict

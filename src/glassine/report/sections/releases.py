@@ -244,7 +244,15 @@ def _figures(findings: Findings) -> tuple[Fact, ...]:
     groups = findings.value("groups")
     leaves = findings.value("leaves")
     attack = findings.value("membership")
+    thresholds = findings.value("thresholds")
     gaps = [gap.advantage for gap in findings.value("gaps") or () if gap.advantage is not None]
+    named = Fact(
+        "Members named by thresholds",
+        UNKNOWN if attack is None or attack.accused is None else _count(attack.accused),
+        "by the midpoint attack on all trees",
+    )
+    if named.value == UNKNOWN and thresholds is not None and thresholds.n_off_grid == 0:
+        named = replace(named, value=wording.none(), meaning="every threshold is a public cut point")
     return (
         Fact(
             f"Fewest {wording.units()} behind a representative",
@@ -254,13 +262,9 @@ def _figures(findings: Findings) -> tuple[Fact, ...]:
         Fact(
             f"{wording.units().capitalize()} alone in a leaf",
             UNKNOWN if leaves is None else _people(leaves.n_alone, leaves.share_alone),
-            "k-anonymity of the representative says nothing of the tree",
+            "k-anonymity of the representative does not cover the tree",
         ),
-        Fact(
-            "Members named by thresholds",
-            UNKNOWN if attack is None or attack.accused is None else _count(attack.accused),
-            "by the midpoint attack on all trees",
-        ),
+        named,
         Fact(
             "Advantage of the gap attack",
             UNKNOWN if not gaps else f"{max(gaps):.3f}",
