@@ -121,10 +121,18 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Retraining:
-    """How to train a model again: the piece of a remedy's text that says so, and the parameters that change."""
+    """How to train a model again.
 
-    piece: str  # Empty where it is the step
-    parameters: Mapping[str, float] = field(default_factory=dict)  # Empty where the text names no settings
+    Attributes
+    ----------
+    piece : str
+        The piece of a remedy's text that says so; empty where it is the step.
+    parameters : mapping of str to float
+        The parameters that change; empty where the text names no settings.
+    """
+
+    piece: str
+    parameters: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
