@@ -40,8 +40,6 @@ from glassine.models import DecisionTree
 PRECISION = 1e-10
 """Gap of the dual that is aimed at, in nats per person."""
 
-CONTRADICTED = "the true classes contradict that every split was the best of its node: see {}."
-
 
 class ContradictionError(GlassineError):
     """What the reader is taken to know excludes every possible table of people and classes.
@@ -203,7 +201,7 @@ def infer_sensitive(
         if broken := constraints.violations(table):
             if assumed.stated is None:
                 raise ContradictionError(_broken(broken, assumed.criterion), clashes=broken)
-            unused = CONTRADICTED.format(_nodes(broken))
+            unused = f"the true classes contradict that every split was the best of its node: see {_nodes(broken)}."
             assumed = replace(assumed, internal_nodes=False)
             constraints = derive_constraints(tree, people, assumed, members=members)
     if noise is not None:
