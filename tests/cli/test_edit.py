@@ -163,8 +163,8 @@ def test_additive_models_are_exported(run: Run, models: Path) -> None:
 
 def test_names_and_reasons_of_a_file_steer_no_terminal(tmp_path: Path, run: Run) -> None:
     """A text in a model of strangers could clear the screen, and write another verdict on it."""
-    steering = set("\x1b\x9b\r\u202e")
-    hostile = "as discussed\x1b[2J\x9b31m\rPASS \u202edeyned"
+    steering = set("\x1b\x9b\r\u200f\u202e")
+    hostile = "as discussed\x1b[2J\x9b31m\rPASS \u200f\u202edeyned"
     write_model(zero(income_model(), "gain", reason=hostile), tmp_path / "model.json")
     said = run("edit", "model.json", "--log", cwd=tmp_path)
     assert (said.status, said.err) == (0, "")

@@ -14,7 +14,7 @@ import pytest
 
 from glassine.domain import Binary, Category, Domain, Integer
 from glassine.errors import ClassTooLargeError, InvalidParameterError
-from glassine.learners.exhaustive.model_class import SECONDS_PER_STEP, check_size, human_bytes
+from glassine.learners.exhaustive.model_class import SECONDS_PER_STEP, check_limit, check_size, human_bytes
 from glassine.learners.exhaustive.private import PrivateRuleListClassifier, PrivateTreeClassifier
 from glassine.privacy.ledger import Ledger
 from tests.learners import engine
@@ -64,10 +64,16 @@ def test_each_limit_is_kept_and_nan_fails(values: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("name", ["memory_limit", "time_limit"])
-@pytest.mark.parametrize("limit", [math.nan, 0, -1.0, True, "4 GB"])
+@pytest.mark.parametrize("limit", [math.nan, 0, -1.0, True, "4 GB", 1j, np.complex128(1)])
 def test_a_limit_is_a_positive_number(name: str, limit: object) -> None:
     with pytest.raises(InvalidParameterError, match=f"{name} must be a positive number"):
         refused(**{name: limit})
+
+
+@pytest.mark.parametrize("limit", [math.inf, 10**400, np.float32(1e9)])
+def test_a_limit_may_be_beyond_all_floats(limit: Any) -> None:
+    check_size("a class", "Lower it.", table_bytes=10, steps=1, memory_limit=limit, time_limit=limit)
+    assert check_limit(limit, "memory_limit") == (1e9 if limit == 1e9 else math.inf)
 
 
 def test_times_without_end_are_powers_of_ten() -> None:

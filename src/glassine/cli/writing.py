@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 ROOM = 2**20
 """Bytes that must fit where a model, its certificate or its report will be written; none of them is larger."""
 
-STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Characters by which a name from a file could write over what stands on a terminal, or reorder it."""
 
 

@@ -14,7 +14,9 @@ from html import escape
 from markupsafe import Markup
 
 # Characters that neither HTML nor XML may hold, or that end a line unexpectedly.
-CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+CONTROL = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]"
+)
 TINIEST = 1e-300
 """Values closer together are one: a span next to the smallest float cannot be divided."""
 

@@ -42,11 +42,14 @@ def human_bytes(size: float) -> str:
 
 def check_limit(limit: object, name: str) -> float:
     """Return a limit on memory or time, which may be infinite; or raise InvalidParameterError."""
-    if isinstance(limit, bool) or not isinstance(limit, int | float | np.number) or not limit > 0:
+    if isinstance(limit, bool) or not isinstance(limit, int | float | np.integer | np.floating) or not limit > 0:
         raise InvalidParameterError(
             f"{parameter(name)} must be a positive number, got {quoted(limit)}.", remedy="Leave it out for the default."
         )
-    return float(limit)
+    try:
+        return float(limit)
+    except OverflowError:  # a whole number beyond all floats
+        return math.inf
 
 
 def check_size(
@@ -61,8 +64,7 @@ def check_size(
 ) -> None:
     """Raise ClassTooLargeError if the tables, the steps or the weights of a class exceed the limits."""
     # Both follow from public quantities alone, so that the refusal reveals nothing about the records.
-    for name, limit in (("memory_limit", memory_limit), ("time_limit", time_limit)):
-        check_limit(limit, name)
+    memory_limit, time_limit = check_limit(memory_limit, "memory_limit"), check_limit(time_limit, "time_limit")
     seconds = steps * SECONDS_PER_STEP
     if not log_range <= LOG_RANGE:
         raise ClassTooLargeError(
