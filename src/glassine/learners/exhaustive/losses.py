@@ -28,8 +28,12 @@ MOST_STEPS = 8
 MOST_VALUES = 64
 """Values of a grid for many classes; each class has one at least."""
 
-WIDTHS = ((300.0, 1.0), (1500.0, 1.5), (float("inf"), 2.0))
-"""How far values lie from the base rate, in log-odds, by the rarer records times epsilon: fewer records reveal less."""
+WIDTHS = ((300.0, 1.0, 1.0), (1500.0, 1.5, 1.0), (3000.0, 2.0, 1.0), (float("inf"), 2.0, 2.0))
+"""By the rarer records times epsilon, which reveal more the more there are: how far values lie from the base rate, and
+the log-odds that each class reaches, both in log-odds."""
+
+FARTHEST = 3.0
+"""How far from the base rate values lie to reach log-odds above 1: a rare class seldom has leaves of its own."""
 
 PRIOR_SPREAD = 0.6
 """Standard deviation of the probabilities of leaves about the base rate, in units of its variance p (1 - p)."""
@@ -183,13 +187,14 @@ def log_odds_grid(rates: Array, strength: float, steps: int = MOST_STEPS) -> Arr
     >>> log_odds_grid(np.array([0.75, 0.25]), 100.0)[:, 1].round(2).tolist()
     [0.27, 0.18, 0.12, 0.38, 0.5, 0.62, 0.73]
     """
-    width = next(width for most, width in WIDTHS if strength < most or most == float("inf"))
+    width, summit = next(reaches for most, *reaches in WIDTHS if strength < most or most == float("inf"))
     n_classes = len(rates)
     # Relative to the first class and in quarters, so that close base rates have one grid.
     logs = np.rint(4 * np.log(rates / rates[0])) / 4
     rows = [logs]
     for k in range(n_classes if n_classes > 1 else 0):
-        reach = max(width, 1.0 - float(logs[k] - np.delete(logs, k).max()))
+        gap = float(np.delete(logs, k).max() - logs[k])
+        reach = max(width, 1.0 + gap, min(summit + gap, FARTHEST))
         number = min(_steps(n_classes, steps), max(1, round(reach / STEP)))
         rows += [logs + reach * i / number * (np.arange(n_classes) == k) for i in range(1, number + 1)]
     odds = np.exp(np.array(rows) - np.max(rows, axis=1, keepdims=True))
