@@ -58,6 +58,19 @@ def test_the_values_of_two_classes_are_log_odds_about_the_base_rate(strength: fl
     assert np.diff(odds).max() < 0.8
 
 
+@pytest.mark.parametrize(
+    ("strength", "rate", "most"), [(2999.0, 0.27, 1.0), (3000.0, 0.27, 2.0), (3000.0, 0.18, 1.5), (3000.0, 0.05, 1.0)]
+)
+def test_with_many_records_a_class_that_is_not_too_rare_reaches_further(
+    strength: float, rate: float, most: float
+) -> None:
+    for rates in ([1 - rate, rate], [rate, 1 - rate]):
+        grid = log_odds_grid(np.array(rates), strength)
+        odds = np.log(grid[:, rates.index(rate)] / grid[:, rates.index(1 - rate)])
+        assert odds.max() == pytest.approx(most)
+        assert odds.min() == pytest.approx(odds[0] - 2.0)
+
+
 @pytest.mark.parametrize("rates", [(0.6, 0.3, 0.1), (0.25,) * 4, (0.9, 0.05, 0.03, 0.01, 0.01)])
 def test_of_several_classes_each_is_the_label_of_a_value_and_the_others_keep_their_proportions(
     rates: tuple[float, ...],
