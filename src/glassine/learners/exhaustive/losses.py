@@ -29,11 +29,11 @@ MOST_VALUES = 64
 """Values of a grid for many classes; each class has one at least."""
 
 WIDTHS = ((300.0, 1.0, 1.0), (1500.0, 1.5, 1.0), (3000.0, 2.0, 1.0), (float("inf"), 2.0, 2.0))
-"""By the rarer records times epsilon, which reveal more the more there are: how far values lie from the base rate, and
-the log-odds that each class reaches, both in log-odds."""
+"""By the rarer records times epsilon: how far values lie from the base rate, and how far each class reaches beyond even
+odds, both in log-odds. Fewer records reveal less."""
 
 FARTHEST = 3.0
-"""How far from the base rate values lie to reach log-odds above 1: a rare class seldom has leaves of its own."""
+"""How far from the base rate values lie to reach log-odds above 1: a rare class is seldom likely in a leaf."""
 
 PRIOR_SPREAD = 0.6
 """Standard deviation of the probabilities of leaves about the base rate, in units of its variance p (1 - p)."""
