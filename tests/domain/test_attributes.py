@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glassine.domain import Binary, Category, Integer, Real
+from glassine.domain import Binary, Category, Integer, Prefix, Real
 from glassine.errors import InvalidDomainError
 
 BOUNDS = st.one_of(st.floats(-20, 20), st.integers(-20, 20).map(float), st.sampled_from([-math.inf, math.inf]))
@@ -77,3 +77,31 @@ def test_numpy_scalars_are_numbers() -> None:
     assert type(Integer(0, whole).hi) is int
     assert Real(0.0, 1.0, single) == Real(0.0, 1.0, 0.5)
     assert type(Real(0.0, 1.0, single).resolution) is float
+
+
+def test_groups_of_a_hierarchy_keep_the_order_of_the_values_and_name_prefixes_by_their_start() -> None:
+    colors = Category(("red", "green", "blue"), hierarchy=cast(Any, [["blue", "red"]]))
+    assert colors.hierarchy == (("red", "blue"),)
+    icd = Category(("E10", Prefix("E"), Prefix("F")), hierarchy=((Prefix("E"), "E10"),))
+    assert icd.hierarchy == ((icd.values[0], icd.values[1]),)
+    assert hash(icd) == hash(Category(icd.values, hierarchy=icd.hierarchy))
+
+
+@pytest.mark.parametrize(
+    ("hierarchy", "message"),
+    [
+        ("ab", "list of lists"),
+        (("ab",), "list of lists"),
+        ((("a", "x"),), "'x', which is not one of its values"),
+        ((("a", None),), "None, which is not one of its values"),
+        ((("a", ["b"]),), "which is not one of its values"),
+        ((("a",),), "two values or more"),
+        (((),), "two values or more"),
+        ((("a", "b", "c", "d"),), "but not all"),
+        ((("a", "b"), ("b", "a")), "share none with another group"),
+        ((("a", "b"), ("b", "c")), "share none with another group"),
+    ],
+)
+def test_a_hierarchy_that_is_none_is_refused(hierarchy: Any, message: str) -> None:
+    with pytest.raises(InvalidDomainError, match=message):
+        Category(("a", "b", "c", "d"), hierarchy=hierarchy)

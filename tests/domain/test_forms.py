@@ -7,13 +7,14 @@ import re
 import tomllib
 from pathlib import Path
 
+import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from glassine import Binary, Category, Domain, Integer, Real
-from glassine.domain import AtMostOne, Between, Combinations, Implies, Intervals, Literal, OneOf
-from glassine.domain.domain import from_dict, to_text
+from glassine.domain import AtMostOne, Between, Combinations, Implies, Intervals, Literal, OneOf, Prefix
+from glassine.domain.domain import from_dict, schema, to_text
 from glassine.domain.forms import form_of_literals, read_codebook, read_toml, to_toml, toml_of
 from glassine.errors import InvalidDomainError, UnreadableFileError
 
@@ -22,7 +23,8 @@ WHOLE = Domain(
         "age": Integer(18, 99, thresholds=(24.5, 39.5)),
         "the bill, in €": Real(0.0, 500.0, resolution=0.01, missing=True),
         'say "hi"\\': Category(tuple(f"code {i}" for i in range(60))),
-        "mixed": Category(("1", 2, 0.5, True)),
+        "mixed": Category(("1", 2, 0.5, True), hierarchy=((0.5, 2), ("1", 0.5, 2))),
+        "icd": Category(("E10", Prefix("E"), Prefix("F")), hierarchy=(("E10", Prefix("E")),)),
         **{name: Binary() for name in ("a", "b", "c", "d", "e", "f")},
     },
     groups=[
@@ -44,6 +46,7 @@ def test_a_domain_in_toml_reads_back(tmp_path: Path) -> None:
 def test_a_domain_in_json_has_a_line_for_each_attribute_and_reads_back() -> None:
     text = to_text(WHOLE)
     assert from_dict(json.loads(text)) == WHOLE
+    jsonschema.validate(json.loads(text), schema())
     assert text.count("\n") < 40
     assert max(map(len, text.splitlines())) <= 120
     assert '    {"name": "a", "type": "binary"},\n' in text

@@ -49,6 +49,40 @@ def test_many_codes_are_grouped_by_what_they_begin_with_and_each_stands_in_one_g
     assert next(one.values for one in literals if isinstance(one, OneOf)) == prefixes[:10]
 
 
+COUNTRIES = ("CA", "DE", "FR", "JP", "US")
+
+
+def test_a_hierarchy_gives_a_condition_for_each_group_and_each_value_in_none() -> None:
+    domain = Domain({"c": Category(COUNTRIES, hierarchy=(("US", "CA"), ("FR", "DE"), ("CA", "US", "JP")))})
+    assert list(map(str, coarse(domain, ("c",)))) == ["c in {CA, US}", "c in {DE, FR}", "c in {CA, JP, US}"]
+    alone = Domain({"c": Category(COUNTRIES, hierarchy=(("DE", "FR"),), missing=True)})
+    assert [one.values for one in coarse(alone, ("c",)) if isinstance(one, OneOf) and not one.missing] == [
+        ("DE", "FR"),
+        ("CA",),
+        ("JP",),
+        ("US",),
+    ]
+    assert list(map(str, declared(alone, ("c",))))[:2] == ["c = CA", "c = CA or missing"]
+
+
+def test_of_a_large_hierarchy_the_outermost_groups_are_taken() -> None:
+    inner = tuple(CODES[i : i + 2] for i in range(0, 40, 2))
+    outer = (CODES[:20], CODES[20:38])
+    groups = coarse(Domain({"icd": Category(CODES, hierarchy=(*inner, *outer))}), ("icd",))
+    assert groups == [OneOf("icd", values) for values in (*outer, CODES[38:])]
+
+
+def test_a_private_tree_asks_for_the_groups_of_a_hierarchy() -> None:
+    rng = np.random.default_rng(0)
+    values = rng.choice(COUNTRIES, 2_000)
+    answers = np.isin(values, ("DE", "FR")).astype(int)
+    domain = Domain({"c": Category(COUNTRIES, hierarchy=(("DE", "FR"),)), "answer": Category((0, 1))})
+    tree = glassine.PrivateTreeClassifier(1, 4.0, domain, literals="coarse", random_state=0)
+    tree.fit(pl.DataFrame({"c": values}), pl.Series("answer", answers))
+    assert (tree.predict(pl.DataFrame({"c": values})) == answers).all()
+    assert "c in {DE, FR}" in {str(branch.literal) for branch in tree.model_.nodes[0].branches}
+
+
 def test_no_condition_is_about_missing_values_alone_where_an_attribute_has_one_value() -> None:
     domain = Domain({"one": Category(("x",), missing=True), "two": Category(("x", "y"), missing=True)})
     for literals in (coarse(domain, domain.names), declared(domain, domain.names)):

@@ -328,12 +328,15 @@ class Category:
         with it, other than the texts listed and those that begin with a longer prefix; its exceptions are set so.
     missing, inferred
         As in :class:`Integer`.
+    hierarchy : tuple of tuple of str, int, float, bool or Prefix
+        Groups of values that belong together, such as the countries of a continent. Two groups share no value, or one
+        holds the other. Learners with coarse conditions ask for groups.
 
     Raises
     ------
     InvalidDomainError
-        If the list is empty, repeats a value or holds one that is not a plain scalar; or if there is a prefix, and
-        a number or a text that is written as a prefix is.
+        If the list is empty, repeats a value or holds one that is not a plain scalar; if there is a prefix, and a
+        number or a text that is written as a prefix is; or if the hierarchy is none.
 
     Examples
     --------
@@ -346,6 +349,7 @@ class Category:
     values: tuple[Scalar, ...]
     missing: bool = field(default=False, kw_only=True)
     inferred: bool = field(default=False, kw_only=True)
+    hierarchy: tuple[tuple[Scalar, ...], ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         listed: object = self.values
@@ -365,7 +369,9 @@ class Category:
         if len(set(values)) < len(values):
             twice = next(v for i, v in enumerate(values) if v in values[:i])
             raise InvalidDomainError(f"category values must differ, got {twice!r} twice.", remedy="Drop the repeat.")
-        object.__setattr__(self, "values", _parted(values) if prefixes(values) else values)
+        values = _parted(values) if prefixes(values) else values
+        object.__setattr__(self, "values", values)
+        object.__setattr__(self, "hierarchy", _nested(self.hierarchy, values))
 
     @property
     def size(self) -> int:
@@ -421,6 +427,36 @@ def _parted(values: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
         if above is not None:
             but[above].append(value)
     return tuple(Prefix(value.start, but[value.start]) if isinstance(value, Prefix) else value for value in values)
+
+
+def _nested(hierarchy: object, values: tuple[Scalar, ...]) -> tuple[tuple[Scalar, ...], ...]:
+    """Return groups of values, each in the order of the values; raise where two overlap and neither holds the other."""
+    if not isinstance(hierarchy, list | tuple) or not all(isinstance(group, list | tuple) for group in hierarchy):
+        raise InvalidDomainError("the hierarchy of a category must be a list of lists of its values.")
+
+    # A prefix is named by its start: its exceptions follow from the values.
+    def name(value: object) -> tuple[bool, object]:
+        return isinstance(value, Prefix), str(value) if isinstance(value, Prefix) else value
+
+    place = {name(value): i for i, value in enumerate(values)}
+    for value in (value for group in hierarchy for value in group):
+        if not is_scalar(value) or name(value) not in place:
+            raise InvalidDomainError(
+                f"the hierarchy of a category names {value!r:.80}, which is not one of its values.",
+                remedy="List it as a value, or drop it from the hierarchy.",
+            )
+    groups = [frozenset(place[name(value)] for value in group) for group in hierarchy]
+    largest: dict[int, frozenset[int]] = {}
+    for group in sorted(groups, key=len):
+        inner = {largest[i] for i in group if i in largest}
+        if not 1 < len(group) < len(values) or group in inner or not all(one <= group for one in inner):
+            raise InvalidDomainError(
+                "a group of a hierarchy must hold two values or more, but not all, and share none with another group, "
+                f"but where one holds the other, got {[values[i] for i in sorted(group)]!r:.200}.",
+                remedy="Drop it or change its values. A value in no group stands alone.",
+            )
+        largest |= dict.fromkeys(group, group)
+    return tuple(tuple(values[i] for i in sorted(group)) for group in groups)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

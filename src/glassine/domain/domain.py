@@ -320,7 +320,7 @@ def _value_of_plain(plain: object, *, exceptions: bool) -> Scalar:
         return value
     if "prefix" not in plain or not set(plain) <= {"prefix", *(["except"] if exceptions else [])}:
         raise Refused(f"must have the key prefix{' and perhaps except' if exceptions else ''} alone")
-    start, but = TEXT.decode(plain["prefix"]), EXCEPTIONS.decode(plain.get("except", []))
+    start, but = TEXT.decode(plain["prefix"]), VALUES.decode(plain.get("except", []))
     try:
         return Prefix(start, but)
     except InvalidDomainError as error:
@@ -331,14 +331,13 @@ VALUE: Codec[Scalar] = Codec(
     lambda value: _value_to_plain(value, exceptions=False), lambda plain: _value_of_plain(plain, exceptions=False)
 )
 """A value of a category: a scalar, or an object with a prefix, whose exceptions are the other values."""
-EXCEPTIONS: Codec[Any] = listed(VALUE)
+VALUES: Codec[Any] = listed(VALUE)
 COMPARED: Codec[Scalar] = Codec(
     lambda value: _value_to_plain(value, exceptions=True), lambda plain: _value_of_plain(plain, exceptions=True)
 )
 """A value that a condition names: as :data:`VALUE`, the exceptions of a prefix with it."""
-RECORDS: Mapping[type[Attribute], Codec[Any]] = {
-    Category: record(Category, {"values": Field(codec=listed(VALUE))}, omit_defaults=True)
-}
+LISTS = {"values": Field(codec=VALUES), "hierarchy": Field(codec=listed(VALUES))}
+RECORDS: Mapping[type[Attribute], Codec[Any]] = {Category: record(Category, LISTS, omit_defaults=True)}
 DOMAIN: Codec[Domain] = record(
     Domain,
     {
@@ -415,10 +414,13 @@ def _line(entry: dict[str, Any]) -> str:
 
 def schema() -> dict[str, Any]:
     """Return the JSON schema of ``glassine.domain/1``."""
-    number, flag = {"type": "number"}, {"type": "boolean"}
-    numbers, names = {"type": "array", "items": number}, {"type": "array", "items": {"type": "string"}}
+
+    def array(items: dict[str, Any], **more: Any) -> dict[str, Any]:
+        return {"type": "array", "items": items, **more}
+
+    number, flag, whole = {"type": "number"}, {"type": "boolean"}, {"type": "integer"}
+    numbers, names = array(number), array({"type": "string"})
     common = {"missing": flag, "inferred": flag}
-    whole = {"type": "integer"}
 
     def entry(kind: str, properties: dict[str, Any], required: list[str]) -> dict[str, Any]:
         return {
@@ -436,7 +438,7 @@ def schema() -> dict[str, Any]:
         "additionalProperties": False,
     }
     value = {"oneOf": [{"type": ["string", "number", "boolean"]}, prefix]}
-    values = {"type": "array", "items": value, "minItems": 1, "uniqueItems": True}
+    values, hierarchy = array(value, minItems=1, uniqueItems=True), array(array(value, minItems=2, uniqueItems=True))
     bound = {"type": ["integer", "null"]}
     attributes = [
         entry("integer", {**name, "lo": whole, "hi": whole, "thresholds": numbers, **common}, ["name", "lo", "hi"]),
@@ -452,11 +454,11 @@ def schema() -> dict[str, Any]:
             },
             ["name", "lo", "hi"],
         ),
-        entry("category", {**name, "values": values, **common}, ["name", "values"]),
+        entry("category", {**name, "values": values, **common, "hierarchy": hierarchy}, ["name", "values"]),
         entry("binary", {**name, **common}, ["name"]),
     ]
-    spans = {"type": "object", "additionalProperties": {"type": "array", "items": bound, "minItems": 2, "maxItems": 2}}
-    rows = {"type": "array", "items": {"type": "array", "items": {"enum": [0, 1]}}}
+    spans = {"type": "object", "additionalProperties": array(bound, minItems=2, maxItems=2)}
+    rows = array(array({"enum": [0, 1]}))
     groups = [
         *(entry(kind, {"attributes": names}, ["attributes"]) for kind in ("exactly-one", "at-most-one", "implies")),
         entry("intervals", {"lo": whole, "hi": whole, "intervals": spans}, ["lo", "hi", "intervals"]),
@@ -466,7 +468,7 @@ def schema() -> dict[str, Any]:
         "type": "object",
         "properties": {
             **name,
-            "weights": {"type": "array", "items": {"type": "number", "exclusiveMinimum": 0}},
+            "weights": array({"type": "number", "exclusiveMinimum": 0}),
             "source": {"type": "string", "minLength": 1},
             "edges": numbers,
             "from_training_data": flag,
@@ -480,9 +482,9 @@ def schema() -> dict[str, Any]:
         "type": "object",
         "properties": {
             "schema": {"const": SCHEMA},
-            "attributes": {"type": "array", "items": {"oneOf": attributes}, "minItems": 1},
-            "groups": {"type": "array", "items": {"oneOf": groups}},
-            "shares": {"type": "array", "items": shares},
+            "attributes": array({"oneOf": attributes}, minItems=1),
+            "groups": array({"oneOf": groups}),
+            "shares": array(shares),
         },
         "required": ["schema", "attributes"],
         "additionalProperties": False,

@@ -207,11 +207,13 @@ COARSE_VALUES = 12
 
 
 def coarse(domain: Domain, names: Sequence[str]) -> list[Literal]:
-    """Return few literals of some attributes: round cut points, and codes by what they begin with.
+    """Return few literals of some attributes: round cut points, and codes by their hierarchy or first characters.
 
-    As :func:`declared`, but a number without thresholds has at most :data:`COARSE_CUTS` cut points (:func:`few_cuts`),
-    and a category of more than :data:`COARSE_VALUES` texts one literal for all values whose first characters are equal:
-    as many characters as give at most so many groups. Nothing is read from data.
+    As :func:`declared`, but a number without thresholds has at most :data:`COARSE_CUTS` cut points (:func:`few_cuts`).
+    A category with a hierarchy has a literal for each group, and for each value in no group; the outermost groups and
+    these values alone where they are more than :data:`COARSE_VALUES`. Another category of more texts than that has one
+    literal for all values whose first characters are equal: as many characters as give at most so many groups. Nothing
+    is read from data.
 
     Examples
     --------
@@ -228,11 +230,24 @@ def coarse(domain: Domain, names: Sequence[str]) -> list[Literal]:
         attribute = domain[name]
         if isinstance(attribute, Integer | Real):
             out += either_side(domain, of_thresholds(name, few_cuts(attribute, size=COARSE_CUTS)))
-        elif isinstance(attribute, Category) and (groups := _begun_alike(attribute.values)):
+        elif isinstance(attribute, Category) and (groups := _together(attribute) or _begun_alike(attribute.values)):
             out += either_side(domain, (OneOf(name, group) for group in groups))
         else:
             out += declared(domain, (name,))
     return out
+
+
+def _together(attribute: Category) -> list[tuple[Scalar, ...]]:
+    """Return the groups of a hierarchy and the values in none; the outermost groups where all are too many."""
+    held = {value for group in attribute.hierarchy for value in group}
+    alone = [(value,) for value in attribute.values if value not in held] if held else []
+    groups = list(attribute.hierarchy)
+    if len(groups) + len(alone) > COARSE_VALUES:
+        outer: dict[Scalar, tuple[Scalar, ...]] = {}
+        for group in sorted(groups, key=len):
+            outer |= dict.fromkeys(group, group)
+        groups = list(dict.fromkeys(outer[value] for value in attribute.values if value in outer))
+    return [*groups, *alone]
 
 
 def _begun_alike(values: tuple[Scalar, ...]) -> list[tuple[Scalar, ...]]:

@@ -340,9 +340,9 @@ class PrivateTreeClassifier(Classes, PrivateTree):
     literals : {"auto", "thresholds", "quantiles", "coarse"} or sequence of Literal, default="auto"
         The conditions of splits. "thresholds": those that the domain declares. "quantiles": private quantiles for all
         numbers. "auto": declared thresholds, and private quantiles for numbers that have none. "coarse": declared
-        thresholds, else a few round numbers within the bounds, and codes of many by their first characters; free. Of an
-        attribute that may be missing each condition is offered twice, with missing values on either side. A sequence
-        is used unchanged.
+        thresholds, else a few round numbers within the bounds; the hierarchy of a category, else codes of many by their
+        first characters; free. Of an attribute that may be missing each condition is offered twice, with missing values
+        on either side. A sequence is used unchanged.
     classes : sequence of scalars, optional
         The public classes, where the domain does not declare the target.
     accuracy_share : float, default=0.3
