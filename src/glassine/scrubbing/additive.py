@@ -423,7 +423,7 @@ def _idle(term: Term) -> Bools:
 
 
 def _carried(effect: Array, source: Bins, target: Bins, domain: Domain) -> Array:
-    """Return the mean, in each bin of a target, of an effect on the bins of a source; all values count alike."""
+    """Return the mean, in each bin of a target, of an effect on the bins of a source; each value counts once."""
     attribute = domain[source.attribute]
     out, mass = np.zeros((target.n_bins, effect.shape[-1])), np.zeros(target.n_bins)
     if isinstance(source, CategoryBins) and isinstance(target, CategoryBins):
