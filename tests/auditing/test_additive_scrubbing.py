@@ -18,7 +18,8 @@ from glassine.auditing.policy import Policy
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.domain.grid import public_grid
 from glassine.errors import InvalidDomainError, InvalidModelError
-from glassine.learners.additive.ordinary import EBMClassifier
+from glassine.learners.additive.ordinary import EBMClassifier, EBMRegressor
+from glassine.learners.budget import RANGE_FROM_DATA
 from glassine.models import AdditiveModel, CategoryBins, Guarantee, NumericBins, Term
 from glassine.models.guarantee import DOMAIN_FROM_DATA
 from glassine.scrubbing.additive import _public_cuts, scrub_additive
@@ -249,6 +250,21 @@ def test_a_range_from_the_records_is_not_in_the_copy_and_voids_a_guarantee() -> 
     copy = scrub_additive(model, domain).model
     assert copy.terms[0].bins == (NumericBins("age", (29.5,)),)
     assert copy.guarantee == replace(claim, count_scale=None, caveats=(DOMAIN_FROM_DATA,))
+
+
+def test_the_range_of_a_target_is_that_of_the_domain() -> None:
+    """Of a model without privacy, it is the smallest and the largest target of its records."""
+    frame = pl.DataFrame({"age": [20, 30, 40, 50]})
+    model = EBMRegressor(Domain({"age": Integer(0, 100)})).fit(frame, pl.Series("pay", [11.5, 20, 30, 961.25])).model_
+    assert (model.target, model.target_bounds) == ("pay", (11.5, 961.25))
+    ages = {"age": Integer(0, 100)}
+    for pay, bounds in ((Real(0, 1000), (0.0, 1000.0)), (Real(11.5, 961.25, inferred=True), None), (None, None)):
+        domain = Domain(ages if pay is None else {**ages, "pay": pay})
+        assert scrub_additive(model, domain).model.target_bounds == bounds
+    declared = replace(model, guarantee=Guarantee(epsilon=1.0))
+    assert scrub_additive(declared, Domain(ages)).model.target_bounds == (11.5, 961.25)
+    inferred = replace(model, guarantee=Guarantee(epsilon=1.0, caveats=(RANGE_FROM_DATA,)))
+    assert scrub_additive(inferred, Domain(ages)).model.target_bounds is None
 
 
 SEXES, JOBS = Category(("f", "m")), Category(("a", "b", "c"))

@@ -229,7 +229,7 @@ def test_what_depends_on_the_records_is_refused_before_the_charge(learner: str, 
 
 @pytest.mark.parametrize("name", FITS)
 def test_a_fit_of_no_usable_record_is_charged_and_certified(name: str, tmp_path: Path) -> None:
-    """A refusal would reveal at no charge that nobody has one of the classes, which can be names of people."""
+    """A refusal would reveal at no charge that no record has one of the classes, which can be names of people."""
     book = glassine.Ledger(tmp_path / "budget.sqlite")
     book.budget("people", 10.0, 0.1)
     fitted = FITS[name](ledger=book, dataset="people").fit(PEOPLE, ["?"] * len(PEOPLE))

@@ -211,7 +211,7 @@ def read_training(
         rows &= multiplicities > 0
         multiplicities = multiplicities[rows]
     if not rows.any() and (domain is None or not private):
-        # Of a private fit, a refusal would reveal that nobody has one of these classes, at no charge.
+        # Of a private fit, a refusal would reveal that no record has one of these classes, at no charge.
         raise InvalidDataError(
             f"no record has one of the declared classes {list(class_values)}.", remedy="Check the target."
         )

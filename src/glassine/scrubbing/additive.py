@@ -59,10 +59,10 @@ def scrub_additive(
     Each cut moves to the nearest cut point of :func:`glassine.domain.grid.public_grid`; a new bin scores the mean of
     the old ones that it holds, weighted by their sizes. Then bins of fewer than ``smallest_bin`` records join their
     smaller neighbour; small groups of categories join each other, then the smallest other group. Standard deviations
-    and the log of edits are dropped, ranges become those of the domain, unless it was inferred, and categories that the
-    domain does not declare are dropped. Scores are kept to three significant digits. Where sizes are removed, scores
-    are centered by plain means, those of a pair along both attributes, and a bin that has no record and the score 0,
-    such as that of missing values, keeps 0.
+    and the log of edits are dropped. Ranges, that of a target too, become those of the domain, or are dropped where it
+    was inferred. Categories that the domain does not declare are dropped. Scores are kept to three significant digits.
+    Where sizes are removed, scores are centered by plain means, those of a pair along both attributes, and a bin that
+    has no record and the score 0, such as that of missing values, keeps 0.
 
     Guarantee
     ---------
@@ -175,8 +175,22 @@ def _scrub(model: AdditiveModel, domain: Domain, smallest_bin: int, keep_sizes: 
         # What was merged lies between points: it gets the nearest, and the risks are those of the scores.
         terms = list(repointed(terms, card.unit, card.unit))
         card = card_of(terms, shown[0], card.unit)
-    clean = replace(model, terms=tuple(terms), intercept=shown, edits=(), guarantee=guarantee, scorecard=card)
+    clean = replace(
+        model, terms=tuple(terms), intercept=shown, edits=(), guarantee=guarantee, scorecard=card,
+        target_bounds=_public_range(model, domain),
+    )  # fmt: skip
     return AdditiveScrub(model=clean, n_moved=len(moved), n_merged=n_before - n_after, n_renamed=len(renamed))
+
+
+def _public_range(model: AdditiveModel, domain: Domain) -> tuple[float, float] | None:
+    """Return the range of the target that is public; without a guarantee, the model's can be two records' values."""
+    claim = model.guarantee
+    if model.target_bounds is None or (claim is not None and not claim.caveats):
+        return model.target_bounds
+    declared = domain.get(model.target)
+    if not isinstance(declared, Integer | Real) or declared.inferred:
+        return None
+    return float(declared.lo), float(declared.hi)
 
 
 def _on_grid(
