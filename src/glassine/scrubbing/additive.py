@@ -187,7 +187,7 @@ def _public_range(model: AdditiveModel, domain: Domain) -> tuple[float, float] |
     claim = model.guarantee
     if model.target_bounds is None or (claim is not None and not claim.caveats):
         return model.target_bounds
-    declared = domain.get(model.target)
+    declared = domain[model.target] if model.target in domain.names else None
     if not isinstance(declared, Integer | Real) or declared.inferred:
         return None
     return float(declared.lo), float(declared.hi)
