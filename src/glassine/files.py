@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
 import re
+import secrets
+import stat
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +28,8 @@ what a key takes more than a text, and half a text. Python takes 184, 88, 40, 16
 PIECE = 1 << 16
 PICKLES = (".pkl", ".pickle", ".joblib")
 """Usual ends of the names of pickles, which run code when they are loaded."""
+HIDDEN = ".glassine."
+"""Start of the name of a file that is being written; one whose process was killed can be deleted."""
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -203,46 +208,79 @@ def unwritable(path: str | os.PathLike[str], error: OSError) -> UnreadableFileEr
 
 
 def write_bytes(data: bytes, path: str | os.PathLike[str]) -> None:
-    """Write a binary file, whole or not at all, as :func:`write_text` does."""
-    target = Path(path)
-    if target.exists() and not target.is_file():
-        raise UnreadableFileError(
-            f"cannot write {target}: it is not a regular file.", remedy="Name another.", path=path
-        )
+    """Write a binary file, whole or not at all, as :func:`write_text` does; a link is followed, an old mode kept."""
+    target, mode = Path(os.path.realpath(path)), None
     try:
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        with contextlib.suppress(FileNotFoundError):
+            old = target.stat().st_mode
+            if not stat.S_ISREG(old):
+                raise UnreadableFileError(
+                    f"cannot write {os.fspath(path)}: it is not a regular file.", remedy="Name another.", path=path
+                )
+            mode = stat.S_IMODE(old)
+        if not _put_nameless(data, target, mode, replaces=True):
+            _put_named(data, target, mode, replaces=True)
     except OSError as error:
-        raise unwritable(target, error) from None
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, target)
-    except OSError as error:
-        Path(temporary).unlink(missing_ok=True)
-        raise unwritable(target, error) from None
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+        raise unwritable(path, error) from None
 
 
 def write_secret(data: bytes, path: str | os.PathLike[str]) -> None:
     """Write a new file that its owner alone can read, whole or not at all; one that exists is not replaced."""
     try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        if not _put_nameless(data, Path(path), 0o600, replaces=False):
+            _put_named(data, Path(path), 0o600, replaces=False)
     except OSError as error:
         raise unwritable(path, error) from None
+
+
+def _put_nameless(data: bytes, target: Path, mode: int | None, *, replaces: bool) -> bool:
+    """Write a file that has no name until it is whole; return False where the system has none such."""
+    # A process that is killed leaves nothing, but for the moment in which an old file is replaced.
+    try:
+        handle = os.open(target.parent, os.O_WRONLY | os.O_TMPFILE, 0o666 if mode is None else 0o600)
+    except (AttributeError, OSError):
+        return False
+    with os.fdopen(handle, "wb") as stream:
+        stream.write(data)
+        stream.flush()
+        if mode is not None:
+            os.fchmod(handle, mode)
+        os.fsync(handle)
+        folder = os.open(target.parent, os.O_RDONLY)
+        try:
+            # With a folder, the call follows the link from the number of the file to the file.
+            os.link(f"/proc/self/fd/{handle}", target.name, dst_dir_fd=folder)
+        except FileExistsError:
+            if not replaces:
+                raise
+            temporary = f"{HIDDEN}{secrets.token_hex(8)}"
+            os.link(f"/proc/self/fd/{handle}", temporary, dst_dir_fd=folder)
+            try:
+                os.replace(temporary, target.name, src_dir_fd=folder, dst_dir_fd=folder)
+            except BaseException:
+                os.unlink(temporary, dir_fd=folder)
+                raise
+        except OSError:
+            return False
+        finally:
+            os.close(folder)
+    return True
+
+
+def _put_named(data: bytes, target: Path, mode: int | None, *, replaces: bool) -> None:
+    """Write a file by way of a hidden neighbor."""
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=HIDDEN)
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
-    except BaseException as error:
-        Path(path).unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise unwritable(path, error) from None
+        os.chmod(temporary, 0o666 & ~_umask() if mode is None else mode)
+        if not replaces:
+            os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        os.replace(temporary, target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
         raise
 
 

@@ -199,6 +199,22 @@ def test_what_is_published_beside_the_model_counts() -> None:
     assert "1 of 2 bars" in findings.value("terms").beside[0]
 
 
+def test_the_range_of_a_target_is_public_if_the_domain_declares_it() -> None:
+    model = replace(model_of(), link="identity", classes=None, target="pay", target_bounds=(11.5, 961.25))
+    ages = {name: DOMAIN[name] for name in DOMAIN}
+    for pay, ends in (
+        (Real(11.5, 961.25), 0),
+        (Real(11.5, 1000), 1),
+        (Real(11.5, 961.25, inferred=True), 2),
+        (None, 2),
+    ):
+        domain = Domain(ages if pay is None else {**ages, "pay": pay})
+        check = next(c for c in audit(model, domain=domain).checks if c.rule == "thresholds_off_grid")
+        assert (check.measured, check.status) == (ends, "fail" if ends else "pass")
+    declared = replace(model, guarantee=Guarantee(epsilon=1.0))
+    assert status(audit(declared, domain=DOMAIN))["thresholds_off_grid"] == "pass"
+
+
 @pytest.mark.parametrize(
     ("accept", "epsilon", "caveats", "verdict"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +18,8 @@ from glassine.auditing.policy import Policy
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.domain.grid import public_grid
 from glassine.errors import InvalidDomainError, InvalidModelError
-from glassine.learners.additive.ordinary import EBMClassifier
+from glassine.learners.additive.ordinary import EBMClassifier, EBMRegressor
+from glassine.learners.budget import RANGE_FROM_DATA
 from glassine.models import AdditiveModel, CategoryBins, Guarantee, NumericBins, Term
 from glassine.models.guarantee import DOMAIN_FROM_DATA
 from glassine.scrubbing.additive import _public_cuts, scrub_additive
@@ -45,7 +47,8 @@ def test_cuts_move_to_the_nearest_public_point_and_ranges_to_the_domain() -> Non
     bins = done.model.terms[0].bins[0]
     assert bins == NumericBins("age", (29.5, 47.5), "right", (0, 100))
     assert done.model.terms[0].weights is None
-    assert done.model.terms[0].scores[:, 0].tolist() == [1, 2, 3, 9]
+    assert done.model.terms[0].scores[:, 0].tolist() == [-1, 0, 1, 7]
+    assert done.model.intercept == (2.0,)
     # x < 48 and x <= 47.5 are one cut of whole numbers.
     assert (done.n_moved, done.n_merged) == (1, 0)
     assert leak_bins(done.model, DOMAIN).total("n_off_grid") == leak_bins(done.model, DOMAIN).total("n_private_bounds")
@@ -56,7 +59,7 @@ def test_joined_bins_score_the_mean_of_the_people_in_them() -> None:
     term = scrub_additive(model, DOMAIN).model.terms[0]
     assert term.bins[0] == NumericBins("age", (29.5,), "right", (0, 100))
     # The bin between the two cuts has its middle above the one that is left.
-    assert term.scores[:, 0].tolist() == [0, 17.5, 0]
+    assert np.diff(term.scores[:-1, 0]).tolist() == [17.5]
 
 
 def test_small_bins_join_until_every_one_is_large_enough() -> None:
@@ -70,9 +73,9 @@ def test_small_bins_join_until_every_one_is_large_enough() -> None:
     sizes = scrub_additive(full, DOMAIN, smallest_bin=10, keep_sizes=True).model.terms[0].weights
     assert sizes is not None
     assert sizes.tolist() == [30, 10, 30, 0]
-    # Too few had a missing value: their bin scores the mean of all others.
-    assert term.scores[1, 0] == 6.4
-    assert term.scores[3, 0] == pytest.approx((10 * 6.4 + 30 * 12) / 70, rel=1e-2)
+    assert np.diff(term.scores[:-1, 0]) == pytest.approx([6.4, 5.6], abs=0.01)
+    # Too few had a missing value: their bin scores the plain mean of all others.
+    assert term.scores[3, 0] == 0
 
 
 @given(st.lists(st.floats(-20, 120, allow_nan=False), max_size=15, unique=True))
@@ -119,8 +122,8 @@ def test_the_log_of_edits_and_deviations_are_dropped() -> None:
     clean = scrub_additive(model, DOMAIN).model
     assert clean.edits == ()
     assert clean.terms[0].errors is None
-    assert clean.terms[0].scores[1, 0] == 2.35
-    assert clean.intercept == (0.123,)
+    assert clean.terms[0].scores[:, 0].tolist() == [-0.673, 0.673, 0]
+    assert clean.intercept == (1.8,)
 
 
 def test_a_guarantee_stays_unless_the_data_were_read_again() -> None:
@@ -156,11 +159,11 @@ def test_codes_are_cut_half_way_between_those_that_score_apart() -> None:
     flag = one(NumericBins("flag", (0.3, 0.6), "left", (0, 1)), [1, 2, 3, 0])
     term = scrub_additive(flag, domain).model.terms[0]
     assert term.bins[0] == NumericBins("flag", (0.5,))
-    assert term.scores[:, 0].tolist() == [1, 3, 0]
+    assert term.scores[:, 0].tolist() == [-1, 1, 0]
     grade = one(NumericBins("grade", (2.75,)), [4, 7, 0])
     term = scrub_additive(grade, domain).model.terms[0]
     assert term.bins[0] == NumericBins("grade", (3.5,))
-    assert term.scores[:, 0].tolist() == [4, 7, 0]
+    assert term.scores[:, 0].tolist() == [-1.5, 1.5, 0]
 
 
 def test_scrub_reaches_additive_models_and_measures_the_cost() -> None:
@@ -217,7 +220,9 @@ def test_every_copy_is_public_and_stays_between_the_old_scores(
     assert isinstance(bins, NumericBins)
     assert set(bins.cuts) <= set(public_grid(domain["x"]))
     found = done.scores({"x": np.append(np.linspace(0, 100, 50), np.nan)})
-    assert min(old) - 1e-9 <= found.min() <= found.max() <= max(old) + 1e-9
+    # Intercept and centered scores are at most as large as the largest score and twice as large, to three digits.
+    slack = 0.015 * max(map(abs, old)) + 1e-9
+    assert min(old) - slack <= found.min() <= found.max() <= max(old) + slack
 
 
 def test_bins_are_joined_until_each_holds_enough_people() -> None:
@@ -245,6 +250,98 @@ def test_a_range_from_the_records_is_not_in_the_copy_and_voids_a_guarantee() -> 
     copy = scrub_additive(model, domain).model
     assert copy.terms[0].bins == (NumericBins("age", (29.5,)),)
     assert copy.guarantee == replace(claim, count_scale=None, caveats=(DOMAIN_FROM_DATA,))
+
+
+def test_the_range_of_a_target_is_that_of_the_domain() -> None:
+    """Of a model without privacy, it is the smallest and the largest target of its records."""
+    frame = pl.DataFrame({"age": [20, 30, 40, 50]})
+    model = EBMRegressor(Domain({"age": Integer(0, 100)})).fit(frame, pl.Series("pay", [11.5, 20, 30, 961.25])).model_
+    assert (model.target, model.target_bounds) == ("pay", (11.5, 961.25))
+    ages = {"age": Integer(0, 100)}
+    for pay, bounds in ((Real(0, 1000), (0.0, 1000.0)), (Real(11.5, 961.25, inferred=True), None), (None, None)):
+        domain = Domain(ages if pay is None else {**ages, "pay": pay})
+        assert scrub_additive(model, domain).model.target_bounds == bounds
+    declared = replace(model, guarantee=Guarantee(epsilon=1.0))
+    assert scrub_additive(declared, Domain(ages)).model.target_bounds == (11.5, 961.25)
+    inferred = replace(model, guarantee=Guarantee(epsilon=1.0, caveats=(RANGE_FROM_DATA,)))
+    assert scrub_additive(inferred, Domain(ages)).model.target_bounds is None
+
+
+SEXES, JOBS = Category(("f", "m")), Category(("a", "b", "c"))
+
+
+def sized(mains: Sequence[Any], pair: Any, sizes: Any, *, published: bool = True) -> AdditiveModel:
+    """Return a model of two attributes, its pair centered row by row and column by column, and every term, by sizes."""
+    # Shapes: mains (2,), (3,) bins and outputs; pair (2, 3, outputs); sizes (2, 3).
+    first, second, inner = (np.array(part, dtype=float) for part in (*mains, pair))
+    sizes = np.array(sizes, dtype=float)
+    for _ in range(2_000):
+        rows = (inner * sizes[..., None]).sum(1) / sizes.sum(1)[:, None]
+        inner, first = inner - rows[:, None], first + rows
+        columns = (inner * sizes[..., None]).sum(0) / sizes.sum(0)[:, None]
+        inner, second = inner - columns, second + columns
+    middles = [sizes.sum(1) @ first / sizes.sum(), sizes.sum(0) @ second / sizes.sum()]
+    terms = []
+    bins = (CategoryBins("sex", (("f",), ("m",))), CategoryBins("job", (("a",), ("b",), ("c",))))
+    for own, score, weight in (
+        (bins[:1], first - middles[0], sizes.sum(1)),
+        (bins[1:], second - middles[1], sizes.sum(0)),
+        (bins, inner, sizes),
+    ):
+        edge = [(0, 1)] * len(own)
+        weights = np.pad(weight, edge) if published else None
+        terms.append(Term(bins=own, scores=np.pad(score, [*edge, (0, 0)]), weights=weights))
+    outputs = inner.shape[-1]
+    return AdditiveModel(
+        attributes=("sex", "job"),
+        terms=tuple(terms),
+        intercept=tuple((middles[0] + middles[1]).tolist()),
+        link="identity" if outputs == 1 else "softmax",
+        classes=None if outputs == 1 else tuple(range(outputs)),
+    )
+
+
+@pytest.mark.parametrize("published", [True, False])
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_of_one_function_every_table_of_sizes_gives_the_same_copy(outputs: int, published: bool) -> None:
+    """Each mean by size is an equation in the sizes: three outputs and three bins give every ratio of them away."""
+    rng, domain = np.random.default_rng(5), Domain({"sex": SEXES, "job": JOBS})
+    mains, pair = [rng.normal(size=(n, outputs)) for n in (2, 3)], rng.normal(size=(2, 3, outputs))
+    copies = [
+        scrub_additive(sized(mains, pair, sizes, published=published), domain).model
+        for sizes in ([[90, 800, 40], [7, 30, 60]], [[20, 30, 600], [300, 70, 11]], np.ones((2, 3)))
+    ]
+    for copy in copies[:-1]:
+        for term, even in zip(copy.terms, copies[-1].terms, strict=True):
+            assert term.weights is None
+            assert term.scores == pytest.approx(even.scores, rel=0.01, abs=1e-6), term.name
+        # Before the rest of the scores were rounded to three digits, both models were one function.
+        assert np.ptp(np.subtract(copy.intercept, copies[-1].intercept)) < 0.02
+    assert outputs > 1 or copies[0].intercept == pytest.approx(copies[-1].intercept, rel=0.01)
+
+
+def test_the_score_of_missing_values_does_not_give_removed_sizes_away() -> None:
+    """Where no record lacks the value, learners leave 0, which is the mean of the others by size."""
+    model = one(NumericBins("age", (49.5,)), [-0.9, 0.1, 0.0], weights=[10, 90, 0])
+    below, above, gap = scrub_additive(model, DOMAIN).model.terms[0].scores[:, 0].tolist()
+    assert (below, above, gap) == (-0.5, 0.5, 0.0)
+    few = one(NumericBins("age", (49.5,)), [-0.9, 0.1, 0.7], weights=[10, 90, 3])
+    below, above, gap = scrub_additive(few, DOMAIN, smallest_bin=5).model.terms[0].scores[:, 0].tolist()
+    assert (below, above, gap) == (-0.5, 0.5, 0.0)
+
+
+def test_means_of_a_pair_move_to_terms_of_other_bins() -> None:
+    """Where a bin of the term holds several of the pair, it gets the mean of theirs."""
+    domain = Domain({"age": Integer(0, 100), "flag": Binary()})
+    flag = NumericBins("flag", (0.5,))
+    pair = term_of(bins=(NumericBins("age", (24.5, 49.5)), flag), scores=[[3, 1, 0], [6, 4, 0], [8, 8, 0], [0, 0, 0]])
+    age = term_of(bins=(NumericBins("age", (49.5,)),), scores=[1, 2, 5])
+    model = AdditiveModel(attributes=("age", "flag"), terms=(age, pair), intercept=(0.0,), link="identity")
+    age, pair = scrub_additive(model, domain).model.terms
+    # Rows of the pair have the means 2, 5 and 8, of which the first bin of the term holds 24 and 26 values.
+    assert np.diff(age.scores[:-1, 0]) == pytest.approx([1 + 8 - (24 * 2 + 26 * 5) / 50], abs=0.01)
+    assert pair.scores[:-1, :-1, 0].sum(axis=0) == pytest.approx([2, -2], abs=0.02)
+    assert pair.scores[:-1, :-1, 0].sum(axis=1) == pytest.approx([0, 0, 0], abs=1.4)
 
 
 def test_scores_do_not_give_removed_sizes_away() -> None:

@@ -381,3 +381,19 @@ def test_what_is_said_of_inner_nodes_does_not_give_sizes_of_leaves_away() -> Non
         assert root.evidence == Evidence(), counts
         assert [leaf.evidence.value for leaf in leaves] == [float(f"{side.value:.3g}") for side in (left, right)]
         assert leaves[0].evidence.size == size
+
+
+@pytest.mark.parametrize("counts", ["remove", "coarsen"])
+def test_means_of_whole_numbers_do_not_reveal_how_many(counts: Any) -> None:
+    """Of seven records, one yes is 0.143, which is no mean of fewer, nor of 8 to 13."""
+    domain = Domain({"a": Integer(0, 9)})
+
+    def means(*sides: tuple[float, int]) -> list[float | None]:
+        leaves = [Node(evidence=Evidence(total=n, value=total / n)) for total, n in sides]
+        branches = (Branch(Between("a", hi=4.5), 1), Branch(Between("a", lo=4.5), 2))
+        tree = DecisionTree((Node(branches=branches), *leaves), ("a",))
+        return [cell.evidence.value for cell in scrub(tree, domain, counts=counts).model.cells]
+
+    assert means((1, 7), (11, 30)) == [0.1, 0.4]
+    assert means((1, 7), (11.5, 30)) == [0.143, 0.383]
+    assert means((123_457, 7), (11, 30)) == [17600.0, 0.4]

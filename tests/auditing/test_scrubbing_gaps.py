@@ -227,4 +227,5 @@ def test_missing_values_keep_their_bin_in_an_additive_model() -> None:
     model = AdditiveModel(attributes=("x",), terms=(term,), intercept=(0.0,), link="identity")
     copy = scrub(model, LISTS).model.terms[0]
     assert copy.bins[0].labels == ("<= 2.5", "2.5 to 8.5", "> 8.5", "missing")
-    assert copy.scores[-1, 0] == 5.0
+    # 1, 2.8, 4 and 5, less the mean of all but the last.
+    assert copy.scores[:, 0].tolist() == [-1.6, 0.2, 1.4, 2.4]

@@ -127,9 +127,6 @@ BAD: dict[str, Bad] = {
         more=("--infer-classes",),
         data="people.parquet",
     ),
-    "classes of another type": Bad(
-        says="no record has one of the declared classes", step=undeclared(), more=("--classes", "0,1")
-    ),
     "no classes": Bad(says="the classes or the range of the target 'ill' must be public", step=undeclared()),
     "an empty class": Bad(says="--classes must list names", step=undeclared(), more=("--classes", "no,,yes")),
     "no class at all": Bad(says="--classes must list names", step=undeclared(), more=("--classes", "")),

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import os
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from glassine import as_model, write_model
+from glassine.errors import UnreadableFileError
+from glassine.files import write_bytes, write_secret
 from tests.cli.running import Run, listing, people, process
 
 FULL = Path("/dev/full")
@@ -111,3 +117,179 @@ def test_a_dash_is_no_file(folder: Path, run: Run) -> None:
         assert done.status == 2
         assert "cannot write -: outputs are files, not standard output" in done.err
     assert not (folder / "-").exists()
+
+
+KILLED = """
+import json, os, signal, sys
+from pathlib import Path
+# Imported once, as forks share it.
+import polars, skops.io, sklearn.compose, sklearn.pipeline, sklearn.tree
+import glassine.auditing.api, glassine.auditing.criteria, glassine.cli.entry, glassine.cli.scrub, glassine.cli.export
+import glassine.report.page, glassine.report.rendering, glassine.scrubbing.scrub
+from glassine import cli, files
+from glassine.formats import formats
+
+formats()
+folder, nameless, commands = Path.cwd(), sys.argv[1] == "nameless", json.loads(sys.argv[2])
+if not nameless:
+    del os.O_TMPFILE
+
+def listed():
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+def run(command, last):
+    seen = 0
+    def event():
+        nonlocal seen
+        seen += 1
+        if seen == last:
+            os.kill(os.getpid(), signal.SIGKILL)
+    def hook(name, given):
+        if name == "open":
+            # Another event is each call that opens something of the folder, but for reading.
+            if isinstance(given[0], str) and str(folder) in os.path.abspath(given[0]) and given[2] & 3:
+                event()
+        elif name in ("os.link", "os.rename", "os.remove", "os.chmod"):
+            event()
+    flush = os.fsync
+    def synced(handle):
+        event()
+        flush(handle)
+        event()
+    os.fsync = synced
+    sys.addaudithook(hook)
+    if command[0] == "secret":
+        files.write_secret(b"key", command[1])
+        os._exit(0)
+    sys.argv = ["glassine", *command]
+    try:
+        cli.main()
+    except SystemExit as ended:
+        os._exit(int(ended.code or 0))
+
+found, before = [], listed()
+for command in commands:
+    for last in range(1, 100):
+        child = os.fork()
+        if not child:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            run(command, last)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        after = listed()
+        changed = {name: len(data) for name, data in after.items() if before.get(name) != data}
+        lost = sorted(set(before) - set(after))
+        found.append({"command": command[0], "output": command[-1], "status": status, "changed": changed, "lost": lost})
+        for name in changed:
+            (folder / name).unlink()
+        for name in {*changed, *lost} & set(before):
+            (folder / name).write_bytes(before[name])
+        if status >= 0:
+            break
+print(json.dumps(found))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="needs files without a name")
+@pytest.mark.parametrize("way", ["nameless", "named"])
+def test_a_kill_at_any_file_event_leaves_the_old_file_or_the_new_one(folder: Path, way: str) -> None:
+    for name in ("old.json", "old.skops", "old.html"):
+        (folder / name).write_bytes(b"old")
+    scrub = ("scrub", "tree.json", "--domain", "domain.json", "--overwrite")
+    commands = [
+        [*scrub, "--report", "old.html", "-o", "old.json"],
+        ["export", "tree.json", "--to", "sklearn", "-o", "new.skops"],
+        ["export", "tree.json", "--to", "sklearn", "--overwrite", "-o", "old.skops"],
+        ["secret", "key.txt"],
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, way, json.dumps(commands)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    runs = json.loads(done.stdout)
+    whole = {run["output"]: run["changed"] for run in runs if run["status"] >= 0}
+    assert set(whole) == {command[-1] for command in commands}
+    assert whole["key.txt"] == {"key.txt": 3}
+    assert len(runs) > 15
+    hidden = 0
+    for run in runs:
+        assert run["status"] in (0, 3, -signal.SIGKILL), run
+        assert run["lost"] == [], run
+        for name, size in run["changed"].items():
+            hidden += name.startswith(".glassine.")
+            # The empty file of a key holds its name, for a moment, where no file can be without one.
+            empty = way == "named" and (name, size) == ("key.txt", 0)
+            assert name.startswith(".glassine.") or empty or size == whole[run["output"]][name], run
+    # An old file is replaced by one with a name: in the moment between, that is left.
+    assert hidden <= 3 or way == "named"
+
+
+@pytest.mark.parametrize("nameless", [True, False])
+def test_a_link_is_followed_and_the_mode_of_an_old_file_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nameless: bool
+) -> None:
+    if not nameless:
+        monkeypatch.delattr(os, "O_TMPFILE", raising=False)
+    vault, out = tmp_path / "vault", tmp_path / "out"
+    vault.mkdir()
+    out.mkdir()
+    (vault / "m.json").write_bytes(b"old")
+    (vault / "m.json").chmod(0o600)
+    (out / "m.json").symlink_to(vault / "m.json")
+    write_bytes(b"new", out / "m.json")
+    assert (out / "m.json").is_symlink()
+    assert (vault / "m.json").read_bytes() == b"new"
+    assert (vault / "m.json").stat().st_mode & 0o777 == 0o600
+    write_bytes(b"first", vault / "n.json")
+    (vault / "plain").touch()
+    assert (vault / "n.json").stat().st_mode == (vault / "plain").stat().st_mode
+    write_secret(b"key", vault / "key")
+    assert (vault / "key").stat().st_mode & 0o777 == 0o600
+    with pytest.raises(UnreadableFileError, match=r"cannot write .*: File exists"):
+        write_secret(b"other", vault / "key")
+    assert listing(tmp_path) == {"m.json": b"new", "n.json": b"first", "plain": b"", "key": b"key"}
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "link to itself", "link to a device"])
+def test_what_is_no_regular_file_is_not_written(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "m.json"
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("m.json" if "itself" in kind else "/dev/null")
+    with pytest.raises(UnreadableFileError, match=rf"^cannot write {path}: "):
+        write_bytes(b"new", path)
+    with pytest.raises(UnreadableFileError, match=rf"^cannot write {path}: File exists"):
+        write_secret(b"new", path)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["m.json"]
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Iterator[Path]:
+    """Return a folder with room for 64 kB."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", disk], capture_output=True, check=False)
+    if mounted.returncode:
+        pytest.skip("mounting is not permitted")
+    yield disk
+    subprocess.run(["umount", disk], check=True)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="needs mount")
+def test_a_full_disk_keeps_the_old_file(small: Path, folder: Path, run: Run) -> None:
+    (small / "old.skops").write_bytes(b"old")
+    (small / "filler").write_bytes(bytes(40_000))
+    before = listing(small)
+    call = ("export", "tree.json", "--to", "sklearn", "-o")
+    for name in ("old.skops", "new.skops"):
+        done = run(*call, str(small / name), "--overwrite", cwd=folder)
+        assert (done.status, done.err.count("\n")) == (2, 1)
+        assert done.err.startswith(f"glassine: cannot write {small / name}: No space left on device.")
+        assert listing(small) == before

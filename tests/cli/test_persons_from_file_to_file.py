@@ -205,7 +205,7 @@ def test_other_spellings_are_other_persons_and_the_checker_is_warned(visits: Pat
     assert done.err == ""
     # 7 and 7.0 are one person; the other spellings have one each.
     assert len(kept[0]) == len(spelled) - 1
-    warned = "6 of them differ from another only by case, spaces or zeros before or behind a number"
+    warned = "6 of them differ from another only by case, spaces, Unicode form or zeros around a number"
     assert warned not in done.out
     drafted = run("domain", "infer", "visits.csv", cwd=visits)
     assert warned in drafted.err

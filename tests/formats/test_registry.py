@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,13 +15,14 @@ import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
-from glassine.domain import Domain, Integer
+from glassine.domain import Binary, Domain, Integer, OneOf
 from glassine.errors import InvalidModelError, InvalidParameterError, UnsupportedModelError
 from glassine.formats import as_model, formats, load_model, parse_rules, to_pmml, to_sql, write_model
 from glassine.formats.registry import Content, Format, recognized
 from glassine.learners.exhaustive.private import PrivateTreeClassifier
 from glassine.learners.multiway_tree import MultiwayTreeClassifier
-from glassine.models import DecisionTree, RuleList
+from glassine.models import Branch, DecisionTree, Node, RuleList
+from glassine.scrubbing.scrub import scrub
 from tests.formats.reading import TALLY, example_format
 from tests.models.additive_models import income_model
 
@@ -147,6 +151,62 @@ def test_models_of_all_kinds_are_written(tmp_path: Path) -> None:
     assert isinstance(tree, DecisionTree)
     write_model(tree, tmp_path / "m.pmml", to="pmml")
     assert (tmp_path / "m.pmml").read_text() == to_pmml(tree)
+
+
+EXPORTS = """
+import sys, time
+from pathlib import Path
+from glassine.formats import formats, load_model
+time.time = lambda: float(sys.argv[1])
+folder, out = Path(sys.argv[2]), Path(sys.argv[3])
+out.mkdir()
+for path in sorted(folder.glob("*.json")):
+    model = load_model(path)
+    for form in formats():
+        if form.write is not None and type(model) in form.kinds and not (form.to == "pmml" and path.stem == "rules"):
+            for end in form.extensions if form.to == "sklearn" else ("",):
+                written = form.write(model, None, **({"extension": end} if end else {}))
+                data = written if isinstance(written, bytes) else written.encode()
+                (out / f"{path.stem}.{form.to}{end}").write_bytes(data)
+"""
+
+
+def exported(folder: Path, number: int) -> dict[str, bytes]:
+    """Write the models of a folder in every format, in a process of its own clock and order, and return the bytes."""
+    out = folder / f"out{number}"
+    call = [sys.executable, "-c", EXPORTS, str(1.7e9 + 1e5 * number), str(folder), str(out)]
+    subprocess.run(call, check=True, env={**os.environ, "PYTHONHASHSEED": str(number)})
+    return {path.name: path.read_bytes() for path in out.iterdir()}
+
+
+def test_an_export_is_the_same_at_every_time_and_in_every_process(tmp_path: Path) -> None:
+    for name, model in (
+        ("ebm", income_model()),
+        ("rules", parse_rules(RULES)),
+        ("tree", load_model(FILES / "tree.pmml")),
+    ):
+        write_model(model, tmp_path / f"{name}.json")
+    first, second = exported(tmp_path, 1), exported(tmp_path, 2)
+    assert len(first) >= 20
+    assert {"rules.sklearn.skops", "tree.sklearn.pkl", "ebm.onnx", "tree.pmml"} <= set(first)
+    assert [name for name, data in first.items() if second[name] != data] == []
+
+
+def test_without_counts_every_export_is_that_of_other_counts(tmp_path: Path) -> None:
+    domain, copies = Domain({"smoker": Binary()}), []
+    for number, text in enumerate((RULES, RULES.replace("[3 ; 1]", "[7001 ; 39]").replace("[0 ; 4]", "[11 ; 93]")), 1):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        rules = parse_rules(text, domain)
+        evidence = [rule.evidence for rule in rules.rules]
+        branches = tuple(Branch(OneOf("smoker", (1,), negated=i > 0), i + 1) for i in range(2))
+        nodes = (Node(branches=branches), *(Node(evidence=part) for part in evidence))
+        tree = DecisionTree(attributes=("smoker",), nodes=nodes, classes=("ill", "well"))
+        for name, model in (("rules", rules), ("tree", tree)):
+            write_model(scrub(model, domain, counts="remove").model, folder / f"{name}.json")
+        copies.append(exported(folder, number))
+    assert len(copies[0]) >= 14
+    assert copies[0] == copies[1]
 
 
 def test_what_a_format_does_not_hold_is_refused(tmp_path: Path) -> None:

@@ -265,14 +265,10 @@ def test_bad_data(kind: Any) -> None:
     for X, wrong in ((frame.drop("age"), good), (frame.head(0), good[:0]), (frame, good[:-1]), (frame, None)):
         with pytest.raises(ValueError, match=r".+"):
             learner(kind).fit(X, wrong)
-    with pytest.raises(InvalidDataError, match="no record has a number"):
-        learner(PrivateEBMRegressor).fit(frame, ["x"] * 200)
     with pytest.raises(InvalidDataError, match="NaN"):
         learner(PrivateEBMRegressor, target_range=None).fit(frame, np.where(y > 5, np.nan, y))
     with pytest.raises(InvalidParameterError, match="two classes"):
         learner(PrivateEBMClassifier, classes=("yes",)).fit(frame, ["yes"] * 200)
-    with pytest.raises(InvalidDataError, match="declared classes"):
-        learner(PrivateEBMClassifier).fit(frame, ["maybe"] * 200)
 
 
 @pytest.mark.slow

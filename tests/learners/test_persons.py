@@ -364,7 +364,6 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], type[GlassineError], st
         r"must have shape \(n,\)",
     ),
     "a number alone": ({"records_per_person": 2}, {"persons": 3}, InvalidDataError, "must be a list, an array"),
-    "nobody": ({"records_per_person": 2}, {"persons": [None] * N}, InvalidDataError, "no record has an identifier"),
     "an epsilon too small for so many": (
         {"records_per_person": 10**6, "epsilon": 1e-3},
         {"persons": "person"},

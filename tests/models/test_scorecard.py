@@ -218,3 +218,14 @@ def test_items_say_which_values_they_are_of() -> None:
     items = card_items(model().to_scorecard(max_items=2, max_points=2))
     assert all(isinstance(item, Item) for item in items)
     assert {item.attribute for item in items} <= {"age", "job"}
+
+
+def test_scores_as_large_as_noise_can_be_are_rounded_without_a_warning() -> None:
+    """A warning about an overflow, on the standard error of a private fit, depends on what the noise came to."""
+    scores, sizes = np.array([-2000.0, 2000.0, 0.0]), np.array([60.0, 40.0, 0.0])
+    far = Term(bins=(NumericBins("age", (40,)),), scores=scores, weights=sizes)
+    card = model(terms=(far,)).to_scorecard()
+    assert card.scorecard is not None
+    assert [row.risk for row in card.scorecard.risks][:: len(card.scorecard.risks) - 1] == pytest.approx(
+        [0, 1], abs=1e-6
+    )

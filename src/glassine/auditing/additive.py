@@ -41,6 +41,7 @@ from glassine.auditing.suppression import Suppression
 from glassine.auditing.trees import TREE_MEASUREMENTS, attacked, doubted
 from glassine.data.inference import eager, violations
 from glassine.data.table import Table
+from glassine.domain import Integer, Real
 from glassine.errors import InvalidDataError, UnsupportedModelError
 from glassine.formats.loading import as_model
 from glassine.formats.sklearn.interpret import EbmExtras, extras_of_interpret, is_interpret_ebm
@@ -105,6 +106,17 @@ class AdditiveSubject(Subject):
         domain = self.inputs.domain
         return [] if domain is None else [name for name in self.model.tested if domain[name].inferred]
 
+    @property
+    def target_ends(self) -> int:
+        """How many ends of the target's range are published, but not public: they are values of two records."""
+        stated, claim, domain = self.model.target_bounds, self.model.guarantee, self.inputs.domain
+        if stated is None or (claim is not None and not claim.caveats):
+            return 0 if self.extras.target_range is None else 2
+        declared = None if domain is None or self.model.target not in domain else domain[self.model.target]
+        if not isinstance(declared, Integer | Real) or declared.inferred:
+            return 2
+        return sum(end not in (declared.lo, declared.hi) for end in stated)
+
     def check(self, inputs: AuditInputs) -> None:
         """Raise InvalidDataError if the sensitive attribute is unknown to the model, the domain and the data."""
         name = inputs.settings.sensitive
@@ -122,7 +134,7 @@ class AdditiveSubject(Subject):
     def evidence(self, raw: Raw, suppression: Suppression) -> Evidence:
         """Return what was measured as criteria read it."""
         bars = [size for _, sizes in self.extras.histograms for size in sizes]
-        n_targets = 0 if self.extras.target_range is None else 2
+        n_targets = self.target_ends
         mismatch = MISMATCH.format(parts="bins") if self.outside or self.leakage.differing else ""
         domain, membership = self.inputs.domain, raw.get("membership")
         if isinstance(membership, Measured):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from glassine.errors import UnreadableFileError
-from glassine.files import write_text
+from glassine.files import HIDDEN, write_text
 
 if TYPE_CHECKING:
     from glassine.auditing.findings import Findings
@@ -93,7 +93,7 @@ def check_report(path: Path | None) -> None:
 def check_room(path: Path) -> None:
     """Raise if a file of a megabyte cannot be written beside a path, such as for want of rights or of room."""
     try:
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.") as stream:
+        with tempfile.TemporaryFile(dir=path.parent, prefix=HIDDEN) as stream:
             stream.write(bytes(ROOM))
             stream.flush()
             os.fsync(stream.fileno())

@@ -262,7 +262,8 @@ class LazyTable:
         queries = queries if plan.words else 1
         for query in range(queries):
             grouped = self._grouped(plan, None, share=(query, queries))
-            for start in range(0, len(grouped), PART):
+            # Of no record there is one part, without rows.
+            for start in range(0, max(len(grouped), 1), PART):
                 yield self._groups(plan, grouped[start : start + PART])
 
     def totals(self, attributes: Mapping[str, Attribute]) -> tuple[AnyArray, Ints]:

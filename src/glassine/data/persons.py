@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import numbers
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -218,18 +219,18 @@ def spelling_advice(alike: int) -> str:
     if not alike:
         return ""
     return (
-        f" {alike:,} of them differ from another only by case, spaces or zeros before or behind a number, and count as "
-        "other people. Write each person in one way: a guarantee covers one spelling."
+        f" {alike:,} of them differ from another only by case, spaces, Unicode form or zeros around a number, "
+        "and count as other people. Write each person in one way: a guarantee covers one spelling."
     )
 
 
 def spelled_alike(values: Iterable[object]) -> int:
-    """Return how many identifiers differ from another only by case, spaces or zeros before or behind a number.
+    """Return how many identifiers differ from another only by case, spaces, Unicode form or zeros around a number.
 
     Examples
     --------
-    >>> spelled_alike(["p1", "P1 ", "p2", "7", "7.0", "007", "8", 8])
-    4
+    >>> spelled_alike(["p1", "P1 ", "p2", "7", "7.0", "007", "8", 8]), spelled_alike(["Andr\u00e9", "Andre\u0301"])
+    (4, 2)
     """
     # Of several texts for one person, such as 7 and 7.0, any will do.
     texts = {identifier(value): plain(str(value)) for value in values}
@@ -239,7 +240,8 @@ def spelled_alike(values: Iterable[object]) -> int:
 
 def plain(text: str) -> str:
     """Return a text without what values of one meaning may differ in."""
-    return " ".join(text.split()).casefold()
+    same = unicodedata.normalize("NFKC", unicodedata.normalize("NFKD", text).casefold())
+    return " ".join("".join(letter for letter in same if unicodedata.category(letter) != "Cf").split())
 
 
 def _ratio(value: Any) -> tuple[int, int]:

@@ -150,6 +150,31 @@ def read_skops(data: bytes, path: str | os.PathLike[str], *, trusted: Sequence[s
         ) from None
 
 
+def write_skops(estimator: object) -> bytes:
+    """Return the bytes of a skops file of an estimator, the same at every time and in every process."""
+    # skops names objects by their addresses, and its archive states when it was written.
+    try:
+        import skops.io
+    except ImportError:
+        raise not_installed(UnsupportedModelError, "writing skops files needs", "skops", "formats") from None
+    numbers: dict[int, int] = {}
+    names: dict[str, str] = {}
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(skops.io.dumps(estimator))) as archive, zipfile.ZipFile(out, "w") as copy:
+        schema = json.loads(archive.read("schema.json"))
+        for node in _nodes(schema):
+            if isinstance(node.get("__id__"), int):
+                node["__id__"] = numbers.setdefault(node["__id__"], len(numbers) + 1)
+            if isinstance(node.get("file"), str):
+                node["file"] = names.setdefault(node["file"], f"{len(names) + 1}{os.path.splitext(node['file'])[1]}")
+        members = [(new, archive.read(old)) for old, new in names.items()]
+        for name, data in (*members, ("schema.json", json.dumps(schema, indent=2).encode())):
+            entry = zipfile.ZipInfo(name)
+            entry.create_system = 3  # the number of one system, on all of them
+            copy.writestr(entry, data)
+    return out.getvalue()
+
+
 LOCAL, LOCAL_SIZE = b"PK\x03\x04", 30
 DESCRIPTORS = (0, 12, 16, 20, 24)
 """Bytes that may stand behind a member: none, or its sizes, in 32 or 64 bits, with or without a signature."""

@@ -65,7 +65,7 @@ LEAST_PER_RECORD = Fraction(1, 2**30)
 """Least epsilon for one record at which a model is drawn: epsilon is rounded to 2^-40, a thousandth of it."""
 
 REFUSALS = (
-    "no fit is refused because of the records: at least one has a declared target, all rows have one length, "
+    "no fit is refused because of the records: there is at least one, all rows have one length, "
     "records, targets and identifiers are as many, the quotes of a CSV file are closed within each record, every "
     "declared column is there in a type that can hold its values, a lazy frame is collected without an error and gives "
     "the same records each time, and neither memory nor a limit on the number of records is exceeded; a refusal "
@@ -74,7 +74,7 @@ REFUSALS = (
 RECORDS = "the unit is one record; for k records together epsilon is k times as large, and a delta grows faster"
 WHOLE_PERSONS = (
     "all records of one person have the same identifier, and no record of another person has it",
-    "records without an identifier are left out; a fit that is refused because no record is left reveals that",
+    "records without an identifier are left out",
 )
 TIMING = "running time and memory use are not observed"
 ONE_FIT = "one fit; each further fit on the same records spends again"

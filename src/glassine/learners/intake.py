@@ -210,7 +210,8 @@ def read_training(
     if multiplicities is not None:
         rows &= multiplicities > 0
         multiplicities = multiplicities[rows]
-    if not rows.any():
+    if not rows.any() and (domain is None or not private):
+        # Of a private fit, a refusal would reveal that no record has one of these classes, at no charge.
         raise InvalidDataError(
             f"no record has one of the declared classes {list(class_values)}.", remedy="Check the target."
         )
@@ -236,12 +237,7 @@ def read_training(
 def _of_persons(intake: HeldIntake, persons: Persons) -> HeldIntake:
     """Count each record as often as its person's records allow."""
     times = persons.times(intake.columns, intake.labels)
-    kept = times > 0
-    if not kept.any():
-        raise InvalidDataError(
-            "no record has an identifier and a declared class.", remedy="Check persons and the target."
-        )
-    return replace(intake, persons=persons, multiplicities=times).take(kept)
+    return replace(intake, persons=persons, multiplicities=times).take(times > 0)
 
 
 def _left_in_place(
@@ -264,7 +260,7 @@ def _left_in_place(
         X = _with_declared_target(X, target, declared)
     table = LazyTable(frame=X, outside=outside, keep=target)
     values, counts = table.totals({name: attributes[name] for name in attributes})
-    if not counts.sum():
+    if not counts.sum() and not private:
         raise InvalidDataError(
             "Found array with 0 sample(s) while a minimum of 1 is required.", remedy="Check the data."
         )

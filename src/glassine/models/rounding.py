@@ -243,7 +243,9 @@ class _Moments:
     @property
     def expected(self) -> Array:
         """Mean risk at each total, the scores of its records taken as normal (MacKay 1992, equation 4.8)."""
-        return np.asarray(1 / (1 + np.exp(-self.means / np.sqrt(1 + math.pi * self.spreads / 8))))
+        # Beyond 700 no risk is distinguished from 0 or 1, and the exponential of noisy scores would overflow.
+        odds = np.clip(self.means / np.sqrt(1 + math.pi * self.spreads / 8), -700, 700)
+        return np.asarray(1 / (1 + np.exp(-odds)))
 
     def fitted(self, unit: float) -> tuple[float, float]:
         """Return the log-odds at no points and of a point that fit the mean risks best."""

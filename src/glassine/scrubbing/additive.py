@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from glassine.data.arrays import Array
+from glassine.data.arrays import Array, Bools
 from glassine.data.table import Table
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.domain.domain import check_domain
@@ -25,9 +25,6 @@ from glassine.models.scoring import bin_indices
 
 Joined: TypeAlias = list[list[int]]
 """For each new bin the old ones that it joins; the last is for missing values."""
-
-CENTERED = 1e-3
-"""Least imbalance of scores by size, as a share of their sum, that is no rounding of three digits."""
 
 MERGED = "bins were joined by their counts in the training data, which the guarantee does not cover"
 
@@ -62,9 +59,10 @@ def scrub_additive(
     Each cut moves to the nearest cut point of :func:`glassine.domain.grid.public_grid`; a new bin scores the mean of
     the old ones that it holds, weighted by their sizes. Then bins of fewer than ``smallest_bin`` records join their
     smaller neighbour; small groups of categories join each other, then the smallest other group. Standard deviations
-    and the log of edits are dropped, ranges become those of the domain, unless it was inferred, and categories that the
-    domain does not declare are dropped. Scores are kept to three significant digits; where sizes are removed and scores
-    were centered by them, they are centered without.
+    and the log of edits are dropped. Ranges, that of a target too, become those of the domain, or are dropped where it
+    was inferred. Categories that the domain does not declare are dropped. Scores are kept to three significant digits.
+    Where sizes are removed, scores are centered by plain means, those of a pair along both attributes, and a bin that
+    has no record and the score 0, such as that of missing values, keeps 0.
 
     Guarantee
     ---------
@@ -103,6 +101,10 @@ def scrub_additive(
     The sides of a pair are joined until every cell holds enough records or none. A pair of which nothing is left to
     distinguish is dropped.
 
+    The means of a pair move to the terms of its attributes. Predictions change where a bin of such a term holds several
+    of the pair; a pair whose attribute has no term keeps its means. Predictions themselves still reveal sizes to an
+    attacker who knows their mean, such as that of two bins from the base rate.
+
     Examples
     --------
     >>> from glassine.domain import Integer
@@ -128,7 +130,9 @@ def scrub_additive(
 def _scrub(model: AdditiveModel, domain: Domain, smallest_bin: int, keep_sizes: bool, data: Any) -> AdditiveScrub:
     moved: set[tuple[str, float]] = set()
     renamed: set[tuple[str, object]] = set()
-    terms, n_before, n_after, intercept = [], 0, 0, np.array(model.intercept, dtype=np.float64)
+    terms: list[Term] = []
+    hidden: list[bool] = []
+    n_before, n_after, intercept = 0, 0, np.array(model.intercept, dtype=np.float64)
     for term in model.terms:
         n_before += math.prod(term.shape)
         n_moved = len(moved)
@@ -154,9 +158,12 @@ def _scrub(model: AdditiveModel, domain: Domain, smallest_bin: int, keep_sizes: 
             )
         if new is not None:
             n_after += math.prod(new.shape)
-            middle = np.zeros(new.n_outputs) if kept or model.scorecard is not None else _middle(new)
-            intercept += middle
-            terms.append(_cleaned(replace(new, scores=new.scores - middle), kept))
+            terms.append(new)
+            hidden.append(not kept)
+    if model.scorecard is None:
+        terms, middle = _centered(terms, hidden, domain)
+        intercept += middle
+    terms = [_cleaned(term, not hide) for term, hide in zip(terms, hidden, strict=True)]
     guarantee = model.guarantee
     if guarantee is not None:
         inferred = any(domain[name].inferred for name in model.tested)
@@ -168,8 +175,22 @@ def _scrub(model: AdditiveModel, domain: Domain, smallest_bin: int, keep_sizes: 
         # What was merged lies between points: it gets the nearest, and the risks are those of the scores.
         terms = list(repointed(terms, card.unit, card.unit))
         card = card_of(terms, shown[0], card.unit)
-    clean = replace(model, terms=tuple(terms), intercept=shown, edits=(), guarantee=guarantee, scorecard=card)
+    clean = replace(
+        model, terms=tuple(terms), intercept=shown, edits=(), guarantee=guarantee, scorecard=card,
+        target_bounds=_public_range(model, domain),
+    )  # fmt: skip
     return AdditiveScrub(model=clean, n_moved=len(moved), n_merged=n_before - n_after, n_renamed=len(renamed))
+
+
+def _public_range(model: AdditiveModel, domain: Domain) -> tuple[float, float] | None:
+    """Return the range of the target that is public; without a guarantee, the model's can be two records' values."""
+    claim = model.guarantee
+    if model.target_bounds is None or (claim is not None and not claim.caveats):
+        return model.target_bounds
+    declared = domain[model.target] if model.target in domain.names else None
+    if not isinstance(declared, Integer | Real) or declared.inferred:
+        return None
+    return float(declared.lo), float(declared.hi)
 
 
 def _on_grid(
@@ -327,9 +348,8 @@ def _hide_missing(term: Term, least: int) -> Term:
     if term.weights is None or not 0 < term.weights[-1] < least:
         return term
     weights, scores_ = term.weights.copy(), term.scores.copy()
-    inside = np.maximum(weights[:-1], 0.0) + 1e-9
-    scores_[-1] = (scores_[:-1] * inside[:, None]).sum(axis=0) / inside.sum()
-    weights[-1] = 0.0
+    # The mean by size would reveal sizes.
+    scores_[-1], weights[-1] = scores_[:-1].mean(axis=0), 0.0
     return replace(term, scores=scores_, weights=weights)
 
 
@@ -367,18 +387,81 @@ def _without(bins: Bins, low: int, high: int) -> Bins:
     return replace(bins, groups=tuple(groups))
 
 
-def _middle(term: Term) -> Array:
-    """Return what to take from the scores of a term, for each output, so that they do not reveal its sizes.
+def _centered(terms: Sequence[Term], hidden: Sequence[bool], domain: Domain) -> tuple[list[Term], Array]:
+    """Return terms centered by plain means where their sizes are hidden, and what the intercept gains.
 
-    Scores are mostly centered by size: of two bins, their ratio is then that of the sizes. Plain means reveal nothing.
+    Learners center scores by size, those of a pair often row by row, and those of several classes one by one. Each such
+    mean is an equation in the sizes; plain means reveal nothing. Nor may a bin keep the score 0 of a learner that no
+    record led there: its distance from the others would be that of the mean by size.
     """
-    if term.weights is None:
-        return np.zeros(term.n_outputs)
-    every = tuple(range(len(term.shape)))
-    balance = np.abs((term.scores * term.weights[..., None]).sum(axis=every))
-    centered = balance <= CENTERED * np.abs(term.scores * term.weights[..., None]).sum(axis=every)
-    plain: Array = term.scores[(slice(-1),) * len(every)].mean(axis=every)
-    return np.where(centered, plain, 0.0)
+    scores = [term.scores.copy() for term in terms]
+    gained = np.zeros(scores[0].shape[-1] if scores else 1)
+    homes = {
+        term.bins[0].attribute: i
+        for i, (term, hide) in enumerate(zip(terms, hidden, strict=True))
+        if hide and len(term.bins) == 1
+    }
+    for term, hide, score in zip(terms, hidden, scores, strict=True):
+        if not hide or len(term.bins) < 2:
+            continue
+        sides = (score[:, :-1].mean(axis=1), score[:-1].mean(axis=0))
+        middle = score[:-1, :-1].mean(axis=(0, 1))
+        for axis, (bins, side) in enumerate(zip(term.bins, sides, strict=True)):
+            home = homes.get(bins.attribute)
+            if home is not None:
+                score -= np.expand_dims(side - middle, 1 - axis)
+                scores[home] += _carried(side - middle, bins, terms[home].bins[0], domain)
+    out = []
+    for term, hide, score in zip(terms, hidden, scores, strict=True):
+        if hide:
+            idle, inner = _idle(term), np.zeros(term.shape, dtype=bool)
+            inner[(slice(-1),) * len(term.shape)] = True
+            middle = score[inner & ~idle if (inner & ~idle).any() else inner].mean(axis=0)
+            gained += middle
+            score -= middle
+            score[idle] = 0.0
+            # What all classes share decides nothing, but a learner may center it too.
+            score -= score.mean(axis=-1, keepdims=True) if term.n_outputs > 1 else 0.0
+        out.append(replace(term, scores=score))
+    return out, gained
+
+
+def _idle(term: Term) -> Bools:
+    """Return which bins score 0 because no record is in them; without sizes, those for missing values alone."""
+    if term.weights is not None:
+        empty = term.weights <= 0
+    else:
+        empty = np.ones(term.shape, dtype=bool)
+        empty[(slice(-1),) * len(term.shape)] = False
+    return np.asarray((term.scores == 0).all(axis=-1) & empty)
+
+
+def _carried(effect: Array, source: Bins, target: Bins, domain: Domain) -> Array:
+    """Return the mean, in each bin of a target, of an effect on the bins of a source; each value counts once."""
+    attribute = domain[source.attribute]
+    out, mass = np.zeros((target.n_bins, effect.shape[-1])), np.zeros(target.n_bins)
+    if isinstance(source, CategoryBins) and isinstance(target, CategoryBins):
+        values = [value for group in target.groups for value in group]
+        places, onto, widths = source.find(values), target.find(values), np.ones(len(values))
+    elif isinstance(source, NumericBins) and isinstance(target, NumericBins):
+        if isinstance(attribute, Integer | Real):
+            half = 0.5 if isinstance(attribute, Integer) else 0.0
+            edges = np.unique([attribute.lo - half, *source.cuts, *target.cuts, attribute.hi + half])
+            points = edges[:-1] / 2 + edges[1:] / 2
+            # An inferred range is the extremes of the records.
+            widths = np.ones(len(points)) if attribute.inferred else np.diff(edges)
+        else:
+            codes = (0, 1) if isinstance(attribute, Binary) else attribute.values
+            points = np.array([float(value) for value in codes if isinstance(value, int | float)])
+            widths = np.ones(len(points))
+        places, onto = source.index(points), target.index(points)
+    else:
+        return out
+    np.add.at(out, onto, effect[places] * widths[:, None])
+    np.add.at(mass, onto, widths)
+    out /= np.where(mass > 0, mass, 1.0)[:, None]
+    out[-1] = effect[-1]
+    return out
 
 
 def _cleaned(term: Term, keep_sizes: bool) -> Term:

@@ -26,6 +26,9 @@ from glassine.models.transform import merge_leaves, moved_rules, moved_tree
 
 MERGED = "leaves were merged by their counts in the training data, which the guarantee does not cover"
 
+WHOLE, EXACT = 1e-6, 1e-12
+"""Distance from a whole number, and relative to it, at which a sum counts as one: more than doubles lose."""
+
 Counts: TypeAlias = Literal["keep", "coarsen", "remove"]
 
 
@@ -80,10 +83,10 @@ def scrub(
         a tie to the lower one.
     counts : {"coarsen", "remove", "keep"}, default="coarsen"
         Whether counts are rounded to multiples of ``base``, removed (with error rates; labels stay) or kept.
-        Published means of a regression are rounded to three significant digits unless kept. The sizes of an additive
-        model's bins are removed unless kept.
+        Published means of a regression are rounded to three significant digits unless kept, and those of whole numbers
+        to multiples of 1 / ``base`` as well. The sizes of an additive model's bins are removed unless kept.
     base : int, default=10
-        What coarsened counts are multiples of.
+        What coarsened counts are multiples of, and means of whole numbers are in units of 1 / ``base``.
     smallest_leaf : int, default=0
         Splits of a tree with a leaf of fewer records are undone, the deepest first. A leaf without any stays, unless
         published counts are rounded or noisy, so that it may hold some. Needs published counts or data.
@@ -313,9 +316,12 @@ def _widen(literal: OneOf, attribute: Integer | Real, grid: tuple[float, ...]) -
 def _clean_counts(model: DecisionTree | RuleList, counts: Counts, base: int) -> DecisionTree | RuleList:
     if counts == "keep":
         return model
+    whole = _of_whole_numbers([cell.evidence for cell in model.cells])
 
     def clean(evidence: Evidence) -> Evidence:
         value = None if evidence.value is None else float(f"{evidence.value:.3g}")
+        if value is not None and whole:
+            value = round(value * base) / base
         if counts == "remove":
             return Evidence(label=evidence.prediction, value=value)
         rounded = None if evidence.counts is None else tuple(_to_multiple(c, base) for c in evidence.counts)
@@ -330,6 +336,12 @@ def _clean_counts(model: DecisionTree | RuleList, counts: Counts, base: int) -> 
         return replace(model, nodes=nodes, approximate=True)
     rules = tuple(replace(rule, evidence=clean(rule.evidence)) for rule in model.rules)
     return replace(model, rules=rules, approximate=True)
+
+
+def _of_whole_numbers(parts: Sequence[Evidence]) -> bool:
+    """Return whether all means are of whole numbers: three digits of one can reveal of how many, as 0.143 is 1 in 7."""
+    sums = [part.value * part.size for part in parts if part.value is not None and part.size]
+    return bool(sums) and all(abs(total - round(total)) <= WHOLE + EXACT * abs(total) for total in sums)
 
 
 def _claimed(model: DecisionTree | RuleList, counts: Counts, caveats: Sequence[str]) -> DecisionTree | RuleList:

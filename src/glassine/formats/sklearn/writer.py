@@ -14,7 +14,7 @@ from glassine.domain import Between, Binary, Category, Domain, OneOf
 from glassine.domain import Literal as Condition
 from glassine.domain.attributes import Scalar
 from glassine.domain.literals import attributes_of
-from glassine.errors import InvalidParameterError, UnsupportedModelError, not_installed
+from glassine.errors import InvalidParameterError, UnsupportedModelError
 from glassine.formats.conditions import check_predicts, compared_values
 from glassine.formats.registry import Format
 from glassine.models.evidence import Evidence, cell_probabilities
@@ -387,12 +387,11 @@ def _stored(model: DecisionTree | RuleList, domain: Domain | None, *, extension:
         )
     pipeline = to_sklearn(model, domain)
     if extension != ".skops":
-        return pickle.dumps(pipeline)
-    try:
-        from skops import io
-    except ImportError:
-        raise not_installed(UnsupportedModelError, "writing skops files needs", "skops", "formats") from None
-    return bytes(io.dumps(pipeline))
+        # The default protocol differs between versions of Python.
+        return pickle.dumps(pipeline, protocol=4)
+    from glassine.formats.skops import write_skops
+
+    return write_skops(pipeline)
 
 
 FORMAT = Format(

@@ -250,7 +250,7 @@ def _in_cells(intake: EngineIntake, cuts: Cuts, more: tuple[str, ...] = ()) -> I
     # Columns of more are distinguished exactly. There is always one attribute: records need a column.
     names = [name for name in intake.domain if name in cuts] or list(intake.domain)[:1]
     cells = {name: cuts.get(name, ()) for name in names}
-    return intake.grouped_in_parts([*names, *more], cells, -(-intake.n_records // MOST_AT_ONCE))
+    return intake.grouped_in_parts([*names, *more], cells, -(-max(intake.n_records, 1) // MOST_AT_ONCE))
 
 
 def _in_bins(intake: EngineIntake, axes: Sequence[Axis], target: str | None = None) -> tuple[AnyArray, AnyArray, Ints]:
@@ -266,7 +266,7 @@ def _in_bins(intake: EngineIntake, axes: Sequence[Axis], target: str | None = No
     parts = []
     small = np.min_scalar_type(len(intake.classes))
     names = [*(axis.grid.attribute for axis in axes), *([] if target is None else [target])]
-    for columns, labels, counts in intake.grouped_in_parts(names, cuts, -(-most // MOST_AT_ONCE)):
+    for columns, labels, counts in intake.grouped_in_parts(names, cuts, -(-max(most, 1) // MOST_AT_ONCE)):
         # The number that stands for a bin is the largest of its cells, which is in that bin.
         places = read_cells(columns, [axis.grid for axis in axes])
         codes = apply_bins(places, range(len(axes)), [axis.bin_of for axis in axes])

@@ -195,7 +195,7 @@ def read_numbers(
     if times is not None and not isinstance(times, Persons):
         weights = reading.multiplicities_of(times, len(numbers))
         rows &= weights > 0
-    if not rows.any():
+    if not rows.any() and strict:
         raise InvalidDataError("no record has a number as its target.", remedy="Check the target.")
     records, numbers = reading.take_rows(records, rows), numbers[rows]
     caveats = _of_range(domain, name, ranged=checked is not None)
@@ -216,8 +216,6 @@ def read_numbers(
     columns = records if isinstance(records, Columns) else conform(records, domain, outside=outside)
     if persons is not None:
         kept = np.repeat(np.arange(len(values)), persons.take(rows).times(columns, values))
-        if not len(kept):
-            raise InvalidDataError("no record has an identifier and a number as its target.", remedy="Check persons.")
         columns, values = columns.take(kept), values[kept]
     elif weights is not None:
         kept = np.repeat(np.arange(len(values)), weights[rows])
@@ -248,8 +246,6 @@ def _left_in_place(
     number = expressions(lazy, {target: ANYTHING}, outside=Outside.CLIP)[0]
     table = LazyTable(frame=lazy.filter(~number.is_null()).to_native(), outside=Outside.KEEP_UNDECLARED | Outside.CLIP)
     _, counts = table.totals({name: attributes[name] for name in attributes})
-    if not counts.sum():
-        raise InvalidDataError("no record has a number as its target.", remedy="Check the target.")
     caveats = _of_range(domain, target, ranged=ranged)
     warn_of(caveats, attributes)
     read = Domain({**{name: attributes[name] for name in attributes}, target: ANYTHING})
