@@ -94,6 +94,30 @@ def test_what_is_judged_follows_from_what_was_measured(folder: Path, tmp_path: P
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
+    ("paper", "script", "tables"),
+    [
+        ("decision-tree-disclosure", "figures", "figure_3 figure_4 figure_6 figure_7 figure_8 figure_9"),
+        ("microaggregation-surrogates", "figures", "figure_4 figure_5"),
+        ("reconstruction", "comparing", "points comparisons"),
+        ("reconstruction", "figures", "figure_4"),
+        ("smooth-sensitivity-rule-lists", "table_1", "table_1"),
+        ("smooth-sensitivity-rule-lists", "table_2", "table_2"),
+    ],
+)
+def test_tables_follow_from_what_was_measured(paper: str, script: str, tables: str, tmp_path: Path) -> None:
+    folder, results = ROOT / "papers" / paper, tmp_path / "results"
+    shutil.copytree(folder / "results", results)
+    names = [f"{table}.csv" for table in tables.split()]
+    for name in names:
+        (results / name).unlink()
+    command = [sys.executable, str(folder / f"{script}.py"), "--results", str(results), "--images", str(tmp_path)]
+    subprocess.run(command, check=True, capture_output=True)
+    for name in names:
+        assert (results / name).read_text() == (folder / "results" / name).read_text(), f"{name}: run {script}.py"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
     ("paper", "file", "column"),
     [
         ("decision-tree-disclosure", "readers.csv", "d_overall"),
