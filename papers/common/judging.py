@@ -25,7 +25,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import NormalDist, fmean, stdev
+from statistics import fmean, stdev
 from typing import TypeVar
 
 from scipy.stats import t as student
@@ -127,10 +127,10 @@ def estimated(name: str, cases: Sequence[tuple[float, float]], splits: int) -> C
     """Compare means over splits, each a difference with its standard error.
 
     The cases share their splits. The error of their mean is therefore taken as the mean of their errors, which no
-    dependence exceeds. A case against the statement is beyond chance at 5 % over all cases.
+    dependence exceeds. A case against the statement is beyond chance at 5 % over all cases. Errors of few splits are
+    uncertain themselves: quantiles are Student's, of the fewest splits behind a mean.
     """
-    each = NormalDist().inv_cdf((1 + LEVEL) / 2)
-    all_cases = NormalDist().inv_cdf(1 - (1 - LEVEL) / (2 * len(cases)))
+    each, all_cases = (float(student.ppf(1 - (1 - LEVEL) / (2 * among), splits - 1)) for among in (1, len(cases)))
     better = sum(value > each * error for value, error in cases)
     worse = sum(value < -each * error for value, error in cases)
     mean, half = fmean(value for value, _ in cases), each * fmean(error for _, error in cases)

@@ -160,8 +160,9 @@ def obvious(found: Evidence) -> Judgement:
     small, large = SAME_SIZE
     errors = [abs(found.fall(small[0], ERRORS)) - abs(found.fall(small[1], ERRORS))]
     counts = [abs(found.fall(a, COUNTS)) - abs(found.fall(b, COUNTS)) for a, b in (small, large)]
+    most = max(abs(found.fall(tree, COUNTS)) for pair in (small, large) for tree in pair)
     seen = f"change of D_overall: Gini {-found.fall('gini', ERRORS):+.3f}, information gain "
-    seen += f"{-found.fall('entropy-small', ERRORS):+.3f} with error rates; below 0.0002 with class counts"
+    seen += f"{-found.fall('entropy-small', ERRORS):+.3f} with error rates; at most {most:.5f} with class counts"
     return Judgement(
         rule=MEAN,
         seen=seen,

@@ -1,8 +1,9 @@
 """Chains over whole-number worlds on each tree: R-hat, effective sample sizes, and how far the relaxation is off.
 
-``posterior.csv`` has a row for each tree; the reader knows class counts and uses the internal nodes. The tree ``cart``
-is another one: 500 leaves for the income of all 32,561 people of ``adult.data``, with 13 attributes. With the 14th, the
-sampling weight, there are 300,000 candidates, and a sweep of the chain takes too long.
+``posterior.csv`` has a row for each tree; the reader knows class counts and uses the internal nodes. The tree
+``income`` is another one: a CART of 500 leaves for the income of all 32,561 people of ``adult.data``, with 13
+attributes. With the 14th, the sampling weight, there are 300,000 candidates, and a sweep of the chain takes too
+long.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from study import options, resume
 from glassine.attacks.disclosure import Adversary, Disclosure, infer_posterior, infer_sensitive
 from glassine.attacks.disclosure.posterior import Posterior
 
-RUNS = (("gini", 500), ("entropy", 500), ("gini-binary", 500), ("entropy-gain", 500), ("cart", 200))
+RUNS = (("gini", 500), ("entropy", 500), ("gini-binary", 500), ("entropy-gain", 500), ("income", 200))
 """Tree, and draws of each of four chains."""
 
 QUICK = 100
@@ -25,7 +26,7 @@ QUICK = 100
 
 def relaxation(tree: str) -> tuple[Disclosure, Labels]:
     """Return the estimate of maximum entropy, and the truth."""
-    if tree == "cart":
+    if tree == "income":
         model, frame, labels = income()
         return infer_sensitive(model, frame, adversary=Adversary(criterion="gini")), labels
     frame, labels = records()

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from comparing import gaps_of, indexed, roots
 from fits import CART, DL85, GREEDY, LIST, PURER, TELLING, TELLING_TREE, TREE, counted
+from private_models import FOREST_BUDGETS, gains, leaks
 from settings import DATA_SETS, DEPTHS, NAMES, SEEDS, SUPPORTS
 from study import FOLDER, Row, options, read, select, text
 
@@ -43,11 +44,12 @@ Splits = dict[str, list[float]]
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """The rows that statements are judged by: of ``grid.csv`` and ``roots.csv``, and the peer's own trees."""
+    """The rows that statements are judged by: models, those without a split, the peer's own trees, private forests."""
 
     grid: Sequence[Row]
     trivial: Sequence[Row]
     peers: Sequence[Row]
+    forests: Sequence[Row]
 
     @cached_property
     def models(self) -> dict[Key, Row]:
@@ -400,6 +402,22 @@ def lists_against_trees(found: Evidence) -> Judgement:
     return Judgement(rule=EVERY, seen="Dist_G, tree less list", comparisons=tuple(comparisons))
 
 
+def forests(found: Evidence) -> Judgement:
+    """Judge whether private forests that beat a constant, beyond chance, leak people at every budget."""
+    comparisons, seen = [], []
+    for epsilon in FOREST_BUDGETS[:-1]:
+        rows = select(found.forests, epsilon=epsilon)
+        gain = clustered("", gains(rows))
+        if gain.low > 0:
+            comparisons.append(clustered(f"epsilon {epsilon}: to others less to training", leaks(rows)))
+            seen.append(f"{gain.mean:+.3f} at epsilon {epsilon}")
+    return Judgement(
+        rule=MEAN,
+        seen=f"leak of people, where accuracy is beyond a constant's: {', '.join(seen)}",
+        comparisons=tuple(comparisons),
+    )
+
+
 JUDGES: tuple[Callable[[Evidence], Judgement], ...] = (
     certified,
     coefficient,
@@ -422,13 +440,17 @@ JUDGES: tuple[Callable[[Evidence], Judgement], ...] = (
     stops,
     lists_parameters,
     lists_against_trees,
+    forests,
 )
 
 
 def evidence(results: Path) -> Evidence:
     """Return the results of a folder."""
     return Evidence(
-        grid=read(results / "grid.csv"), trivial=read(results / "roots.csv"), peers=read(results / "peers.csv")
+        grid=read(results / "grid.csv"),
+        trivial=read(results / "roots.csv"),
+        peers=read(results / "peers.csv"),
+        forests=read(results / "private_forests.csv"),
     )
 
 

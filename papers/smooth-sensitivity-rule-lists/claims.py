@@ -14,7 +14,7 @@ from drawing import OURS
 from figure_4 import GLOBAL, GRID, SMOOTH
 from figure_6 import METHODS as ATTACKED_METHODS
 from figure_6 import SETTINGS as ATTACKED
-from future_work import counted_against_inverse, exact_lists, exact_trees, inverse
+from future_work import adaptive, any_length, best_length, counted_against_inverse, exact_lists, exact_trees, inverse
 from stored import NAMES, Evidence, evidence, figure, less
 from study import FOLDER, Row, options, published
 
@@ -24,7 +24,6 @@ from papers.common.judging import (
     EVERY,
     FIGURE,
     MEAN,
-    NONE,
     Comparison,
     Judgement,
     estimated,
@@ -50,6 +49,7 @@ def _order(
 ) -> tuple[Comparison, ...]:
     """Compare a method with the best of others at each epsilon, setting by setting."""
     comparisons = []
+    splits = _splits([row for row in found.accuracies if row["method"] in (first, *others)])
     for setting, name in NAMES.items():
         cases = []
         for epsilon in grid:
@@ -57,7 +57,7 @@ def _order(
                 (figure(found.accuracies, setting, other, epsilon) for other in others), key=lambda each: each[0]
             )
             cases.append(less(figure(found.accuracies, setting, first, epsilon), best, margin))
-        comparisons.append(estimated(f"{name}: {first}", cases, SPLITS))
+        comparisons.append(estimated(f"{name}: {first}", cases, splits))
     return tuple(comparisons)
 
 
@@ -396,11 +396,6 @@ def exponential(found: Evidence) -> Judgement:
     )
 
 
-def not_measured(found: Evidence) -> Judgement:
-    """Name a statement that nothing stored decides."""
-    return Judgement(rule=NONE, seen="not rerun")
-
-
 JUDGES: tuple[Callable[[Evidence], Judgement], ...] = (
     theorem,
     less_noise,
@@ -425,7 +420,9 @@ JUDGES: tuple[Callable[[Evidence], Judgement], ...] = (
     smallest_leaks_more,
     sub_par,
     truncated,
-    not_measured,
+    best_length,
+    any_length,
+    adaptive,
     counted_gini,
     exponential,
     exact_trees,

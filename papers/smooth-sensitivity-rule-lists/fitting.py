@@ -46,12 +46,14 @@ class Method:
     private: bool = True
 
 
-def greedy(mechanism: str | None, accounting: str = "published", *, tied: bool = False) -> Callable[..., Any]:
+def greedy(
+    mechanism: str | None, accounting: str = "published", *, tied: bool = False, max_rules: int = MAX_RULES
+) -> Callable[..., Any]:
     """Return a factory of greedy rule lists."""
 
     def make(setting: Setting, epsilon: float | None, seed: int) -> Any:
         usual: dict[str, Any] = {
-            "max_rules": MAX_RULES,
+            "max_rules": max_rules,
             "min_support": setting.min_support,
             "domain": setting.domain(tied=tied),
             "pool": setting.rules,
@@ -77,16 +79,25 @@ def exponential(setting: Setting, epsilon: float | None, seed: int) -> Any:
     return PrivateRuleListClassifier(MAX_RULES, epsilon or 0.0, domain, pool=single, random_state=seed)
 
 
-PAPER = (
-    Method(name="GreedyRL", make=greedy(None), private=False),
-    Method(name="sm-Laplace", make=greedy("smooth-laplace")),
-    Method(name="sm-Cauchy", make=greedy("smooth-cauchy")),
-    Method(name="gl-Laplace", make=greedy("global-laplace")),
-    Method(name="gl-Gaussian", make=greedy("global-gaussian")),
-    Method(name="gl-Exponential", make=greedy("global-exponential")),
-    Method(name="noisy counts", make=greedy("noisy-counts")),
-)
-"""The paper's methods with the paper's accounting."""
+MECHANISMS = {
+    "GreedyRL": None,
+    "sm-Laplace": "smooth-laplace",
+    "sm-Cauchy": "smooth-cauchy",
+    "gl-Laplace": "global-laplace",
+    "gl-Gaussian": "global-gaussian",
+    "gl-Exponential": "global-exponential",
+    "noisy counts": "noisy-counts",
+}
+"""The paper's methods."""
+
+
+def as_published(name: str, max_rules: int = MAX_RULES) -> Method:
+    """Return one of the paper's methods with the paper's accounting."""
+    mechanism = MECHANISMS[name]
+    return Method(name=name, make=greedy(mechanism, max_rules=max_rules), private=mechanism is not None)
+
+
+PAPER = tuple(as_published(name) for name in MECHANISMS)
 
 OURS = (
     Method(name="counted-gini, strict", make=greedy("counted-gini", "strict", tied=True), tied=True),
@@ -196,12 +207,14 @@ def fit(name: str, method: Method, epsilon: float | None, seed: int) -> Any:
 
 __all__ = [
     "MAX_RULES",
+    "MECHANISMS",
     "METHODS",
     "OURS",
     "PAPER",
     "Cells",
     "Method",
     "accuracy",
+    "as_published",
     "cells_of",
     "fit",
     "predictions",

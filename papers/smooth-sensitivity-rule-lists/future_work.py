@@ -1,15 +1,98 @@
-"""Judges of section VI's future work: trees by smooth sensitivity, and trees and rule lists by inverse sensitivity."""
+"""Judges of the length K, V-D, and of section VI's future work: composition, trees, and inverse sensitivity."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from choosing import CHOICES, COUNTED, INVERSE, SMOOTH_CAUCHY
 from drawing import OURS
+from figure_4 import GLOBAL
+from fitting import MAX_RULES, TRAINING_SHARE
+from lengths import LENGTHS
 from stored import NAMES, Evidence, figure, less
+from study import Row
 from trees import EPSILONS, EXACT
 
-from papers.common.judging import AT_LEAST, MEAN, Comparison, Judgement, estimated
+from papers.common.judging import AT_LEAST, EVERY, MEAN, Comparison, Judgement, estimated, exact
+
+OPERATIONS = 3 * MAX_RULES - 1
+"""Operations on the records for a list, as the paper counts them."""
+
+NEGLIGIBLE = 0.01
+"""Shares of epsilon below this are ties."""
+
+
+def best_length(found: Evidence) -> Judgement:
+    """Judge whether lists of up to five rules are the most accurate, over methods, datasets and budgets."""
+    by_length = {length: [row for row in found.lengths if row["K"] == str(length)] for length in LENGTHS}
+    comparisons = []
+    for length in LENGTHS:
+        if length != MAX_RULES:
+            keys = [(row["setting"], row["method"], row["epsilon"]) for row in by_length[length]]
+            cases = [less(figure(by_length[MAX_RULES], *key), figure(by_length[length], *key)) for key in keys]
+            comparisons.append(estimated(f"K = {MAX_RULES} less K = {length}", cases, _splits(found.lengths)))
+    return Judgement(rule=MEAN, seen="test accuracy", comparisons=tuple(comparisons))
+
+
+def any_length(found: Evidence) -> Judgement:
+    """Judge whether sm-Laplace beats the best global form at every length."""
+    comparisons = []
+    for setting in dict.fromkeys(row["setting"] for row in found.lengths):
+        cases = []
+        for length in LENGTHS:
+            rows = [row for row in found.lengths if row["K"] == str(length)]
+            for epsilon in dict.fromkeys(row["epsilon"] for row in rows if row["epsilon"]):
+                best = max(figure(rows, setting, method, epsilon) for method in GLOBAL)
+                cases.append(less(figure(rows, setting, "sm-Laplace", epsilon), best))
+        comparisons.append(estimated(NAMES[setting], cases, _splits(found.lengths)))
+    return Judgement(
+        rule=EVERY, seen="test accuracy, sm-Laplace less the best global form", comparisons=tuple(comparisons)
+    )
+
+
+def composed(each: float, operations: int, delta: float) -> float:
+    """Return the least epsilon that operations of pure privacy have together at a failure probability.
+
+    The failure probability of k operations of epsilon e at a total epsilon t is the mean excess of the privacy loss of
+    k randomized responses (Kairouz, Oh and Viswanath, 2015). No adaptive composition is below it.
+    """
+    true = 1 / (1 + math.exp(-each))
+
+    def failure(total: float) -> float:
+        return math.fsum(
+            math.comb(operations, lies)
+            * true ** (operations - lies)
+            * (1 - true) ** lies
+            * max(-math.expm1(total - each * (operations - 2 * lies)), 0.0)
+            for lies in range(operations + 1)
+        )
+
+    low, high = 0.0, each * operations
+    if failure(low) <= delta:
+        return low
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if failure(middle) > delta else (low, middle)
+    return high
+
+
+def adaptive(found: Evidence) -> Judgement:
+    """Judge whether composition can save budget, if all of delta pays for it: nothing else saves more."""
+    saved: dict[str, list[float]] = {}
+    for row in found.pools:
+        n = int(TRAINING_SHARE * int(row["records"]))
+        saved[NAMES[row["setting"]]] = [
+            1 - composed(epsilon / OPERATIONS, OPERATIONS, 1 / n**2) / epsilon for epsilon in (0.1, 1.0, 10.0)
+        ]
+    most = ", ".join(f"{max(each):.1%}" for each in zip(*saved.values(), strict=True))
+    seen = f"share of epsilon saved, at most {most} at epsilon 0.1, 1, 10"
+    comparisons = tuple(exact(name, shares, NEGLIGIBLE) for name, shares in saved.items())
+    return Judgement(rule=MEAN, seen=seen, comparisons=comparisons)
+
+
+def _splits(rows: Sequence[Row]) -> int:
+    return min(int(row["seeds"]) for row in rows)
 
 
 def exact_trees(found: Evidence) -> Judgement:

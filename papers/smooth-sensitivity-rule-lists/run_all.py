@@ -11,6 +11,7 @@ import figure_2
 import figure_3
 import figure_4
 import figure_6
+import lengths
 import lists
 import pools
 import table_1
@@ -25,7 +26,20 @@ from papers.common.tables import write_page
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run every script with the same arguments."""
     given = sys.argv[1:] if arguments is None else arguments
-    for script in (figure_1, pools, figure_2, figure_3, figure_4, figure_6, table_1, table_2, table_3, trees, lists):
+    for script in (
+        figure_1,
+        pools,
+        figure_2,
+        figure_3,
+        figure_4,
+        figure_6,
+        table_1,
+        table_2,
+        table_3,
+        trees,
+        lists,
+        lengths,
+    ):
         script.main(given)
     if "--settings" not in given:
         claims.main(given)

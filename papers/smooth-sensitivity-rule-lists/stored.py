@@ -25,6 +25,8 @@ class Evidence:
     attacks: Sequence[Row]
     trees: Sequence[Row]
     lists: Sequence[Row]
+    lengths: Sequence[Row]
+    pools: Sequence[Row]
 
 
 def figure(rows: Sequence[Row], setting: str, method: str, epsilon: str, name: str = "test") -> tuple[float, float]:
@@ -52,4 +54,6 @@ def evidence(results: Path) -> Evidence:
         attacks=read(results / "figure_6.csv"),
         trees=read(results / "trees.csv"),
         lists=read(results / "lists.csv"),
+        lengths=read(results / "lengths.csv"),
+        pools=read(results / "pools.csv"),
     )

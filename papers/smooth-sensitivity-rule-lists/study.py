@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from fitting import METHODS, accuracy, cells_of, fit, split_of
+from fitting import METHODS, Method, accuracy, cells_of, fit, split_of
 from settings import SETTINGS
 
 FOLDER = Path(__file__).resolve().parent
@@ -125,12 +125,12 @@ def spread(values: Sequence[float]) -> tuple[float, float]:
     return statistics.fmean(values), error
 
 
-def accuracies(setting: str, method: str, epsilon: float | None, seeds: int) -> dict[str, float]:
+def accuracies(setting: str, method: Method, epsilon: float | None, seeds: int) -> dict[str, float]:
     """Return mean accuracies and number of rules over seeded splits, with standard errors."""
     cells = cells_of(setting)
     test, train, rules = [], [], []
     for seed in range(seeds):
-        model = fit(setting, METHODS[method], epsilon, seed).model_
+        model = fit(setting, method, epsilon, seed).model_
         split = split_of(setting, seed)
         test.append(accuracy(model, cells, split.test))
         train.append(accuracy(model, cells, split.train))
@@ -153,7 +153,7 @@ def accuracy_cells(
             few = min(seeds, SLOW_SEEDS) if method == "exponential rule list" else seeds
             for epsilon in grid if METHODS[method].private else (None,):
                 key = (setting, method, "" if epsilon is None else f"{epsilon:g}")
-                yield key, few, partial(accuracies, setting, method, epsilon, few)
+                yield key, few, partial(accuracies, setting, METHODS[method], epsilon, few)
 
 
 ACCURACY_KEY = ("setting", "method", "epsilon")

@@ -30,8 +30,10 @@ def test_every_stored_row_is_one_attack_within_its_range() -> None:
         assert row["target"] == "members" or float(row["area"]) < 0.54
 
 
-@pytest.mark.parametrize("online", [True, False])
-def test_rmia_finds_the_members_of_a_tree_of_random_classes(online: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("attack", ["Privacy Meter RMIA, online", "Privacy Meter RMIA, offline", membership.COMBINED])
+def test_shadow_trees_find_the_members_of_a_tree_of_random_classes(
+    attack: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(membership, "SIDE", 150)
     monkeypatch.setattr(membership, "SHADOWS", 8)
     rng = np.random.default_rng(0)
@@ -40,7 +42,7 @@ def test_rmia_finds_the_members_of_a_tree_of_random_classes(online: bool, monkey
     areas = []
     for rows in (parts[0], parts[3]):
         tree = membership.grown("grown to the end", Z, y, rows)
-        areas.append(membership.of_the_peer(online=online)(tree, Z, y, parts, 0)[0])
+        areas.append(membership.ATTACKS[attack](tree, Z, y, parts, 0)[0])
     assert areas[0] > 0.7
     assert abs(areas[1] - 0.5) < 0.1
 
@@ -75,3 +77,24 @@ def test_a_case_has_its_verdict_by_a_margin_and_an_interval(ours: list[float], t
     lines = membership.judged(stored_rows(ours, theirs)).splitlines()
     line = next(line for line in lines if "| area | loss | Privacy Meter RMIA, offline |" in line)
     assert line.endswith(f"| {word} |")
+
+
+def test_the_combination_finds_more_than_the_attacks_that_it_weighs() -> None:
+    stored = membership.read(membership.RESULTS)
+    for measure in membership.MEASURES:
+        best = membership.best_of_ours(stored, "grown to the end", measure)
+        line = f"| grown to the end | {measure} | {membership.COMBINED} | {best} |"
+        (found,) = [each for each in membership.judged(stored).splitlines() if each.startswith(line)]
+        assert found.endswith("| better |")
+
+
+def test_the_page_says_what_the_quantile_attack_found_where_it_ran() -> None:
+    stored = membership.read(membership.RESULTS)
+    deep = {"tree": "grown to the end", "target": "members"}
+    (found,) = membership.select(stored, attack="SACRO-ML QMIA", **deep)
+    areas = [
+        float(membership.select(stored, attack=attack, split=found["split"], **deep)[0]["area"])
+        for attack in ("SACRO-ML QMIA", "loss", "RMIA, online")
+    ]
+    text = "its area is {:.3f}; there the loss attack has {:.3f}, and online RMIA {:.3f}".format(*areas)
+    assert text in membership.PAGE.read_text()

@@ -94,6 +94,30 @@ def test_what_is_judged_follows_from_what_was_measured(folder: Path, tmp_path: P
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
+    ("paper", "script", "tables"),
+    [
+        ("decision-tree-disclosure", "figures", "figure_3 figure_4 figure_6 figure_7 figure_8 figure_9"),
+        ("microaggregation-surrogates", "figures", "figure_4 figure_5"),
+        ("reconstruction", "comparing", "points comparisons"),
+        ("reconstruction", "figures", "figure_4"),
+        ("smooth-sensitivity-rule-lists", "table_1", "table_1"),
+        ("smooth-sensitivity-rule-lists", "table_2", "table_2"),
+    ],
+)
+def test_tables_follow_from_what_was_measured(paper: str, script: str, tables: str, tmp_path: Path) -> None:
+    folder, results = ROOT / "papers" / paper, tmp_path / "results"
+    shutil.copytree(folder / "results", results)
+    names = [f"{table}.csv" for table in tables.split()]
+    for name in names:
+        (results / name).unlink()
+    command = [sys.executable, str(folder / f"{script}.py"), "--results", str(results), "--images", str(tmp_path)]
+    subprocess.run(command, check=True, capture_output=True)
+    for name in names:
+        assert (results / name).read_text() == (folder / "results" / name).read_text(), f"{name}: run {script}.py"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
     ("paper", "file", "column"),
     [
         ("decision-tree-disclosure", "readers.csv", "d_overall"),
@@ -129,6 +153,24 @@ def test_a_page_prints_the_judged_statements_and_three_plots_in_few_words(folder
     assert max(path.stat().st_size for path in images_of(folder).glob("*.svg")) < 200_000
     assert sum(path.stat().st_size for path in (folder / "results").glob("*.csv")) < 600_000
     assert len([word for word in text.split() if word.strip("|-/")]) < 2_100
+
+
+PROSE = [
+    ("reconstruction", "accuracy_trees", "DL8.5, run here against CART", "leak more at {worse} of {cases} levels"),
+    ("reconstruction", "accuracy_lists", "", "is refuted at {worse} of {cases} levels"),
+    ("dp-ebm", "beyond_one", "boosting gdp", "on {worse} of {cases} settings here"),
+    ("dp-ebm", "penalized", "", "tied with them in every one of the {cases} settings"),
+]
+"""What a page's text says of comparisons whose name has a part: of Adult alone where several match."""
+
+
+@pytest.mark.parametrize(("paper", "judge", "part", "words"), PROSE)
+def test_the_text_of_a_page_counts_what_its_comparisons_count(paper: str, judge: str, part: str, words: str) -> None:
+    folder = ROOT / "papers" / paper
+    found = [each for each in compared(folder / "results", judge) if part in each.name]
+    found = [each for each in found if "Adult" in each.name] or found if part else found
+    counts = {"worse": sum(each.worse for each in found), "cases": sum(each.cases for each in found)}
+    assert words.format(**counts) in page_of(folder).read_text()
 
 
 def test_levels_of_a_split_are_no_more_evidence_than_the_split() -> None:
@@ -170,6 +212,26 @@ def test_an_estimated_counterexample_within_chance_leaves_a_statement_open() -> 
 def test_dependent_cases_do_not_shrink_the_error_of_their_mean() -> None:
     one, many = estimated("a budget", [(0.1, 0.1)], 100), estimated("budgets", [(0.1, 0.1)] * 13, 100)
     assert (one.low, one.high) == pytest.approx((many.low, many.high))
+
+
+def test_the_error_of_few_splits_is_uncertain_itself() -> None:
+    few, many = (estimated("a budget", [(0.25, 0.1)] * 3, splits) for splits in (5, 1_000_000))
+    assert (few.high - few.mean, many.high - many.mean) == pytest.approx((0.27764451, 0.1959964), abs=1e-6)
+    assert (few.better, few.tied, many.better) == (0, 3, 3)
+    assert (verdict(EVERY, (few,)), verdict(EVERY, (many,))) == (UNSUPPORTED, CONFIRMED)
+
+
+def test_comparisons_claim_no_more_splits_than_were_measured() -> None:
+    papers = ROOT / "papers"
+    rows = read(papers / "smooth-sensitivity-rule-lists" / "results" / "figure_4.csv")
+    few = min(int(row["seeds"]) for row in rows if row["method"] == "exponential rule list")
+    lists = compared(papers / "smooth-sensitivity-rule-lists" / "results", "exponential")
+    assert {each.splits for each in lists} == {few} == {20}
+    for number, name in ((2, "AUROC"), (3, "RMSE")):
+        table = read(papers / "dp-ebm" / "results" / f"table_{number}.csv")
+        few = min(int(row["splits"]) for row in table if row["method"] in ("penalized", "interpret"))
+        found = {each.name: each.splits for each in compared(papers / "dp-ebm" / "results", "penalized_peer")}
+        assert found[name] == few == 5
 
 
 def test_a_figure_outside_the_papers_band_is_never_confirmed() -> None:

@@ -198,3 +198,20 @@ def test_the_quick_form_runs_and_shows_the_same_leaks(tmp_path: Path) -> None:
     # Fewer repetitions support less.
     assert verdicts["the larger k, the more privacy"] in ("refuted", "not supported here")
     assert verdicts["a small k gives simpler trees"] == "confirmed"
+
+
+def test_the_benchmarks_page_has_the_stored_figures() -> None:
+    text = (ROOT / "docs" / "explanation" / "benchmarks.md").read_text()
+    by = {(row["form"], row["k"]): row for row in read("local_trees") if row["seed"] == "42"}
+    for k in ("20", "2000"):
+        for form in ("restricted", "paper"):
+            row = by[form, k]
+            cells = [f"{float(row[name]):.3f}" for name in ("fidelity", "fidelity guided", "fidelity null")]
+            shown = " | ".join(["", form, *cells, row["nodes median"], ""])
+            assert shown.strip() in text, (k, form)
+    lost = max(
+        float(by["paper", k]["fidelity guided"]) - float(by["restricted", k]["fidelity guided"])
+        for form, k in by
+        if form == "paper"
+    )
+    assert f"loses up to {lost:.3f} of guided fidelity" in text

@@ -6,6 +6,7 @@ import csv
 import dataclasses
 import importlib
 import itertools
+import math
 import os
 import subprocess
 import sys
@@ -15,12 +16,14 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from glassine import Domain, OptimalTreeClassifier, as_model, reconstruct
+from glassine import Domain, OptimalTreeClassifier, PrivateTreeClassifier, as_model, reconstruct
+from glassine.domain import OneOf
 from glassine.models import DecisionTree
-from papers.common.judging import verdict
+from papers.common.judging import clustered, verdict
 from tests.conftest import ROOT
 
 FOLDER = ROOT / "papers" / "reconstruction"
@@ -443,6 +446,77 @@ def test_the_page_holds_what_was_measured_of_additive_models(monkeypatch: pytest
         tuple(key.values()) for (key,) in additive.keys(False)
     )
     assert additive.table(rows) in additive.PAGE.read_text()
+
+
+@pytest.mark.parametrize("rules", [[("a", 3)], [("a", 3), ("bc", 2)], [("a", 3), ("b", 2), ("ac", 1)]])
+def test_dist_g_of_a_rule_set_is_that_of_the_datasets_with_its_counts(
+    rules: list[tuple[str, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    several, n, names = module("several_models", monkeypatch), 5, "abc"
+    possible = list(itertools.product((0, 1), repeat=len(names)))
+    kept = sum(
+        all(sum(all(x[names.index(name)] for name in rule) for x in some) == held for rule, held in rules)
+        for some in itertools.product(possible, repeat=n)
+    )
+    most_orders = max(math.comb(n, held) for _, held in rules)
+    domain = Domain.binary(list(names))
+    found = several.of_rule_set([(tuple(OneOf(name, (1,)) for name in rule), held) for rule, held in rules], n, domain)
+    exact = math.log2(kept / most_orders) / (n * len(names))
+    assert (found.lower, found.upper) == pytest.approx((exact, exact))
+
+
+def test_the_likeliest_dataset_of_one_tree_is_as_likely_as_the_package_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    private = module("private_models", monkeypatch)
+    domain, rng = Domain.binary(list("abcd")), np.random.default_rng(0)
+    X = rng.integers(0, 2, (60, 4))
+    frame, y = pd.DataFrame(X, columns=list("abcd")), (X[:, 0] & X[:, 1]) ^ (rng.random(60) < 0.2)
+    tree = PrivateTreeClassifier(2, 0.5, domain, classes=(0, 1), random_state=3).fit(frame, y.astype(int)).model_
+    places, labels = private.likeliest([tree], private.every_record(domain), len(X), rng)
+    ours = private.counted(
+        [tree], {name: column[places] for name, column in private.every_record(domain).items()}, labels
+    )
+    sizes = np.array(reconstruct(tree, domain).most_likely(len(X)).supports)
+    noisy = private.published([tree])
+    assert ours.sum() == len(X)
+    assert noisy.sum() != len(X), "noise moved records"
+    # No dataset of this number is nearer than the difference of the totals.
+    assert abs(noisy - ours).sum() == abs(noisy.sum() - len(X)) == abs(noisy.reshape(-1, 2).sum(axis=1) - sizes).sum()
+
+
+def test_exact_counts_of_several_trees_are_met(monkeypatch: pytest.MonkeyPatch) -> None:
+    private = module("private_models", monkeypatch)
+    domain, rng = Domain.binary(list("abcde")), np.random.default_rng(1)
+    X, y = rng.integers(0, 2, (40, 5)), rng.integers(0, 2, 40)
+    possible = private.every_record(domain)
+    assert len(possible["a"]) == len(np.unique(np.column_stack(list(possible.values())), axis=0)) == 32
+    trees = [
+        OptimalTreeClassifier(2, domain, literals=[OneOf(name, (1,)) for name in some]).fit(X, y).model_
+        for some in ("ab", "cde", "ace")
+    ]
+    places, labels = private.likeliest(trees, possible, len(X), rng)
+    found = private.counted(trees, {name: column[places] for name, column in possible.items()}, labels)
+    assert found.tolist() == private.published(trees).tolist()
+    assert found.tolist() == private.counted(trees, dict(zip("abcde", X.T, strict=True)), y).tolist()
+
+
+def test_the_page_holds_what_was_measured_of_private_forests(monkeypatch: pytest.MonkeyPatch) -> None:
+    private, rows = module("private_models", monkeypatch), read("private_forests")
+    assert [tuple(row.values())[:4] for row in rows] == [tuple(key.values()) for (key,) in private.forest_keys(False)]
+    assert private.forest_table(rows) in private.PAGE.read_text()
+    for row in rows:
+        # The truth is one of the datasets that were searched.
+        nearest = (int(row["truth from the counts"]) + private.TIES * private.N_RECORDS) / (1 - private.GAP)
+        assert int(row["from the counts"]) <= nearest
+        assert row["epsilon"] or (row["from the counts"], row["misplaced"]) == ("0", "0")
+    leak, predicts = (
+        {epsilon: clustered("", figure(some(rows, epsilon=epsilon))) for epsilon in private.FOREST_BUDGETS}
+        for figure in (private.leaks, private.gains)
+    )
+    text = private.PAGE.read_text()
+    assert predicts["5"].low > 0
+    assert f"excludes a leak above {leak['5'].high:.4f}" in text
+    assert "From epsilon 10 on it leaks people" in text
+    assert [epsilon for epsilon, found in leak.items() if found.low > 0] == ["10", "100", ""]
 
 
 @pytest.mark.parametrize("seed", range(3))

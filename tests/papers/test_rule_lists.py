@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import importlib
+import math
 import os
 import shutil
 import subprocess
@@ -33,6 +34,7 @@ SCRIPTS = (
     "table_3",
     "trees",
     "lists",
+    "lengths",
 )
 
 Rows = list[dict[str, str]]
@@ -153,6 +155,28 @@ def test_committed_results_are_whole() -> None:
     assert few <= {"exponential rule list"}
     for row in read(RESULTS / "figure_1.csv"):
         assert float(row["smooth"]) == pytest.approx(float(row["brute_force"]), rel=1e-5)
+
+
+def test_operations_compose_as_randomized_responses_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    composed = module("future_work", monkeypatch).composed
+    assert composed(0.1, 14, 0.0) == pytest.approx(1.4)
+    # Two operations: only two true answers exceed a total above 0.
+    true = 1 / (1 + math.exp(-0.5))
+    assert composed(0.5, 2, 0.01) == pytest.approx(1.0 + math.log1p(-0.01 / true**2))
+    for each, operations, delta in ((0.1, 1_000, 1e-6), (0.01, 14, 1e-6), (0.5, 40, 1e-3)):
+        advanced = math.sqrt(2 * operations * math.log(1 / delta)) * each + operations * each * math.expm1(each)
+        assert 0 <= composed(each, operations, delta) <= min(each * operations, advanced)
+
+
+def test_the_lists_of_each_length_are_at_most_that_long() -> None:
+    rows = read(RESULTS / "lengths.csv")
+    assert {row["K"] for row in rows} == {"2", "3", "4", "5", "6", "7"}
+    assert len({(row["setting"], row["method"], row["epsilon"], row["K"]) for row in rows}) == len(rows) == 198
+    known = {(row["setting"], row["method"], row["epsilon"]): row["test"] for row in read(RESULTS / "figure_4.csv")}
+    for row in rows:
+        assert float(row["rules"]) <= int(row["K"])
+        if row["K"] == "5":
+            assert row["test"] == known[row["setting"], row["method"], row["epsilon"]]
 
 
 LENGTHS: dict[str, tuple[Callable[..., Any], int]] = {
@@ -324,10 +348,10 @@ def test_the_page_holds_vulnerabilities_and_attacks_with_their_errors() -> None:
     for row in printed:
         value, error, chance = (float(row[name]) for name in ("vulnerability", "vulnerability_error", "control"))
         assert f"| {row['published vulnerability']} | {value:.4f} ± {error:.4f} | {chance:.4f} |" in text, row
-    curves = [row for row in read(RESULTS / "figure_6.csv") if row["attack"] != "label-only"]
-    assert len(curves) == 12
+    curves = [row for row in read(RESULTS / "figure_6.csv") if not row["attack"].startswith("label-only")]
+    assert len(curves) == 8
     for row in curves:
-        figures = (f"{float(row[f]):.3f}±{float(row[f'{f}_error']):.3f}" for f in ("tpr at 0.01", "tpr at 0.1", "auc"))
+        figures = (f"{float(row[f]):.3f}±{float(row[f'{f}_error']):.3f}" for f in ("tpr at 0.01", "auc"))
         assert f"| {row['method']} | {row['attack'].split(',')[0]} | {' | '.join(figures)} |" in text, row
 
 
@@ -371,3 +395,27 @@ def test_a_repeated_run_measures_nothing_that_is_stored(
         script.main(["--results", str(tmp_path / "results"), "--images", str(tmp_path / "images")])
     assert asked
     assert {key: found for key, found in asked.items() if found[1] is None or found[1] < found[0]} == {}
+
+
+def test_the_page_counts_the_budgets_that_the_comparisons_count() -> None:
+    text = (ROOT / "docs" / "papers" / "smooth-sensitivity-rule-lists.md").read_text()
+    found: dict[tuple[str, str], dict[str, int]] = {}
+    for row in read(RESULTS / "evidence.csv"):
+        counts = {name: int(row[name]) for name in ("better", "tied", "worse")}
+        whole = found.setdefault((row["judge"], row["name"].split(",")[0].split(":")[0]), dict.fromkeys(counts, 0))
+        for name, count in counts.items():
+            whole[name] += count
+    compas, german = (found["consistently", name] for name in ("COMPAS", "German"))
+    adult = next(
+        row
+        for row in read(RESULTS / "evidence.csv")
+        if (row["judge"], row["name"]) == ("consistently", "Adult: sm-Laplace")
+    )
+    assert f"at {compas['better']} of 13 budgets on COMPAS and {adult['better']} on Adult" in text
+    assert f"significantly better at {german['better']} of 13 budgets and worse at {german['worse']}" in text
+    kinds = [counts for (judge, _), counts in found.items() if judge == "inverse"]
+    better, tied, worse = (sum(counts[name] for counts in kinds) for name in ("better", "tied", "worse"))
+    assert f"against Cauchy noise {better} better, {tied} tied, {worse} worse" in text
+    lengths = {name: found["any_length", name] for name in ("COMPAS", "Adult", "German")}
+    assert "sm-Laplace beats global forms at every K on COMPAS and Adult, at none on German" in text
+    assert [counts["better"] for counts in lengths.values()] == [12, 12, 0]
