@@ -51,6 +51,11 @@ if TYPE_CHECKING:
     from glassine.domain import Domain
     from glassine.surrogates import SurrogateRelease
 
+IN_PIPELINES = (
+    "Records need not be in the pipeline: audit the model with `--data` where they are, before you commit it. Here let "
+    "status 3 pass (GitHub: `tolerate-unknown: true`; GitLab: `allow_failure: {exit_codes: 3}`)."
+)
+"""What to do in a pipeline with advice to give records."""
 WORST_FIRST = (2, 1, 3, 0)
 """Exit statuses from bad input to within policy: an open check is better than a failed one."""
 
@@ -164,6 +169,14 @@ def _finished(findings: Findings, files: dict[str, FileContent | None], options:
         },
     )
     findings = replace(findings, sign_off=signed)
+    if (
+        options.exchange.ci is not None
+        and records.data is None
+        and any("data" in one.parameters for one in findings.advice)
+    ):
+        from glassine.auditing.criterion import Remedy
+
+        findings = replace(findings, advice=(*findings.advice, Remedy(text=IN_PIPELINES)))
     return findings.public() if options.report.audience == "public" else findings
 
 
@@ -392,7 +405,11 @@ def _verdict_table(verdicts: Sequence[FileVerdict], audience: Audience) -> str:
     ordered = sorted(verdicts, key=lambda verdict: (bool(verdict.skipped), WORST_FIRST.index(verdict.status)))
     rows = [(str(verdict.path), _verdict(verdict), _against(verdict)) for verdict in ordered]
     widths = [max(len(row[i]) for row in rows) for i in (0, 1)]
-    lines = (f"{name.ljust(widths[0])}  {said.ljust(widths[1])}  {why}".rstrip() for name, said, why in rows)
+    lines = [f"{name.ljust(widths[0])}  {said.ljust(widths[1])}  {why}".rstrip() for name, said, why in rows]
+    if ordered[0].findings is not None and ordered[0].findings.advice:
+        lines.append(
+            f"What to do: audit one alone, with the same options: {shlex.join(['glassine', 'audit', rows[0][0]])}"
+        )
     return "\n".join([NOTICES[audience], *lines])
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from glassine.cli.fitting import ADDED, ADDITIVE, GREEDY, RULE_LIST, SCORECARD, TREE, Order, Outcome
 from glassine.cli.ledger import sentence
 from glassine.cli.quality import sentences
+from glassine.errors import first_of
 
 if TYPE_CHECKING:
     from glassine.auditing.findings import Findings
@@ -119,9 +120,14 @@ def _model_lines(outcome: Outcome) -> list[str]:
     lines = model_text(_shortened(outcome.estimator.model_), outcome.estimator.domain_).rstrip("\n").split("\n")
     if lines[0].startswith(COMMENT):  # the guarantee follows in words
         del lines[0]
-    if len(lines) <= MOST_LINES:
-        return lines
-    return [*lines[:MOST_LINES], f"... and {plural(len(lines) - MOST_LINES, 'line')} more: glassine export --to text"]
+    classes = outcome.estimator.model_.classes
+    legend = (
+        [] if classes is None or outcome.order.model == SCORECARD else ["", f"Counts are of {first_of(classes, 6)}."]
+    )
+    if len(lines) > MOST_LINES:
+        more = f"... and {plural(len(lines) - MOST_LINES, 'line')} more: glassine export --to text"
+        lines = [*lines[:MOST_LINES], more]
+    return lines + legend
 
 
 def _shortened(model: Any) -> Any:
