@@ -19,6 +19,7 @@ from glassine import (
     Ledger,
     OptimalTreeClassifier,
     PrivateEBMClassifier,
+    PrivateEBMRegressor,
     PrivateScorecardClassifier,
     PrivateTreeClassifier,
     Real,
@@ -221,3 +222,15 @@ def test_values_outside_the_domain_are_no_item_of_a_private_card() -> None:
         card = PrivateScorecardClassifier(0.3, domain=domain, classes=(0, 1), random_state=seed).fit(frame, y)
         assert {item.condition for item in card_items(card.model_)} <= {"0", "1"}
         assert card_items(card.model_)
+
+
+def test_an_undeclared_category_without_records_has_no_score_in_a_private_additive_model() -> None:
+    """Its sum is noise, and divided by a noisy count near 0 it had any size, beyond the range of the target."""
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({"smoker": rng.integers(0, 2, 3000)})
+    y = 4000.0 + 1500 * frame["smoker"].to_numpy() + rng.normal(0, 500, 3000)
+    for seed in range(5):
+        fitted = PrivateEBMRegressor(domain=Domain.binary(["smoker"]), target_range=(0, 20_000), random_state=seed)
+        (term,) = fitted.fit(frame, y).model_.terms
+        assert term.scores[-1, 0] == 0
+        assert term.scores[0, 0] < 0 < term.scores[1, 0]

@@ -81,6 +81,7 @@ def part_rows(findings: Findings, scale: Scale) -> tuple[PartRow, ...]:
     last, labels = len(parts_of(findings).parts), flag_labels(findings.policy)
     counted = sizes_are_counted(findings)
     out = []
+    measured = any(part.bits_learned is not None for part in parts_of(findings).parts)
     for part in parts_of(findings).parts:
         lead = "" if not listed else "else" if part.number == last else "if" if part.number == 1 else "else if"
         out.append(
@@ -91,11 +92,13 @@ def part_rows(findings: Findings, scale: Scale) -> tuple[PartRow, ...]:
                 size=_size(part.size, noisy=findings.model.count_scale is not None)
                 + (", counted in the data" if counted and _is_counted(part, findings.model.approximate) else ""),
                 classes=_classes(part.counts, findings.model.classes) + _outvoted(part, findings),
-                prediction="" if part.prediction is None else wording.clean(part.prediction),
+                prediction=_prediction(part, findings),
                 purity=_purity(part),
                 bits="no possible record"
                 if "empty" in part.flags
-                else wording.bits(part.bits_learned, beyond=scale.limit),
+                else wording.bits(part.bits_learned, beyond=scale.limit)
+                if measured
+                else "",
                 expected=_expected(part, findings),
                 count="" if part.size is None else f"{part.size:,}" if isinstance(part.size, int) else str(part.size),
                 share=scale.share(part.bits_learned),
@@ -106,6 +109,12 @@ def part_rows(findings: Findings, scale: Scale) -> tuple[PartRow, ...]:
             )
         )
     return tuple(out)
+
+
+def _prediction(part: Part, findings: Findings) -> str:
+    if part.prediction is None:
+        return ""
+    return f"{float(part.prediction):,.10g}" if findings.model.classes is None else wording.clean(part.prediction)
 
 
 def _size(size: ShownCount | None, *, noisy: bool) -> str:
@@ -245,7 +254,6 @@ def model_section(findings: Findings) -> Section:
                 "\u25b2 marks a flagged leaf.",
                 legend=_legend(findings, rows),
                 scrolls="Drawing of the tree",
-                from_right=True,
                 zooms=large,
             ),
         )
