@@ -56,7 +56,7 @@ def test_models_without_counts_are_told_from_noisy_ones(folder: Path, run: Run) 
     assert "bare.json does not publish how many records" in done.err
     assert "The same holds for bare_far.json" in done.err
     assert "an attacker learns the regions and labels" in done.err
-    assert "give --data and --count-from-data." in done.err
+    assert "use --data and --count-from-data." in done.err
     assert "nois" not in done.err
     assert "guarantee" not in done.err
 

@@ -409,7 +409,12 @@ COUNTED = remedy(
     "audit",
     data=None,
 )
-MATCHING = remedy("Pass exactly the records that the model was trained on: {step}.", "audit", data=None)
+MATCHING = remedy(
+    "Pass exactly the records that the model was trained on: {step}. A tree of a random forest was trained on a sample "
+    "of them, which no data matches: audit it without data.",
+    "audit",
+    data=None,
+)
 CUT_POINTS = remedy(
     "Ask the publisher which cut points are public, and pass them in a domain: {step}.", "audit", domain=None
 )

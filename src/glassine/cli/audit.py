@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from glassine.cli.audit_options import OPTIONS, AuditOptions
-from glassine.cli.naming import READING, WRITTEN, in_options, listed
+from glassine.cli.naming import OF_AUDITS, READING, WRITTEN, in_options, listed
 from glassine.cli.progress import stages
 from glassine.cli.reading import (
     check_person,
@@ -40,7 +40,7 @@ from glassine.cli.writing import (
     text_of,
     write_report,
 )
-from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError, PrivacyLeakWarning
+from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError, PrivacyLeakWarning, worded
 from glassine.files import FileContent, read_once
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ def _findings_on(path: Path, options: AuditOptions) -> Findings:
         )
     for name in options.only or () if findings.holder is None else ():
         if isinstance(outcome := findings.measured[name], NotApplicable | Failed):
-            raise GlassineError(f"{name} cannot be measured: {outcome.reason}")
+            raise GlassineError(f"{name} cannot be measured: {worded(outcome.reason, OF_AUDITS)}")
     return _finished(findings, files, options)
 
 

@@ -80,7 +80,9 @@ def _value(error: Any, given: Sequence[str]) -> str:
         words = re.findall(r"'([^']*)'", parts.get("rule") or "")
         value = parts.get("value", value)
         got = "" if value is None else f", got {value!r}"
-        return f"{name} must be {rule.format(rule=', '.join(words))}{got}.{nearest(value or '', words)}"
+        comma = re.fullmatch(r"-?\d+,\d+", value or "") and rule == "a number"
+        hint = f" Write {value.replace(',', '.')}." if value and comma else nearest(value or "", words)
+        return f"{name} must be {rule.format(rule=', '.join(words))}{got}.{hint}"
     return f"{name}: {message.rstrip('.')}."
 
 

@@ -283,7 +283,7 @@ def _accuracy(outcome: Outcome) -> list[str]:
 
 def _baseline(outcome: Outcome, counts: Ints, source: str) -> list[str]:
     """Return what the commonest class alone would give, and what a rare outcome needs."""
-    from glassine.comparison.recommending import LOPSIDED
+    from glassine.models.quality import LOPSIDED
 
     by_class = counts.sum(axis=0)
     if not by_class.sum():

@@ -242,7 +242,7 @@ def draw_budget(
         axes,
         f"{title} against epsilon",
         f"{title} against epsilon for {wording.plural(len(lines), 'private learner')}. The table has the figures.",
-        ident,
+        f"{ident}-phone" if narrow else ident,
         room,
         axes.levels(ticks(low, high)),
         axes.marks(_spread(epsilons, axes), "{:g}"),
@@ -283,7 +283,7 @@ def draw_frontier(
         f"{title} against {leak}",
         f"{wording.plural(len(marks), 'model')} as numbered points. On the line, from the left: "
         f"{', '.join(str(mark.number) for mark in corners)}. The table has the figures.",
-        ident,
+        f"{ident}-phone" if narrow else ident,
         room,
         axes.levels(ticks(low, high)),
         axes.marks(places),

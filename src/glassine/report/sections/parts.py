@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from glassine.attacks.outcome import Below, Hidden, Measured, ShownCount
@@ -112,9 +113,11 @@ def part_rows(findings: Findings, scale: Scale) -> tuple[PartRow, ...]:
 
 
 def _prediction(part: Part, findings: Findings) -> str:
-    if part.prediction is None:
-        return ""
-    return f"{float(part.prediction):,.10g}" if findings.model.classes is None else wording.clean(part.prediction)
+    text = "" if part.prediction is None else wording.clean(part.prediction)
+    if findings.model.kind == "regression tree":
+        with suppress(ValueError):
+            return f"{float(text):,.10g}"
+    return text
 
 
 def _size(size: ShownCount | None, *, noisy: bool) -> str:
@@ -238,7 +241,8 @@ def model_section(findings: Findings) -> Section:
     blocks: list[Block] = []
     levels = tuple((f"level-{level}", words) for level, words in scale.legend)
     if any(row.share is not None for row in rows):
-        blocks.append(Legend((*levels, ("unknown", "not known")), "Colors of bars: bits learned about each record"))
+        unknown = (("unknown", "not known"),) if any(row.share is None for row in rows) else ()
+        blocks.append(Legend((*levels, *unknown), "Colors of bars: bits learned about each record"))
     if rows and len(rows) > FIRST_LOOK and not listed:
         order = ranked(parts_of(findings).parts)
         first = tuple(rows[number - 1] for number in order[:FIRST_LOOK])
