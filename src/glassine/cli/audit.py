@@ -406,10 +406,9 @@ def _verdict_table(verdicts: Sequence[FileVerdict], audience: Audience) -> str:
     rows = [(str(verdict.path), _verdict(verdict), _against(verdict)) for verdict in ordered]
     widths = [max(len(row[i]) for row in rows) for i in (0, 1)]
     lines = [f"{name.ljust(widths[0])}  {said.ljust(widths[1])}  {why}".rstrip() for name, said, why in rows]
-    if ordered[0].findings is not None and ordered[0].findings.advice:
-        lines.append(
-            f"What to do: audit one alone, with the same options: {shlex.join(['glassine', 'audit', rows[0][0]])}"
-        )
+    if (one := next((v for v in ordered if v.findings is not None and v.findings.advice), None)) is not None:
+        command = shlex.join(["glassine", "audit", str(one.path)])
+        lines.append(f"For what to do, audit one alone with the same options: {command}")
     return "\n".join([NOTICES[audience], *lines])
 
 
