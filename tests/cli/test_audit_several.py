@@ -42,7 +42,8 @@ def test_each_file_has_a_line_and_the_worst_status_counts(folder: Path, run: Run
     status, lines = audited("good.txt", "silent.txt", "small.txt", "junk.json")
     assert status == 2
     assert lines[0].startswith("For the checker.")
-    assert [line.split()[0] for line in lines[1:]] == ["junk.json", "small.txt", "silent.txt", "good.txt"]
+    assert [line.split()[0] for line in lines[1:-1]] == ["junk.json", "small.txt", "silent.txt", "good.txt"]
+    assert lines[-1].endswith("audit one alone with the same options: glassine audit small.txt")
     assert "BAD INPUT" in lines[1]
     assert "OUTSIDE POLICY" in lines[2]
     assert "fail: smallest_leaf" in lines[2]

@@ -168,6 +168,18 @@ def test_records_outside_a_domain_are_listed_by_row_and_reason(tmp_path: Path, r
     assert plain["rows"]["size"]["no number"] == [3]
 
 
+def test_attributes_with_the_same_records_outside_share_a_line(tmp_path: Path, run: Run) -> None:
+    Domain({name: Real(0.0, 9.0) for name in ("a", "b", "c")}).to_json(tmp_path / "d.json")
+    (tmp_path / "people.csv").write_text('a,b,c\n"1,5","2,5",1\n"3,5","4,5",12\n')
+    done = run("domain", "check", "d.json", "--data", "people.csv", cwd=tmp_path)
+    assert done.out.splitlines()[1:] == [
+        "a, b: 2 records are outside the domain.",
+        "  no number: 2 (rows 2, 3)",
+        "c: 1 record is outside the domain.",
+        "  above 9.0: 1 (row 3)",
+    ]
+
+
 @pytest.mark.slow
 def test_a_draft_takes_time_in_proportion_to_the_columns(tmp_path: Path, run: Run) -> None:
     """A generous bound: some 8 s for 8,000 columns, where one look-up for each among all takes a minute."""

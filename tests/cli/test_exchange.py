@@ -416,3 +416,11 @@ def test_another_format_is_refused_before_any_work(models: Path, run: Run) -> No
     done = run("audit", "models/kept.txt", "--to", "pdf", "out.pdf", cwd=models)
     assert (done.status, done.out) == (2, "")
     assert "must be one of acro, cyclonedx, junit, sarif, summary, got 'pdf'" in done.err
+
+
+def test_a_pipeline_without_records_is_told_where_to_audit(models: Path, run: Run) -> None:
+    (models / "silent.txt").write_text("if [a] then [true]\nelse [false]\n")
+    said = " ".join(audited(run, models, "--ci", "github", model="silent.txt").out.split())
+    assert "`--data FILE`" in said
+    assert "Records need not be in the pipeline" in said
+    assert "Records need not be in the pipeline" not in audited(run, models, model="silent.txt").out

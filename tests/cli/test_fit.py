@@ -179,7 +179,7 @@ def test_over_budget_nothing_is_released(folder: Path, run: Run) -> None:
     before = listing(folder)
     done = run(*CHARGED[:-6], "-o", "o.json", *CHARGED[-4:], cwd=folder)
     assert done.status == 2
-    assert "a charge must fit the budget of 'people'" in done.err
+    assert "not enough budget for 'people'" in done.err
     assert done.out == ""
     assert listing(folder) == before
     assert Ledger(folder / "budget.sqlite").spent("people") == 1

@@ -157,7 +157,7 @@ BAD: dict[str, Bad] = {
     "no budget": Bad(says="must hold a budget for 'patients'", more=("--dataset", "patients")),
     "a ledger that is none": Bad(says="is not a database", step=put("budget.sqlite", b"x" * 600)),
     "another database": Bad(says="not a ledger", step=another_database),
-    "over budget": Bad(says="epsilon 0.4 and delta 0.0 are left", step=nearly_spent),
+    "over budget": Bad(says="epsilon 0.4 is left", step=nearly_spent),
     # The class of models.
     "depth 0": Bad(says="--max-depth must be", more=("--max-depth", "0")),
     "depth 9": Bad(says="--max-depth must be", more=("--max-depth", "9")),

@@ -151,7 +151,7 @@ def test_a_search_that_cannot_be_paid_spends_nothing(folder: Path, run: Run) -> 
     before = listing(folder)
     done = run(*TREE[:6], "1.5", *TREE[7:], *CHARGED, cwd=folder)
     assert done.status == 2
-    assert "a charge must fit the budget of 'people'" in done.err
+    assert "not enough budget for 'people'" in done.err
     assert listing(folder) == before
 
 

@@ -56,7 +56,7 @@ def test_models_without_counts_are_told_from_noisy_ones(folder: Path, run: Run) 
     assert "bare.json does not publish how many records" in done.err
     assert "The same holds for bare_far.json" in done.err
     assert "an attacker learns the regions and labels" in done.err
-    assert "give --data and --count-from-data." in done.err
+    assert "use --data and --count-from-data." in done.err
     assert "nois" not in done.err
     assert "guarantee" not in done.err
 
@@ -121,3 +121,22 @@ def test_epsilons_of_private_models_add(folder: Path, run: Run) -> None:
     rows = run("rebuild", "half.json", "more.json", *DOMAIN, "--rows", cwd=folder)
     assert rows.status == 2
     assert "no rows: no model has exact counts" in rows.err
+
+
+@pytest.mark.parametrize("data", [(), ("--data", "data.csv")])
+def test_an_audit_of_models_without_counts_names_the_command_that_judges_them(
+    folder: Path, run: Run, data: tuple[str, ...]
+) -> None:
+    done = run("audit", "bare.json", "bare_far.json", "--together", *DOMAIN, *data, cwd=folder)
+    assert done.status == 3, done.err
+    command = "glassine rebuild bare.json bare_far.json --domain domain.json"
+    command += f" --data {'data.csv' if data else 'FILE'} --count-from-data"
+    assert f"`{command}`" in " ".join(done.out.split())
+    assert "counts='data'" not in done.out
+    words = command.replace("FILE", "data.csv").split()[1:]
+    assert "Verdict on the models together: within policy." in run(*words, cwd=folder).out
+
+
+def test_no_command_counts_what_a_guarantee_protects(folder: Path, run: Run) -> None:
+    done = run("audit", "half.json", "less.json", "--together", *DOMAIN, cwd=folder)
+    assert "--count-from-data" not in done.out

@@ -19,6 +19,7 @@ from glassine import (
     Ledger,
     OptimalTreeClassifier,
     PrivateEBMClassifier,
+    PrivateEBMRegressor,
     PrivateScorecardClassifier,
     PrivateTreeClassifier,
     Real,
@@ -209,3 +210,27 @@ def test_the_base_rate_of_a_thousand_records_is_stable_at_epsilon_a_tenth() -> N
         fitted = PrivateEBMClassifier(0.1, domain=DOMAIN, classes=(0, 1), random_state=seed).fit(frame, y)
         means.append(fitted.predict_proba(frame)[:, 1].mean())
     assert sum(abs(mean - y.mean()) < 0.15 for mean in means) >= 18
+
+
+def test_values_outside_the_domain_are_no_item_of_a_private_card() -> None:
+    """Noise alone sets their scores, as the domain allows neither missing values nor others."""
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({f"b{i}": rng.integers(0, 2, 3000) for i in range(6)})
+    y = (rng.random(3000) < 0.2 + 0.5 * frame["b0"].to_numpy()).astype(np.int64)
+    domain = Domain.binary(frame.columns)
+    for seed in range(3):
+        card = PrivateScorecardClassifier(0.3, domain=domain, classes=(0, 1), random_state=seed).fit(frame, y)
+        assert {item.condition for item in card_items(card.model_)} <= {"0", "1"}
+        assert card_items(card.model_)
+
+
+def test_an_undeclared_category_without_records_has_no_score_in_a_private_additive_model() -> None:
+    """Its sum is noise, and divided by a noisy count near 0 it had any size, beyond the range of the target."""
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({"smoker": rng.integers(0, 2, 3000)})
+    y = 4000.0 + 1500 * frame["smoker"].to_numpy() + rng.normal(0, 500, 3000)
+    for seed in range(5):
+        fitted = PrivateEBMRegressor(domain=Domain.binary(["smoker"]), target_range=(0, 20_000), random_state=seed)
+        (term,) = fitted.fit(frame, y).model_.terms
+        assert term.scores[-1, 0] == 0
+        assert term.scores[0, 0] < 0 < term.scores[1, 0]

@@ -203,7 +203,7 @@ def test_the_page_stands_alone_and_escapes_names() -> None:
     assert "\u202e" not in html
     assert not re.search(r"(?:src|href)=\"(?!#)", html)
     assert "http" not in html.replace("http-equiv", "")
-    assert html.count('<svg class="chart versus"') == 6
+    assert html.count('<svg class="chart versus"') == 12  # each for a wide page and for a phone
     assert len(set(re.findall(r'id="([^"]+)"', html))) == len(re.findall(r' id="([^"]+)"', html))
     assert "Not drawn, as their bits are not known: 2." in html
     assert html == page(CHEAP, BEST, CART, CONSTANT)

@@ -221,7 +221,7 @@ def test_a_check_that_does_not_apply_counts_neither_as_passed_nor_as_failed() ->
         "none": "allows: no check applies.",
     }
     row = worded(silent, Policy(), "decision tree")
-    assert (row.measured, row.status) == ("not published", "not applicable")
+    assert (row.measured, row.status) == ("nothing published", "not applicable")
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (0.0, 0.49), (0.755, 0.775), (0.0, 12.0), (0.0, 5000.0)])

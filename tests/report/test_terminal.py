@@ -69,7 +69,7 @@ def test_a_limit_without_anything_to_judge_is_not_called_kept() -> None:
     made = findings(verdict="within policy", checks=tuple(kept), labels=NotApplicable("no counts."), notes=())
     text = render_text(made)
     assert "3 checks passed; 1 does not apply. Not measured: outcomes." in " ".join(text.split())
-    row = "[not applicable] Thresholds that are not public cut points: not published (limit: none allowed)"
+    row = "[not applicable] Thresholds that are not public cut points: nothing published (limit: none allowed)"
     assert row in " ".join(text.split())
 
 

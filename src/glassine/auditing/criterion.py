@@ -409,7 +409,12 @@ COUNTED = remedy(
     "audit",
     data=None,
 )
-MATCHING = remedy("Pass exactly the records that the model was trained on: {step}.", "audit", data=None)
+MATCHING = remedy(
+    "Pass exactly the records that the model was trained on: {step}. A tree of a random forest was trained on a sample "
+    "of them, which no data matches: audit it without data.",
+    "audit",
+    data=None,
+)
 CUT_POINTS = remedy(
     "Ask the publisher which cut points are public, and pass them in a domain: {step}.", "audit", domain=None
 )
@@ -436,6 +441,12 @@ PROVING = remedy(
     "these models alone.",
     "audit",
     data=None,
+)
+COUNTED_TOGETHER = remedy(
+    "Count in the training records what the models do not publish, for an attacker who knows it: {step}. It has a "
+    "verdict as well. Or publish one of these models alone.",
+    "rebuild",
+    python="`audit(SeveralModels(models=..., counts='data'), data)`",
 )
 GROUPED = remedy(
     "Pass the training records, in their order, so that groups and leaves can be counted: {step}.", "audit", data=None

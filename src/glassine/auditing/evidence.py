@@ -215,6 +215,8 @@ class Evidence:
         Whether training records were given.
     retrainable : bool
         Whether the reader can train the model again.
+    countable : bool
+        Whether training records can give counts that some of several models do not publish.
     mismatch : str
         Why the data that were given are not the training records, or several models have no records in common; empty if
         nothing says so.
@@ -243,6 +245,7 @@ class Evidence:
     declared_k: int | None = None
     has_data: bool = False
     retrainable: bool = False
+    countable: bool = False
     mismatch: str = ""
     has_domain: bool = True
     domain_inferred: bool = False

@@ -10,6 +10,7 @@ from glassine.attacks.outcome import Measured, Outcome
 from glassine.auditing.criterion import (
     APART,
     COUNTED,
+    COUNTED_TOGETHER,
     CUT_POINTS,
     DESCRIBED,
     DOMAIN,
@@ -116,7 +117,7 @@ def _remedy(policy: Policy, evidence: Evidence, check: Check) -> Remedy | None:
     elif helpful is COUNTED and evidence.mismatch:
         helpful = MATCHING
     elif helpful is SAME_RECORDS and not evidence.mismatch:
-        helpful = APART if evidence.has_data else PROVING
+        helpful = COUNTED_TOGETHER if evidence.countable else APART if evidence.has_data else PROVING
     return None if helpful is None else replace(helpful, text=_addressed(helpful.text, evidence))
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from glassine.attacks.outcome import Failed, Measured, Measurement, NotApplicable, Outcome, RecordNote
 from glassine.attacks.reconstruction.joint import reconstruct_jointly
+from glassine.attacks.reconstruction.joint_published import read_models
 from glassine.attacks.reconstruction.joint_result import JointReconstruction
 from glassine.attacks.reconstruction.systems import Search
 from glassine.auditing.describe import describe_domain
@@ -60,7 +61,8 @@ class SeveralSubject(Subject):
         published, inputs, domain = self.published, self.inputs, self.inputs.domain
         if domain is None:
             raise InvalidDomainError(
-                "several models are judged in a domain, and none was given.", remedy=f"Pass {parameter('domain=')}."
+                "several models are judged in a domain, and none was given.",
+                remedy=f"Pass {parameter('domain=, the public bounds and categories')}.",
             )
         size = published.smallest_group
         if size is None:
@@ -97,7 +99,14 @@ class SeveralSubject(Subject):
             known = evidence_of_models(outcome.value, self.policy)
         else:
             known = Evidence(kind="several models", sizes=outcome, bits=outcome)
-        return replace(known, has_data=self.inputs.data is not None)
+        return replace(known, has_data=self.inputs.data is not None, countable=self._countable)
+
+    @cached_property
+    def _countable(self) -> bool:
+        published, domain = self.published, self.inputs.domain
+        if domain is None or published.counts == "data":
+            return False
+        return any(entry.can_be_counted for entry in read_models(published.models, domain, published.names).left)
 
     def notes(self, raw: Raw, guarantee: GuaranteeFinding | None, suppression: Suppression) -> Sequence[str]:
         """Return which models were left out or counted, and what contradicts what."""

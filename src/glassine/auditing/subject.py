@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from typing import Any, ClassVar, TypeAlias
 
 from glassine import __version__
@@ -129,7 +130,7 @@ def _asked(subject: Subject, only: Collection[str] | None) -> list[Measurement[A
     for name in sorted(wanted.difference(names)):
         raise InvalidParameterError(
             f"{parameter('only')} names {name!r}, which is not measured of {subject.summary()}.",
-            remedy=f"Choose from {', '.join(names)}.",
+            remedy=f"Choose from {', '.join(get_close_matches(name, names, 1) or names)}.",
         )
     return [m for m in subject.measurements if m.name in wanted]
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import typer
 
+from glassine.cli.naming import DRAFTING
 from glassine.cli.options import (
     AudienceOption,
     ConfidenceOption,
@@ -152,7 +153,7 @@ OPTIONS = {
     "only": "--only",
     "smallest_leaf": "--stated-leaf",
     "rounded_to": "--stated-step",
-    "domain=": "--domain FILE",
+    "domain=, the public bounds and categories": f"--domain FILE. {DRAFTING.removesuffix('.')}",
 }
 """Options by the parameters that they set."""
 

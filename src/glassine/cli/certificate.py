@@ -103,7 +103,11 @@ def read_certificate(path: Path, public_key: Path | None = None) -> tuple[Certif
     from glassine.privacy.certificate import SIGNED, Certificate
     from glassine.privacy.signing import read_public_key
 
-    opened = SIGNED.open(path, None if public_key is None else read_public_key(public_key))
+    key = None if public_key is None else read_public_key(public_key)
+    try:
+        opened = SIGNED.open(path, key)
+    except UnreadableFileError as error:
+        raise error if error.remedy else error.advise("Give the certificate, as glassine fit writes it.") from None
     try:
         return Certificate.from_dict(opened.values), opened.public_key
     except GlassineError as error:

@@ -321,9 +321,13 @@ def _lines(domain: Domain, size: int | None, inferred: list[str], broken: Broken
     lines = [f"{plural(len(domain), 'attribute')}, {plural(len(domain.groups), 'constraint')}, {worlds} {possible}."]
     if inferred:
         lines.append(f"Inferred from data: {_shown(inferred)}.")
+    alike: dict[str, list[str]] = {}
     for name, reasons in broken.items():
+        alike.setdefault(repr(reasons), []).append(name)
+    for names in alike.values():
+        reasons = broken[names[0]]
         count = _number(reasons)
-        lines.append(f"{name}: {plural(count, 'record')} {'is' if count == 1 else 'are'} outside the domain.")
+        lines.append(f"{_shown(names)}: {plural(count, 'record')} {'is' if count == 1 else 'are'} outside the domain.")
         for why, rows in reasons.items():
             some = ", ".join(row_name(row).removeprefix("row ") for row in rows[:SHOWN])
             more = " and others" if len(rows) > SHOWN else ""

@@ -17,7 +17,7 @@ from typer.core import TyperGroup
 
 from glassine import __version__
 from glassine.cli.deferring import deferred
-from glassine.cli.naming import nearest
+from glassine.cli.naming import DRAFTING, nearest
 from glassine.cli.options import GroupedCommand, command, without_validators
 from glassine.cli.progress import announce_compilation, install
 from glassine.cli.writing import drop_output, say, tell
@@ -43,7 +43,8 @@ def refusal(error: Any, given: Sequence[str]) -> str:
     if kind == "NoSuchOption":
         told = _option(error.option_name, context, said)
     elif kind == "MissingParameter":
-        told = f"{said} needs {_called(error.param)}{_choices(error)}."
+        name = _called(error.param)
+        told = f"{said} needs {name}{_choices(error)}.{f' {DRAFTING}' if name == '--domain' else ''}"
     elif kind == "BadParameter" and error.param is not None:
         told = _value(error, given)
     else:
@@ -79,7 +80,9 @@ def _value(error: Any, given: Sequence[str]) -> str:
         words = re.findall(r"'([^']*)'", parts.get("rule") or "")
         value = parts.get("value", value)
         got = "" if value is None else f", got {value!r}"
-        return f"{name} must be {rule.format(rule=', '.join(words))}{got}.{nearest(value or '', words)}"
+        comma = re.fullmatch(r"-?\d+,\d+", value or "") and rule == "a number"
+        hint = f" Write {value.replace(',', '.')}." if value and comma else nearest(value or "", words)
+        return f"{name} must be {rule.format(rule=', '.join(words))}{got}.{hint}"
     return f"{name}: {message.rstrip('.')}."
 
 

@@ -52,7 +52,7 @@ from glassine.cli.training import (
     read_training,
     without,
 )
-from glassine.cli.writing import check_outputs, check_report, check_room, say, tell, write_report
+from glassine.cli.writing import check_ending, check_outputs, check_report, check_room, say, tell, write_report
 from glassine.errors import (
     ClassTooLargeError,
     GlassineError,
@@ -123,6 +123,7 @@ class FileOptions(Group):
         outputs = [path for path in (self.output, self.certified, self.report) if path is not None]
         check_outputs(outputs, inputs, overwrite=self.overwrite)
         check_report(self.report)
+        check_ending(self.output, (".json",), "models are written as JSON, and glassine export writes other forms")
         for path in outputs:
             check_room(path)
 

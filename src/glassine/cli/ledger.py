@@ -223,7 +223,9 @@ def suggesting(book: Ledger, dataset: str | None, records_per_person: int | None
         elif dataset is not None:
             with contextlib.suppress(LedgerError):
                 names = book.datasets()
-                if dataset not in names:
+                if dataset not in names and error.remedy is not None:
+                    command = f"glassine ledger budget {shlex.quote(_shown(book))} {shlex.quote(dataset)} EPSILON"
+                    error.word({"budget": command})
                     error.advise(f"{marked(error.remedy or '')}{nearest(dataset, names)}".strip())
         raise
 

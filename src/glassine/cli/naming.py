@@ -52,6 +52,9 @@ DRAFT = {True: "domain.json", False: "domain.toml"}
 WRITTEN, READING = "written", "reading"
 """Roles of options that say how records are written, and how the model is read, as they are typed."""
 
+DRAFTING = "Draft one with `glassine domain infer RECORDS`, or from a model with `glassine domain new --model MODEL`."
+"""Where a domain comes from."""
+
 ANSWERS = (
     "Pass what the publisher answers: cut points in the domain, and `--stated-leaf N`, `--stated-step N`, "
     "`--one-record-per-person`."
@@ -94,6 +97,12 @@ def as_command(remedy: Remedy, files: Mapping[str, str] | None = None) -> Remedy
     # These are options already, with a blank before them; without any, they are nothing.
     given = {role: (files or {}).get(role, "") for role in (WRITTEN, READING)}
     names |= {role: f" {options}" if options and "`" not in options else "" for role, options in given.items()}
+    if remedy.action == "rebuild":
+        models = [name for role, name in names.items() if role.startswith("model")] or ["MODEL..."]
+        read = [f"--{role} {names.get(role, 'FILE')}" for role in ("domain", "data")]
+        read += [f"--policy {names['policy']}"] if "policy" in names else []
+        step = f"`{' '.join(['glassine rebuild', *models, *read])} --count-from-data{names[WRITTEN]}{names[READING]}`"
+        return replace(remedy, step=step, text=remedy.text.replace(remedy.step, step))
     if remedy.action == "domain":
         step = f"a draft (`glassine domain infer {names.get('data', 'FILE')}{names[WRITTEN]} -o {DRAFT[True]}`)"
         step = f"`{names['domain']}`" if "domain" in names else step
@@ -142,6 +151,7 @@ def _of_export(model: str, domain: str | None, reading: Sequence[str]) -> list[s
 OF_AUDITS = {
     "adversary": "glassine audit --only disclosure",
     "criterion": "--criterion",
+    "the data and counts='data'": "`glassine rebuild --data FILE --count-from-data`",
     "data": "--data",
     "persons": "--person",
     "holdout": "--holdout",

@@ -170,7 +170,20 @@ class GroupedCommand(TyperCommand):
         for heading, records in sections.items():
             formatter.write_heading(heading)
             with formatter.indentation():
-                formatter.write_dl(records, col_max=WIDEST)
+                formatter.write_dl(records, col_max=_column(records, formatter))
+
+
+def _column(records: list[tuple[str, str]], formatter: Any) -> int:
+    """Return the width of the options with which a group takes the fewest lines: wider ones stand on their own."""
+
+    def lines(width: int) -> int:
+        written = type(formatter)(width=formatter.width)
+        written.current_indent = formatter.current_indent
+        written.write_dl(records, col_max=width)
+        return written.getvalue().count("\n")
+
+    # Of equal ones the widest, where most stand beside their meaning.
+    return min(sorted({min(len(name), WIDEST) for name, _ in records}, reverse=True), key=lines)
 
 
 _DOMAIN = typer.Option("--domain", metavar="FILE", help="Domain, JSON or TOML: the public bounds and categories.")

@@ -145,6 +145,14 @@ def load(path: str | os.PathLike[str], domain: Domain | None, trust_pickle: bool
 
 ALL_TREES = "--tree 0 reads the first; glassine rebuild reads all, if its trees publish counts."
 """What to do with a file of several trees."""
+LOADING = {
+    "tree": "--tree",
+    "trust_pickle": "--trust-pickle",
+    "estimators_[0]": "--tree 0",
+    "reconstruct_records": "glassine rebuild",
+    "SurrogateExplainer": "glassine explain make",
+}
+"""Options and commands by what loading names."""
 
 
 def load_whole(
@@ -164,10 +172,10 @@ def _as_commands() -> Iterator[None]:
 
     try:
         yield
-    except (InvalidParameterError, SeveralTreesError, UnreadableFileError) as error:
+    except (InvalidParameterError, SeveralTreesError, UnreadableFileError, UnsupportedModelError) as error:
         if isinstance(error, SeveralTreesError) and error.remedy is not None:
             error.advise(error.remedy.replace(ONE_OF_SEVERAL, ALL_TREES))
-        error.word({"tree": "--tree", "trust_pickle": "--trust-pickle"})
+        error.word(LOADING)
         raise
 
 

@@ -52,6 +52,7 @@ NAMES = {
     "same_labels=False": "--other-labels",
     "smallest_group": "--smallest-group",
     "time_limit": "--time-limit",
+    "max_parts": "max_parts (in Python)",
     "data": "--data",
 }
 SHOWN = 10
@@ -473,12 +474,10 @@ def _plain(found: RowReconstruction, error: ErrorEstimate | None) -> dict[str, A
 
 def _text(found: RowReconstruction, error: ErrorEstimate | None, output: Path | None, several: bool) -> str:
     whose = "the models" if several else "the model"
-    said = [f"{found.n_records} rows that meet every count of {whose}: {found.status}. {found.meaning}"]
+    said = [f"Rebuilt {found.n_records:,} rows that meet every count of {whose}. {found.meaning}"]
     if found.n_certain is not None and found.share_certain is not None:
-        said.append(
-            f"Certain in every dataset that meets the counts: {found.n_certain} rows, {found.n_whole} of them in "
-            f"every attribute; {100 * found.share_certain:.1f}% of all values."
-        )
+        whole = f"{found.n_whole:,} rows are" if found.n_whole else "No row is"
+        said.append(f"The counts fix {100 * found.share_certain:.1f}% of all values. {whole} fixed in every attribute.")
     if found.ordered:
         said.append("The rows are in the order of the training records.")
     if found.reproduced:
@@ -490,6 +489,5 @@ def _text(found: RowReconstruction, error: ErrorEstimate | None, output: Path | 
         )
         if error.error >= error.baseline:
             said.append("That is no closer than random records: the rows reveal no more than the counts do.")
-    if output is not None:
-        said.append(f"\nRows: {output}")
+    said.append("Add -o FILE to write the rows." if output is None else f"\nRows: {output}")
     return "\n".join(said)

@@ -20,7 +20,7 @@ import typer
 from glassine.cli.naming import in_options
 from glassine.cli.options import BlackBoxOptions, Group, JsonOption, OverwriteOption, ReleaseArgument, at_least, option
 from glassine.cli.writing import check_outputs, print_value, say, tell
-from glassine.errors import BlackBoxError, GlassineError, InvalidParameterError, marked
+from glassine.errors import BlackBoxError, GlassineError, InvalidParameterError, UnreadableFileError, marked
 
 if TYPE_CHECKING:
     from glassine.domain.attributes import Scalar
@@ -220,7 +220,10 @@ def answer_command(
     with in_options({name: f"--{name.replace('_', '-')}" for name in CONSTRAINED}):
         constraints = _constraints(changes)
         constraints.check(file.domain, numeric=file.answer is not None)
-    record = file.query(parse_json(query, path="--query"))
+    try:
+        record = file.query(parse_json(query, path="--query"))
+    except UnreadableFileError as error:
+        raise error.advise(f"""For example: --query '{{"{file.domain.names[0]}": VALUE, ...}}'.""") from None
     label: Scalar
     labels = {str(label): label for label in file.classes} | {json.dumps(label): label for label in file.classes}
     if box.black_box is not None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from glassine.cli.fitting import ADDED, ADDITIVE, GREEDY, RULE_LIST, SCORECARD, TREE, Order, Outcome
 from glassine.cli.ledger import sentence
 from glassine.cli.quality import sentences
+from glassine.errors import first_of
 
 if TYPE_CHECKING:
     from glassine.auditing.findings import Findings
@@ -119,9 +120,16 @@ def _model_lines(outcome: Outcome) -> list[str]:
     lines = model_text(_shortened(outcome.estimator.model_), outcome.estimator.domain_).rstrip("\n").split("\n")
     if lines[0].startswith(COMMENT):  # the guarantee follows in words
         del lines[0]
-    if len(lines) <= MOST_LINES:
-        return lines
-    return [*lines[:MOST_LINES], f"... and {plural(len(lines) - MOST_LINES, 'line')} more: glassine export --to text"]
+    if outcome.order.model in (RULE_LIST, GREEDY):  # of what a reader of the file needs, the classes stand below
+        lines = [line for line in lines if not line.startswith(("attributes: ", "classes: ", "counts: "))]
+    classes = outcome.estimator.model_.classes
+    legend = (
+        [] if classes is None or outcome.order.model == SCORECARD else ["", f"Counts are of {first_of(classes, 6)}."]
+    )
+    if len(lines) > MOST_LINES:
+        more = f"... and {plural(len(lines) - MOST_LINES, 'line')} more: glassine export --to text"
+        lines = [*lines[:MOST_LINES], more]
+    return lines + legend
 
 
 def _shortened(model: Any) -> Any:
@@ -159,6 +167,10 @@ def _digits(value: float, digits: int) -> float:
     return float(f"{value:.{digits}g}")
 
 
+def _score(score: float) -> str:
+    return f"{score:+,.0f}" if 1e3 <= abs(score) < 1e15 else f"{score:+.3g}"
+
+
 def _term_lines(model: AdditiveModel) -> list[str]:
     """Return a line a term: how many bins it has, and where its scores are lowest and highest."""
     from glassine.formats.code.text import one_line
@@ -168,7 +180,7 @@ def _term_lines(model: AdditiveModel) -> list[str]:
     for term in model.terms[: MOST_LINES - 1]:
         labels, scores = term.labels, term.scores.reshape(-1, term.n_outputs)
         low, high = scores.min(axis=1), scores.max(axis=1)
-        ends = (f"{low.min():+.3g} at {labels[low.argmin()]}", f"{high.max():+.3g} at {labels[high.argmax()]}")
+        ends = (f"{_score(low.min())} at {labels[low.argmin()]}", f"{_score(high.max())} at {labels[high.argmax()]}")
         rows.append((one_line(term.name), f"{len(labels)}", one_line(ends[0]), one_line(ends[1])))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(f"{text:<{width}}" for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
@@ -242,7 +254,10 @@ def _accuracy(outcome: Outcome) -> list[str]:
             return said
         values = [cell.evidence.value for cell in model.cells]
         mean = sum(size * value for size, value in zip(sizes, values, strict=True)) / sum(sizes)
-        return [*said, f"By the noisy leaves, the mean is {mean:.6g}: a model that always predicts it is the baseline."]
+        return [
+            *said,
+            f"By the noisy leaves, the mean is {mean:,.6g}: a model that always predicts it is the baseline.",
+        ]
     if outcome.errors is not None:
         error, baseline = outcome.errors
         return [f"RMSE on the training records: {error:.4g}; their mean alone: {baseline:.4g}."]
@@ -268,7 +283,7 @@ def _accuracy(outcome: Outcome) -> list[str]:
 
 def _baseline(outcome: Outcome, counts: Ints, source: str) -> list[str]:
     """Return what the commonest class alone would give, and what a rare outcome needs."""
-    from glassine.comparison.recommending import LOPSIDED
+    from glassine.models.quality import LOPSIDED
 
     by_class = counts.sum(axis=0)
     if not by_class.sum():

@@ -10,9 +10,7 @@ from typing import Literal, TypeAlias
 from glassine.comparison.candidates import CONSTANT
 from glassine.comparison.values import CLASS_MEASURES, LESS_IS_BETTER, NUMBER_MEASURES, Comparison, Mean, Measure, Row
 from glassine.errors import InvalidParameterError, parameter
-
-LOPSIDED = 0.8
-"""Share of the largest class from which accuracy says little: a constant prediction has as much."""
+from glassine.models.quality import LOPSIDED
 
 Criterion: TypeAlias = Literal["epsilon", "bits", "vulnerability", "mean", "order"] | Measure
 """What sets one model apart from others that are as good."""

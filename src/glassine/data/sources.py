@@ -81,6 +81,12 @@ def read_table(
         raise UnreadableFileError(
             f"{path} is empty.", remedy="Give a CSV file with a header, or a Parquet file.", path=path
         )
+    if data.lstrip()[:1] in (b"{", b"[") and path.suffix.lower() == ".json":
+        raise UnreadableFileError(
+            f"{path} is JSON, which holds no records.",
+            remedy="Give a CSV file with a header, or a Parquet file.",
+            path=path,
+        )
     declared = {**({} if domain is None else {name: domain[name] for name in domain}), **(attributes or {})}
     typed, encoding, separator = data[:4] == b"PAR1", None, None
     if typed:

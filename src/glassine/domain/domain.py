@@ -376,7 +376,9 @@ def from_dict(data: object) -> Domain:
     if data["schema"] != SCHEMA:
         raise InvalidDomainError(
             f"this version reads domains of schema {SCHEMA!r}, got {data['schema']!r:.80}.",
-            remedy="Write the domain again with this version.",
+            remedy="Write the domain again with this version."
+            if str(data["schema"]).startswith(SCHEMA.partition("/")[0])
+            else "Give the file of a domain.",
         )
     return decoded(DOMAIN, data, "the domain", InvalidDomainError)
 

@@ -212,7 +212,8 @@ def place_of(n_trees: int, tree: Any, what: str, remedy: str = "") -> int:
     if tree is not None and not (is_whole(tree) and 0 <= tree < max(1, n_trees)):
         raise InvalidParameterError(
             f"{parameter('tree')} must be a whole number from 0 to {max(1, n_trees) - 1}, as {what} holds {n_trees}, "
-            f"got {tree!r:.40}."
+            f"got {tree!r:.40}.",
+            remedy="Leave it out." if n_trees < 2 else None,
         )
     if n_trees < 1:
         raise UnsupportedModelError(f"{what} holds {n_trees} trees.", remedy="Export a model that has been fitted.")

@@ -168,9 +168,10 @@ def check_number(value: object, name: str, *, low: float, high: float = float("i
             number = float(value)
     if not (low < number if low_open else low <= number) or not number <= high or number == float("inf"):
         bracket = "(" if low_open else "["
-        end = f"{high:g}]" if high != float("inf") else "infinity)"
+        end = f"{high:,.15g}]" if high != float("inf") else "infinity)"
         raise InvalidParameterError(
-            f"{parameter(name)} must be a number in {bracket}{low:g}, {end}, got {quoted(value)}."
+            f"{parameter(name)} must be a number in {bracket}{low:g}, {end}, got {quoted(value)}.",
+            remedy="Typical values are 0.1 to 1." if name == "epsilon" else None,
         )
     return number
 

@@ -209,7 +209,7 @@ def microaggregate(
     n = len(table.codes)
     if not k <= n:
         raise InvalidParameterError(
-            f"{parameter('k')} must be at most the number of records, {n}, got {k}.", remedy="Use a smaller k."
+            f"{parameter('k')} must be at most the number of records, {n:,}, got {k}.", remedy="Use a smaller k."
         )
     metric = metric_of(table, scaling=scaling, distance=distance, domain=domain)
     points = Points.scaled(table.numbers, table.codes, metric)

@@ -17,6 +17,10 @@ LEAST = 1e-6
 """Probability below which a class counts as having it, so that one sure mistake does not cost infinitely much."""
 
 
+LOPSIDED = 0.8
+"""Share of the largest class from which accuracy says little: a constant prediction has as much."""
+
+
 def auroc(truth: Codes, probabilities: Array) -> float | None:
     """Return the area under the ROC curve; of several classes the mean of each against the others, None if one lacks.
 

@@ -191,7 +191,8 @@ class Ledger:
                 raise InvalidBudgetError(
                     f"the budget of {dataset!r} must not fall below what was spent, epsilon "
                     f"{decimal_above(account.spent_epsilon)} and delta {decimal_above(account.spent_delta)}; got "
-                    f"epsilon {decimal_above(total)} and delta {decimal_above(total_delta)}."
+                    f"epsilon {decimal_above(total)} and delta {decimal_above(total_delta)}.",
+                    remedy="Give at least what was spent: then nothing is left.",
                 )
             account = replace(account, epsilon=total, delta=total_delta)
             log.append(BUDGET, account, (total, total_delta), "", _now())
@@ -237,9 +238,13 @@ class Ledger:
             if asked > account.remaining_epsilon or asked_delta > account.remaining_delta:
                 left, left_delta = decimal_below(account.remaining_epsilon), decimal_below(account.remaining_delta)
                 raise BudgetExceededError(
-                    f"a charge must fit the budget of {dataset!r}: epsilon {left} and delta {left_delta} are left, "
-                    f"epsilon {decimal_above(asked)} and delta {decimal_above(asked_delta)} were asked for. "
-                    "Nothing was charged.",
+                    f"not enough budget for {dataset!r}: epsilon {left} is left, and {decimal_above(asked)} is needed"
+                    + (
+                        f"; delta {left_delta} is left, and {decimal_above(asked_delta)} is needed"
+                        if asked_delta
+                        else ""
+                    )
+                    + ". Nothing was charged.",
                     remedy=RAISE_IT,
                     dataset=dataset,
                     requested=decimal_above(asked),
@@ -357,7 +362,7 @@ class Ledger:
             raise LedgerError(
                 f"{self.path} must hold a budget for {dataset!r} before it is used, and holds "
                 f"{f'one for {alike!r}' if alike else 'none'}.",
-                remedy="Set it: Ledger.budget, or 'glassine ledger budget'.",
+                remedy="Check its spelling." if alike else f"Set it: {parameter('budget')}.",
                 path=self.path,
             )
         return account

@@ -187,9 +187,9 @@ class Figure:
     title: str = ""
     caption: str
     legend: Legend | None = None  # What their marks mean
-    # What is said of a figure that is wider than a phone and scrolls sideways; empty where it shrinks instead.
+    narrow: tuple[Markup, ...] = ()  # The charts as a phone has room for them
+    # What is said of a figure that scrolls sideways, from its right end, and is left out on a phone; empty otherwise.
     scrolls: str = ""
-    from_right: bool = False  # Whether a figure that scrolls begins at its right end
     zooms: bool = False  # Whether a script draws any part of it larger
 
 

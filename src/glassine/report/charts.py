@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -17,6 +17,9 @@ Box: TypeAlias = tuple[float, float, float, float]
 
 NAMES = 190
 """Room to the right of the axes for names."""
+
+NARROW_NAMES, PHONE = 166, 330
+"""The same where a page is as narrow as a phone, and the width of a chart there."""
 
 APART = 15
 """Least distance of two names, and of two labels on top of each other."""
@@ -213,7 +216,9 @@ def draw_trade_off(marks: Sequence[Mark], *, held_out: bool = False) -> Markup:
     )
 
 
-def draw_budget(lines: Sequence[Line], references: Sequence[Reference], *, title: str, ident: str) -> Markup:
+def draw_budget(
+    lines: Sequence[Line], references: Sequence[Reference], *, title: str, ident: str, narrow: bool = False
+) -> Markup:
     """Return a measure against epsilon on a logarithmic axis, one line a learner; empty without points."""
     points = [point for line in lines for point in line.points]
     if not points:
@@ -229,15 +234,16 @@ def draw_budget(lines: Sequence[Line], references: Sequence[Reference], *, title
         # A twentieth of room at both ends keeps the first and last points off the axes.
         return (math.log(epsilon) - first) / (last - first) * 0.9 + 0.05 if last > first else 0.5
 
-    axes = _compared(across, low, high)
+    room = NARROW_NAMES if narrow else NAMES
+    axes = _compared(across, low, high, room if narrow else None)
     names = [(axes.y(reference.value), reference.name, "tick") for reference in references]
     names += [(axes.y(line.points[-1].value), line.name, f"name k{line.style}") for line in lines if line.points]
     return _framed(
         axes,
         f"{title} against epsilon",
         f"{title} against epsilon for {wording.plural(len(lines), 'private learner')}. The table has the figures.",
-        ident,
-        NAMES,
+        f"{ident}-phone" if narrow else ident,
+        room,
         axes.levels(ticks(low, high)),
         axes.marks(_spread(epsilons, axes), "{:g}"),
         *(axes.level(reference.value, "guess") for reference in references),
@@ -247,7 +253,9 @@ def draw_budget(lines: Sequence[Line], references: Sequence[Reference], *, title
     )
 
 
-def draw_frontier(marks: Sequence[Mark], *, title: str, leak: str, nothing: float, ident: str) -> Markup:
+def draw_frontier(
+    marks: Sequence[Mark], *, title: str, leak: str, nothing: float, ident: str, narrow: bool = False
+) -> Markup:
     """Return a measure against what leaks, one numbered point a model, and the line that no model is above."""
     # Left is less leaked, up is better; of the points on the line no other is better in both. The axis of what leaks
     # begins at nothing and is stretched there, as a square root is, where it is not 0. Empty without points.
@@ -261,7 +269,11 @@ def draw_frontier(marks: Sequence[Mark], *, title: str, leak: str, nothing: floa
         share = max(value - nothing, 0.0) / (most - nothing)
         return math.sqrt(share) if nothing else share
 
-    axes = _compared(across, low, high)
+    room = 34 if narrow else NAMES
+    axes = _compared(across, low, high, room if narrow else None)
+    if narrow:
+        # Names have no room; their numbers stand in the table.
+        marks = [replace(mark, name="") for mark in marks]
     places = _spread(_stretched(nothing, most) if nothing else ticks(nothing, most), axes)
     corners = _frontier(marks)
     steps = [f"M{axes.x(corners[0].x):.1f} {axes.y(corners[0].y):.1f}"]
@@ -271,8 +283,8 @@ def draw_frontier(marks: Sequence[Mark], *, title: str, leak: str, nothing: floa
         f"{title} against {leak}",
         f"{wording.plural(len(marks), 'model')} as numbered points. On the line, from the left: "
         f"{', '.join(str(mark.number) for mark in corners)}. The table has the figures.",
-        ident,
-        NAMES,
+        f"{ident}-phone" if narrow else ident,
+        room,
         axes.levels(ticks(low, high)),
         axes.marks(places),
         *(
@@ -286,9 +298,12 @@ def draw_frontier(marks: Sequence[Mark], *, title: str, leak: str, nothing: floa
     )
 
 
-def _compared(across: Callable[[float], float], low: float, high: float) -> Axes:
-    """Return the axes of a chart of a comparison."""
-    return Axes(left=80, top=18, width=710, height=340, across=across, up=lambda value: (value - low) / (high - low))
+def _compared(across: Callable[[float], float], low: float, high: float, room: float | None) -> Axes:
+    """Return the axes of a chart of a comparison; on a phone, with so much room at the right."""
+    left, width, height = (80, 710, 340) if room is None else (56, PHONE - 56 - room, 280)
+    return Axes(
+        left=left, top=18, width=width, height=height, across=across, up=lambda value: (value - low) / (high - low)
+    )
 
 
 def _framed(axes: Axes, title: str, description: str, ident: str, room: float, *pieces: Markup) -> Markup:

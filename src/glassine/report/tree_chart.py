@@ -240,7 +240,8 @@ def _draw(box: _Box, drawing: _Drawing) -> Markup:
     if row is not None:
         kind, mark = _color(drawing, box.index, row), f"{FLAG} " if row.flags else ""
         says = [row.prediction, row.size, row.classes, *row.flags]
-        full = "; ".join([condition, *(s for s in says if s), f"bits learned: {row.bits}"])
+        learned = [f"bits learned: {row.bits}"] if row.bits else []
+        full = "; ".join([condition, *(s for s in says if s), *learned])
         after = f" → {wording.shorten(row.prediction, room // 2)}" if row.prediction else ""
     elif ends:
         kind, after = _color(drawing, box.index, None), " …"

@@ -114,8 +114,8 @@ WHOLE_PARTITION = (
     "the groups and representatives follow from all records: epsilon covers each tree given its group, not the release"
 )
 TRAINED_BOX = (
-    "trees are trained on answers of a black box that may have been trained on the same records: what its answers tell "
-    "of them is not covered"
+    "trees are trained on answers of a black box that may have been trained on the same records: what its answers "
+    "reveal about them is not covered"
 )
 ATTRIBUTES_OPEN = "no noise protects the attributes: the groups and representatives follow from them"
 QUERIED = (

@@ -352,7 +352,7 @@ class SurrogateExplainer(MeasuredExplainer):
             n = len(next(iter(data.values()))) if isinstance(data, dict) else len(data)
             if plan.private_partition is False and not plan.k <= n:
                 raise InvalidParameterError(
-                    f"{parameter('k')} must be at most the number of records, {n}, got {plan.k}.",
+                    f"{parameter('k')} must be at most the number of records, {n:,}, got {plan.k}.",
                     remedy="Use a smaller k.",
                 )
             domain = coarse_domain(data) if declared is None else declared

@@ -344,7 +344,7 @@ def check_words(truth: AnyArray, names_: Iterable[Scalar]) -> None:
     raise InvalidDataError(
         f"{parameter('y')} uses other words than the black box: it holds {kinds[0]}, the black box answers with "
         f"{kinds[1]}, and no label is common to both.",
-        remedy="Translate the labels of one into those of the other.",
+        remedy=f"Translate the labels of one into those of the other, or declare numbers with {parameter('answer')}.",
     )
 
 

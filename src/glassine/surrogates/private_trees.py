@@ -39,7 +39,7 @@ PROOF = "surrogates/private_trees.md"
 
 LABELS_ONLY = "change the true label of one record; all other attributes are public"
 
-FIXED = "the black box answers each record by itself, and is the same function whatever the records are"
+FIXED = "the black box answers each record independently, and is the same function for all datasets"
 
 ANSWERED = "the black box answers every record of the domain with one label, or one number"
 """It is asked on no other record; a fit in which it fails is refused."""

@@ -339,7 +339,8 @@ class SurrogateRelease:
         if not isinstance(values, dict) or values.get("schema") != SCHEMA:
             schema = values.get("schema") if isinstance(values, dict) else type(values).__name__
             raise InvalidModelError(
-                f"a release of surrogates must have the schema {SCHEMA!r}, got {str(schema)[:60]!r}."
+                f"a release of surrogates must have the schema {SCHEMA!r}, got {str(schema)[:60]!r}.",
+                remedy="Give the file of a release, as explaining a black box writes it.",
             )
         _check_sizes(values)
         return decoded(RELEASE, values, "the release", InvalidModelError)

@@ -264,7 +264,7 @@ def test_what_tells_nothing_exact_is_left_out() -> None:
     assert "noise" in known.left_out[0].reason
     assert [entry.counts for entry in known.left_out] == ["noisy", "rounded", "none"]
     assert ["noise" in entry.reason for entry in known.left_out] == [True, False, False]
-    with pytest.raises(UndefinedMeasureError, match=r"r publishes rounded counts.* give the data and counts='data'"):
+    with pytest.raises(UndefinedMeasureError, match=r"r publishes rounded counts.* use the data and counts='data'"):
         reconstruct_jointly([rounded, silent], DOMAIN, names=["r", "s"])
     told = reconstruct_jointly([noisy], DOMAIN, names=["n"])
     assert (told.status, told.models) == ("unmeasured", ())

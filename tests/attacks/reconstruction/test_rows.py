@@ -242,7 +242,7 @@ def test_a_forest_gives_its_records_back() -> None:
     assert rebuilt.reproduced
     estimate = rebuilt.error_to(frame, random_state=0)
     assert estimate.error == 0 < estimate.baseline
-    assert "no other dataset meets the counts" in str(rebuilt)
+    assert "No other dataset meets the counts" in str(rebuilt)
     with pytest.raises(UndefinedMeasureError, match="order"):
         rebuilt.error_in_order(frame)
 

@@ -138,7 +138,7 @@ class ReadModels:
                 " Without counts an attacker learns the regions and labels, but of no region how many records it holds."
             )
         if any(entry.can_be_counted for entry in self.left):
-            said += f" For an attacker who knows these numbers, too, give {parameter('the data and counts', 'data')}."
+            said += f" To include an attacker who knows these numbers, use {parameter('the data and counts', 'data')}."
         return Text(said)
 
 

@@ -22,10 +22,10 @@ Status: TypeAlias = Literal["unique", "most likely", "possible", "drawn"]
 _TRIVIAL = DecisionTree((Node(),), ())  # reveals nothing: its one leaf is the whole domain
 
 MEANINGS: dict[str, str] = {
-    "unique": "no other dataset meets the counts, up to values that no tree distinguishes",
-    "most likely": "no dataset that meets the counts is likelier, if all were equally likely beforehand",
-    "possible": "one of the datasets that meet the counts; it is not proved the only or the most likely one",
-    "drawn": "drawn from the datasets that meet the counts, each equally likely",
+    "unique": "No other dataset meets the counts, up to values that no tree distinguishes.",
+    "most likely": "No dataset that meets the counts is likelier, if all were equally likely beforehand.",
+    "possible": "Other datasets may meet the counts. Whether this one is the likeliest is not proved.",
+    "drawn": "Many datasets meet the counts; this one was sampled, each equally likely.",
 }
 
 
@@ -141,7 +141,7 @@ class RowReconstruction:
         return math.fsum(apart) / len(apart)
 
     def __str__(self) -> str:
-        parts = [f"{self.n_records} rows rebuilt: {self.meaning}"]
+        parts = [f"{self.n_records:,} rows rebuilt. {self.meaning.rstrip('.')}"]
         if self.n_certain is not None:
             parts.append(f"{self.n_certain} are certain, {self.n_whole} of them in every attribute")
         else:

@@ -26,7 +26,7 @@ from glassine.counting import MAX_STEPS
 from glassine.data.arrays import AnyArray, Bools, Indices
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar, is_whole
-from glassine.errors import CountingLimitError, InvalidDomainError, InvalidParameterError
+from glassine.errors import CountingLimitError, InvalidDomainError, InvalidParameterError, parameter
 
 MAX_PARTS = 200_000
 """Parts of the domain that models together may distinguish. Each is a variable of the solver and takes memory."""
@@ -158,11 +158,13 @@ def solved(
             progress=search.progress,
         )
     except TimeOutError:
-        return Failed(f"not solved within {search.time_limit:g} s. Raise time_limit, or take fewer {system.fewer}.")
+        return Failed(
+            f"not solved within {search.time_limit:g} s. Raise {parameter('time_limit')}, or take fewer {system.fewer}."
+        )
     except TooManyBoxesError:
         return Failed(
             f"the {system.fewer} together divide the domain into more than {search.max_parts:,} regions. "
-            f"Declare the domain's groups, take fewer {system.fewer}, or raise max_parts."
+            f"Declare the domain's groups, take fewer {system.fewer}, or raise {parameter('max_parts')}."
         )
     except (ClashError, ContradictionError) as error:
         return Failed(system.contradiction(error))

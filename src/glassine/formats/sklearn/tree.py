@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
-from glassine.errors import InvalidModelError, UnsupportedModelError
+from glassine.errors import InvalidModelError, UnsupportedModelError, parameter
 from glassine.formats.conditions import not_fitted, require, scalar, with_missing
 from glassine.formats.sklearn.encodings import Column, Number
 from glassine.formats.sklearn.pipelines import sklearn_names, through
@@ -341,12 +341,13 @@ def tree_from_sklearn(estimator: object, domain: Domain | None = None) -> Decisi
     if set(SEARCHES) & set(kinds):
         return tree_from_sklearn(best_of(estimator), domain)
     if set(ENSEMBLES) & set(kinds):
-        one = (
-            "Give one of its trees, a member of estimators_." if hasattr(estimator, "estimators_") else "Train a tree."
-        )
+        instead = f"Explain it by small trees with {parameter('SurrogateExplainer')}, and audit those."
+        if "BaseForest" in kinds:
+            all_trees = parameter("reconstruct_records")
+            instead = f"Audit one of its trees, {parameter('estimators_[0]')}, or all with {all_trees}."
         raise UnsupportedModelError(
             f"{type(estimator).__name__} is an ensemble; Glassine audits one tree or rule list at a time.",
-            remedy=f"{one} The page on forests says what a forest reveals.",
+            remedy=instead,
         )
     if "Pipeline" not in kinds and not set(TREES) & set(kinds):
         raise UnsupportedModelError(f"a decision tree or a pipeline that ends with one is expected, got {kinds[:1]}.")

@@ -49,7 +49,7 @@ from glassine.learners.additive.records import Binned
 from glassine.learners.additive.smoothing import Rounds
 from glassine.learners.additive.targets import FIRST, Base, Looks, Target, Training, release_base, second_look
 from glassine.learners.budget import check_number
-from glassine.models import AdditiveModel, Guarantee
+from glassine.models import AdditiveModel, CategoryBins, Guarantee, Term
 from glassine.models.rounding import check_limits
 from glassine.models.scorecard import bin_points
 from glassine.privacy.release import Paid
@@ -380,12 +380,22 @@ class _Run(Generic[EventT]):
         mains = Shapes(scores=shapes.scores[:n_mains], errors=shapes.errors[:n_mains], intercept=shapes.intercept)
         return publish(axes, mains, frame, terms)
 
+    def _declared(self, term: Term) -> Term:
+        """Return a term in which values outside the domain are worth what most records are: no item is of them."""
+        bins = term.bins[0]
+        if term.weights is None or not isinstance(bins, CategoryBins) or self.training.domain[bins.attribute].missing:
+            return term
+        scores = term.scores.copy()
+        scores[-1] = scores[term.weights[:-1].argmax()]
+        return replace(term, scores=scores)
+
     def carded(self, model: AdditiveModel, axes: Sequence[Axis], binned: Binned | None) -> AdditiveModel:
         """Return the model in points, calibrated by released counts of each class at each total."""
         wish = self.plan.card
         if wish is None:
             return model
-        card = model.to_scorecard(max_items=wish.max_items, max_points=wish.max_points)
+        declared = replace(model, terms=tuple(self._declared(term) for term in model.terms))
+        card = declared.to_scorecard(max_items=wish.max_items, max_points=wish.max_points)
         if not wish.share or binned is None or card.scorecard is None:
             return card
         # What a bin is worth follows from the released card; a record's total is the sum of its own.

@@ -206,7 +206,11 @@ class Axis:
     @property
     def useful(self) -> bool:
         """Whether at least two bins seem to hold records."""
-        return int((self.counts > MERGE * np.sqrt(self.variances)).sum()) > 1
+        return sum(map(self._seen, range(self.n_bins))) > 1
+
+    def _seen(self, place: int) -> bool:
+        """Return whether a bin seems to hold records."""
+        return bool(self.counts[place] > MERGE * math.sqrt(self.variances[place]))
 
     @property
     def ordered(self) -> bool:
@@ -227,6 +231,9 @@ class Axis:
     def published(self) -> tuple[NumericBins | CategoryBins, Ints]:
         """Return the bins of a model, and for each the index of the bin here, or -1 where no record can be."""
         last = int(self.bin_of[-1]) if self.grid.missing else -1
+        # By the domain no category is undeclared: a score that noise may be all of would be one of any size.
+        if self.grid.cuts is None and last not in self.bin_of[:-1] and not self._seen(last):
+            last = -1
         if self.grid.cuts is not None:
             # A cut of the model stands wherever two neighbouring cells are in different bins.
             borders = np.flatnonzero(np.diff(self.bin_of[:-1]))

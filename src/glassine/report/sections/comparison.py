@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from markupsafe import Markup
 
@@ -274,10 +275,12 @@ def _charts(comparison: Comparison, chosen: Row | None) -> Iterator[Section]:
     numbers = _numbers(comparison)
     rows = [row for row in comparison.rows if id(row) in numbers]
     drawn = [measure for measure in DRAWN if measure in comparison.measures]
-    budget = tuple(
-        draw_budget(_lines(rows, measure), _references(rows, measure), title=TITLES[measure], ident=f"e-{measure}")
+    budget = [
+        partial(
+            draw_budget, _lines(rows, measure), _references(rows, measure), title=TITLES[measure], ident=f"e-{measure}"
+        )
         for measure in drawn
-    )
+    ]
     yield from _drawn("budget", "What a budget buys", BUDGET, budget)
     styles = _styles(rows)
     legend = Legend(
@@ -315,7 +318,7 @@ def _charts(comparison: Comparison, chosen: Row | None) -> Iterator[Section]:
                 if (mean := row.measured(measure)) is not None and (leaked := getattr(row, leak)) is not None
             ]
             ident = f"{leak}-{measure}"
-            charts.append(draw_frontier(marks, title=TITLES[measure], leak=axis, nothing=nothing, ident=ident))
+            charts.append(partial(draw_frontier, marks, title=TITLES[measure], leak=axis, nothing=nothing, ident=ident))
         for section in _drawn(name, title, caption, charts, legend):
             yield replace(section, blocks=(*section.blocks, _points(rows, numbers, leak, chosen, drawn)))
 
@@ -365,12 +368,13 @@ def _styles(rows: Sequence[Row]) -> dict[str, int]:
 
 
 def _drawn(
-    name: str, title: str, caption: str, charts: Sequence[Markup], legend: Legend | None = None
+    name: str, title: str, caption: str, charts: Sequence[Callable[..., Markup]], legend: Legend | None = None
 ) -> Iterator[Section]:
-    """Yield a section of charts; none where nothing could be drawn."""
-    drawings = tuple(filter(None, charts))
+    """Yield a section of charts, drawn for a wide and a narrow page; none where nothing could be drawn."""
+    drawings = tuple(filter(None, (chart() for chart in charts)))
     if drawings:
-        figure = Figure(drawings=drawings, caption=caption, legend=legend, scrolls=title)
+        narrow = tuple(filter(None, (chart(narrow=True) for chart in charts)))
+        figure = Figure(drawings=drawings, caption=caption, legend=legend, narrow=narrow)
         yield Section(id=name, title=title, blocks=(figure,))
 
 

@@ -149,7 +149,11 @@ def _value_facts(leakage: ValueLeakage, findings: Findings) -> tuple[Fact, ...]:
         facts.append(
             Fact(
                 f"Largest share of two {wording.units()} in a leaf",
-                "not known" if leakage.dominance is None else f"at least {wording.percent(leakage.dominance)}",
+                "not known"
+                if leakage.dominance is None
+                else f"at least {wording.percent(leakage.dominance)}"
+                if leakage.dominance
+                else "small",
                 "It needs the data with the target."
                 if leakage.dominance is None
                 else f"Of the total of the values in the leaf. Near 100%, one of the two {wording.units()} can compute "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from glassine.attacks.outcome import Below, Hidden, Measured, ShownCount
@@ -81,6 +82,7 @@ def part_rows(findings: Findings, scale: Scale) -> tuple[PartRow, ...]:
     last, labels = len(parts_of(findings).parts), flag_labels(findings.policy)
     counted = sizes_are_counted(findings)
     out = []
+    measured = any(part.bits_learned is not None for part in parts_of(findings).parts)
     for part in parts_of(findings).parts:
         lead = "" if not listed else "else" if part.number == last else "if" if part.number == 1 else "else if"
         out.append(
@@ -91,11 +93,13 @@ def part_rows(findings: Findings, scale: Scale) -> tuple[PartRow, ...]:
                 size=_size(part.size, noisy=findings.model.count_scale is not None)
                 + (", counted in the data" if counted and _is_counted(part, findings.model.approximate) else ""),
                 classes=_classes(part.counts, findings.model.classes) + _outvoted(part, findings),
-                prediction="" if part.prediction is None else wording.clean(part.prediction),
+                prediction=_prediction(part, findings),
                 purity=_purity(part),
                 bits="no possible record"
                 if "empty" in part.flags
-                else wording.bits(part.bits_learned, beyond=scale.limit),
+                else wording.bits(part.bits_learned, beyond=scale.limit)
+                if measured
+                else "",
                 expected=_expected(part, findings),
                 count="" if part.size is None else f"{part.size:,}" if isinstance(part.size, int) else str(part.size),
                 share=scale.share(part.bits_learned),
@@ -106,6 +110,14 @@ def part_rows(findings: Findings, scale: Scale) -> tuple[PartRow, ...]:
             )
         )
     return tuple(out)
+
+
+def _prediction(part: Part, findings: Findings) -> str:
+    text = "" if part.prediction is None else wording.clean(part.prediction)
+    if findings.model.kind == "regression tree":
+        with suppress(ValueError):
+            return f"{float(text):,.10g}"
+    return text
 
 
 def _size(size: ShownCount | None, *, noisy: bool) -> str:
@@ -229,7 +241,8 @@ def model_section(findings: Findings) -> Section:
     blocks: list[Block] = []
     levels = tuple((f"level-{level}", words) for level, words in scale.legend)
     if any(row.share is not None for row in rows):
-        blocks.append(Legend((*levels, ("unknown", "not known")), "Colors of bars: bits learned about each record"))
+        unknown = (("unknown", "not known"),) if any(row.share is None for row in rows) else ()
+        blocks.append(Legend((*levels, *unknown), "Colors of bars: bits learned about each record"))
     if rows and len(rows) > FIRST_LOOK and not listed:
         order = ranked(parts_of(findings).parts)
         first = tuple(rows[number - 1] for number in order[:FIRST_LOOK])
@@ -245,7 +258,6 @@ def model_section(findings: Findings) -> Section:
                 "\u25b2 marks a flagged leaf.",
                 legend=_legend(findings, rows),
                 scrolls="Drawing of the tree",
-                from_right=True,
                 zooms=large,
             ),
         )

@@ -197,7 +197,7 @@ def worded(check: Check, policy: Policy, kind: str) -> CheckRow:
     limit = None if criterion is None else criterion.limit
     unit = "number" if limit is None else limit.unit.name
     if check.measured is None:
-        missing = "not published" if check.status == "not applicable" else "not known"
+        missing = "nothing published" if check.status == "not applicable" else "not known"
         measured = BY_GUARANTEE if check.basis == "guarantee" else missing
     else:
         at_most = "at most " if check.basis == "guarantee" and unit in ("bits", "number") else ""

@@ -61,7 +61,7 @@ def release_page(findings: Findings, *, title: str | None = None) -> Page:
 
 def _groups_section(finding: GroupsFinding) -> Section:
     """Return how many people stand behind representatives."""
-    return facts_section("groups", "Who stands behind representatives", "Groups", _group_facts(finding))
+    return facts_section("groups", "Records behind representatives", "Groups", _group_facts(finding))
 
 
 def _representatives_section(finding: RepresentativesFinding, findings: Findings) -> Section:
@@ -84,7 +84,7 @@ def _leaves_section(finding: LeavesFinding, release: Findings) -> Section:
         about = Paragraph(text=f"Rows are counted {wording.ROWS}; at most 100 are listed. Keep this list internal.")
         rows = RowNumbers(tuple(map(wording.row_name, finding.rows_alone)))
         blocks.append(Fold("Who is alone, by row number", (about, rows)))
-    return Section(id="leaves", title="Who stands behind leaves", link="Leaves", blocks=tuple(blocks))
+    return Section(id="leaves", title="Records behind leaves", link="Leaves", blocks=tuple(blocks))
 
 
 def _diversity_section(entries: tuple[DiversityFinding, ...], release: Findings) -> Section:
@@ -104,7 +104,7 @@ def _diversity_section(entries: tuple[DiversityFinding, ...], release: Findings)
             Row(
                 name=wording.clean(row.attribute),
                 cells=(
-                    f"{row.distinct_l} of {row.n_classes}",
+                    f"{row.distinct_l:,} of {row.n_classes:,}",
                     f"{row.entropy_l:.2f}",
                     wording.percent(row.alpha),
                     f"{row.t:.2f}",
@@ -151,7 +151,7 @@ def _guesses_section(entries: tuple[GuessFinding, ...]) -> Section:
 
 
 def _together_section(finding: TogetherFinding) -> Section:
-    """Return how far all trees together let a reader rebuild the records."""
+    """Return how far all trees together let an attacker reconstruct the records."""
     facts = (
         Fact(
             f"Learned about a {wording.unit()}",
@@ -164,7 +164,7 @@ def _together_section(finding: TogetherFinding) -> Section:
             wording.clean(finding.undefined) or "Share of the joint entropy that is left.",
         ),
     )
-    return facts_section("rebuild", "How far all trees together rebuild the records", "Reconstruction", facts)
+    return facts_section("rebuild", "How far all trees together reconstruct the records", "Reconstruction", facts)
 
 
 def _thresholds_section(finding: ThresholdsFinding) -> Section:

@@ -148,7 +148,7 @@ def _rows_section(rows: RowsFinding) -> Section:
     """Return how certain rebuilt rows are, never the rows."""
     share = "not proved" if rows.share_certain is None else wording.percent(rows.share_certain)
     facts = [
-        Fact("Rows rebuilt", _records(rows.n_records), f"{sentence(rows.meaning)}."),
+        Fact("Rows rebuilt", _records(rows.n_records), rows.meaning),
         Fact("Values that are certain", share, "Of all values of all rows."),
     ]
     if rows.error is not None:
