@@ -301,6 +301,17 @@ def test_misused_options_spend_and_write_nothing(folder: Path, run: Run, option:
     assert spent(folder) == 0
 
 
+@pytest.mark.parametrize("kind", ["tree", "greedy-rule-list", "additive", "scorecard"])
+def test_a_misspelled_class_shows_in_what_is_published(folder: Path, run: Run, kind: str) -> None:
+    edit(lambda named: named.pop("ill"))(folder)
+    more = ("--overwrite", "--epsilon", "5", "--seed", "0", "--classes")
+    for classes, said in (("no,yes", False), ("No,Yes", True)):
+        bad = Bad(says="", model=kind, more=(*more, classes), without=("--epsilon", "--ledger", "--dataset"))
+        done = run(*command(bad), cwd=folder)
+        assert done.status == 0, done.err
+        assert ("hardly any record may have one of the classes" in " ".join(done.out.split())) is said
+
+
 def test_the_honest_twin_is_learnt(folder: Path, run: Run) -> None:
     done = run(*command(Bad(says="")), cwd=folder)
     assert done.status == 0, done.err

@@ -53,7 +53,7 @@ def to_text(outcome: Outcome) -> str:
     """Return the outcome of a fit for a person."""
     files = outcome.order.shared.files
     parts, checks = [_headline(outcome), "", *_model_lines(outcome), ""], []
-    sentences = [*_privacy(outcome), *_accuracy(outcome)]
+    sentences = [*_privacy(outcome), *_accuracy(outcome), *_hardly_any(outcome)]
     if outcome.order.private and (domain := outcome.order.shared.public.domain) is not None:
         sentences.append(
             "Values outside the domain were clipped, or count as missing. How many is not shown, as it follows from "
@@ -279,6 +279,28 @@ def _accuracy(outcome: Outcome) -> list[str]:
         f"the base rates alone: {figures['baseline_log_loss']:.3f}."
     ]
     return [*said, *_baseline(outcome, _table(model), "Of the records")]
+
+
+def _hardly_any(outcome: Outcome) -> list[str]:
+    """Return what a private model without records in it may be due to, by what is published of it."""
+    # A private fit refuses no target, because that would reveal that no record has it: a misspelled class is no error.
+    model, target = outcome.estimator.model_, outcome.order.shared.target
+    if not outcome.order.private:
+        return []
+    if outcome.order.model in ADDED:
+        seen, noise = len(model.terms), 1.0
+    else:
+        numbers = [n for cell in model.cells for n in (cell.evidence.counts or (cell.evidence.size or 0,))]
+        scale = 0.0 if model.guarantee is None else model.guarantee.count_scale or 0.0
+        # Laplace noise cut off at 0 has the mean s / 2 and the variance 3 s^2 / 4.
+        seen, noise = sum(numbers), scale * (len(numbers) / 2 + 3 * (0.75 * len(numbers)) ** 0.5)
+    if seen >= noise:
+        return []
+    named = f"one of the classes {first_of(model.classes, 6)}" if model.classes else "a number"
+    return [
+        f"What is published may be noise alone: hardly any record may have {named} in {target!r}. Look at how its values "
+        "are written. If they are right, the records are few for this epsilon."
+    ]
 
 
 def _baseline(outcome: Outcome, counts: Ints, source: str) -> list[str]:
