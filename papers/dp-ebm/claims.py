@@ -7,12 +7,15 @@ difference has the error of both, as if independent. RMSE is compared by its log
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from statistics import fmean
 
+from shapes import BAGGED, read_shape
 from study import EPSILONS, HERE, read
 
 from papers.common.judging import (
@@ -47,13 +50,14 @@ Key = tuple[str, str, str]
 class Evidence:
     """Means and their standard errors by dataset, epsilon and method, printed and measured here; shapes of Figure 5.
 
-    ``splits`` has the splits behind each measured mean.
+    ``splits`` has the splits behind each measured mean, ``drawn`` the shapes of the first split.
     """
 
     printed: Mapping[str, Mapping[Key, Figure]]
     here: Mapping[str, Mapping[Key, Figure]]
     splits: Mapping[str, Mapping[Key, int]]
     shapes: Sequence[Mapping[str, str]]
+    drawn: Sequence[Mapping[str, str]]
 
     def fewest(self, name: str, methods: Sequence[str]) -> int:
         """Return the fewest splits behind a measured mean of some methods."""
@@ -82,7 +86,13 @@ def evidence(results: Path) -> Evidence:
         here[name] = {
             key: (float(row["mean"]), float(row["sd"]) / math.sqrt(splits[name][key])) for key, row in rows.items()
         }
-    return Evidence(printed=printed, here=here, splits=splits, shapes=read(results / "shapes.csv"))
+    return Evidence(
+        printed=printed,
+        here=here,
+        splits=splits,
+        shapes=read(results / "shapes.csv"),
+        drawn=read(results / "figure_5.csv"),
+    )
 
 
 def gain(name: str, one: Figure, other: Figure) -> Figure:
@@ -280,13 +290,27 @@ def _ratios(found: Evidence, method: str, other: str, relative: bool) -> dict[st
     return {seed: [jumps(seed, other, name) - jumps(seed, method, name) for name in names] for seed in seeds}
 
 
+def _drawn(found: Evidence) -> list[dict[str, str]]:
+    """Return the jumps of the shapes that are drawn, as rows of ``shapes.csv``."""
+    rows = []
+    for row in found.drawn:
+        jumps = {"seed": "drawn", "method": row["method"]}
+        for name in row.keys() - {"method"}:
+            _, _, shape = read_shape(row[name])
+            jumps[f"{name} variation"] = str(sum(abs(b - a) for a, b in pairwise(shape)))
+            jumps[f"{name} range"] = str(max(shape) - min(shape))
+        rows.append(jumps)
+    return rows
+
+
 def smoother(found: Evidence) -> Judgement:
     """Judge whether shapes at epsilon 4 jump less than those without privacy."""
     if not found.shapes:
         return Judgement(rule=MEAN, seen="not measured")
+    drawn = dataclasses.replace(found, shapes=_drawn(found))
     comparisons = tuple(
-        clustered(f"{other}: {what}", _ratios(found, "DP-EBM, epsilon 4", other, relative))
-        for other in ("EBM, no bagging", "boosting without noise")
+        clustered(f"{other}: {what}", _ratios(rows, "DP-EBM, epsilon 4", other, relative))
+        for rows, other in ((found, "EBM, no bagging"), (drawn, BAGGED), (found, "boosting without noise"))
         for what, relative in (("variation", False), ("variation over range", True))
     )
     seen = "logarithm of the ratio of jumps, numbers of Adult; " + ", ".join(

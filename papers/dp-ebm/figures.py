@@ -65,7 +65,7 @@ def figure_5(results: Path, images: Path) -> None:
     """Draw the shapes of the six numbers of Adult."""
     rows = read(results / "figure_5.csv")
     figure, panels = new_figure(2, 3, 4.6)
-    colors = dict(zip((row["method"] for row in rows), (BLUE, SKY, ORANGE, GREY), strict=True))
+    colors = dict(zip((row["method"] for row in rows), (BLUE, SKY, ORANGE, GREY, BLACK), strict=True))
     for axes, name in zip(panels, [name for name in rows[0] if name != "method"], strict=True):
         for row in rows:
             low, high, shape = read_shape(row[name])
@@ -77,7 +77,7 @@ def figure_5(results: Path, images: Path) -> None:
         axes.locator_params(axis="x", nbins=4)
     panels[0].set_ylabel("log-odds, less their mean")
     figure.legend(
-        *panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False, fontsize=8
+        *panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False, fontsize=8
     )
     save(figure, images / "figure-5.svg")
 

@@ -80,6 +80,12 @@ def test_figure_5_draws_the_stored_shapes(tmp_path: Path, monkeypatch: pytest.Mo
     assert (low, high, len(shape)) == (17, 90, shapes.POINTS)
     variation = float(np.abs(np.diff(shape)).sum())
     assert variation == pytest.approx(float(jumps["EBM, no bagging"]["age variation"]), rel=0.05)
+    claims: Any = module("claims", monkeypatch)
+    found = claims.evidence(HERE / "results")
+    for row in claims._drawn(found):
+        for name in ("age", "capital-gain") if row["method"] in jumps else ():
+            kept = float(jumps[row["method"]][f"{name} variation"])
+            assert float(row[f"{name} variation"]) == pytest.approx(kept, rel=0.01), (row["method"], name)
     figures.figure_5(HERE / "results", tmp_path)
     text = (tmp_path / "figure-5.svg").read_text()
     assert text.count("EBM, no bagging") >= 1
@@ -119,6 +125,10 @@ def test_that_noise_makes_shapes_smoother_can_be_refuted(
         }.items()
         for seed, variation in enumerate(variations)
     ]
-    judged = claims.smoother(dataclasses.replace(found, shapes=rows))
+    drawn = [
+        {"method": method, "age": " ".join(["0", "1", *(f"{step % 2}x1" for step in range(round(variation) + 1))])}
+        for method, variation in (("DP-EBM, epsilon 4", private[0]), ("EBM, 25 bags", 3.0))
+    ]
+    judged = claims.smoother(dataclasses.replace(found, shapes=rows, drawn=drawn))
     assert verdict(judged.rule, judged.comparisons) == held
     assert verdict(judged.rule, claims.smoother(dataclasses.replace(found, shapes=[])).comparisons) == UNSUPPORTED
