@@ -298,8 +298,8 @@ def _hardly_any(outcome: Outcome) -> list[str]:
         return []
     named = f"one of the classes {first_of(model.classes, 6)}" if model.classes else "a number"
     return [
-        f"What is published may be noise alone: hardly any record may have {named} in {target!r}. Look at how its values "
-        "are written. If they are right, the records are few for this epsilon."
+        f"What is published may be noise alone: hardly any record may have {named} in {target!r}. Look at how its "
+        "values are written. If they are right, the records are few for this epsilon."
     ]
 
 
