@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
@@ -39,6 +40,7 @@ Run: TypeAlias = Callable[..., Done]
 @contextmanager
 def one_after_another() -> Iterator[Callable[..., int]]:
     """Give what runs a command in this process, which is quick, and returns its exit status."""
+    rarely = gc.get_threshold()
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     with pytest.MonkeyPatch.context() as patch:
         # What main() sets for the life of a process must not outlive the test.
@@ -54,6 +56,8 @@ def one_after_another() -> Iterator[Callable[..., int]]:
             # Each command is a process of its own, as far as fits without a ledger are counted.
             with fresh_count(), pytest.raises(SystemExit) as ended:
                 main()
+            gc.enable()
+            gc.set_threshold(*rarely)
             return int(ended.value.code or 0)
 
         yield call

@@ -206,7 +206,16 @@ def test_it_prints_to_one_pdf(show: Any, made: Any) -> None:
     assert 20_000 < len(pdf) < 3_000_000
 
 
-@pytest.mark.parametrize("width", [390, 400, 1280])
+@pytest.mark.parametrize("width", [390, 400])
+def test_a_phone_has_the_list_of_leaves_in_place_of_the_drawing(show: Any, width: int) -> None:
+    page = show(findings(), width=width)
+    assert not page.locator("svg.tree").is_visible()
+    assert page.get_by_text("The list below has every leaf.").is_visible()
+    assert page.locator(".outline .part").first.is_visible()
+    assert not show(findings(), width=1280).get_by_text("The list below has every leaf.").is_visible()
+
+
+@pytest.mark.parametrize("width", [700, 1280])
 def test_the_drawing_of_a_tree_begins_with_whole_labels_and_scrolls_to_the_others(show: Any, width: int) -> None:
     page = show(findings(), width=width)
     region = page.locator(".scroll:has(svg.tree)")

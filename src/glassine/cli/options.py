@@ -180,7 +180,7 @@ def _column(records: list[tuple[str, str]], formatter: Any) -> int:
         written = type(formatter)(width=formatter.width)
         written.current_indent = formatter.current_indent
         written.write_dl(records, col_max=width)
-        return int(written.getvalue().count("\n"))
+        return str(written.getvalue()).count("\n")
 
     # Of equal ones the widest, where most stand beside their meaning.
     return min(sorted({min(len(name), WIDEST) for name, _ in records}, reverse=True), key=lines)

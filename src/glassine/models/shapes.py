@@ -296,7 +296,7 @@ def _steps(shape: ShapeFunction, output: int, size: tuple[int, int], scale: tupl
             stroke="currentColor",
             stroke_opacity=0.4 if tick == 0 else 0.12,
         )
-        yield _tick(f"{tick:g}", LEFT - 6, y(tick), "end", dy=4)
+        yield _tick(f"{tick:,g}", LEFT - 6, y(tick), "end", dy=4)
     if term.weights is not None:
         yield element(
             "path", class_="weights", d=_density(term.weights, edges, floor), fill="currentColor", fill_opacity=0.3

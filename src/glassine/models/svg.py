@@ -118,7 +118,7 @@ class Axes:
         """Return a line across at a value of the upright axis."""
         return element("line", class_=kind, x1=self.left, x2=self.right, y1=self.y(value), y2=self.y(value))
 
-    def levels(self, values: Iterable[float], label: str = "{:.6g}", factor: float = 1.0) -> Markup:
+    def levels(self, values: Iterable[float], label: str = "{:,.6g}", factor: float = 1.0) -> Markup:
         """Return a line and a label at each value of the upright axis."""
         return Markup("").join(
             self.level(value)
