@@ -444,7 +444,7 @@ def test_each_fit_spends_again_and_one_that_fails_leaves_the_last(name: str, tmp
     learner.fit(PEOPLE, target(learner)).fit(PEOPLE, target(learner))
     assert len(book.entries("people")) == 2
     before = (published(learner), learner.certificate_)
-    with pytest.raises(GlassineError, match="budget of 'people'"):
+    with pytest.raises(GlassineError, match="not enough budget for 'people'"):
         learner.fit(PEOPLE, target(learner))
     assert (published(learner), learner.certificate_) == before
     assert len(book.entries("people")) == 2

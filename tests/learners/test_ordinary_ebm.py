@@ -253,15 +253,16 @@ def test_an_ordinary_fit_cuts_at_declared_thresholds_alone(kind: Any, algorithm:
     frame, y = people(800)
     ages = tuple(range(20, 60, 10))
     domain = Domain({**{name: DOMAIN[name] for name in DOMAIN}, "age": Integer(18, 90, thresholds=ages)})
-    labels = target(kind, y)
+    labels = pl.Series("answer", target(kind, y))
     fitted = learner(kind, domain=domain, algorithm=algorithm).fit(frame, labels)
     stated = learner(kind, algorithm=algorithm, bins={"age": ages}).fit(frame, labels)
     assert [bins.cuts for bins in fitted.model_.term("age").bins] == [ages]
     assert fitted.model_.term("age") == stated.model_.term("age")
-    # An auditor without the records finds no cut of that number that follows from them.
+    # An auditor without the records finds no cut of that number that follows from them, nor a range of the target.
     alone = learner(kind, domain=domain.restrict(["age"]), algorithm=algorithm).fit(frame.select("age"), labels)
+    public = Domain({**{name: domain[name] for name in domain}, "answer": Integer(0, 10)})
     for model, status in ((alone, "pass"), (learner(kind, algorithm=algorithm).fit(frame, labels), "fail")):
-        found = audit(model.model_, domain=domain, policy=Policy(thresholds_off_grid=0))
+        found = audit(model.model_, domain=public, policy=Policy(thresholds_off_grid=0))
         assert next(check.status for check in found.checks if check.rule == "thresholds_off_grid") == status
     # What the user fixes comes first; so many thresholds that no byte holds their bins are thinned.
     own = learner(kind, domain=domain, algorithm=algorithm, bins={"age": [40]}).fit(frame, labels)

@@ -68,7 +68,7 @@ def test_a_fit_is_charged_what_its_certificate_claims_before_it_draws(
     again = explainer(ledger=book.path, dataset="people").fit(DATA)
     assert again.certificate_.holds
     assert book.spent("people") == 0.8
-    with pytest.raises(BudgetExceededError, match="budget of 'people'"):
+    with pytest.raises(BudgetExceededError, match="not enough budget for 'people'"):
         again.fit(DATA)
     assert len(book.entries("people")) == 2
 
