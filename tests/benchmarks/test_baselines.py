@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from papers.common.judging import Comparison
 from tests.conftest import ROOT
 
 baselines: Any = importlib.import_module("benchmarks.baselines")
@@ -136,7 +138,8 @@ def test_the_sentences_on_synthetic_records_are_those_of_the_rows() -> None:
     ranks = worse(additive, "AUROC")
     assert set(ranks) == {("Adult", "1"), ("COMPAS", "1"), ("COMPAS", "4")}
     for (_, epsilon), case in ranks.items():
-        phrase = f"by {-case.mean:.3f}.* at .*{epsilon}.*{-case.high:.3f} to {-case.low:.3f}"
+        interval = rf"\((95 % interval )?{-case.high:.3f} to {-case.low:.3f}\)"
+        phrase = rf"by {-case.mean:.3f} (of AUROC on Adult )?at (epsilon )?{epsilon} {interval}"
         assert re.search(phrase, text), phrase
     (loss,) = worse(additive, "log loss").values()
     assert f"its log loss is {-loss.mean:.3f} bits larger" in text
