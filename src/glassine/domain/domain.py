@@ -401,17 +401,21 @@ def _line(entry: dict[str, Any]) -> str:
     text = json.dumps(entry, ensure_ascii=False, allow_nan=False)
     if len(text) <= WIDTH - 4 or not isinstance(entry.get("values"), list):
         return f"    {text}"
-    lines, line = [], ""
-    for value in entry["values"]:
-        part = f" {json.dumps(value, ensure_ascii=False, allow_nan=False)},"
-        if line and len(line) + len(part) > WIDTH - 8:
-            lines.append(line)
-            line = ""
-        line += part
-    values = "".join(f"\n     {one}" for one in [*lines, line.removesuffix(",")])
+    lines = filled(json.dumps(value, ensure_ascii=False, allow_nan=False) for value in entry["values"])
+    values = "".join(f"\n     {line}" for line in lines).removesuffix(",")
     mark = "\x00"
     whole = json.dumps({**entry, "values": mark}, ensure_ascii=False, allow_nan=False)
     return "    " + whole.replace(json.dumps(mark), f"[{values}\n    ]")
+
+
+def filled(parts: Iterable[str]) -> list[str]:
+    """Return the entries of a list, each before a comma, on as few lines as they fit on."""
+    lines = [""]
+    for part in parts:
+        if lines[-1] and len(lines[-1]) + len(part) > WIDTH - 10:
+            lines.append("")
+        lines[-1] += f" {part},"
+    return lines
 
 
 def schema() -> dict[str, Any]:
@@ -442,20 +446,11 @@ def schema() -> dict[str, Any]:
     value = {"oneOf": [{"type": ["string", "number", "boolean"]}, prefix]}
     values, hierarchy = array(value, minItems=1, uniqueItems=True), array(array(value, minItems=2, uniqueItems=True))
     bound = {"type": ["integer", "null"]}
+    step = {"type": ["number", "null"]}
+    real = {**name, "lo": number, "hi": number, "resolution": step, "thresholds": numbers, **common}
     attributes = [
         entry("integer", {**name, "lo": whole, "hi": whole, "thresholds": numbers, **common}, ["name", "lo", "hi"]),
-        entry(
-            "real",
-            {
-                **name,
-                "lo": number,
-                "hi": number,
-                "resolution": {"type": ["number", "null"]},
-                "thresholds": numbers,
-                **common,
-            },
-            ["name", "lo", "hi"],
-        ),
+        entry("real", real, ["name", "lo", "hi"]),
         entry("category", {**name, "values": values, **common, "hierarchy": hierarchy}, ["name", "values"]),
         entry("binary", {**name, **common}, ["name"]),
     ]

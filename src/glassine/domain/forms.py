@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from glassine.domain.domain import SCHEMA, VALUE, Domain, from_dict, to_dict
+from glassine.domain.domain import SCHEMA, VALUE, WIDTH, Domain, filled, from_dict, to_dict
 from glassine.domain.literals import Between, Literal
 from glassine.errors import InvalidDomainError, UnreadableFileError
 from glassine.files import read_text
@@ -30,8 +30,6 @@ MOST_CODES = 100_000
 
 SHORTEST_RUN = 4
 """Fewest codes that are written as a run: three are as quickly read one by one."""
-
-WIDTH = 120
 
 Entry = dict[str, Any]
 """An attribute as plain values; its name is among them."""
@@ -164,13 +162,7 @@ def _wrapped(parts: Sequence[str]) -> str:
     whole = f"[{', '.join(parts)}]"
     if len(whole) <= WIDTH - 20:
         return whole
-    lines, line = [], ""
-    for part in parts:
-        if line and len(line) + len(part) > WIDTH - 8:
-            lines.append(line)
-            line = ""
-        line += f" {part},"
-    return "[\n" + "".join(f"   {text}\n" for text in [*lines, line]) + "]"
+    return "[\n" + "".join(f"   {text}\n" for text in filled(parts)) + "]"
 
 
 # From a model alone: what it tests, with the bounds to be filled in.
