@@ -282,16 +282,18 @@ def nearest(name: str, known: Iterable[str]) -> str:
     ' Did you mean --domain?'
     >>> nearest("--decision", ["--recipient", "--decided"])
     ' Did you mean --decided?'
-    >>> nearest("weight", ["age", "income"])
-    ''
+    >>> nearest("weight", ["age", "income"]), nearest("--report", ["--separator"])
+    ('', '')
     """
-    by_case = {one.lower(): one for one in known}
-    found = difflib.get_close_matches(name.lower(), by_case, n=3, cutoff=0.6)
-    if not found:
+    # The dashes of options are no likeness. A name that begins as what was typed was meant before one that shares letters
+    # further on, of which it must share more.
+    typed, by_letters = name.lower().lstrip("-"), {one.lower().lstrip("-"): one for one in known}
+    found = difflib.get_close_matches(typed, by_letters, n=3, cutoff=0.5)
+    begun = [one for one in found if one[:BEGUN] == typed[:BEGUN]]
+    near = begun or difflib.get_close_matches(typed, found, n=1, cutoff=0.6)
+    if not near:
         return ""
-    # The first is nearest; a name that begins as what was typed was meant before one that shares letters further on.
-    begun = [one for one in found if one.lstrip("-")[:BEGUN] == name.lower().lstrip("-")[:BEGUN]]
-    meant = by_case[(begun or found)[0]]
+    meant = by_letters[near[0]]
     return f" Did you mean {meant if meant.startswith('--') else repr(meant)}?"
 
 
