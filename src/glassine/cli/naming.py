@@ -285,8 +285,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
     >>> nearest("weight", ["age", "income"]), nearest("--report", ["--separator"])
     ('', '')
     """
-    # The dashes of options are no likeness. A name that begins as what was typed was meant before one that shares letters
-    # further on, of which it must share more.
+    # The dashes of options are no likeness. A name that begins as what was typed was meant before one that shares
+    # letters further on, and need not share as many.
     typed, by_letters = name.lower().lstrip("-"), {one.lower().lstrip("-"): one for one in known}
     found = difflib.get_close_matches(typed, by_letters, n=3, cutoff=0.5)
     begun = [one for one in found if one[:BEGUN] == typed[:BEGUN]]
