@@ -395,5 +395,18 @@ def test_means_of_whole_numbers_do_not_reveal_how_many(counts: Any) -> None:
         return [cell.evidence.value for cell in scrub(tree, domain, counts=counts).model.cells]
 
     assert means((1, 7), (11, 30)) == [0.1, 0.4]
-    assert means((1, 7), (11.5, 30)) == [0.143, 0.383]
+    # The unit of the targets counts: halves, or 0 and 100 in place of 0 and 1.
+    assert means((1, 7), (11.5, 30)) == [0.15, 0.4]
+    assert means((100, 7), (1_100, 30)) == [10.0, 40.0]
+    # Numbers of no unit keep three digits, and means too near for the unit keep apart.
+    assert means((1.02718281828, 7), (11.531415926, 30)) == [0.147, 0.384]
+    assert means((100_000, 700), (100_000, 690)) == [143.0, 145.0]
     assert means((123_457, 7), (11, 30)) == [17600.0, 0.4]
+
+
+def test_means_whose_sizes_are_gone_are_rounded_as_if_the_targets_were_few() -> None:
+    branches = (Branch(Between("a", hi=4.5), 1), Branch(Between("a", lo=4.5), 2))
+    leaves = [Node(evidence=Evidence(value=value)) for value in (0.143, 0.625)]
+    tree = DecisionTree((Node(branches=branches), *leaves), ("a",))
+    again = scrub(tree, Domain({"a": Integer(0, 9)}), counts="remove").model
+    assert [cell.evidence.value for cell in again.cells] == [0.1, 0.6]

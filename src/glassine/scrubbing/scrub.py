@@ -26,8 +26,8 @@ from glassine.models.transform import merge_leaves, moved_rules, moved_tree
 
 MERGED = "leaves were merged by their counts in the training data, which the guarantee does not cover"
 
-WHOLE, EXACT = 1e-6, 1e-12
-"""Distance from a whole number, and relative to it, at which a sum counts as one: more than doubles lose."""
+EXACT = 1e-12
+"""Relative error of a sum that is exact but for what doubles lose."""
 
 Counts: TypeAlias = Literal["keep", "coarsen", "remove"]
 
@@ -83,10 +83,11 @@ def scrub(
         a tie to the lower one.
     counts : {"coarsen", "remove", "keep"}, default="coarsen"
         Whether counts are rounded to multiples of ``base``, removed (with error rates; labels stay) or kept.
-        Published means of a regression are rounded to three significant digits unless kept, and those of whole numbers
-        to multiples of 1 / ``base`` as well. The sizes of an additive model's bins are removed unless kept.
+        Published means of a regression are rounded to three significant digits unless kept; those of targets with a
+        unit, such as whole numbers, also to multiples of this unit over ``base``. The sizes of an additive model's bins
+        are removed unless kept.
     base : int, default=10
-        What coarsened counts are multiples of, and means of whole numbers are in units of 1 / ``base``.
+        What coarsened counts are multiples of.
     smallest_leaf : int, default=0
         Splits of a tree with a leaf of fewer records are undone, the deepest first. A leaf without any stays, unless
         published counts are rounded or noisy, so that it may hold some. Needs published counts or data.
@@ -316,12 +317,12 @@ def _widen(literal: OneOf, attribute: Integer | Real, grid: tuple[float, ...]) -
 def _clean_counts(model: DecisionTree | RuleList, counts: Counts, base: int) -> DecisionTree | RuleList:
     if counts == "keep":
         return model
-    whole = _of_whole_numbers([cell.evidence for cell in model.cells])
+    step = _step([cell.evidence for cell in model.cells], base)
 
     def clean(evidence: Evidence) -> Evidence:
         value = None if evidence.value is None else float(f"{evidence.value:.3g}")
-        if value is not None and whole:
-            value = round(value * base) / base
+        if value is not None and step:
+            value = float(f"{round(value / step) * step:.12g}") + 0.0  # no negative zero
         if counts == "remove":
             return Evidence(label=evidence.prediction, value=value)
         rounded = None if evidence.counts is None else tuple(_to_multiple(c, base) for c in evidence.counts)
@@ -338,10 +339,41 @@ def _clean_counts(model: DecisionTree | RuleList, counts: Counts, base: int) -> 
     return replace(model, rules=rules, approximate=True)
 
 
-def _of_whole_numbers(parts: Sequence[Evidence]) -> bool:
-    """Return whether all means are of whole numbers: three digits of one can reveal of how many, as 0.143 is 1 in 7."""
-    sums = [part.value * part.size for part in parts if part.value is not None and part.size]
-    return bool(sums) and all(abs(total - round(total)) <= WHOLE + EXACT * abs(total) for total in sums)
+def _step(parts: Sequence[Evidence], base: int) -> float:
+    """Return the step to which means are rounded, 0 where the targets are of no unit that shows.
+
+    Three digits of a mean of whole numbers can reveal of how many, as 0.143 is 1 in 7, and as 14.3 is where the targets
+    are 0 and 100. So the unit is the largest of 1, 2 and 5 times powers of ten of which all sums are multiples. Where
+    sizes, or digits, do not suffice to see it, it is taken for as large as the means.
+    """
+    values = [part.value for part in parts if part.value is not None]
+    largest = max(map(abs, values), default=0.0)
+    if not largest:
+        return 0.0
+    top = math.ceil(math.log10(largest))
+    # What rounding to so many decimals, or doubles, can move a sum by.
+    sums = [
+        (abs(part.value) * part.size, part.size * (0.5 * 10.0 ** -len(text.partition(".")[2]) if len(text) < 12 else 0))
+        for part in parts
+        if part.value is not None and part.size and (text := format(abs(part.value), ".15g"))
+    ]
+    unit, seen = 0.0, False
+    for power in range(top + 1, top - 8, -1):
+        for digit in (5, 2, 1):
+            candidate = digit * 10.0**power
+            # A slack of a tenth of the unit says whether a sum is a multiple.
+            clear = [(total / candidate, (slack + EXACT * total) / candidate) for total, slack in sums]
+            clear = [(ratio, slack) for ratio, slack in clear if slack < 0.1]
+            seen = seen or bool(clear)
+            if not unit and clear and all(abs(ratio - round(ratio)) <= slack for ratio, slack in clear):
+                unit = candidate
+    unit = unit if seen else 10.0**top
+    spread = max(values) - min(values)
+    if not unit or not spread:
+        return unit / base
+    # The least and the largest mean stay apart.
+    scale = 10.0 ** math.floor(math.log10(spread / 2))
+    return min(unit / base, max(digit * scale for digit in (1, 2, 5) if digit * scale <= spread / 2 * (1 + 1e-9)))
 
 
 def _claimed(model: DecisionTree | RuleList, counts: Counts, caveats: Sequence[str]) -> DecisionTree | RuleList:
