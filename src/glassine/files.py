@@ -270,6 +270,7 @@ def _put_nameless(data: bytes, target: Path, mode: int | None, *, replaces: bool
 def _put_named(data: bytes, target: Path, mode: int | None, *, replaces: bool) -> None:
     """Write a file by way of a hidden neighbor."""
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=HIDDEN)
+    reserved = False
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)
@@ -278,9 +279,12 @@ def _put_named(data: bytes, target: Path, mode: int | None, *, replaces: bool) -
         os.chmod(temporary, 0o666 & ~_umask() if mode is None else mode)
         if not replaces:
             os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+            reserved = True
         os.replace(temporary, target)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
+        if reserved:
+            target.unlink(missing_ok=True)
         raise
 
 

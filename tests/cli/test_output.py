@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -293,3 +294,20 @@ def test_a_full_disk_keeps_the_old_file(small: Path, folder: Path, run: Run) -> 
         assert (done.status, done.err.count("\n")) == (2, 1)
         assert done.err.startswith(f"glassine: cannot write {small / name}: No space left on device.")
         assert listing(small) == before
+
+
+def test_a_key_that_cannot_be_moved_into_place_leaves_its_name_free(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise OSError(errno.EIO, "forced")
+
+    with monkeypatch.context() as patch:
+        # Where files without a name are not to be had, a neighbor is moved.
+        patch.delattr("os.O_TMPFILE", raising=False)
+        patch.setattr("os.replace", refused)
+        with pytest.raises(UnreadableFileError):
+            write_secret(b"key", tmp_path / "key")
+    assert list(tmp_path.iterdir()) == []
+    write_secret(b"key", tmp_path / "key")
+    assert (tmp_path / "key").read_bytes() == b"key"

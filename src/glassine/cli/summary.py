@@ -297,10 +297,13 @@ def _hardly_any(outcome: Outcome) -> list[str]:
     if seen >= noise:
         return []
     named = f"one of the classes {first_of(model.classes, 6)}" if model.classes else "a number"
-    return [
-        f"What is published may be noise alone: hardly any record may have {named} in {target!r}. Look at how its "
-        "values are written. If they are right, the records are few for this epsilon."
-    ]
+    unread = f"hardly any record may have {named} in {target!r}"
+    said = (
+        f"The model has no terms: {unread}, or no attribute may predict it."
+        if outcome.order.model in ADDED
+        else f"What is published may be noise alone: {unread}."
+    )
+    return [f"{said} Look at how values are written. If they are right, the records are few for this epsilon."]
 
 
 def _baseline(outcome: Outcome, counts: Ints, source: str) -> list[str]:
