@@ -398,6 +398,8 @@ def test_means_of_whole_numbers_do_not_reveal_how_many(counts: Any) -> None:
     # The unit of the targets counts: halves, or 0 and 100 in place of 0 and 1.
     assert means((1, 7), (11.5, 30)) == [0.15, 0.4]
     assert means((100, 7), (1_100, 30)) == [10.0, 40.0]
+    # Single precision hides no unit.
+    assert means((float(np.float32(1 / 7)) * 7, 7), (float(np.float32(11 / 30)) * 30, 30)) == [0.1, 0.4]
     # Numbers of no unit keep three digits, and means too near for the unit keep apart.
     assert means((1.02718281828, 7), (11.531415926, 30)) == [0.147, 0.384]
     assert means((100_000, 700), (100_000, 690)) == [143.0, 145.0]

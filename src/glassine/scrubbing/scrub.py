@@ -26,8 +26,8 @@ from glassine.models.transform import merge_leaves, moved_rules, moved_tree
 
 MERGED = "leaves were merged by their counts in the training data, which the guarantee does not cover"
 
-EXACT = 1e-12
-"""Relative error of a sum that is exact but for what doubles lose."""
+EXACT = 1e-6
+"""Relative error of a sum that is exact but for what numbers of single precision lose."""
 
 Counts: TypeAlias = Literal["keep", "coarsen", "remove"]
 
@@ -351,7 +351,7 @@ def _step(parts: Sequence[Evidence], base: int) -> float:
     if not largest:
         return 0.0
     top = math.ceil(math.log10(largest))
-    # What rounding to so many decimals, or doubles, can move a sum by.
+    # What rounding to so many decimals can move a sum by; what binary numbers lose comes below.
     sums = [
         (abs(part.value) * part.size, part.size * (0.5 * 10.0 ** -len(text.partition(".")[2]) if len(text) < 12 else 0))
         for part in parts
