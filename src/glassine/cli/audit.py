@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from glassine.cli.audit_options import OPTIONS, AuditOptions
-from glassine.cli.naming import OF_AUDITS, READING, WRITTEN, in_options, listed
+from glassine.cli.naming import OF_AUDITS, READING, WRITTEN, in_options, listed, options_of
 from glassine.cli.progress import stages
 from glassine.cli.reading import (
     check_person,
@@ -152,7 +152,7 @@ def _limits(options: AuditOptions) -> tuple[Policy, FileContent | None]:
 
 def _finished(findings: Findings, files: dict[str, FileContent | None], options: AuditOptions) -> Findings:
     """Return findings with their files and the sign-off, for the audience."""
-    with in_options({"day": "--day", "review_by": "--review-by"}):
+    with in_options(options_of("day", "review_by")):
         signed = options.signed.sign_off()
     records = options.records
     findings = with_inputs(

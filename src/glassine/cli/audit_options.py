@@ -6,14 +6,12 @@ import os
 import shlex
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import typer
-
-from glassine.cli.naming import DRAFTING
+from glassine.cli.naming import DRAFTING, options_of
 from glassine.cli.options import (
     AudienceOption,
     ConfidenceOption,
@@ -35,6 +33,7 @@ from glassine.cli.options import (
     SmallOption,
     TargetOption,
     at_least,
+    flag,
     noise_of,
     option,
 )
@@ -53,19 +52,13 @@ SUMMARY = "GITHUB_STEP_SUMMARY"
 """The variable in which GitHub names the file of a job summary."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExchangeOptions(Group):
+class ExchangeOptions(Group, heading="Pipelines and other tools"):
     """Findings for pipelines and other tools."""
 
-    heading: ClassVar[str] = "Pipelines and other tools"
-
-    ci: Annotated[
-        Literal["github", "gitlab", "junit"] | None,
-        option(None, f"Report as a pipeline shows it: annotations and a summary, or JUnit in {JUNIT}."),
-    ] = None
-    to: Annotated[
-        tuple[str, Path] | None, option("FORMAT PATH", f"Write it for another tool: {', '.join(FORMATS)}.")
-    ] = None
+    ci: Literal["github", "gitlab", "junit"] | None = option(
+        None, f"Report as a pipeline shows it: annotations and a summary, or JUnit in {JUNIT}."
+    )
+    to: tuple[str, Path] | None = option("FORMAT PATH", f"Write it for another tool: {', '.join(FORMATS)}.")
 
     def check(self, read: list[Path | None], *, small: bool, overwrite: bool) -> None:
         """Raise before any work if something cannot be written, or would hold what only a checker may see."""
@@ -139,22 +132,16 @@ def _write_to(form: str, output: Path, public: Findings, path: str) -> None:
         write_text(as_junit({path: public}) if form == "junit" else as_summary(public, path), output)
 
 
-OPTIONS = {
-    "n_shadows": "--shadows",
-    "random_state": "--seed",
-    "confidence": "--confidence",
-    "largest_attack_advantage": "--max-advantage",
-    "largest_measured_advantage": "--max-advantage",
-    "min_samples_leaf": "--min-samples-leaf",
-    "sampling_fraction": "--sampling-fraction",
-    "remedies": "--remedies",
-    "time_limit": "--time-limit",
-    "training": "--training",
-    "only": "--only",
-    "smallest_leaf": "--stated-leaf",
-    "rounded_to": "--stated-step",
-    "domain=, the public bounds and categories": f"--domain FILE. {DRAFTING.removesuffix('.')}",
-}
+OPTIONS = options_of(
+    *("random_state", "confidence", "min_samples_leaf", "sampling_fraction", "remedies", "time_limit", "training"),
+    "only",
+    n_shadows="--shadows",
+    largest_attack_advantage="--max-advantage",
+    largest_measured_advantage="--max-advantage",
+    smallest_leaf="--stated-leaf",
+    rounded_to="--stated-step",
+    **{"domain=, the public bounds and categories": f"--domain FILE. {DRAFTING.removesuffix('.')}"},
+)
 """Options by the parameters that they set."""
 
 LEAVES: dict[str, Literal["leaf_counts", "error_rates", "labels_only"]] = {
@@ -164,11 +151,8 @@ LEAVES: dict[str, Literal["leaf_counts", "error_rates", "labels_only"]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordOptions(Group):
+class RecordOptions(Group, heading="Records"):
     """The records of a model."""
-
-    heading: ClassVar[str] = "Records"
 
     data: DataOption = None
     holdout: HoldoutOption = None
@@ -176,70 +160,48 @@ class RecordOptions(Group):
     person: PersonColumnOption = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MembershipOptions(Group):
+class MembershipOptions(Group, heading="Membership (needs --data, --holdout and --target)"):
     """How membership is attacked."""
 
-    heading: ClassVar[str] = "Membership (needs --data, --holdout and --target)"
-
-    shadows: Annotated[
-        int,
-        option(
-            "N",
-            "Shadow models of the likelihood-ratio attack; 0 leaves it out.",
-            callback=at_least(0, "16 or more give steady figures."),
-        ),
-    ] = 0
+    shadows: int = option(
+        "N",
+        "Shadow models of the likelihood-ratio attack; 0 leaves it out.",
+        0,
+        callback=at_least(0, "16 or more give steady figures."),
+    )
     confidence: ConfidenceOption = 0.99
-    max_advantage: Annotated[
-        float | None,
-        option(
-            "NUMBER",
-            "Largest advantage of an attack: limit of both checks on measured advantages.",
-            default="as the policy says",
-        ),
-    ] = None
+    max_advantage: float | None = option(
+        "NUMBER",
+        "Largest advantage of an attack: limit of both checks on measured advantages.",
+        shown="as the policy says",
+    )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DisclosureOptions(Group):
+class DisclosureOptions(Group, heading="Disclosure of the attribute that a tree predicts (needs --data)"):
     """What an attacker on the attribute that a tree predicts is assumed to know."""
 
-    heading: ClassVar[str] = "Disclosure of the attribute that a tree predicts (needs --data)"
-
-    sensitive: Annotated[str | None, option("COLUMN", "Attribute to look at more closely.")] = None
-    quasi: Annotated[
-        list[str] | None,
-        option("COLUMN", "A column that attackers know of all people; repeat it for more.", default="all of the tree"),
-    ] = None
-    criterion: Annotated[
-        Literal["gini", "entropy", "gain-ratio", "misclassification", "none"] | None,
-        option(None, "How splits were selected; none if not by their quality.", default="as the model states"),
-    ] = None
-    splits: Annotated[
-        Literal["auto", "multiway", "binary"],
-        option(None, "Categories split into all values, or one against the rest; auto: as the model states."),
-    ] = "auto"
-    leaves: Annotated[Literal["counts", "error-rates", "labels"], option(None, "What the leaves reveal.")] = "counts"
-    internal_nodes: Annotated[bool, option(None, "Whether attackers use that splits were the best.")] = True
-    same_attribute: Annotated[
-        bool, typer.Option("--same-attribute", help="Splits were the best of their attribute only.")
-    ] = False
-    min_samples_leaf: Annotated[int | None, option("N", "Fewest records of a branch that was allowed.")] = None
-    training: Annotated[
-        Literal["known", "sample"], option(None, "known: --data is the training records; sample: more than these.")
-    ] = "known"
-    sampling_fraction: Annotated[float | None, option("SHARE", "Of a sample: its share of --data, if known.")] = None
-    noise: NoiseOption = None
-    truth: Annotated[
-        bool | None, option(None, "Compare with the sensitive column of --data.", default="if there is one")
-    ] = None
-    remedies: Annotated[
-        bool, typer.Option("--remedies", help="Try what can be done; needs the sensitive column, also in --holdout.")
-    ] = False
-    time_limit: Annotated[float | None, option("SECONDS", "With --remedies: most seconds of each.", default="60")] = (
-        None
+    sensitive: str | None = option("COLUMN", "Attribute to look at more closely.")
+    quasi: list[str] | None = option(
+        "COLUMN", "A column that attackers know of all people; repeat it for more.", shown="all of the tree"
     )
+    criterion: Literal["gini", "entropy", "gain-ratio", "misclassification", "none"] | None = option(
+        None, "How splits were selected; none if not by their quality.", shown="as the model states"
+    )
+    splits: Literal["auto", "multiway", "binary"] = option(
+        None, "Categories split into all values, or one against the rest; auto: as the model states.", "auto"
+    )
+    leaves: Literal["counts", "error-rates", "labels"] = option(None, "What the leaves reveal.", "counts")
+    internal_nodes: bool = option(None, "Whether attackers use that splits were the best.", True)
+    same_attribute: bool = flag("Splits were the best of their attribute only.")
+    min_samples_leaf: int | None = option("N", "Fewest records of a branch that was allowed.")
+    training: Literal["known", "sample"] = option(
+        None, "known: --data is the training records; sample: more than these.", "known"
+    )
+    sampling_fraction: float | None = option("SHARE", "Of a sample: its share of --data, if known.")
+    noise: NoiseOption = None
+    truth: bool | None = option(None, "Compare with the sensitive column of --data.", shown="if there is one")
+    remedies: bool = flag("Try what can be done; needs the sensitive column, also in --holdout.")
+    time_limit: float | None = option("SECONDS", "With --remedies: most seconds of each.", shown="60")
     resume: ResumeOption = None
 
     def settings(self, *, alone: bool) -> DisclosureSettings | None:
@@ -266,24 +228,16 @@ class DisclosureOptions(Group):
         return stated if alone or stated != DisclosureSettings() else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StatementOptions(Group):
+class StatementOptions(Group, heading="What the publisher states of the training data (without --data)"):
     """What the publisher states of the training data; it is believed."""
 
-    heading: ClassVar[str] = "What the publisher states of the training data (without --data)"
-
-    one_record_per_person: Annotated[
-        bool, typer.Option("--one-record-per-person", help="No person has several training records.")
-    ] = False
-    stated_leaf: Annotated[int | None, option("N", "Fewest training records of any leaf or rule.")] = None
-    stated_step: Annotated[int | None, option("N", "Step to whose multiples published counts are rounded.")] = None
+    one_record_per_person: bool = flag("No person has several training records.")
+    stated_leaf: int | None = option("N", "Fewest training records of any leaf or rule.")
+    stated_step: int | None = option("N", "Step to whose multiples published counts are rounded.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReportOptions(Group):
+class ReportOptions(Group, heading="Output"):
     """Where findings go."""
-
-    heading: ClassVar[str] = "Output"
 
     output: ReportOption = None
     audience: AudienceOption = "checker"
@@ -292,21 +246,18 @@ class ReportOptions(Group):
     show_small_counts: SmallOption = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SignOffOptions(Group):
+class SignOffOptions(Group, heading="Sign-off (Glassine fills in nothing itself)"):
     """What only a person can state of a release."""
 
-    heading: ClassVar[str] = "Sign-off (Glassine fills in nothing itself)"
-
-    statements: Annotated[Path | None, option("FILE", "The fields below in a TOML file; options replace them.")] = None
-    who: Annotated[str | None, option("TEXT", "Who decided.")] = None
-    role: Annotated[str | None, option("TEXT", "Their role.")] = None
-    decision: Annotated[str | None, typer.Option("--decided", metavar="TEXT", help="What was decided.")] = None
-    day: Annotated[str | None, option("DAY", "Day of the decision, as 2026-11-23.")] = None
-    review_by: Annotated[str | None, option("DAY", "Day until which the decision holds.")] = None
-    purpose: Annotated[str | None, option("TEXT", "Purpose of the release.")] = None
-    recipient: Annotated[str | None, option("TEXT", "Who gets the model.")] = None
-    conditions: Annotated[str | None, option("TEXT", "Conditions of the release.")] = None
+    statements: Path | None = option("FILE", "The fields below in a TOML file; options replace them.")
+    who: str | None = option("TEXT", "Who decided.")
+    role: str | None = option("TEXT", "Their role.")
+    decision: str | None = option("TEXT", "What was decided.", names=("--decided",))
+    day: str | None = option("DAY", "Day of the decision, as 2026-11-23.")
+    review_by: str | None = option("DAY", "Day until which the decision holds.")
+    purpose: str | None = option("TEXT", "Purpose of the release.")
+    recipient: str | None = option("TEXT", "Who gets the model.")
+    conditions: str | None = option("TEXT", "Conditions of the release.")
 
     def sign_off(self) -> SignOff:
         """Return what is stated, by the file and by options."""
@@ -317,23 +268,17 @@ class SignOffOptions(Group):
         return replace(filed, **{name: text for name, text in stated.items() if text is not None})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AuditOptions(Group):
     """What is audited, beside which records, and how."""
 
     models: ModelsArgument
     domain: DomainOption = None
     policy: PolicyOption = None
-    together: Annotated[
-        bool, typer.Option("--together", help="Audit what several models of the same records reveal together.")
-    ] = False
-    only: Annotated[
-        list[str] | None,
-        option(
-            "NAME", "Measure this alone, such as membership or disclosure; repeat it for more.", default="all but rows"
-        ),
-    ] = None
-    max_steps: Annotated[int, option("N", "Steps that exact counts may take.")] = 300_000
+    together: bool = flag("Audit what several models of the same records reveal together.")
+    only: list[str] | None = option(
+        "NAME", "Measure this alone, such as membership or disclosure; repeat it for more.", shown="all but rows"
+    )
+    max_steps: int = option("N", "Steps that exact counts may take.", 300_000)
     seed: SeedOption = 0
     records: RecordOptions
     membership: MembershipOptions

@@ -5,9 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import tomllib
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -20,12 +19,13 @@ from glassine.cli.options import (
     ModelFileOptions,
     OverwriteOption,
     option,
+    output_option,
 )
 from glassine.cli.reading import load_kind
 from glassine.cli.releases import KeyOption, PrivateKeyOption
-from glassine.cli.writing import check_ending, check_outputs, one_line, print_value, tell
+from glassine.cli.writing import check_ending, check_outputs, one_line, print_value, tell, write_by_ending
 from glassine.errors import GlassineError, InvalidParameterError, UnreadableFileError
-from glassine.files import read_json, read_once, read_text, write_json, write_text
+from glassine.files import read_json, read_once, read_text, write_json
 
 if TYPE_CHECKING:
     from glassine.auditing.certified import Match
@@ -37,13 +37,10 @@ CertificateArgument = Annotated[
 TieKeyOption = Annotated[Path | None, option("FILE", "The holder's key of the tie; made if there is none.")]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TieOptions(Group):
+class TieOptions(Group, heading="The records (for their holder alone)"):
     """What ties the model to its records."""
 
-    heading: ClassVar[str] = "The records (for their holder alone)"
-
-    tie: Annotated[Path | None, option("FILE", "The tie, which glassine certificate tie wrote.")] = None
+    tie: Path | None = option("FILE", "The tie, which glassine certificate tie wrote.")
     data: DataOption = None
     tie_key: TieKeyOption = None
 
@@ -136,7 +133,7 @@ def _tied(records: TieOptions, model: str) -> bool:
 def sign_certificate_command(
     certificate: CertificateArgument,
     key: PrivateKeyOption,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Write the signed certificate, JSON.")],
+    output: Annotated[Path, output_option("Write the signed certificate, JSON.")],
     overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -157,7 +154,7 @@ def sign_certificate_command(
 def registry_command(
     certificate: CertificateArgument,
     statements: Annotated[Path, option("FILE", "What only a person can state, TOML.")],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Write the record, JSON or YAML.")],
+    output: Annotated[Path, output_option("Write the record, JSON or YAML.")],
     overwrite: OverwriteOption = False,
 ) -> None:
     """Draft a record of a private release for the registry of deployments of differential privacy.
@@ -186,7 +183,7 @@ def registry_command(
 def tie_command(
     model: ModelArgument,
     data: Annotated[Path, typer.Argument(metavar="RECORDS", help="The stored file of the training records.")],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Write the tie, JSON.")],
+    output: Annotated[Path, output_option("Write the tie, JSON.")],
     tie_key: TieKeyOption,
     reading: ModelFileOptions,
     overwrite: OverwriteOption = False,
@@ -219,12 +216,9 @@ def evidence_command(
     ],
     which: Annotated[
         Literal["tre", "tehdas", "edpb", "nist", "iso27559", "hipaa"],
-        typer.Option("--for", help="Who asks: each item of their list is answered."),
+        option(None, "Who asks: each item of their list is answered.", names=("--for",)),
     ],
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write the answers: Markdown, JSON or text by its ending."),
-    ] = None,
+    output: Annotated[Path | None, output_option("Write the answers: Markdown, JSON or text by its ending.")] = None,
     overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -249,11 +243,7 @@ def evidence_command(
         document = evidence(which, findings=given.get("report"), certificate=given.get("certificate"))
     except GlassineError as error:
         raise error.word({"findings": "the report"}) from None
-    if output is not None:
-        if output.suffix == ".json":
-            write_json(document.to_dict(), output)
-        else:
-            write_text(document.text() if output.suffix == ".txt" else document.markdown(), output)
+    write_by_ending(output, document.to_dict(), document.text(), document.markdown)
     if as_json or output is None:
         print_value(json.loads(json.dumps(document.to_dict())) if as_json else document.text(), as_json)
     else:

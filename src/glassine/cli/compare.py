@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
-from glassine.cli.naming import in_options, listed
+from glassine.cli.naming import in_options, listed, option_of, options_of
 from glassine.cli.options import (
     ColumnOptions,
     Group,
@@ -35,7 +35,7 @@ from glassine.cli.reading import input_files, opened, read_domain
 from glassine.cli.summarize import compare_from_summary, near_optimal_from_summary
 from glassine.cli.training import TrainingFile, check_public, predicts_number, range_of, read_training, without
 from glassine.cli.twin import TwinOptions, compare_with_twin
-from glassine.cli.writing import check_ending, check_outputs, check_report, print_value
+from glassine.cli.writing import check_ending, check_outputs, check_report, print_value, write_by_ending
 from glassine.errors import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -67,73 +67,49 @@ MODELS = (
 )
 """Names of the learners, as the comparison has them: its own list is slow to import."""
 
-OPTIONS = {
-    "epsilons": "--epsilon",
-    "models": "--models",
-    "n_splits": "--splits",
-    "test_share": "--test-share",
-    "seed": "--seed",
-    "delta": "--delta",
-    "max_depth": "--max-depth",
-    "max_rules": "--max-rules",
-    "time_limit": "--time-limit",
-    "measure": "--measure",
-    "records_per_person": "--records-per-person",
-    "persons": "--person",
-    "target_range": "--target-range",
-    "classes": "--classes",
-}
+OPTIONS = options_of(
+    *("models", "test_share", "seed", "delta", "max_depth", "max_rules", "time_limit", "measure"),
+    *("records_per_person", "persons", "target_range", "classes"),
+    epsilons="--epsilon",
+    n_splits="--splits",
+)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelOptions(Group):
+class ModelOptions(Group, heading="The models"):
     """What is compared."""
 
-    heading: ClassVar[str] = "The models"
-
-    epsilon: Annotated[str, option("A,B", "Privacy budgets of the private learners, separated by commas.")] = "0.1,1"
-    models: Annotated[
-        str | None,
-        option("A,B", f"Learners, separated by commas: {', '.join(MODELS)}.", default="all that predict such a target"),
-    ] = None
+    epsilon: str = option("A,B", "Privacy budgets of the private learners, separated by commas.", "0.1,1")
+    models: str | None = option(
+        "A,B", f"Learners, separated by commas: {', '.join(MODELS)}.", shown="all that predict such a target"
+    )
     target_range: TargetRangeOption = None
     max_depth: GrownDepthOption = None
-    max_rules: Annotated[int, option("N", "Rule lists: maximum number of rules.")] = 3
-    delta: Annotated[float, option("NUMBER", "Additive models: delta.")] = 1e-6
-    time_limit: Annotated[float, option("SECONDS", "Trees and lists: most seconds of a fit.")] = 60.0
+    max_rules: int = option("N", "Rule lists: maximum number of rules.", 3)
+    delta: float = option("NUMBER", "Additive models: delta.", 1e-6)
+    time_limit: float = option("SECONDS", "Trees and lists: most seconds of a fit.", 60.0)
     summary: SummaryOption = None
-    near_optimal: Annotated[
-        str | None,
-        option("DEPTH[,SLACK]", "Of a summary: all trees up to that depth within a slack of the best, such as 3,0.01."),
-    ] = None
-    ask: Annotated[
-        Path | None, option("FILE", "Records outside the training data, for near-optimal trees to decide.")
-    ] = None
+    near_optimal: str | None = option(
+        "DEPTH[,SLACK]", "Of a summary: all trees up to that depth within a slack of the best, such as 3,0.01."
+    )
+    ask: Path | None = option("FILE", "Records outside the training data, for near-optimal trees to decide.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MeasureOptions(Group):
+class MeasureOptions(Group, heading="The comparison"):
     """How they are compared."""
 
-    heading: ClassVar[str] = "The comparison"
-
-    splits: Annotated[int, option("N", "Random splits into training and test records.")] = 5
-    test_share: Annotated[float, option("SHARE", "Share of the records that test.")] = 0.3
-    measure: Annotated[
-        Literal["accuracy", "auroc", "log-loss", "rmse", "mae", "r2"] | None,
-        option(
-            None,
-            "Figure that ranks the models.",
-            default="accuracy; auroc if a class has 80% of the records or more; rmse of numbers",
-        ),
-    ] = None
+    splits: int = option("N", "Random splits into training and test records.", 5)
+    test_share: float = option("SHARE", "Share of the records that test.", 0.3)
+    measure: Literal["accuracy", "auroc", "log-loss", "rmse", "mae", "r2"] | None = option(
+        None,
+        "Figure that ranks the models.",
+        shown="accuracy; auroc if a class has 80% of the records or more; rmse of numbers",
+    )
     person: PersonColumnOption = None
     records_per_person: RecordsPerPersonOption = None
     seed: SeedOption = 0
     resume: ResumeOption = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingOptions(Group):
     """The records, and what is predicted."""
 
@@ -142,7 +118,6 @@ class TrainingOptions(Group):
     columns: ColumnOptions
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class OutputOptions(Group):
     """Where the comparison goes."""
 
@@ -304,7 +279,7 @@ def fit_command_line(
     words += [*file.written.words, *(f"--exclude={name}" for name in file.exclude)]
     size = CANDIDATES[row.model].size
     if size:
-        words += [f"--{size.replace('_', '-')}", str(getattr(task, size))]
+        words += [option_of(size), str(getattr(task, size))]
     if file.person is not None:
         words += [f"--person={file.person}", "--records-per-person", str(task.records_per_person)]
     if row.model in ("additive", "scorecard"):
@@ -364,7 +339,6 @@ def _write(
     as_json: bool,
     name: str,
 ) -> None:
-    from glassine.files import write_json, write_text
     from glassine.report import render_html, render_text
     from glassine.report.advice import advice_of
     from glassine.report.sections.comparison import comparison_page
@@ -392,10 +366,5 @@ def _write(
     title = f"Learners compared on {name}"
     page = comparison_page(found, title=title, measure=measure, command=command, inputs=inputs)
     text = render_text(page)
-    if output is not None and output.suffix == ".json":
-        write_json(plain, output)
-    elif output is not None and output.suffix == ".txt":
-        write_text(text, output)
-    elif output is not None:
-        write_text(render_html(page), output)
+    write_by_ending(output, plain, text, lambda: render_html(page))
     print_value(plain if as_json else text + (f"\nPage: {output}\n" if output else ""), as_json)

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-import typer
 
 from glassine.auditing.api import audit
 from glassine.auditing.findings import Findings
 from glassine.cli.naming import in_commands
-from glassine.cli.options import JsonOption, OverwriteOption
+from glassine.cli.options import JsonOption, OverwriteOption, option
 from glassine.cli.progress import stages
 from glassine.cli.quality import Measured, changed, quality, sentences
 from glassine.cli.writing import check_outputs, print_value, refuse_dash
@@ -200,7 +199,7 @@ def run_demo(folder: Path, *, progress: Callable[[str], None] | None = None) -> 
 
 def demo_command(
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FOLDER", help="Write models, domain and reports into it.")
+        Path, option("FOLDER", "Write models, domain and reports into it.", names=("--output", "-o"))
     ] = Path("glassine-demo"),
     overwrite: OverwriteOption = False,
     as_json: JsonOption = False,

@@ -22,6 +22,7 @@ from glassine.cli.options import (
     RecordsArgument,
     RecordsFileOptions,
     option,
+    output_option,
 )
 from glassine.cli.progress import stages
 from glassine.cli.reading import load_kind, read_records, stated_domain
@@ -33,12 +34,7 @@ if TYPE_CHECKING:
     from glassine.domain import Domain, Literal
     from glassine.formats import PublishedModel
 
-DraftOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--output", "-o", metavar="FILE", help="Write the domain, JSON or TOML.", show_default="standard output"
-    ),
-]
+DraftOption = Annotated[Path | None, output_option("Write the domain, JSON or TOML.", shown="standard output")]
 ENDINGS = (".json", ".toml")
 """Names that a file of a domain may end in."""
 

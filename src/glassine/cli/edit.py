@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from glassine.cli.naming import nearest
-from glassine.cli.options import Group, JsonOption, OverwriteOption, option
+from glassine.cli.options import Group, JsonOption, OverwriteOption, flag, option, output_option
 from glassine.cli.writing import check_ending, check_outputs, one_line, print_value
 from glassine.errors import GlassineError, InvalidParameterError, UnsupportedModelError
 from glassine.files import write_text
@@ -21,57 +20,42 @@ if TYPE_CHECKING:
 Texts = list[str] | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelOptions(Group):
     """The model, and what is written."""
 
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="The additive model, Glassine's JSON.")]
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the edited model, JSON.")
-    ] = None
-    page: Annotated[Path | None, option("FILE", "Write an editor page, HTML: edit in the browser.")] = None
+    output: Path | None = output_option("Write the edited model, JSON.")
+    page: Path | None = option("FILE", "Write an editor page, HTML: edit in the browser.")
     overwrite: OverwriteOption = False
-    log: Annotated[bool, typer.Option("--log", help="Print the log of edits.")] = False
+    log: bool = flag("Print the log of edits.")
     as_json: JsonOption = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UndoOptions(Group):
+class UndoOptions(Group, heading="Taking back"):
     """What is taken back first."""
 
-    heading: ClassVar[str] = "Taking back"
-
-    undo: Annotated[int, option("N", "First take back so many edits.")] = 0
-    revert: Annotated[bool, typer.Option("--revert", help="First take back every edit.")] = False
+    undo: int = option("N", "First take back so many edits.", 0)
+    revert: bool = flag("First take back every edit.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EditOptions(Group):
+class EditOptions(Group, heading="Edits"):
     """What is edited."""
 
-    heading: ClassVar[str] = "Edits"
-
-    zero: Annotated[Texts, option("TERM", "It adds nothing from now on; repeat it for more.")] = None
-    set_: Annotated[
-        Texts,
-        typer.Option(
-            "--set",
-            metavar="TERM:BIN=SCORE",
-            help="Set a score. A bin is its label or number; a range is FIRST..LAST; repeat it for more.",
-        ),
-    ] = None
-    flatten: Annotated[Texts, option("TERM[:FIRST..LAST]", "One mean score; repeat it for more.")] = None
-    smooth: Annotated[Texts, option("TERM[:FIRST..LAST]", "Scores towards neighbors; repeat it for more.")] = None
-    monotone: Annotated[
-        Texts, option("TERM[:FIRST..LAST]:DIRECTION", "Scores in order, increasing or decreasing; repeat it for more.")
-    ] = None
-    strength: Annotated[float, option("NUMBER", "Of --smooth: how far, above 0 up to 1.")] = 0.5
-    passes: Annotated[int, option("N", "Of --smooth: how often.")] = 1
-    label: Annotated[
-        str | None,
-        typer.Option("--class", metavar="CLASS", help="Edit the scores of this class only.", show_default="all"),
-    ] = None
-    reason: Annotated[str, option("TEXT", "Reason for the edits, recorded in the log.")] = ""
+    zero: Texts = option("TERM", "It adds nothing from now on; repeat it for more.")
+    set_: Texts = option(
+        "TERM:BIN=SCORE",
+        "Set a score. A bin is its label or number; a range is FIRST..LAST; repeat it for more.",
+        names=("--set",),
+    )
+    flatten: Texts = option("TERM[:FIRST..LAST]", "One mean score; repeat it for more.")
+    smooth: Texts = option("TERM[:FIRST..LAST]", "Scores towards neighbors; repeat it for more.")
+    monotone: Texts = option(
+        "TERM[:FIRST..LAST]:DIRECTION", "Scores in order, increasing or decreasing; repeat it for more."
+    )
+    strength: float = option("NUMBER", "Of --smooth: how far, above 0 up to 1.", 0.5)
+    passes: int = option("N", "Of --smooth: how often.", 1)
+    label: str | None = option("CLASS", "Edit the scores of this class only.", names=("--class",), shown="all")
+    reason: str = option("TEXT", "Reason for the edits, recorded in the log.", "")
 
 
 def edit_command(files: ModelOptions, back: UndoOptions, edits: EditOptions) -> None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from glassine.cli.charging import Charge, ledger_files
-from glassine.cli.naming import in_options, listed, nearest
+from glassine.cli.naming import in_options, listed, nearest, options_of
 from glassine.cli.options import (
+    REQUIRED,
     AudienceOption,
     AuditOption,
     BlackBoxOptions,
@@ -26,6 +27,7 @@ from glassine.cli.options import (
     RecordsFileOptions,
     UnprotectedSeedOption,
     option,
+    output_option,
 )
 from glassine.cli.progress import stages
 from glassine.cli.reading import check_person, identifiers, read_domain, read_records, tell_repeats, with_inputs
@@ -40,17 +42,15 @@ if TYPE_CHECKING:
     from glassine.domain import Attribute, Domain
     from glassine.surrogates import NumericAnswer, SurrogateExplainer
 
-OPTIONS = {
-    name: f"--{name.replace('_', '-')}"
-    for name in ("answer", "classes", "form", "labels", "epsilon", "partition", "k", "min_samples_leaf")
-} | {"y": "--target"}
+OPTIONS = options_of(
+    *("answer", "classes", "form", "labels", "epsilon", "partition", "k", "min_samples_leaf"), y="--target"
+)
 """Options by the parameters that errors of a fit name."""
 WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
 """Classes that are whole numbers; longer ones stay texts."""
 TITLE = "Privacy of a release of surrogate trees"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class RecordOptions(Group):
     """What the groups are made of: records, or queries of a public domain."""
 
@@ -61,77 +61,56 @@ class RecordOptions(Group):
             help="The records that the black box was trained on, CSV with a header or Parquet; none with --queries.",
         ),
     ] = None
-    queries: Annotated[
-        int | None, option("N", "Explain from so many queries of the public domain; no records are needed.")
-    ] = None
+    queries: int | None = option("N", "Explain from so many queries of the public domain; no records are needed.")
     domain: DomainOption = None
-    target: Annotated[
-        str | None, option("COLUMN", "Column of the true labels: left out, or used by --labels true.")
-    ] = None
+    target: str | None = option("COLUMN", "Column of the true labels: left out, or used by --labels true.")
     classes: ClassesOption = None
-    answer: Annotated[
-        str | None,
-        option(
-            "LO,HI,STEP",
-            "Public range of a black box that answers with numbers, and the step to which means are rounded; a "
-            "fourth number is the tolerance of agreement.",
-            default="answers are classes; tolerance a twentieth of the range",
-        ),
-    ] = None
+    answer: str | None = option(
+        "LO,HI,STEP",
+        "Public range of a black box that answers with numbers, and the step to which means are rounded; a "
+        "fourth number is the tolerance of agreement.",
+        shown="answers are classes; tolerance a twentieth of the range",
+    )
     person: PersonColumnOption = None
     written: RecordsFileOptions
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupOptions(Group):
+class GroupOptions(Group, heading="Groups and trees"):
     """How records are grouped, and what is released of a group."""
 
-    heading: ClassVar[str] = "Groups and trees"
-
-    k: Annotated[int, typer.Option("--k", "-k", metavar="N", help="Fewest records, or people, of a group.")] = 100
-    partition: Annotated[
-        Literal["microaggregation", "public"],
-        option(None, "How groups are made; public: cells fixed without the records."),
-    ] = "microaggregation"
-    method: Annotated[Literal["mdav", "v-mdav"], option(None, "Groups of one size, or of sizes that vary.")] = "mdav"
-    distance: Annotated[
-        Literal["euclidean", "gower"] | None,
-        option(None, "Distance of records.", default="gower where there are categories, else euclidean"),
-    ] = None
-    scaling: Annotated[Literal["standard", "none"], option(None, "How numbers are scaled before.")] = "standard"
-    form: Annotated[
-        Literal["restricted", "paper"], option(None, "What is released; paper is as published, and leaks.")
-    ] = "restricted"
-    labels: Annotated[
-        Literal["black-box", "true"] | None,
-        option(None, "What trees learn.", default="black-box; of the paper's form, true"),
-    ] = None
-    max_depth: Annotated[int | None, option("N", "Trees: maximum depth.", default="by the form")] = None
-    min_samples_leaf: Annotated[
-        int | None, option("N", "Fewest records, or people, of a leaf.", default="by the form")
-    ] = None
-    n_closest: Annotated[int, option("N", "Closest representatives that are tried.")] = 3
+    k: int = option("N", "Fewest records, or people, of a group.", 100, names=("--k", "-k"))
+    partition: Literal["microaggregation", "public"] = option(
+        None, "How groups are made; public: cells fixed without the records.", "microaggregation"
+    )
+    method: Literal["mdav", "v-mdav"] = option(None, "Groups of one size, or of sizes that vary.", "mdav")
+    distance: Literal["euclidean", "gower"] | None = option(
+        None, "Distance of records.", shown="gower where there are categories, else euclidean"
+    )
+    scaling: Literal["standard", "none"] = option(None, "How numbers are scaled before.", "standard")
+    form: Literal["restricted", "paper"] = option(
+        None, "What is released; paper is as published, and leaks.", "restricted"
+    )
+    labels: Literal["black-box", "true"] | None = option(
+        None, "What trees learn.", shown="black-box; of the paper's form, true"
+    )
+    max_depth: int | None = option("N", "Trees: maximum depth.", shown="by the form")
+    min_samples_leaf: int | None = option("N", "Fewest records, or people, of a leaf.", shown="by the form")
+    n_closest: int = option("N", "Closest representatives that are tried.", 3)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PrivacyOptions(Group):
+class PrivacyOptions(Group, heading="Privacy"):
     """What private trees spend."""
 
-    heading: ClassVar[str] = "Privacy"
-
-    epsilon: Annotated[float | None, option("NUMBER", "Privacy budget, such as 0.1: private trees.")] = None
+    epsilon: float | None = option("NUMBER", "Privacy budget, such as 0.1: private trees.")
     ledger: LedgerOption = None
     dataset: DatasetOption = None
     seed: UnprotectedSeedOption = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileOptions(Group):
+class FileOptions(Group, heading="Files"):
     """What is written."""
 
-    heading: ClassVar[str] = "Files"
-
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Write the release, JSON.")]
+    output: Path = output_option("Write the release, JSON.", REQUIRED)
     report: AuditOption = None
     audience: AudienceOption = "checker"
     overwrite: OverwriteOption = False

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import typer
 
@@ -16,7 +15,9 @@ from glassine.cli.options import (
     ModelArgument,
     ModelFileOptions,
     OverwriteOption,
+    flag,
     option,
+    output_option,
 )
 from glassine.cli.reading import load_kind, load_whole, read_domain
 from glassine.cli.writing import check_outputs, print_value, say, tell
@@ -37,25 +38,17 @@ def form_of(name: str) -> str:
     return name
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SqlOptions(Group):
+class SqlOptions(Group, heading="SQL"):
     """The query that is written as SQL."""
 
-    heading: ClassVar[str] = "SQL"
-
-    table: Annotated[str | None, option("NAME", "SQL: write a query on this table.")] = None
-    prediction: Annotated[str | None, option("NAME", "SQL: name of the predicted column of the query.")] = None
-    dialect: Annotated[
-        str | None,
-        option(
-            "ENGINE",
-            "SQL: the engine, such as duckdb, sqlite or spark; another word lists them all.",
-            default="standard SQL without backslashes",
-        ),
-    ] = None
-    probabilities: Annotated[
-        bool, typer.Option("--probabilities", help="SQL: add a column with the share of each class to the query.")
-    ] = False
+    table: str | None = option("NAME", "SQL: write a query on this table.")
+    prediction: str | None = option("NAME", "SQL: name of the predicted column of the query.")
+    dialect: str | None = option(
+        "ENGINE",
+        "SQL: the engine, such as duckdb, sqlite or spark; another word lists them all.",
+        shown="standard SQL without backslashes",
+    )
+    probabilities: bool = flag("SQL: add a column with the share of each class to the query.")
 
 
 def _export_clean(
@@ -101,16 +94,10 @@ def _export_card(model: object, output: Path | None, *, as_json: bool) -> None:
     say(page if output is None else f"Written: {output}. It prints on one page.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class FileOptions(Group):
     """Where the exported model goes."""
 
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Write the exported model.", show_default="standard output"
-        ),
-    ] = None
+    output: Path | None = output_option("Write the exported model.", shown="standard output")
     overwrite: OverwriteOption = False
     as_json: JsonOption = False
 
@@ -125,13 +112,11 @@ def export_command(
         option(
             "FORM",
             "The form to write, such as sql; another word lists them all.",
-            default="with --clean the file's own, or JSON",
+            shown="with --clean the file's own, or JSON",
             parser=form_of,
         ),
     ] = None,
-    clean: Annotated[
-        bool, typer.Option("--clean", help="Write a copy of the file that holds the model and nothing else.")
-    ] = False,
+    clean: Annotated[bool, flag("Write a copy of the file that holds the model and nothing else.")] = False,
     domain: DomainOption = None,
 ) -> None:
     """Write a model as SQL, Python, text, ONNX, PMML or a scikit-learn pipeline. A pipeline carries no guarantee.

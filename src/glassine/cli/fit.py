@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from glassine.cli.fitting import ADDITIVE, GREEDY, RULE_LIST, SCORECARD, TREE, FitOptions, Order, run
-from glassine.cli.naming import in_options
-from glassine.cli.options import Group, option
+from glassine.cli.naming import in_options, options_of
+from glassine.cli.options import Group, flag, option
 from glassine.cli.progress import progress
 from glassine.cli.searching import depth_or_rule, grid_of
 from glassine.cli.summary import to_dict, to_text
@@ -19,17 +19,15 @@ from glassine.cli.training import NumberOptions, range_of
 from glassine.cli.writing import print_value
 from glassine.errors import InvalidParameterError, UnreadableFileError
 
-DeltaOption = Annotated[float | None, option("NUMBER", "Delta.", default="1e-06")]
+DeltaOption = Annotated[float | None, option("NUMBER", "Delta.", shown="1e-06")]
 BinsOption = Annotated[Path | None, option("FILE", "Fixed bins, JSON: cut points, groups of values.")]
-NotPrivateOption = Annotated[
-    bool, typer.Option("--not-private", help="Fit the records without noise or any guarantee.")
-]
-MemoryOption = Annotated[float | None, option("BYTES", "Most memory.", default="4e9")]
-LeafCountsOption = Annotated[float | None, option("SHARE", "Share of epsilon for counts; 0: none.", default="0.095")]
+NotPrivateOption = Annotated[bool, flag("Fit the records without noise or any guarantee.")]
+MemoryOption = Annotated[float | None, option("BYTES", "Most memory.", shown="4e9")]
+LeafCountsOption = Annotated[float | None, option("SHARE", "Share of epsilon for counts; 0: none.", shown="0.095")]
 
 MeasureOption = Annotated[
     Literal["additive", "gini", "errors", "log-loss"] | None,
-    option("NAME", "Of a summary: additive, gini, errors or log-loss.", default="additive"),
+    option("NAME", "Of a summary: additive, gini, errors or log-loss.", shown="additive"),
 ]
 
 
@@ -41,83 +39,54 @@ def _records_or_share(text: str) -> int | float:
         raise typer.BadParameter(f"must be a number of records or a share of them, got {text!r}") from None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CutPointOptions(Group):
+class CutPointOptions(Group, heading="The model"):
     """Where numbers are cut."""
 
-    heading: ClassVar[str] = "The model"
-
-    literals: Annotated[
-        Literal["auto", "thresholds", "quantiles", "coarse"] | None,
-        option("KIND", "Cut points: auto, thresholds, quantiles or coarse.", default="auto"),
-    ] = None
+    literals: Literal["auto", "thresholds", "quantiles", "coarse"] | None = option(
+        "KIND", "Cut points: auto, thresholds, quantiles or coarse.", shown="auto"
+    )
     # Hidden, so that the help fits a screen: the next option names it.
-    n_quantiles: Annotated[
-        int | None, option("N", "Quantiles of a number.", default="7; not private, 15", hidden=True)
-    ] = None
-    quantile_share: Annotated[
-        float | None, option("SHARE", "Epsilon for quantiles; how many: --n-quantiles N.", default="0.2")
-    ] = None
+    n_quantiles: int | None = option("N", "Quantiles of a number.", shown="7; not private, 15", hidden=True)
+    quantile_share: float | None = option("SHARE", "Epsilon for quantiles; how many: --n-quantiles N.", shown="0.2")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchOptions(Group):
+class SearchOptions(Group, heading="The model"):
     """How all models of a class are searched."""
 
-    heading: ClassVar[str] = "The model"
-
-    accuracy_share: Annotated[
-        float | None, option("SHARE", "Errors in the loss; 0 ranks best.", default="0.3; not private, 1")
-    ] = None
+    accuracy_share: float | None = option("SHARE", "Errors in the loss; 0 ranks best.", shown="0.3; not private, 1")
     not_private: NotPrivateOption = False
-    penalty: Annotated[float | None, option("SHARE", "Not private: cost of a split or rule.", default="0")] = None
-    min_samples_leaf: Annotated[
-        float | None, option("N", "Not private: fewest records of a leaf.", default="1", parser=_records_or_share)
-    ] = None
+    penalty: float | None = option("SHARE", "Not private: cost of a split or rule.", shown="0")
+    min_samples_leaf: float | None = option(
+        "N", "Not private: fewest records of a leaf.", shown="1", parser=_records_or_share
+    )
     # Hidden, so that the help fits a screen: the next option names it.
-    memory_limit: Annotated[float | None, option("BYTES", "Most memory.", default="4e9", hidden=True)] = None
-    time_limit: Annotated[
-        float | None, option("SECONDS", "Most seconds; most memory: --memory-limit BYTES.", default="600")
-    ] = None
+    memory_limit: float | None = option("BYTES", "Most memory.", shown="4e9", hidden=True)
+    time_limit: float | None = option("SECONDS", "Most seconds; most memory: --memory-limit BYTES.", shown="600")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListOptions(Group):
+class ListOptions(Group, heading="The model"):
     """The size of a rule list."""
 
-    heading: ClassVar[str] = "The model"
-
-    max_rules: Annotated[
-        int | None, option("N", "Rule lists: maximum number of rules.", default="5; not private, 3")
-    ] = None
-    pool: Annotated[
-        Literal["literals", "pairs"] | None, option(None, "Conditions of a rule: 1 or 2.", default="literals")
-    ] = None
+    max_rules: int | None = option("N", "Rule lists: maximum number of rules.", shown="5; not private, 3")
+    pool: Literal["literals", "pairs"] | None = option(None, "Conditions of a rule: 1 or 2.", shown="literals")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class TreeOptions(NumberOptions):
     """What a private tree is."""
 
     # A string as well, which the annotation of the parser does not allow: the rule of suggested_depth by its name.
-    max_depth: Annotated[
-        str | None,
-        option("N|auto:N", "Most splits on a path; auto: by a public guess.", default="3", parser=depth_or_rule),
-    ] = None
-    split_weight: Annotated[
-        float | None, option("NUMBER", "Prior weight of a split; below 1 for small trees.", default="1")
-    ] = None
+    max_depth: str | None = option(
+        "N|auto:N", "Most splits on a path; auto: by a public guess.", shown="3", parser=depth_or_rule
+    )
+    split_weight: float | None = option("NUMBER", "Prior weight of a split; below 1 for small trees.", shown="1")
     leaf_counts_share: LeafCountsOption = None
     measure: MeasureOption = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class RuleListOptions(ListOptions):
     """What a private rule list is."""
 
-    rule_weight: Annotated[
-        float | None, option("NUMBER", "Prior weight of a rule; below 1 for short lists.", default="1")
-    ] = None
+    rule_weight: float | None = option("NUMBER", "Prior weight of a rule; below 1 for short lists.", shown="1")
     leaf_counts_share: LeafCountsOption = None
     measure: MeasureOption = None
 
@@ -131,68 +100,46 @@ def _mechanism_of(name: str) -> str:
     return name
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class GreedyOptions(ListOptions):
     """How a rule list is grown rule by rule."""
 
-    mechanism: Annotated[
-        str | None,
-        option("NAME", "Choice of rules; another word lists all.", default="counted-gini", parser=_mechanism_of),
-    ] = None
-    accounting: Annotated[
-        Literal["strict", "published"] | None, option(None, "The paper's, published, does not hold.", default="strict")
-    ] = None
-    delta: Annotated[float | None, option("NUMBER", "Delta, for the mechanisms that need one.")] = None
-    min_support: Annotated[float | None, option("SHARE", "Least share of the records of a rule.", default="0.05")] = (
-        None
+    mechanism: str | None = option(
+        "NAME", "Choice of rules; another word lists all.", shown="counted-gini", parser=_mechanism_of
     )
-    leaf_counts_share: Annotated[
-        float | None, option("SHARE", "Share of epsilon for counts; 0: none.", default="by mechanism")
-    ] = None
+    accounting: Literal["strict", "published"] | None = option(
+        None, "The paper's, published, does not hold.", shown="strict"
+    )
+    delta: float | None = option("NUMBER", "Delta, for the mechanisms that need one.")
+    min_support: float | None = option("SHARE", "Least share of the records of a rule.", shown="0.05")
+    leaf_counts_share: float | None = option("SHARE", "Share of epsilon for counts; 0: none.", shown="by mechanism")
     not_private: NotPrivateOption = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AdditiveOptions(NumberOptions):
     """What an additive model is."""
 
-    algorithm: Annotated[
-        Literal["penalized", "boosting"] | None, option(None, "How scores are trained.", default="penalized")
-    ] = None
-    accounting: Annotated[
-        Literal["gdp", "classic"] | None, option(None, "Of boosting: how epsilon is added up.", default="gdp")
-    ] = None
+    algorithm: Literal["penalized", "boosting"] | None = option(None, "How scores are trained.", shown="penalized")
+    accounting: Literal["gdp", "classic"] | None = option(None, "Of boosting: how epsilon is added up.", shown="gdp")
     delta: DeltaOption = None
     bins: BinsOption = None
-    monotone: Annotated[list[str] | None, option("NAME:DIRECTION", "Scores increasing or decreasing; repeat it.")] = (
-        None
+    monotone: list[str] | None = option("NAME:DIRECTION", "Scores increasing or decreasing; repeat it.")
+    interactions: list[str] | None = option(
+        "N|auto|PAIR", "Pairs: how many, auto, or 'NAME & NAME'; repeat it.", shown="0"
     )
-    interactions: Annotated[
-        list[str] | None, option("N|auto|PAIR", "Pairs: how many, auto, or 'NAME & NAME'; repeat it.", default="0")
-    ] = None
-    infer_range: Annotated[bool, typer.Option("--infer-range", help="Take it from the data. Voids the guarantee.")] = (
-        False
-    )
+    infer_range: bool = flag("Take it from the data. Voids the guarantee.")
     not_private: NotPrivateOption = False
     memory_limit: MemoryOption = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScorecardOptions(Group):
+class ScorecardOptions(Group, heading="The model"):
     """What a scorecard is."""
 
-    heading: ClassVar[str] = "The model"
-
-    max_items: Annotated[int | None, option("N", "Most items.", default="10")] = None
-    max_points: Annotated[int | None, option("N", "Most points of an item.", default="5")] = None
-    calibration_share: Annotated[
-        float | None, option("SHARE", "Share of the budget for counts at each total.", default="0.15")
-    ] = None
+    max_items: int | None = option("N", "Most items.", shown="10")
+    max_points: int | None = option("N", "Most points of an item.", shown="5")
+    calibration_share: float | None = option("SHARE", "Share of the budget for counts at each total.", shown="0.15")
     delta: DeltaOption = None
     bins: BinsOption = None
-    monotone: Annotated[list[str] | None, option("NAME:DIRECTION", "Points increasing or decreasing; repeat it.")] = (
-        None
-    )
+    monotone: list[str] | None = option("NAME:DIRECTION", "Points increasing or decreasing; repeat it.")
     not_private: NotPrivateOption = False
     memory_limit: MemoryOption = None
 
@@ -277,8 +224,7 @@ def _fit(order: Order) -> None:
             raise InvalidParameterError(
                 f"fit {order.model} needs {name}.", remedy=f"See glassine fit {order.model} --help."
             )
-    names = {name: f"--{name.replace('_', '-')}" for name in order.given}
-    names |= {"random_state": "--seed", "grid": "--search", "domain": "--domain", "classes": "--classes"}
+    names = options_of(*order.given, "random_state", "domain", "classes", grid="--search")
     as_json = order.shared.files.as_json
     with progress(quiet=as_json) as display, in_options(names):
         outcome = run(order, display)

@@ -12,14 +12,13 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from glassine.cli.charging import Charge, ledger_files
 from glassine.cli.deferring import BEHIND_ESTIMATORS, BEHIND_KERNELS, deferred
-from glassine.cli.naming import WRITTEN, in_own_command
+from glassine.cli.naming import WRITTEN, in_own_command, option_of
 from glassine.cli.options import (
+    REQUIRED,
     AuditOption,
     ColumnOptions,
     DatasetOption,
@@ -37,6 +36,7 @@ from glassine.cli.options import (
     TrainingArgument,
     UnprotectedSeedOption,
     option,
+    output_option,
 )
 from glassine.cli.progress import Display, uninterrupted
 from glassine.cli.quality import Measured, quality
@@ -76,16 +76,11 @@ ADDED = (ADDITIVE, SCORECARD)
 """Models without leaves or rules, so that no counts of them are shown."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BudgetOptions(Group):
+class BudgetOptions(Group, heading="Privacy"):
     """What a fit spends, and on whose behalf."""
 
-    heading: ClassVar[str] = "Privacy"
-
-    epsilon: Annotated[float | None, option("NUMBER", "Privacy budget of the fit, such as 0.1.")] = None
-    search: Annotated[
-        list[str] | None, option("NAME=A,B|default", "Choose an option privately, within epsilon; repeat it.")
-    ] = None
+    epsilon: float | None = option("NUMBER", "Privacy budget of the fit, such as 0.1.")
+    search: list[str] | None = option("NAME=A,B|default", "Choose an option privately, within epsilon; repeat it.")
     ledger: LedgerOption = None
     dataset: DatasetOption = None
     person: PersonColumnOption = None
@@ -93,16 +88,11 @@ class BudgetOptions(Group):
     seed: UnprotectedSeedOption = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileOptions(Group):
+class FileOptions(Group, heading="Files"):
     """The files that a fit writes."""
 
-    heading: ClassVar[str] = "Files"
-
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Write the model, JSON.")]
-    certificate: Annotated[Path | None, option("FILE", "Write the certificate, JSON.", default="beside the model")] = (
-        None
-    )
+    output: Path = output_option("Write the model, JSON.", REQUIRED)
+    certificate: Path | None = option("FILE", "Write the certificate, JSON.", shown="beside the model")
     report: AuditOption = None
     policy: PolicyOption = None
     overwrite: OverwriteOption = False
@@ -128,7 +118,6 @@ class FileOptions(Group):
             check_room(path)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class FitOptions(Group):
     """What all fits have in common."""
 
@@ -383,13 +372,12 @@ def _options(order: Order, learner: Any, number: bool) -> dict[str, Any]:
     parameters = inspect.signature(learner).parameters
     for name in given:
         if name not in parameters:
-            option = "--seed" if name == "random_state" else f"--{name.replace('_', '-')}"
             kind = f"{order.kind} of numbers" if number else order.kind
-            raise InvalidParameterError(f"{option} does not apply to {kind}.", remedy="Leave it out.")
+            raise InvalidParameterError(f"{option_of(name)} does not apply to {kind}.", remedy="Leave it out.")
     for name in ("memory_limit", "time_limit"):
         if not 0 < given.get(name, 1) < math.inf:
             raise InvalidParameterError(
-                f"--{name.replace('_', '-')} must be a positive number, got {given[name]!r}.", remedy="Leave it out."
+                f"{option_of(name)} must be a positive number, got {given[name]!r}.", remedy="Leave it out."
             )
     if order.private and "epsilon" not in given:
         raise InvalidParameterError(

@@ -29,7 +29,7 @@ DatasetArgument = Annotated[str, typer.Argument(metavar="DATASET", help="Name of
 
 def show_command(
     ledger: LedgerArgument,
-    dataset: Annotated[str | None, option("NAME", "Name of the dataset in the ledger.", default="all")] = None,
+    dataset: Annotated[str | None, option("NAME", "Name of the dataset in the ledger.", shown="all")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show the budgets of a ledger, how they were changed, and their charges.

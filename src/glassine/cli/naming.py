@@ -30,6 +30,20 @@ def in_options(names: Mapping[str, str]) -> Iterator[None]:
         raise
 
 
+OTHERWISE = {"random_state": "--seed", "persons": "--person"}
+"""Options that are not called as the parameters that they set."""
+
+
+def option_of(name: str) -> str:
+    """Return a parameter as the option that sets it."""
+    return OTHERWISE.get(name, f"--{name.replace('_', '-')}")
+
+
+def options_of(*names: str, **others: str) -> dict[str, str]:
+    """Return the options that set parameters; others are called otherwise."""
+    return {name: option_of(name) for name in names} | others
+
+
 FOR_THE_USER = {
     "smallest_leaf": " N",
     "max_depth": " N",
@@ -115,7 +129,7 @@ def as_command(remedy: Remedy, files: Mapping[str, str] | None = None) -> Remedy
         ending = FOR_THE_USER.get(name, " FILE") if value is None else "" if value is True else f" {value}"
         if (remedy.action, name) == ("audit", "domain") and "model" in names:
             ending = f" {DRAFT[False]}"
-        options.append(f"--{name.replace('_', '-')}{ending}")
+        options.append(f"{option_of(name)}{ending}")
     if remedy.action == "audit":
         step = ", ".join(f"`{option}`" for option in options)
         if "infer_domain" in remedy.step:
@@ -183,7 +197,7 @@ def in_own_command(remedy: Remedy, given: Sequence[str], known: Collection[str])
     again = remedy.retraining
     if again is None or not set(again.parameters) <= set(known):
         return remedy
-    options = {f"--{name.replace('_', '-')}": f"{value:g}" for name, value in again.parameters.items()}
+    options = {option_of(name): f"{value:g}" for name, value in again.parameters.items()}
     private = ["--not-private"] if "--epsilon" in options else []
     words, drafts = _without(given, [*options, *private] or VOIDING), []
     if not options and len(words) == len(given):

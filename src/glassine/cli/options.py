@@ -1,6 +1,6 @@
 """Arguments and options that several commands share: one name, one meaning, one sentence; and groups of them.
 
-A group is a dataclass whose fields are options. :func:`command` makes a command of a function that takes groups, and
+A group is a class whose fields are options. :func:`command` makes a command of a function that takes groups, and
 :class:`GroupedCommand` prints its help with a heading for each.
 """
 
@@ -15,11 +15,22 @@ from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, get_args, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    TypeAlias,
+    dataclass_transform,
+    get_args,
+    get_type_hints,
+)
 
 import typer
 from typer.core import TyperCommand
 
+from glassine.cli.naming import option_of
 from glassine.errors import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -53,16 +64,50 @@ def _check(rule: str, kept: Callable[[Any], bool], advice: str = "") -> Check:
     return check
 
 
-def option(metavar: str | None, text: str, *, default: str | bool = True, **more: Any) -> Any:
-    """Return an option of its field's name: what stands for its value, what it does, and in words its default."""
-    return typer.Option(metavar=metavar, help=text, show_default=default, **more)
+REQUIRED: Any = dataclasses.MISSING
+"""The value of an option that must be given."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+def option(
+    metavar: str | None,
+    text: str,
+    value: Any = None,
+    *,
+    names: tuple[str, ...] = (),
+    shown: str | bool = True,
+    **more: Any,
+) -> Any:
+    """Return a field that is an option: what stands for its value, what it does, its value where it is not given."""
+    # Without names it is called as the field is; shown are words for its default. As an annotation it is shared by
+    # several groups, and the value stands there.
+    info = typer.Option(..., *names, metavar=metavar, help=text, show_default=shown, **more)
+    return dataclasses.field(default=value, metadata={INFO: info})
+
+
+def flag(text: str) -> Any:
+    """Return an option that is off unless it is named; it has no name that turns it off."""
+    return option(None, text, value=False)
+
+
+def output_option(text: str, value: Any = None, **more: Any) -> Any:
+    """Return the option of the file that a command writes."""
+    return option("FILE", text, value, names=("--output", "-o"), **more)
+
+
+INFO = "option"
+"""What a field of an option has its description under."""
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+@dataclass(frozen=True, kw_only=True)
 class Group:
-    """Options that travel together as one value."""
+    """Options that travel together as one value: a frozen dataclass, and their heading in the help of a command."""
 
-    heading: ClassVar[str] = "Options"  # Their heading in the help of a command
+    heading: ClassVar[str] = "Options"
+
+    def __init_subclass__(cls, heading: str = "") -> None:
+        cls.heading = heading or cls.heading
+        dataclass(frozen=True, kw_only=True)(cls)
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:
@@ -82,26 +127,38 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
 
 def _options(name: str, hint: Any, default: Any, heading: str | None) -> Iterator[inspect.Parameter]:
     """Yield the options of a parameter: itself, or those of its group and of the groups in it."""
-    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
-        hints = get_type_hints(hint, include_extras=True)
-        for field in dataclasses.fields(hint):
-            yield from _options(field.name, hints[field.name], field.default, getattr(hint, "heading", None))
+    if _is_group(hint):
+        for field, kind in _fields(hint):
+            yield from _options(field.name, kind, field.default, hint.heading)
         return
     kind, info = get_args(hint)
-    info = copy(info)
+    info = copy(info.metadata[INFO] if isinstance(info, dataclasses.Field) else info)
     info.rich_help_panel = heading
     default = inspect.Parameter.empty if default is dataclasses.MISSING else default
+    if kind is bool and default is False and not info.param_decls:
+        info.param_decls = (option_of(name),)
     annotation: Any = Annotated[kind, info]
     # By name alone, so that what is required may follow what is not.
     yield inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
+def _is_group(hint: Any) -> bool:
+    return isinstance(hint, type) and issubclass(hint, Group)
+
+
+def _fields(group: Any) -> Iterator[tuple[dataclasses.Field[Any], Any]]:
+    """Yield the fields of a group, each with its type and option."""
+    hints = get_type_hints(group, include_extras=True)
+    for field in dataclasses.fields(group):
+        own = field.metadata.get(INFO)
+        yield field, hints[field.name] if own is None else Annotated[hints[field.name], own]
+
+
 def _gathered(name: str, hint: Any, values: dict[str, Any]) -> Any:
     """Return the value of a parameter, a group made of its options."""
-    if not (dataclasses.is_dataclass(hint) and isinstance(hint, type)):
+    if not _is_group(hint):
         return values[name]
-    hints = get_type_hints(hint, include_extras=True)
-    return hint(**{field.name: _gathered(field.name, hints[field.name], values) for field in dataclasses.fields(hint)})
+    return hint(**{field.name: _gathered(field.name, kind, values) for field, kind in _fields(hint)})
 
 
 WIDEST = 38
@@ -186,8 +243,8 @@ def _column(records: list[tuple[str, str]], formatter: Any) -> int:
     return min(sorted({min(len(name), WIDEST) for name, _ in records}, reverse=True), key=lines)
 
 
-_DOMAIN = typer.Option("--domain", metavar="FILE", help="Domain, JSON or TOML: the public bounds and categories.")
-_TARGET = typer.Option("--target", metavar="COLUMN", help="Column that the model predicts.")
+_DOMAIN = option("FILE", "Domain, JSON or TOML: the public bounds and categories.")
+_TARGET = option("COLUMN", "Column that the model predicts.", names=("--target",))
 
 ResumeOption: TypeAlias = Annotated[
     Path | None, option("FOLDER", "Folder that keeps each result; named again, the run goes on from it.")
@@ -231,20 +288,18 @@ HoldoutOption: TypeAlias = Annotated[
 ]
 ClassesOption: TypeAlias = Annotated[str | None, option("A,B", "The public classes, separated by commas.")]
 ConfidenceOption: TypeAlias = Annotated[float, option("NUMBER", "Confidence of each interval.")]
-GrownDepthOption: TypeAlias = Annotated[int | None, option("N", "Trees: maximum depth.", default="3")]
+GrownDepthOption: TypeAlias = Annotated[int | None, option("N", "Trees: maximum depth.", shown="3")]
 LedgerOption: TypeAlias = Annotated[Path | None, option("FILE", "Ledger to charge, with --dataset.")]
 DatasetOption: TypeAlias = Annotated[str | None, option("NAME", "Name of the dataset in the ledger.")]
 LedgerDeltaOption: TypeAlias = Annotated[float, option("NUMBER", "Delta, 0 for pure differential privacy.")]
 RecordsPerPersonOption: TypeAlias = Annotated[
-    int | None, option("M", "The unit is one person, with at most M records.", default="one record")
+    int | None, option("M", "The unit is one person, with at most M records.", shown="one record")
 ]
 PolicyOption: TypeAlias = Annotated[
     Path | None,
-    option("NAME|FILE", "The limits to judge by: default, sacro, strict, or a TOML file.", default="default"),
+    option("NAME|FILE", "The limits to judge by: default, sacro, strict, or a TOML file.", shown="default"),
 ]
-ReportOption: TypeAlias = Annotated[
-    Path | None, typer.Option("--output", "-o", metavar="FILE", help=f"Write the report: {FORMATS}.")
-]
+ReportOption: TypeAlias = Annotated[Path | None, output_option(f"Write the report: {FORMATS}.")]
 AuditOption: TypeAlias = Annotated[Path | None, option("FILE", f"Audit it and write the report: {FORMATS}.")]
 AudienceOption: TypeAlias = Annotated[
     Literal["checker", "public"], option(None, "For the public, what is for the checker only is left out.")
@@ -255,12 +310,10 @@ SeedOption: TypeAlias = Annotated[
 UnprotectedSeedOption: TypeAlias = Annotated[
     int | None, option("N", "Fix the random seed. Voids the guarantee.", callback=at_least(0))
 ]
-OverwriteOption: TypeAlias = Annotated[bool, typer.Option("--overwrite", help="Replace files that exist.")]
-JsonOption: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-TrustOption: TypeAlias = Annotated[
-    bool, typer.Option("--trust-pickle", help="Load a pickle. A pickle is code: only from a source you trust.")
-]
-SmallOption: TypeAlias = Annotated[bool, typer.Option("--show-small-counts", help="Do not suppress small counts.")]
+OverwriteOption: TypeAlias = Annotated[bool, flag("Replace files that exist.")]
+JsonOption: TypeAlias = Annotated[bool, option(None, "Print JSON.", names=("--json",))]
+TrustOption: TypeAlias = Annotated[bool, flag("Load a pickle. A pickle is code: only from a source you trust.")]
+SmallOption: TypeAlias = Annotated[bool, flag("Do not suppress small counts.")]
 NoiseOption: TypeAlias = Annotated[
     str | None,
     option(
@@ -269,15 +322,10 @@ NoiseOption: TypeAlias = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelFileOptions(Group):
+class ModelFileOptions(Group, heading="Reading the model"):
     """How the file of a model is read."""
 
-    heading: ClassVar[str] = "Reading the model"
-
-    tree: Annotated[
-        int | None, option("N", "Of a file with several trees: the one to read, from 0.", callback=at_least(0))
-    ] = None
+    tree: int | None = option("N", "Of a file with several trees: the one to read, from 0.", callback=at_least(0))
     trust_pickle: TrustOption = False
 
     @property
@@ -294,43 +342,27 @@ def _listed_texts(text: str) -> str:
     return text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordsFileOptions(Group):
+class RecordsFileOptions(Group, heading="Reading the records"):
     """How files of records are written, where it does not follow from their header."""
 
-    heading: ClassVar[str] = "Reading the records"
-
-    separator: Annotated[
-        str | None,
-        option(
-            "MARK",
-            "What separates the columns of a CSV file: one character, or comma, semicolon, tab, bar or space.",
-            default="the one in the header",
-        ),
-    ] = None
-    encoding: Annotated[
-        str | None,
-        option(
-            "NAME",
-            "Encoding of a CSV file, such as windows-1250.",
-            default="UTF-16 if marked, else UTF-8, and windows-1252 for lines that are not UTF-8",
-        ),
-    ] = None
-    decimal_comma: Annotated[
-        bool, typer.Option("--decimal-comma", help="Numbers of a CSV file are written as 1,5 or 1.234,5.")
-    ] = False
-    missing: Annotated[
-        list[str] | None,
-        option(
-            "A,COLUMN=B",
-            "Texts that stand for a missing value, of every column or of one (Q*=9: of those that begin with Q), "
-            "beside the empty one, ?, NA, NaN and nan; may be repeated.",
-            parser=_listed_texts,
-        ),
-    ] = None
-    header: Annotated[
-        bool, typer.Option("--header", help="The first line holds names, though they look like values.")
-    ] = False
+    separator: str | None = option(
+        "MARK",
+        "What separates the columns of a CSV file: one character, or comma, semicolon, tab, bar or space.",
+        shown="the one in the header",
+    )
+    encoding: str | None = option(
+        "NAME",
+        "Encoding of a CSV file, such as windows-1250.",
+        shown="UTF-16 if marked, else UTF-8, and windows-1252 for lines that are not UTF-8",
+    )
+    decimal_comma: bool = flag("Numbers of a CSV file are written as 1,5 or 1.234,5.")
+    missing: list[str] | None = option(
+        "A,COLUMN=B",
+        "Texts that stand for a missing value, of every column or of one (Q*=9: of those that begin with Q), "
+        "beside the empty one, ?, NA, NaN and nan; may be repeated.",
+        parser=_listed_texts,
+    )
+    header: bool = flag("The first line holds names, though they look like values.")
 
     @property
     def dialect(self) -> CsvDialect:
@@ -362,11 +394,8 @@ ExcludeOption: TypeAlias = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnOptions(Group):
+class ColumnOptions(Group, heading=RecordsFileOptions.heading):
     """Which columns of the records are attributes."""
-
-    heading: ClassVar[str] = RecordsFileOptions.heading
 
     exclude: ExcludeOption = None
 
@@ -376,40 +405,26 @@ class ColumnOptions(Group):
         return tuple(self.exclude or ())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PublicOptions(Group):
+class PublicOptions(Group, heading="Privacy"):
     """What is publicly known about the records, or owned up to be taken from them."""
-
-    heading: ClassVar[str] = "Privacy"
 
     domain: DomainOption = None
     classes: ClassesOption = None
-    infer_domain: Annotated[
-        bool, typer.Option("--infer-domain", help="Take the domain from the data. Voids the guarantee.")
-    ] = False
-    infer_classes: Annotated[
-        bool, typer.Option("--infer-classes", help="Take the classes from the data. Voids the guarantee.")
-    ] = False
+    infer_domain: bool = flag("Take the domain from the data. Voids the guarantee.")
+    infer_classes: bool = flag("Take the classes from the data. Voids the guarantee.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BlackBoxOptions(Group):
+class BlackBoxOptions(Group, heading="The black box"):
     """What decides."""
 
-    heading: ClassVar[str] = "The black box"
-
-    black_box: Annotated[
-        str | None,
-        option(
-            "FILE|MODULE:FUNCTION",
-            "What decides: an ONNX or skops file (pip install 'glassine[formats]'), or a Python function that "
-            "maps records to labels. A module is code that runs.",
-        ),
-    ] = None
-    takes: Annotated[
-        Literal["array", "pandas", "polars"],
-        option(None, "What the black box takes: a data frame, or a NumPy array without names."),
-    ] = "polars"
+    black_box: str | None = option(
+        "FILE|MODULE:FUNCTION",
+        "What decides: an ONNX or skops file (pip install 'glassine[formats]'), or a Python function that "
+        "maps records to labels. A module is code that runs.",
+    )
+    takes: Literal["array", "pandas", "polars"] = option(
+        None, "What the black box takes: a data frame, or a NumPy array without names.", "polars"
+    )
 
 
 def noise_of(text: str | None) -> CountNoise | None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -25,8 +25,10 @@ from glassine.cli.options import (
     TrustOption,
     above,
     at_least,
+    flag,
     noise_of,
     option,
+    output_option,
 )
 from glassine.cli.progress import stages
 from glassine.cli.reading import load_trees, read_policy, read_records, stated_domain
@@ -169,7 +171,6 @@ def _groups(groups: tuple[SharedGroup, ...], what: str) -> list[str]:
 SCHEMA = "glassine.rows/1"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedOptions(Group):
     """What an attacker has."""
 
@@ -187,59 +188,37 @@ class PublishedOptions(Group):
     trust_pickle: TrustOption = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CountOptions(Group):
+class CountOptions(Group, heading="Counts"):
     """How published counts are read."""
 
-    heading: ClassVar[str] = "Counts"
-
-    count_from_data: Annotated[
-        bool,
-        typer.Option(
-            "--count-from-data",
-            help="Count in the data how many records each part holds where a model does not publish it or rounds it: "
-            "for an attacker who also knows that.",
-        ),
-    ] = False
+    count_from_data: bool = flag(
+        "Count in the data how many records each part holds where a model does not publish it or rounds it: "
+        "for an attacker who also knows that."
+    )
     noise: NoiseOption = None
     confidence: ConfidenceOption = 0.99
-    counts_only: Annotated[
-        bool, typer.Option("--counts-only", help="Do not use the bootstrap seeds that a fitted forest keeps.")
-    ] = False
+    counts_only: bool = flag("Do not use the bootstrap seeds that a fitted forest keeps.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TogetherOptions(Group):
+class TogetherOptions(Group, heading="Several models"):
     """How several models are put together."""
 
-    heading: ClassVar[str] = "Several models"
-
-    smallest_group: Annotated[
-        int, option("N", "Largest number of records of a group that only several models reveal.", callback=at_least(1))
-    ] = 5
-    other_labels: Annotated[
-        bool, typer.Option("--other-labels", help="The models predict different things: compare sizes, not classes.")
-    ] = False
+    smallest_group: int = option(
+        "N", "Largest number of records of a group that only several models reveal.", 5, callback=at_least(1)
+    )
+    other_labels: bool = flag("The models predict different things: compare sizes, not classes.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RowOptions(Group):
+class RowOptions(Group, heading="Rows"):
     """The rows to rebuild."""
 
-    heading: ClassVar[str] = "Rows"
-
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the rebuilt rows, CSV.")
-    ] = None
-    rows: Annotated[
-        bool | None,
-        option(
-            None,
-            "Rebuild rows, or leave it at the bits and the groups, which is quick. By default one model's rows "
-            "are rebuilt, those of several models for --output only.",
-        ),
-    ] = None
-    time_limit: Annotated[float, option("SECONDS", "Most seconds for the solver.", callback=above(0))] = 60.0
+    output: Path | None = output_option("Write the rebuilt rows, CSV.")
+    rows: bool | None = option(
+        None,
+        "Rebuild rows, or leave it at the bits and the groups, which is quick. By default one model's rows "
+        "are rebuilt, those of several models for --output only.",
+    )
+    time_limit: float = option("SECONDS", "Most seconds for the solver.", 60.0, callback=above(0))
     seed: SeedOption = 0
     overwrite: OverwriteOption = False
 

@@ -11,14 +11,22 @@ import os
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from glassine.cli.naming import in_options
-from glassine.cli.options import BlackBoxOptions, Group, JsonOption, OverwriteOption, ReleaseArgument, at_least, option
+from glassine.cli.naming import in_options, options_of
+from glassine.cli.options import (
+    BlackBoxOptions,
+    Group,
+    JsonOption,
+    OverwriteOption,
+    ReleaseArgument,
+    at_least,
+    option,
+    output_option,
+)
 from glassine.cli.writing import check_outputs, print_value, say, tell
 from glassine.errors import BlackBoxError, GlassineError, InvalidParameterError, UnreadableFileError, marked
 
@@ -93,56 +101,42 @@ KeyOption = Annotated[Path | None, option("FILE", "The publisher's public key, P
 PrivateKeyOption = Annotated[Path, option("FILE", "The private key, PEM.")]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServiceOptions(Group):
+class ServiceOptions(Group, heading="The service"):
     """How a release is served."""
 
-    heading: ClassVar[str] = "The service"
-
-    host: Annotated[str, option("ADDRESS", "Address to listen on.")] = "127.0.0.1"
-    port: Annotated[int, option("N", "Port; 0 takes a free one.")] = 8000
-    rate: Annotated[
-        float,
-        option("NUMBER", "Requests per second of one client in the long run; 0 for no limit.", callback=at_least(0)),
-    ] = 10.0
-    burst: Annotated[int, option("N", "Requests that a client may make at once.", callback=at_least(1))] = 40
-    total_rate: Annotated[
-        float, option("NUMBER", "Requests per second of all clients together; 0 for no limit.", callback=at_least(0))
-    ] = 500.0
-    connections: Annotated[int, option("N", "Connections that a client may have at a time.", callback=at_least(1))] = 64
-    host_name: Annotated[
-        list[str] | None,
-        option(
-            "NAME",
-            "Name by which clients may call the service; repeat it for more. Loopback names always may.",
-            default="the address to listen on",
-        ),
-    ] = None
-    token_file: Annotated[
-        Path | None,
-        option("FILE", "Tokens, one a line: requests must have one (Authorization: Bearer), but for /health."),
-    ] = None
-    trusted_proxy: Annotated[
-        list[str] | None,
-        option("ADDRESS", "Address or network of a proxy whose X-Forwarded-For is believed; repeat it for more."),
-    ] = None
-    title: Annotated[str, option("TEXT", "Title of the page.")] = "Decisions, explained"
+    host: str = option("ADDRESS", "Address to listen on.", "127.0.0.1")
+    port: int = option("N", "Port; 0 takes a free one.", 8000)
+    rate: float = option(
+        "NUMBER", "Requests per second of one client in the long run; 0 for no limit.", 10.0, callback=at_least(0)
+    )
+    burst: int = option("N", "Requests that a client may make at once.", 40, callback=at_least(1))
+    total_rate: float = option(
+        "NUMBER", "Requests per second of all clients together; 0 for no limit.", 500.0, callback=at_least(0)
+    )
+    connections: int = option("N", "Connections that a client may have at a time.", 64, callback=at_least(1))
+    host_name: list[str] | None = option(
+        "NAME",
+        "Name by which clients may call the service; repeat it for more. Loopback names always may.",
+        shown="the address to listen on",
+    )
+    token_file: Path | None = option(
+        "FILE", "Tokens, one a line: requests must have one (Authorization: Bearer), but for /health."
+    )
+    trusted_proxy: list[str] | None = option(
+        "ADDRESS", "Address or network of a proxy whose X-Forwarded-For is believed; repeat it for more."
+    )
+    title: str = option("TEXT", "Title of the page.", "Decisions, explained")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConstraintOptions(Group):
+class ConstraintOptions(Group, heading="Contrasts"):
     """What the contrasts of an explanation may change."""
 
-    heading: ClassVar[str] = "Contrasts"
-
-    fixed: Annotated[str | None, option("A,B", "Attributes that cannot change, separated by commas.")] = None
-    only_up: Annotated[str | None, option("A,B", "Numbers that can only rise, such as an age.")] = None
-    only_down: Annotated[str | None, option("A,B", "Numbers that can only fall.")] = None
-    costs: Annotated[str | None, option("A=NUMBER,B=NUMBER", "What it costs to change attributes; 1 for others.")] = (
-        None
-    )
-    at_least: Annotated[float | None, option("NUMBER", "Smallest answer to lead to, of numbers.")] = None
-    at_most: Annotated[float | None, option("NUMBER", "Largest answer to lead to, of numbers.")] = None
+    fixed: str | None = option("A,B", "Attributes that cannot change, separated by commas.")
+    only_up: str | None = option("A,B", "Numbers that can only rise, such as an age.")
+    only_down: str | None = option("A,B", "Numbers that can only fall.")
+    costs: str | None = option("A=NUMBER,B=NUMBER", "What it costs to change attributes; 1 for others.")
+    at_least: float | None = option("NUMBER", "Smallest answer to lead to, of numbers.")
+    at_most: float | None = option("NUMBER", "Largest answer to lead to, of numbers.")
 
 
 CONSTRAINED = ("fixed", "only_up", "only_down", "costs", "at_least", "at_most")
@@ -217,7 +211,7 @@ def answer_command(
             remedy="Give either --decision or --black-box.",
         )
     file = _read(release, None).release
-    with in_options({name: f"--{name.replace('_', '-')}" for name in CONSTRAINED}):
+    with in_options(options_of(*CONSTRAINED)):
         constraints = _constraints(changes)
         constraints.check(file.domain, numeric=file.answer is not None)
     try:
@@ -325,7 +319,7 @@ def keys_command(
 def sign_command(
     release: ReleaseArgument,
     key: PrivateKeyOption,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Write the signed release, JSON.")],
+    output: Annotated[Path, output_option("Write the signed release, JSON.")],
     overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
 from glassine.cli.naming import WRITTEN
 from glassine.cli.options import (
+    REQUIRED,
     AudienceOption,
     AuditOption,
     DataOption,
@@ -25,6 +26,7 @@ from glassine.cli.options import (
     RequiredDomainOption,
     TargetOption,
     option,
+    output_option,
 )
 from glassine.cli.progress import stages
 from glassine.cli.quality import changed, quality, sentences
@@ -47,31 +49,22 @@ if TYPE_CHECKING:
     pass
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CopyOptions(Group):
+class CopyOptions(Group, heading="The copy"):
     """What is taken from the copy."""
 
-    heading: ClassVar[str] = "The copy"
-
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Write the scrubbed model, JSON.")]
-    counts: Annotated[Literal["coarsen", "remove", "keep"], option(None, "What to do with counts.")] = "coarsen"
-    base: Annotated[int, option("N", "Coarsened counts are multiples of this.")] = 10
-    smallest_leaf: Annotated[int, option("N", "Merge leaves or bins of fewer records, or people.")] = 0
-    largest_advantage: Annotated[
-        float | None,
-        option(
-            "NUMBER",
-            "Merge a tree's smallest leaves until its counts imply at most this membership advantage.",
-            default="leaves stay",
-        ),
-    ] = None
+    output: Path = output_option("Write the scrubbed model, JSON.", REQUIRED)
+    counts: Literal["coarsen", "remove", "keep"] = option(None, "What to do with counts.", "coarsen")
+    base: int = option("N", "Coarsened counts are multiples of this.", 10)
+    smallest_leaf: int = option("N", "Merge leaves or bins of fewer records, or people.", 0)
+    largest_advantage: float | None = option(
+        "NUMBER",
+        "Merge a tree's smallest leaves until its counts imply at most this membership advantage.",
+        shown="leaves stay",
+    )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CopyReportOptions(Group):
+class CopyReportOptions(Group, heading="The audit of the copy"):
     """Where what is found of the copy goes."""
-
-    heading: ClassVar[str] = "The audit of the copy"
 
     data: DataOption = None
     target: TargetOption = None

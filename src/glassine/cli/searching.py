@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get
 
 import typer
 
-from glassine.cli.naming import nearest
+from glassine.cli.naming import nearest, option_of
 from glassine.errors import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def grid_of(
         grid |= found
     for name in grid:
         if options.get(name) is not None:
-            option = f"--{name.replace('_', '-')}"
+            option = option_of(name)
             raise InvalidParameterError(f"{option} and --search both set {option}.", remedy="Leave one out.")
     if prod(map(len, grid.values())) < 2:
         raise InvalidParameterError(

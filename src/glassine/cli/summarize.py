@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from glassine.cli.charging import Charge, ledger_files
 from glassine.cli.fitting import ADDITIVE, RULE_LIST, SCORECARD, TREE, Order, report_on, write_fitted
-from glassine.cli.naming import in_options
+from glassine.cli.naming import in_options, option_of, options_of
 from glassine.cli.options import (
+    REQUIRED,
     DatasetOption,
     Group,
     JsonOption,
@@ -25,6 +24,7 @@ from glassine.cli.options import (
     RequiredTargetOption,
     UnprotectedSeedOption,
     option,
+    output_option,
 )
 from glassine.cli.progress import progress
 from glassine.cli.reading import input_files, opened, read_domain, read_policy, read_records
@@ -38,9 +38,9 @@ from glassine.cli.training import (
     range_of,
     read_training,
 )
-from glassine.cli.writing import check_ending, check_outputs, check_report, check_room, print_value
+from glassine.cli.writing import check_ending, check_outputs, check_report, check_room, print_value, write_by_ending
 from glassine.errors import InvalidParameterError
-from glassine.files import json_text, read_once, write_json, write_text
+from glassine.files import json_text, read_once
 
 if TYPE_CHECKING:
     from glassine.comparison.from_summary import SummaryRow
@@ -71,14 +71,11 @@ OF_A_SUMMARY = {
 """Options of each model that a summary takes."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SpendingOptions(NumberOptions):
+class SpendingOptions(NumberOptions, heading="Privacy"):
     """What the summary spends, on whose behalf, and the range of a number."""
 
-    heading: ClassVar[str] = "Privacy"
-
-    epsilon: Annotated[float, option("NUMBER", "Privacy budget, such as 1.")]
-    delta: Annotated[float, option("NUMBER", "Delta.")] = DELTA
+    epsilon: float = option("NUMBER", "Privacy budget, such as 1.", REQUIRED)
+    delta: float = option("NUMBER", "Delta.", DELTA)
     ledger: LedgerOption = None
     dataset: DatasetOption = None
     person: PersonColumnOption = None
@@ -86,35 +83,24 @@ class SpendingOptions(NumberOptions):
     seed: UnprotectedSeedOption = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ReleasedOptions(Group):
     """What is released, and where it goes."""
 
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="Write the summary, or the measurement, JSON.")
-    ]
-    measure: Annotated[Path | None, option("MODEL", "With --summary: release how right that model is instead.")] = None
-    summary: Annotated[Path | None, option("FILE", "With --measure: the summary of the model.")] = None
-    figures: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--figure",
-            metavar="NAME",
-            help="What is measured: accuracy, log-loss or auroc; repeat it for more.",
-            show_default="accuracy, of classes",
-        ),
-    ] = None
-    reserve: Annotated[float | None, option("SHARE", "Share of epsilon that measures the model of --reserve-for.")] = (
-        None
+    output: Path = output_option("Write the summary, or the measurement, JSON.", REQUIRED)
+    measure: Path | None = option("MODEL", "With --summary: release how right that model is instead.")
+    summary: Path | None = option("FILE", "With --measure: the summary of the model.")
+    figures: list[str] | None = option(
+        "NAME",
+        "What is measured: accuracy, log-loss or auroc; repeat it for more.",
+        names=("--figure",),
+        shown="accuracy, of classes",
     )
-    reserve_for: Annotated[
-        str | None,
-        option(
-            "MODEL[,SIZE]",
-            "Model to measure: tree, rule-list, additive or scorecard, and its depth, rules or items.",
-            default="additive",
-        ),
-    ] = None
+    reserve: float | None = option("SHARE", "Share of epsilon that measures the model of --reserve-for.")
+    reserve_for: str | None = option(
+        "MODEL[,SIZE]",
+        "Model to measure: tree, rule-list, additive or scorecard, and its depth, rules or items.",
+        shown="additive",
+    )
     overwrite: OverwriteOption = False
     as_json: JsonOption = False
 
@@ -169,17 +155,13 @@ def summarize_command(
         check_public(domain, target, public, private=True)
     charge = Charge(budget.ledger, budget.dataset, budget.records_per_person)
     reserve = None if released.reserve is None else _reserve(released.reserve, released)
-    names = {
-        "domain": "--domain",
-        "classes": "--classes",
-        "target_range": "--target-range",
-        "random_state": "--seed",
-        "reserve": "--reserve",
-        "share": "--reserve",
-        "model": "--reserve-for",
-        "size": "the size of --reserve-for",
-        "figures": "--figure",
-    }
+    names = options_of(
+        *("domain", "classes", "target_range", "random_state", "reserve"),
+        share="--reserve",
+        model="--reserve-for",
+        size="the size of --reserve-for",
+        figures="--figure",
+    )
     with progress(quiet=released.as_json) as display, in_options(names):
         display.stage("reading the records")
         ranged = bounds is not None
@@ -254,7 +236,7 @@ def _measure(
     summary.set_params(random_state=budget.seed)
     with (
         progress(quiet=released.as_json) as display,
-        in_options({"epsilon": "--epsilon", "random_state": "--seed", "figures": "--figure"}),
+        in_options(options_of("epsilon", "random_state", figures="--figure")),
     ):
         display.stage("reading the records")
         number = summary.target_range is not None
@@ -317,9 +299,8 @@ def fit_from_summary(order: Order, path: Path) -> None:
     for name in given if order.private else ("not_private",):
         by_rule = name == "max_depth" and isinstance(given[name], str)
         if by_rule or name not in OF_A_SUMMARY.get(order.model, ()):
-            option = "--seed" if name == "random_state" else f"--{name.replace('_', '-')}"
             raise InvalidParameterError(
-                f"{option} does not apply to {order.kind} from a summary.", remedy="Leave it out."
+                f"{option_of(name)} does not apply to {order.kind} from a summary.", remedy="Leave it out."
             )
     if order.model not in OF_A_SUMMARY or order.grid is not None:
         raise InvalidParameterError(
@@ -374,7 +355,7 @@ def compare_from_summary(
     check_outputs([output], [path], overwrite=overwrite)
     check_ending(output, (".json", ".txt"), "comparisons of a summary's models are written as JSON or text")
     summary = PrivateSummary.read(path)
-    with in_options({"models": "--models", "max_depth": "--max-depth", "max_rules": "--max-rules"}):
+    with in_options(options_of("models", "max_depth", "max_rules")):
         rows = compare_models(summary, models or OF_A_SUMMARY, max_depth=max_depth, max_rules=max_rules)
     certificate = summary.certificate_
     estimates = [row.estimate for row in rows if row.estimate is not None]
@@ -392,10 +373,7 @@ def compare_from_summary(
     best = rows[0]
     lines += ["", f"Next: glassine fit {best.model} --summary {path} {_options(best)}".rstrip() + " -o model.json"]
     text = "\n".join(lines)
-    if output is not None and output.suffix == ".json":
-        write_json(plain, output)
-    elif output is not None:
-        write_text(text + "\n", output)
+    write_by_ending(output, plain, text + "\n")
     print_value(plain if as_json else text, as_json)
 
 
@@ -447,13 +425,10 @@ def near_optimal_from_summary(
     page = near_optimal_page(found, inputs=inputs)
     plain = {**found.to_dict(), "summary": summary.certificate_.model, "inputs": [asdict(one) for one in inputs]}
     text = render_text(page)
-    if output is not None and output.suffix == ".json":
-        write_json(plain, output)
-    elif output is not None:
-        write_text(text if output.suffix == ".txt" else render_html(page), output)
+    write_by_ending(output, plain, text, lambda: render_html(page))
     reported = "" if output is None else f"\n\nReport: {output}"
     print_value(plain if as_json else f"{text.rstrip()}{reported}", as_json)
 
 
 def _options(row: SummaryRow) -> str:
-    return " ".join(f"--{name.replace('_', '-')} {value}" for name, value in row.parameters.items())
+    return " ".join(f"{option_of(name)} {value}" for name, value in row.parameters.items())

@@ -7,9 +7,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
-from glassine.cli.naming import in_options, listed, nearest
+from glassine.cli.naming import in_options, listed, nearest, options_of
 from glassine.cli.options import Group, TargetRangeOption
 from glassine.cli.reading import check_person, identifiers, read_records, tell_repeats
 from glassine.domain.attributes import LARGEST as LARGEST_NUMBER
@@ -24,11 +24,8 @@ LARGEST = 2**63
 """Whole numbers below it are classes of that type; what is longer stays text."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NumberOptions(Group):
+class NumberOptions(Group, heading="The model"):
     """What a target is that is a number."""
-
-    heading: ClassVar[str] = "The model"
 
     target_range: TargetRangeOption = None
 
@@ -57,7 +54,7 @@ def check_unit(person: str | None, records_per_person: int | None) -> None:
     """Raise if half of a guarantee for persons is given."""
     from glassine.learners.persons import unit_of
 
-    with in_options({"persons": "--person", "records_per_person": "--records-per-person"}):
+    with in_options(options_of("persons", "records_per_person")):
         unit_of(records_per_person, person)
 
 

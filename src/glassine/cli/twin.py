@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from glassine.cli.naming import in_options
 from glassine.cli.options import Group, HoldoutOption, TrustOption, option
@@ -12,9 +12,8 @@ from glassine.cli.progress import stages
 from glassine.cli.quality import BASELINES, sentences
 from glassine.cli.reading import check_person, identifiers, load_published, read_domain, read_records
 from glassine.cli.training import TrainingFile, without
-from glassine.cli.writing import one_line, print_value
+from glassine.cli.writing import one_line, print_value, write_by_ending
 from glassine.errors import InvalidParameterError, UnsupportedModelError
-from glassine.files import write_json, write_text
 
 if TYPE_CHECKING:
     from glassine.comparison.twin import TwinComparison, TwinSide
@@ -32,14 +31,11 @@ SAID = {
 STATUS = {"contradicted": 1, "not contradicted": 0, "does not hold": 3, "no guarantee": 3, "unknown": 3}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TwinOptions(Group):
+class TwinOptions(Group, heading="A private model and its twin without privacy"):
     """A private model and its twin."""
 
-    heading: ClassVar[str] = "A private model and its twin without privacy"
-
-    twin: Annotated[Path | None, option("MODEL", "Private model that was trained on the records.")] = None
-    ordinary: Annotated[Path | None, option("MODEL", "Its twin.", default="one is trained on the records")] = None
+    twin: Path | None = option("MODEL", "Private model that was trained on the records.")
+    ordinary: Path | None = option("MODEL", "Its twin.", shown="one is trained on the records")
     holdout: HoldoutOption = None
     trust_pickle: TrustOption = False
 
@@ -93,10 +89,7 @@ class TwinReport:
             "meaning": SAID[self.found.standing],
             **self.found.to_dict(),
         }
-        if output is not None and output.suffix == ".json":
-            write_json(plain, output)
-        elif output is not None:
-            write_text(self.text() + "\n", output)
+        write_by_ending(output, plain, self.text() + "\n")
         print_value(plain if as_json else self.text(), as_json)
 
 

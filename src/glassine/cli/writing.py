@@ -8,14 +8,14 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from glassine.errors import UnreadableFileError
-from glassine.files import HIDDEN, write_text
+from glassine.files import HIDDEN, write_json, write_text
 
 if TYPE_CHECKING:
     from glassine.auditing.findings import Findings
@@ -113,6 +113,14 @@ def write_report(findings: Findings, output: Path, *, title: str | None) -> None
         write_text(text_of(findings), output)
     else:
         write_text(render_html(findings, title=title), output)
+
+
+def write_by_ending(output: Path | None, plain: Any, text: str, other: Callable[[], str] | None = None) -> None:
+    """Write plain values as JSON or a text, if there is a file; what other endings than .txt ask for is made then."""
+    if output is not None and output.suffix == ".json":
+        write_json(plain, output)
+    elif output is not None:
+        write_text(text if other is None or output.suffix == ".txt" else other(), output)
 
 
 def text_of(findings: Findings, output: Path | None = None) -> str:
