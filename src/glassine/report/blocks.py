@@ -7,9 +7,21 @@ names are cleaned before.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, TypeAlias, dataclass_transform
 
 from markupsafe import Markup
+
+
+@dataclass_transform(frozen_default=True)
+@dataclass(frozen=True)
+class Block:
+    """A frozen dataclass that the macro of its kind draws."""
+
+    kind: ClassVar[str]
+
+    def __init_subclass__(cls, *, kw_only: bool = False) -> None:
+        cls.kind = cls.__name__.lower()
+        dataclass(frozen=True, kw_only=kw_only)(cls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,22 +68,18 @@ class Row:
     picked: bool = False  # Whether it stands out
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class Table(Block, kw_only=True):
     """A table; ``style`` is ``stack`` (rows become lists on a phone), ``bars``, ``plain`` or ``wide``."""
 
-    kind: ClassVar[str] = "table"
     caption: str
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     style: str = "stack"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Paragraph:
+class Paragraph(Block, kw_only=True):
     """A paragraph."""
 
-    kind: ClassVar[str] = "paragraph"
     text: str  # What it says
     tone: str = ""  # ``lead``, ``note`` or ``missing`` for what is not known; empty for any other
     title: str = ""  # Words that stand out at its beginning
@@ -79,35 +87,27 @@ class Paragraph:
     see: tuple[str, str] | None = None  # A section of the page, and its name
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(Block):
     """A heading inside a section."""
 
-    kind: ClassVar[str] = "heading"
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(Block):
     """Figures with what they mean."""
 
-    kind: ClassVar[str] = "facts"
     facts: tuple[Fact, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Definitions:
+class Definitions(Block):
     """Names, each with some sentences."""
 
-    kind: ClassVar[str] = "definitions"
     items: tuple[tuple[str, tuple[str, ...]], ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Points:
+class Points(Block, kw_only=True):
     """A list of sentences; ``style`` is ``advice`` for numbered steps, ``missing`` for caveats."""
 
-    kind: ClassVar[str] = "points"
     items: tuple[str, ...]
     style: str = ""
     title: str = ""
@@ -125,63 +125,49 @@ class Failure:
     meaning: str
 
 
-@dataclass(frozen=True, slots=True)
-class Failures:
+class Failures(Block):
     """The checks that stand against a release."""
 
-    kind: ClassVar[str] = "failures"
     checks: tuple[Failure, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Columns:
+class Columns(Block):
     """Blocks beside each other on a wide page, below each other on a narrow one."""
 
-    kind: ClassVar[str] = "columns"
     columns: tuple[tuple[Block, ...], ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Released:
+class Released(Block, kw_only=True):
     """The file that a verdict is on: whether it may be released, its name, digest and what else it holds."""
 
-    kind: ClassVar[str] = "released"
     title: str
     name: str
     sha256: str
     holds: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Block):
     """A command to paste."""
 
-    kind: ClassVar[str] = "command"
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class RowNumbers:
+class RowNumbers(Block):
     """Records by their row number, with what is said of each."""
 
-    kind: ClassVar[str] = "rows"
     rows: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Legend:
+class Legend(Block):
     """What marks mean: the name of a colour, or a drawing, and words."""
 
-    kind: ClassVar[str] = "legend"
     entries: tuple[tuple[str | Markup, str], ...]
     label: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Figure:
+class Figure(Block, kw_only=True):
     """A chart, or several of one kind."""
 
-    kind: ClassVar[str] = "figure"
     drawings: tuple[Markup, ...]  # The charts
     # title, caption: what they show.
     title: str = ""
@@ -193,11 +179,9 @@ class Figure:
     zooms: bool = False  # Whether a script draws any part of it larger
 
 
-@dataclass(frozen=True, slots=True)
-class Gallery:
+class Gallery(Block):
     """Small charts side by side: name, what is said beside it, and drawing."""
 
-    kind: ClassVar[str] = "gallery"
     charts: tuple[tuple[str, str, Markup], ...]
 
 
@@ -212,11 +196,9 @@ class Reading:
     after: str
 
 
-@dataclass(frozen=True, slots=True)
-class Readings:
+class Readings(Block):
     """The readings of a quantity side by side."""
 
-    kind: ClassVar[str] = "readings"
     readings: tuple[Reading, ...]
 
 
@@ -244,11 +226,9 @@ class PartRow:
     mix: tuple[float, ...]  # Share of each class for drawing; empty where it is not shown
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(Block):
     """Leaves or rules, one below the other."""
 
-    kind: ClassVar[str] = "parts"
     parts: tuple[PartRow, ...]
 
 
@@ -263,40 +243,14 @@ class Step:
     part: PartRow | None = None  # The leaf
 
 
-@dataclass(frozen=True, slots=True)
-class Outline:
+class Outline(Block):
     """A tree as a nested list, written as a flat sequence of steps, so that no depth overflows a stack or a browser."""
 
-    kind: ClassVar[str] = "outline"
     steps: tuple[Step, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Fold:
+class Fold(Block):
     """Blocks that are folded away below a summary."""
 
-    kind: ClassVar[str] = "fold"
     summary: str
     blocks: tuple[Block, ...]
-
-
-Block: TypeAlias = (
-    Columns
-    | Command
-    | Definitions
-    | Facts
-    | Failures
-    | Figure
-    | Fold
-    | Gallery
-    | Heading
-    | Legend
-    | Outline
-    | Paragraph
-    | Parts
-    | Points
-    | Readings
-    | Released
-    | RowNumbers
-    | Table
-)

@@ -1,7 +1,6 @@
-"""How reports show what was measured: one object for each measurement, beside the section that it is about.
+"""How reports show what was measured: by functions of ``report/sections``, one a measurement, that :func:`shows` marks.
 
-A module of ``report/sections`` holds them under the name ``SECTIONS``. No other module need list them: see "How to
-add an attack" in docs/contributing.md.
+No other module need list it: see "How to add an attack" in docs/contributing.md.
 """
 
 from __future__ import annotations
@@ -38,6 +37,13 @@ class MeasuredSection(Generic[F]):
     rank: int = LAST  # Its place: sections stand in the order of their ranks
 
 
+def shows(
+    measurement: str, *, lacking: Callable[[Any, Findings], str] = _nothing, rank: int = LAST
+) -> Callable[[Callable[[F, Findings], Section]], MeasuredSection[F]]:
+    """Mark the function that returns the section of a measurement."""
+    return lambda section: MeasuredSection(measurement=measurement, section=section, lacking=lacking, rank=rank)
+
+
 HOMES = {
     **dict.fromkeys(("reconstruction", "alignment", "subgroups", "exposed_rows"), "reconstruction"),
     **dict.fromkeys(("labels", "values"), "outcomes"),
@@ -56,10 +62,9 @@ def shown(measurement: str) -> MeasuredSection[Any] | None:
     if (home := HOMES.get(measurement)) is not None:
         names = [home] if home else []
     for name in names:
-        for one in getattr(importlib.import_module(f"{package.__name__}.{name}"), "SECTIONS", ()):
-            if one.measurement == measurement:
-                known: MeasuredSection[Any] = one
-                return known
+        for one in vars(importlib.import_module(f"{package.__name__}.{name}")).values():
+            if isinstance(one, MeasuredSection) and one.measurement == measurement:
+                return one
     return None
 
 

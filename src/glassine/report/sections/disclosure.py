@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from glassine import __version__
 from glassine.attacks.remedy_table import Remedy
-from glassine.auditing.findings import DisclosureFinding, InputFile
+from glassine.auditing.findings import DisclosureFinding, Findings, InputFile
 from glassine.auditing.findings.disclosure import DisclosureDetails, ReaderFinding
 from glassine.report import wording
 from glassine.report.blocks import Block, Column, Fact, Facts, Figure, Paragraph, Row, RowNumbers, Status, Table
 from glassine.report.charts import Mark, draw_trade_off
-from glassine.report.measured import MeasuredSection
+from glassine.report.measured import shows
 from glassine.report.section import Page, Section, clean_inputs, facts_of, sentence
 from glassine.report.sections.inferred import certain_blocks, certain_sections, certain_text, cheapest_remedy
 from glassine.report.wording import fine_bits, people
@@ -21,7 +21,12 @@ HEADS = ("Attacker with", "Uncertainty left", "Certain of", "D_overall", "Guesse
 RECORDS = {False: "the training records", True: "the training records, in brackets on held-out ones"}
 
 
-def sensitive_section(finding: DisclosureFinding) -> Section:
+@shows(
+    "disclosure",
+    lacking=lambda finding, findings: f"The internal nodes were not used: {finding.unused}" if finding.unused else "",
+    rank=42,
+)
+def sensitive_section(finding: DisclosureFinding, findings: Findings) -> Section:
     """Return what an attacker learns of the sensitive attribute, as a part of an audit."""
     text = _sensitive_sentence(finding)
     facts = (
@@ -473,15 +478,3 @@ def _beside(details: DisclosureDetails, held_out: bool) -> tuple[str, ...]:
 
 def _certainty(probability: float) -> str:
     return "certain" if probability == 1 else wording.percent(probability)
-
-
-SECTIONS = (
-    MeasuredSection[DisclosureFinding](
-        measurement="disclosure",
-        section=lambda finding, findings: sensitive_section(finding),
-        lacking=lambda finding, findings: (
-            f"The internal nodes were not used: {finding.unused}" if finding.unused else ""
-        ),
-        rank=42,
-    ),
-)

@@ -7,7 +7,7 @@ import math
 from glassine.auditing.findings import Bound, Findings, GuaranteeFinding, SummaryFinding
 from glassine.report import wording
 from glassine.report.blocks import Block, Column, Fact, Facts, Fold, Paragraph, Points, Row, Table
-from glassine.report.measured import MODEL, MeasuredSection
+from glassine.report.measured import MODEL, shows
 from glassine.report.section import Section, sentence
 
 STANDING = {
@@ -170,6 +170,7 @@ def _percent(value: float) -> str:
     return f"{100 * _up(value, 3):g}%"
 
 
+@shows("released", rank=MODEL - 1)
 def _summary_section(finding: SummaryFinding, findings: Findings) -> Section:
     """Return each release with its numbers and noise, and the check of the certificate."""
     target = f" Target: {wording.clean(finding.target)}." if finding.target else ""
@@ -210,6 +211,3 @@ def _certificate(finding: SummaryFinding) -> tuple[str, ...]:
         f"The certificate is of this summary (SHA-256 {finding.digest[:12]}). Its releases, added up again, have "
         f"epsilon {finding.spent:.4g}.{measured}{paid}",
     )
-
-
-SECTIONS = (MeasuredSection[SummaryFinding](measurement="released", section=_summary_section, rank=MODEL - 1),)

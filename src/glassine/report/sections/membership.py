@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from glassine import __version__
-from glassine.auditing.findings import AttackFinding, InputFile, MembershipFinding
+from glassine.auditing.findings import AttackFinding, Findings, InputFile, MembershipFinding
 from glassine.report import wording
 from glassine.report.blocks import Block, Column, Fact, Facts, Figure, Fold, Paragraph, Row, Status, Table
 from glassine.report.charts import draw_roc
-from glassine.report.measured import MeasuredSection
+from glassine.report.measured import shows
 from glassine.report.section import Page, Section, clean_inputs, facts_of, sentence
 
 STATES = {"measured": "measured", "not applicable": "not measured", "failed": "failed"}
@@ -18,7 +18,8 @@ COLUMNS = ("Attack", "Advantage", "Balanced accuracy", "True positives at 1% fal
 FOUND, NOT_FOUND = "found members", "found none beyond chance"
 
 
-def membership_section(finding: MembershipFinding) -> Section:
+@shows("membership", rank=50)
+def membership_section(finding: MembershipFinding, findings: Findings) -> Section:
     """Return what each attack found, its ROC curve, and what else identifies members."""
     summary = membership_sentence(finding)
     attacks, *figure = _attacks(finding)
@@ -237,9 +238,3 @@ def _losses(finding: MembershipFinding) -> Fact:
 
 LOSSES_DIFFER = 0.05
 """SACRO-ML's level for the generalization gap."""
-
-SECTIONS = (
-    MeasuredSection[MembershipFinding](
-        measurement="membership", section=lambda finding, findings: membership_section(finding), rank=50
-    ),
-)

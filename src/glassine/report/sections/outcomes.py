@@ -8,13 +8,14 @@ from glassine.attacks.values import ValueLeakage
 from glassine.auditing.findings import Findings
 from glassine.report import wording
 from glassine.report.blocks import Fact, Facts
-from glassine.report.measured import MeasuredSection
+from glassine.report.measured import shows
 from glassine.report.section import Section
 from glassine.report.sections.reconstruction import share_unit
 
 MOST_NAMES = 8
 
 
+@shows("labels", rank=40)
 def labels_section(disclosure: LabelDisclosure, findings: Findings) -> Section:
     """Return what the class counts give away."""
     part = "rule" if findings.model.kind == "rule list" else "leaf"
@@ -52,6 +53,7 @@ def labels_section(disclosure: LabelDisclosure, findings: Findings) -> Section:
     )
 
 
+@shows("values", lacking=lambda leakage, findings: lacking_values(leakage), rank=41)
 def values_section(leakage: ValueLeakage, findings: Findings) -> Section:
     """Return what thresholds, bounds and categories give away; what needs more input says so."""
     sentence = _values_sentence(leakage)
@@ -209,14 +211,3 @@ def _names(names: tuple[str, ...] | None) -> str:
     if names is None:
         return "not known"
     return wording.listing(names, most=MOST_NAMES, room=60) or "none"
-
-
-SECTIONS = (
-    MeasuredSection[LabelDisclosure](measurement="labels", section=labels_section, rank=40),
-    MeasuredSection[ValueLeakage](
-        measurement="values",
-        section=values_section,
-        lacking=lambda leakage, findings: lacking_values(leakage),
-        rank=41,
-    ),
-)

@@ -22,7 +22,7 @@ from glassine.report.blocks import (
     Table,
 )
 from glassine.report.charts import draw_bar, draw_curve
-from glassine.report.measured import MeasuredSection
+from glassine.report.measured import shows
 from glassine.report.section import Section, sentence
 from glassine.report.sections.parts import Scale, parts_of
 
@@ -35,6 +35,7 @@ SHOWN = 0.05  # bits below it read as 0.0
 NEGLIGIBLE = 1e-6
 
 
+@shows("reconstruction", lacking=lambda finding, findings: finding.undefined or "", rank=10)
 def reconstruction_section(finding: ReconstructionFinding, findings: Findings) -> Section:
     """Return the uncertainty that a model removes: total, by record and by attribute."""
     rebuilt, narrowed = _rebuilt(finding, findings), _narrowed(finding, findings)
@@ -255,6 +256,7 @@ def _attributes(attributes: Sequence[AttributeFinding]) -> tuple[list[Row], int]
     return rows, len(learned) - len(rows)
 
 
+@shows("subgroups", lacking=lambda subgroups, findings: "" if subgroups else NO_SUBGROUP, rank=60)
 def subgroups_section(groups: tuple[SubgroupFinding, ...], findings: Findings) -> Section:
     """Return the subgroups: those of the sensitive attribute, then the five about which most is learned on average."""
     top = max((g.bits_largest for g in groups if math.isfinite(g.bits_largest)), default=0.0)
@@ -290,7 +292,8 @@ def subgroups_section(groups: tuple[SubgroupFinding, ...], findings: Findings) -
     return Section(id="groups", title="Subgroups", blocks=tuple(blocks) if rows else (missing,))
 
 
-def exposed_section(rows: tuple[int, ...]) -> Section:
+@shows("exposed_rows", rank=61)
+def exposed_section(rows: tuple[int, ...], findings: Findings) -> Section:
     """Return the most exposed records by row number."""
     about = (
         f"Row numbers of the data, in ascending order, {wording.ROWS}. Keep this list internal. Anyone with the data "
@@ -304,7 +307,8 @@ def exposed_section(rows: tuple[int, ...]) -> Section:
     return Section(id="records", title="The most exposed records", link="Records", blocks=blocks)
 
 
-def alignment_section(estimate: ErrorEstimate) -> Section:
+@shows("alignment", rank=11)
+def alignment_section(estimate: ErrorEstimate, findings: Findings) -> Section:
     """Return how close rebuilt records come to the real ones."""
     text = (
         f"{_gain(estimate)} Their distance from the real ones is {estimate.error:.3f} ± {estimate.error_sd:.3f}, on "
@@ -320,25 +324,3 @@ def _gain(estimate: ErrorEstimate) -> str:
         return "On average, reconstructed records are no closer to the real ones than random records are."
     gain = wording.percent(1 - estimate.error / estimate.baseline)
     return f"On average, reconstructed records are {gain} closer to the real ones than random records are."
-
-
-SECTIONS = (
-    MeasuredSection[ReconstructionFinding](
-        measurement="reconstruction",
-        section=reconstruction_section,
-        lacking=lambda finding, findings: finding.undefined or "",
-        rank=10,
-    ),
-    MeasuredSection[ErrorEstimate](
-        measurement="alignment", section=lambda estimate, findings: alignment_section(estimate), rank=11
-    ),
-    MeasuredSection[tuple[SubgroupFinding, ...]](
-        measurement="subgroups",
-        section=subgroups_section,
-        lacking=lambda subgroups, findings: "" if subgroups else NO_SUBGROUP,
-        rank=60,
-    ),
-    MeasuredSection[tuple[int, ...]](
-        measurement="exposed_rows", section=lambda rows, findings: exposed_section(rows), rank=61
-    ),
-)

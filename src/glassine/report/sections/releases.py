@@ -21,7 +21,7 @@ from glassine.auditing.findings import (
 )
 from glassine.report import wording
 from glassine.report.blocks import Block, Column, Fact, Facts, Fold, Paragraph, Row, RowNumbers, Table
-from glassine.report.measured import MeasuredSection, sections_of
+from glassine.report.measured import sections_of, shows
 from glassine.report.section import Page, Section, facts_section, sentence
 from glassine.report.sections.policy import CAVEAT, judged_page, measure_rows, record_sections
 
@@ -59,11 +59,13 @@ def release_page(findings: Findings, *, title: str | None = None) -> Page:
     )
 
 
-def _groups_section(finding: GroupsFinding) -> Section:
+@shows("groups", rank=32)
+def _groups_section(finding: GroupsFinding, findings: Findings) -> Section:
     """Return how many people stand behind representatives."""
     return facts_section("groups", "Records behind representatives", "Groups", _group_facts(finding))
 
 
+@shows("representatives", rank=31)
 def _representatives_section(finding: RepresentativesFinding, findings: Findings) -> Section:
     """Return what representatives reveal; the text has the few figures that matter most of a release in their place."""
     facts = Facts(_representative_facts(finding, findings))
@@ -77,6 +79,7 @@ def _representatives_section(finding: RepresentativesFinding, findings: Findings
     )
 
 
+@shows("leaves", rank=33)
 def _leaves_section(finding: LeavesFinding, release: Findings) -> Section:
     """Return how many people stand behind leaves, and who is alone in one."""
     blocks: list[Block] = [Facts(_leaf_facts(finding, release))]
@@ -87,6 +90,11 @@ def _leaves_section(finding: LeavesFinding, release: Findings) -> Section:
     return Section(id="leaves", title="Records behind leaves", link="Leaves", blocks=tuple(blocks))
 
 
+def _lacks_sensitive(value: object, findings: Findings) -> str:
+    return SENSITIVE if findings.sensitive is None else ""
+
+
+@shows("diversity", lacking=_lacks_sensitive, rank=34)
 def _diversity_section(entries: tuple[DiversityFinding, ...], release: Findings) -> Section:
     """Return how far the people of a group differ in labels and in the sensitive attribute."""
     names = (
@@ -120,7 +128,8 @@ def _diversity_section(entries: tuple[DiversityFinding, ...], release: Findings)
     )
 
 
-def _guesses_section(entries: tuple[GuessFinding, ...]) -> Section:
+@shows("guesses", lacking=_lacks_sensitive, rank=35)
+def _guesses_section(entries: tuple[GuessFinding, ...], findings: Findings) -> Section:
     """Return how well a reader guesses labels and the sensitive attribute."""
     names = ("Without the release", "Closest group", "Group known", f"Of other {wording.units()}")
     table = Table(
@@ -150,7 +159,12 @@ def _guesses_section(entries: tuple[GuessFinding, ...]) -> Section:
     )
 
 
-def _together_section(finding: TogetherFinding) -> Section:
+@shows(
+    "together",
+    lacking=lambda finding, findings: f"there is no Dist_G: {finding.undefined}" if finding.undefined else "",
+    rank=36,
+)
+def _together_section(finding: TogetherFinding, findings: Findings) -> Section:
     """Return how far all trees together let an attacker reconstruct the records."""
     facts = (
         Fact(
@@ -167,7 +181,8 @@ def _together_section(finding: TogetherFinding) -> Section:
     return facts_section("rebuild", "How far all trees together reconstruct the records", "Reconstruction", facts)
 
 
-def _thresholds_section(finding: ThresholdsFinding) -> Section:
+@shows("thresholds", rank=51)
+def _thresholds_section(finding: ThresholdsFinding, findings: Findings) -> Section:
     """Return what thresholds reveal."""
     n = finding.n_thresholds
     meaning = "It needs the training records."
@@ -188,7 +203,8 @@ def _thresholds_section(finding: ThresholdsFinding) -> Section:
     return facts_section("thresholds", "What thresholds reveal", "Thresholds", facts)
 
 
-def _gaps_section(gaps: tuple[GapFinding, ...]) -> Section:
+@shows("gaps", rank=52)
+def _gaps_section(gaps: tuple[GapFinding, ...], findings: Findings) -> Section:
     """Return the gap attack by each kind of label."""
     facts = []
     for gap in gaps:
@@ -203,6 +219,7 @@ def _gaps_section(gaps: tuple[GapFinding, ...]) -> Section:
     return facts_section("gaps", title, "Gap attack", tuple(facts), text_title="What an attacker learns")
 
 
+@shows("forms", rank=30)
 def _forms_section(finding: FormsFinding, findings: Findings) -> Section:
     """Return the paper's form and the restricted form side by side."""
     own = [row.form == findings.release.form for row in finding.forms]
@@ -457,38 +474,3 @@ def _named(row: FormFinding) -> str:
 
 def _figure(value: float | None) -> str:
     return "not known" if value is None else f"{value:.3f}"
-
-
-def _lacks_sensitive(value: object, findings: Findings) -> str:
-    return SENSITIVE if findings.sensitive is None else ""
-
-
-SECTIONS = (
-    MeasuredSection[FormsFinding](measurement="forms", section=_forms_section, rank=30),
-    MeasuredSection[RepresentativesFinding](measurement="representatives", section=_representatives_section, rank=31),
-    MeasuredSection[GroupsFinding](
-        measurement="groups", section=lambda finding, findings: _groups_section(finding), rank=32
-    ),
-    MeasuredSection[LeavesFinding](measurement="leaves", section=_leaves_section, rank=33),
-    MeasuredSection[tuple[DiversityFinding, ...]](
-        measurement="diversity", section=_diversity_section, lacking=_lacks_sensitive, rank=34
-    ),
-    MeasuredSection[tuple[GuessFinding, ...]](
-        measurement="guesses",
-        section=lambda guesses, findings: _guesses_section(guesses),
-        lacking=_lacks_sensitive,
-        rank=35,
-    ),
-    MeasuredSection[TogetherFinding](
-        measurement="together",
-        section=lambda finding, findings: _together_section(finding),
-        lacking=lambda finding, findings: f"there is no Dist_G: {finding.undefined}" if finding.undefined else "",
-        rank=36,
-    ),
-    MeasuredSection[ThresholdsFinding](
-        measurement="thresholds", section=lambda finding, findings: _thresholds_section(finding), rank=51
-    ),
-    MeasuredSection[tuple[GapFinding, ...]](
-        measurement="gaps", section=lambda gaps, findings: _gaps_section(gaps), rank=52
-    ),
-)
