@@ -135,7 +135,8 @@ def _model_lines(outcome: Outcome) -> list[str]:
 def _shortened(model: Any) -> Any:
     """Return a model to read: cut points without the last digits of arithmetic, values to six digits."""
     from glassine.domain import Between
-    from glassine.models import AdditiveModel, DecisionTree, NumericBins
+    from glassine.models import AdditiveModel, NumericBins
+    from glassine.models.transform import rewritten
 
     def literal(one: Any) -> Any:
         if isinstance(one, Between):
@@ -146,21 +147,12 @@ def _shortened(model: Any) -> Any:
     def bins(one: Any) -> Any:
         return replace(one, cuts=tuple(_digits(cut, 12) for cut in one.cuts)) if isinstance(one, NumericBins) else one
 
-    def evidence(one: Any) -> Any:
+    def evidence(place: int, one: Any) -> Any:
         return one if one.value is None else replace(one, value=_digits(one.value, 6))
 
     if isinstance(model, AdditiveModel):
         return replace(model, terms=tuple(replace(term, bins=tuple(map(bins, term.bins))) for term in model.terms))
-    if isinstance(model, DecisionTree):
-        nodes = []
-        for node in model.nodes:
-            branches = tuple(replace(branch, literal=literal(branch.literal)) for branch in node.branches)
-            nodes.append(replace(node, branches=branches, evidence=evidence(node.evidence)))
-        return replace(model, nodes=tuple(nodes))
-    rules = (
-        replace(r, antecedent=tuple(map(literal, r.antecedent)), evidence=evidence(r.evidence)) for r in model.rules
-    )
-    return replace(model, rules=tuple(rules))
+    return rewritten(model, literal=literal, evidence=evidence)
 
 
 def _digits(value: float, digits: int) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -19,6 +18,7 @@ from glassine.errors import (
 )
 from glassine.formats.conditions import all_but, at_least, at_most, binary, damaged, require, scalar, with_missing
 from glassine.models.evidence import Evidence
+from glassine.models.transform import rewritten
 from glassine.models.tree import Branch, DecisionTree, Node
 
 Key = TypeVar("Key", bound=Hashable)
@@ -253,8 +253,4 @@ def not_judged(source: str) -> str:
 
 def without_sizes(tree: DecisionTree) -> DecisionTree:
     """Return a tree without numbers of records, which may be those of a sample."""
-    nodes = tuple(
-        dataclasses.replace(node, evidence=Evidence(label=node.evidence.prediction, value=node.evidence.value))
-        for node in tree.nodes
-    )
-    return dataclasses.replace(tree, nodes=nodes)
+    return rewritten(tree, evidence=lambda place, own: Evidence(label=own.prediction, value=own.value))

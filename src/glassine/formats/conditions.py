@@ -6,7 +6,6 @@ import dataclasses
 import difflib
 import math
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import overload
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from glassine.domain.literals import attributes_of, complement
 from glassine.errors import InvalidModelError, UnsupportedModelError, first_of
 from glassine.models.additive import AdditiveModel
 from glassine.models.rule_list import RuleList
+from glassine.models.transform import M, rewritten
 from glassine.models.tree import DecisionTree
 
 
@@ -182,13 +182,7 @@ def check_domain(model: DecisionTree | RuleList, domain: Domain | None) -> None:
                 )
 
 
-@overload
-def conformed(model: DecisionTree, domain: Domain | None) -> DecisionTree: ...
-@overload
-def conformed(model: RuleList, domain: Domain | None) -> RuleList: ...
-@overload
-def conformed(model: DecisionTree | RuleList, domain: Domain | None) -> DecisionTree | RuleList: ...
-def conformed(model: DecisionTree | RuleList, domain: Domain | None) -> DecisionTree | RuleList:
+def conformed(model: M, domain: Domain | None) -> M:
     """Return a model in the terms of a domain: no condition holds of missing values where there are none."""
     # A model that was read without the domain can say age <= 40 or missing. Conditions that speak of nothing but
     # missing values stay. The model itself is returned where nothing changes.
@@ -198,19 +192,7 @@ def conformed(model: DecisionTree | RuleList, domain: Domain | None) -> Decision
     plain = {literal: _possible(literal, domain) for literal in model.literals}
     if all(old == new for old, new in plain.items()):
         return model
-    if isinstance(model, RuleList):
-        rules = tuple(
-            dataclasses.replace(rule, antecedent=tuple(plain[literal] for literal in rule.antecedent))
-            for rule in model.rules
-        )
-        return dataclasses.replace(model, rules=rules)
-    nodes = tuple(
-        dataclasses.replace(
-            node, branches=tuple(dataclasses.replace(branch, literal=plain[branch.literal]) for branch in node.branches)
-        )
-        for node in model.nodes
-    )
-    return dataclasses.replace(model, nodes=nodes)
+    return rewritten(model, literal=plain.__getitem__)
 
 
 def _possible(literal: Literal, domain: Domain) -> Literal:

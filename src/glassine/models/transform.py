@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
@@ -309,8 +309,29 @@ def with_sizes(model: DecisionTree | RuleList, sizes: Sequence[int]) -> Decision
             total=size_of.get(index), label=evidence.prediction, value=evidence.value, weighted=evidence.weighted
         )
 
+    return replace(rewritten(model, evidence=resized), approximate=False, guarantee=claim)
+
+
+# Models whose parts are replaced one by one.
+
+M = TypeVar("M", bound=DecisionTree | RuleList)
+
+
+def rewritten(
+    model: M,
+    *,
+    literal: Callable[[Literal], Literal] = lambda own: own,
+    evidence: Callable[[int, Evidence], Evidence] = lambda place, own: own,
+) -> M:
+    """Return a model with other conditions, and other evidence of the node or rule at each place."""
     if isinstance(model, DecisionTree):
-        nodes = tuple(replace(node, evidence=resized(i, node.evidence)) for i, node in enumerate(model.nodes))
-        return replace(model, nodes=nodes, approximate=False, guarantee=claim)
-    rules = tuple(replace(rule, evidence=resized(i, rule.evidence)) for i, rule in enumerate(model.rules))
-    return replace(model, rules=rules, approximate=False, guarantee=claim)
+        nodes = []
+        for place, node in enumerate(model.nodes):
+            branches = tuple(replace(branch, literal=literal(branch.literal)) for branch in node.branches)
+            nodes.append(replace(node, branches=branches, evidence=evidence(place, node.evidence)))
+        return replace(model, nodes=tuple(nodes))
+    rules = (
+        replace(rule, antecedent=tuple(map(literal, rule.antecedent)), evidence=evidence(place, rule.evidence))
+        for place, rule in enumerate(model.rules)
+    )
+    return replace(model, rules=tuple(rules))

@@ -17,6 +17,7 @@ from glassine.models.evidence import Evidence
 from glassine.models.rule_list import RuleList
 from glassine.models.scorecard import card_items, risk_table
 from glassine.models.terms import Term
+from glassine.models.transform import rewritten
 from glassine.models.tree import DecisionTree
 
 # Additive models as plain text to read.
@@ -121,8 +122,8 @@ def to_text(model: DecisionTree | RuleList | AdditiveModel, domain: Domain | Non
         return commented(model) + additive_text(model)
     check_model(model)
     if isinstance(model, RuleList):
-        rules = tuple(replace(r, evidence=replace(r.evidence, label=r.evidence.prediction)) for r in model.rules)
-        return format_rules(replace(model, rules=rules), domain)
+        labelled = rewritten(model, evidence=lambda place, own: replace(own, label=own.prediction))
+        return format_rules(labelled, domain)
     lines: list[str] = []
     stack: list[tuple[int, int, str]] = [(0, 0, "")]
     while stack:

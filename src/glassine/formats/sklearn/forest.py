@@ -21,7 +21,8 @@ from glassine.formats.sklearn.contents import beside_estimator
 from glassine.formats.sklearn.pipelines import sklearn_names
 from glassine.formats.sklearn.tree import best_of, is_sklearn_tree, tree_from_sklearn
 from glassine.models.evidence import Evidence
-from glassine.models.tree import DecisionTree, Forest, Node, Table
+from glassine.models.transform import rewritten
+from glassine.models.tree import DecisionTree, Forest, Table
 
 FORESTS = ("ForestClassifier", "ForestRegressor")
 TOLERANCE = 1e-6
@@ -80,19 +81,12 @@ def _draws(member: Any, tree: DecisionTree) -> Table | None:
 def _of_draws(tree: DecisionTree, member: Any) -> DecisionTree:
     """Return a tree of drawn records with its number of different records."""
     sizes = np.asarray(member.tree_.n_node_samples)
-    nodes = tuple(
-        Node(
-            branches=node.branches,
-            evidence=Evidence(
-                total=int(size),
-                label=node.evidence.prediction,
-                value=node.evidence.value,
-                weighted=tree.classes is not None,
-            ),
-        )
-        for node, size in zip(tree.nodes, sizes, strict=True)
-    )
-    return dataclasses.replace(tree, nodes=nodes)
+
+    def drawn(place: int, own: Evidence) -> Evidence:
+        weighted = tree.classes is not None
+        return Evidence(total=int(sizes[place]), label=own.prediction, value=own.value, weighted=weighted)
+
+    return rewritten(tree, evidence=drawn)
 
 
 def _multiplicities(
