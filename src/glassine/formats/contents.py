@@ -34,7 +34,7 @@ WIDEST_MARGIN = 200
 Statistic: TypeAlias = Literal["extremes", "categories", "averages", "spreads", "bin edges", "scores"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class OtherContent:
     """Something in a file that the model does not need.
 
@@ -124,10 +124,10 @@ def merged(others: Iterable[OtherContent]) -> tuple[OtherContent, ...]:
         if other.n_bytes > 0:
             sizes[other.where, other.kind] = sizes.get((other.where, other.kind), 0) + other.n_bytes
     ordered = sorted(sizes.items(), key=lambda item: (-item[1], item[0]))
-    out = [OtherContent(where=where, kind=kind, n_bytes=n) for (where, kind), n in ordered[:MOST_PLACES]]
+    out = [OtherContent(where, kind, n) for (where, kind), n in ordered[:MOST_PLACES]]
     rest = ordered[MOST_PLACES:]
     if rest:
-        out.append(OtherContent(where=f"{len(rest):,} more places", kind="other", n_bytes=sum(n for _, n in rest)))
+        out.append(OtherContent(f"{len(rest):,} more places", "other", sum(n for _, n in rest)))
     return tuple(out)
 
 
@@ -299,7 +299,7 @@ def unread(value: object, bookkeeping: Bookkeeping | None = None) -> Iterator[Ot
             if bookkeeping is not None and bookkeeping(place, child, dict(dict.items(part))):
                 continue
             if n or not PLAIN_NAME.fullmatch(key):
-                yield OtherContent(where=place, kind="field", n_bytes=n + len(key.encode(errors="replace")))
+                yield OtherContent(place, "field", n + len(key.encode(errors="replace")))
 
 
 # How JSON is written.
@@ -315,7 +315,7 @@ def beside_json(text: str, value: object) -> Iterator[OtherContent]:
     stripped = text.strip()
     margin = len(text) - len(stripped)
     if margin > 2:
-        yield OtherContent(where="around the JSON text", kind="spacing", n_bytes=margin)
+        yield OtherContent("around the JSON text", "spacing", margin)
     written = (json.dumps(value, ensure_ascii=letters, **form) for form in LAYOUTS for letters in (False, True))
     if stripped in written:
         return
@@ -330,9 +330,9 @@ def beside_json(text: str, value: object) -> Iterator[OtherContent]:
                 escapes += 5 * len(ESCAPED.findall(quoted))
         else:
             digits += sum(max(0, len(part) - WIDEST_NUMBER) for part in re.split(r"[\[\]{},:]", bare))
-    yield OtherContent(where="between the values", kind="spacing", n_bytes=spacing)
-    yield OtherContent(where="in numbers", kind="digits beyond double precision", n_bytes=digits)
-    yield OtherContent(where="in texts", kind="escapes that no letter needs", n_bytes=escapes)
+    yield OtherContent("between the values", "spacing", spacing)
+    yield OtherContent("in numbers", "digits beyond double precision", digits)
+    yield OtherContent("in texts", "escapes that no letter needs", escapes)
 
 
 # Texts, line by line.
@@ -350,23 +350,23 @@ def beside_lines(text: str, needed: Callable[[int, str], str | None]) -> Iterato
         line = raw.rstrip()
         trailing = len(raw) - len(line)
         if trailing > 4:  # R and Weka end lines with a blank or two
-            yield OtherContent(where="at the ends of lines", kind="spacing", n_bytes=trailing)
+            yield OtherContent("at the ends of lines", "spacing", trailing)
         blank = blank + 1 if not line else 0
         if not line:
             if blank > 2:
-                yield OtherContent(where="between lines", kind="spacing", n_bytes=1 + trailing)
+                yield OtherContent("between lines", "spacing", 1 + trailing)
             continue
         digits = sum(max(0, len(part) - WIDEST_NUMBER) for part in LONG_NUMBER.findall(line))
-        yield OtherContent(where="in numbers", kind="digits beyond double precision", n_bytes=digits)
+        yield OtherContent("in numbers", "digits beyond double precision", digits)
         runs = sum(len(run) - WIDEST_GAP for run in WIDE_RUN.findall(line.lstrip()))
-        yield OtherContent(where="within lines", kind="spacing", n_bytes=runs)
+        yield OtherContent("within lines", "spacing", runs)
         kept = needed(number, line)
         if kept is None:
             kind = "comment" if line.lstrip().startswith(("#", "//", ">")) else "line"
-            yield OtherContent(where="lines that the model does not need", kind=kind, n_bytes=len(line.encode()))
+            yield OtherContent("lines that the model does not need", kind, len(line.encode()))
         elif len(kept) < len(line):
             n = len(line.encode()) - len(kept.encode())
-            yield OtherContent(where="in lines of the model", kind="text", n_bytes=n)
+            yield OtherContent("in lines of the model", "text", n)
 
 
 # Texts of the model itself.
@@ -410,12 +410,10 @@ def long_texts(model: DecisionTree | RuleList | AdditiveModel) -> Iterator[Other
     caveats = "" if model.guarantee is None else "".join(model.guarantee.caveats)
     if len(caveats) > MOST_OF_CAVEATS:
         kind = f"more than {MOST_OF_CAVEATS:,} characters together"
-        yield OtherContent(where=CAVEATS, kind=kind, n_bytes=len(caveats.encode()))
+        yield OtherContent(CAVEATS, kind, len(caveats.encode()))
     for where, text in dict.fromkeys(texts_of(model)):
         if len(text) > LONGEST_NAME:
-            yield OtherContent(
-                where=where, kind=f"text of more than {LONGEST_NAME} characters", n_bytes=len(text.encode())
-            )
+            yield OtherContent(where, f"text of more than {LONGEST_NAME} characters", len(text.encode()))
 
 
 Needed = Callable[[str, Domain | None], Callable[[int, str], str | None]]

@@ -44,11 +44,6 @@ KIND = "additive"
 # What stands in a file otherwise than in the dataclass.
 
 
-def _kind_of_literal(plain: dict[str, Any]) -> type[OneOf | Between]:
-    # Without a bound, the condition on a number is that it is there, or with "negated" and "missing" that it is not.
-    return OneOf if "values" in plain else Between
-
-
 def _kind_of_bins(plain: dict[str, Any]) -> type[NumericBins | CategoryBins]:
     if ("cuts" in plain) == ("groups" in plain):
         raise Refused("must have either cuts or groups")
@@ -93,7 +88,8 @@ LITERAL: Codec[Any] = choice(
             omit_defaults=True,
         ),
     },
-    _kind_of_literal,
+    # Without a bound, the condition on a number is that it is there, or with "negated" and "missing" that it is not.
+    lambda plain: OneOf if "values" in plain else Between,
 )
 EVIDENCE: Codec[Evidence] = record(Evidence, omit_defaults=True)
 GUARANTEE: Codec[Guarantee] = record(

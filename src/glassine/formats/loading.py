@@ -128,10 +128,8 @@ def load_model(
     InvalidParameterError
         If there is no such tree.
     """
-    with _naming(path):
-        kind, content = unwrapped(path, trust_pickle)
-        with _guarded(kind, content, path):
-            return _one(content, kind, domain, tree)
+    with _opened(path, trust_pickle) as (kind, content):
+        return _one(content, kind, domain, tree)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,17 +184,15 @@ def load_file(
     >>> [(other.kind, other.n_bytes) for other in load_file(path).contents.others]
     [('comment', 14)]
     """
-    with _naming(path):
+    with _opened(path, trust_pickle) as (kind, content):
         data = read_bytes(path)
-        kind, content = unwrapped(path, trust_pickle)
-        with _guarded(kind, content, path):
-            model = _one(content, kind, domain, tree)
+        model = _one(content, kind, domain, tree)
         form = recognized(content, kind)
         try:
             parts = [*_beside_container(data, kind, content), *_beside(form, content, kind, domain, tree)]
         except Exception:
             # What cannot be accounted for is not the model's.
-            parts = [OtherContent(where="the file, which could not be taken apart", kind="bytes", n_bytes=len(data))]
+            parts = [OtherContent("the file, which could not be taken apart", "bytes", len(data))]
         parts += long_texts(model)
     return ModelFile(
         model=model,
@@ -301,7 +297,7 @@ def _beside(
 
         return beside_object(content, lambda obj: _one(obj, kind, domain, tree))
     n = len(content) if isinstance(content, str | bytes) else 1
-    return [OtherContent(where="the file, of a format that is not accounted for", kind="bytes", n_bytes=n)]
+    return [OtherContent("the file, of a format that is not accounted for", "bytes", n)]
 
 
 def carried_by(obj: object, domain: Domain | None = None) -> tuple[OtherContent, ...]:
@@ -344,17 +340,15 @@ def load_forest(
     InvalidModelError
         If a tree contradicts itself or does not fit the domain.
     """
-    with _naming(path):
-        kind, content = unwrapped(path, trust_pickle)
-        with _guarded(kind, content, path):
-            several = recognized(content, kind)
-            if several is not None and several.read_all is not None:
-                forest = several.read_all(content, domain)
-            else:
-                model = _one(content, kind, domain, None)
-                if not isinstance(model, DecisionTree):
-                    raise UnsupportedModelError(f"this is a {model}, not trees.", remedy="Read it with load_model.")
-                forest = Forest(trees=(model,), source=model.source)
+    with _opened(path, trust_pickle) as (kind, content):
+        several = recognized(content, kind)
+        if several is not None and several.read_all is not None:
+            forest = several.read_all(content, domain)
+        else:
+            model = _one(content, kind, domain, None)
+            if not isinstance(model, DecisionTree):
+                raise UnsupportedModelError(f"this is a {model}, not trees.", remedy="Read it with load_model.")
+            forest = Forest(trees=(model,), source=model.source)
         trees = tuple(conformed(tree, domain) for tree in forest.trees)
     if not use_seeds:
         forest = replace(forest, multiplicities=None)
@@ -464,10 +458,19 @@ def _unsupported(content: object, kind: Content) -> UnsupportedModelError:
 
 
 @contextmanager
-def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Put the name of the file before what is wrong with it."""
+def _opened(path: str | os.PathLike[str], trust_pickle: bool) -> Iterator[tuple[Content, object]]:
+    """Yield the kind of content that a file has, and the content; errors inside name the file."""
     try:
-        yield
+        kind, content = unwrapped(path, trust_pickle)
+        try:
+            yield kind, content
+        except Exception as error:
+            if kind != "object" or isinstance(error, GlassineError):
+                raise
+            # All errors that the damaged parts of a stored object raise become one.
+            raise UnreadableFileError(
+                f"{os.fspath(path)} holds a damaged {type(content).__name__}: {type(error).__name__}.", path=path
+            ) from None
     except UnreadableFileError:
         raise
     except GlassineError as error:
@@ -482,18 +485,3 @@ REMEDIES: dict[type[GlassineError], str] = {
     InvalidModelError: "Export the model again with the tool that made it, or correct the domain if it is too narrow.",
 }
 """What to do about a file of a model, where the error itself does not say so."""
-
-
-@contextmanager
-def _guarded(kind: Content, content: object, path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn all errors that the damaged parts of a stored object raise into one."""
-    try:
-        yield
-    except GlassineError:
-        raise
-    except Exception as error:
-        if kind != "object":
-            raise
-        raise UnreadableFileError(
-            f"{os.fspath(path)} holds a damaged {type(content).__name__}: {type(error).__name__}.", path=path
-        ) from None

@@ -120,20 +120,20 @@ def beside_onnx(data: bytes, domain: Domain | None, tree: int | None) -> Iterato
     model = onnx.load_model_from_string(data)
     n_bytes = model.ByteSize()
     yield OtherContent(
-        where="fields that are written twice, or longer than they need",
-        kind="bytes",
-        n_bytes=max(len(data) - n_bytes, int(len(model.SerializeToString()) != n_bytes)),
+        "fields that are written twice, or longer than they need",
+        "bytes",
+        max(len(data) - n_bytes, int(len(model.SerializeToString()) != n_bytes)),
     )
     known = onnx.ModelProto()
     known.CopyFrom(model)
     known.DiscardUnknownFields()
-    yield OtherContent(where="fields that ONNX does not have", kind="unknown field", n_bytes=n_bytes - known.ByteSize())
+    yield OtherContent("fields that ONNX does not have", "unknown field", n_bytes - known.ByteSize())
     yield from _beside_fields(model)
     yield from _beside_graph(onnx, model.graph, tree)
     read = tree_from_onnx(data, domain, tree)
     if read.guarantee is None:  # a claim beside several trees is of none
         n_bytes = sum(entry.ByteSize() for entry in model.metadata_props if entry.key == KEY)
-        yield OtherContent(where="ModelProto.metadata_props", kind="metadata", n_bytes=n_bytes)
+        yield OtherContent("ModelProto.metadata_props", "metadata", n_bytes)
     yield from _values(onnx, model.graph, read, domain)
 
 
@@ -152,7 +152,7 @@ def _beside_fields(model: Any) -> Iterator[OtherContent]:
                 elif hasattr(entry, "ListFields"):
                     stack.append((f"{where}.{field.name}", entry))
             kind = "metadata" if field.name in ("metadata_props", "doc_string") else "field"
-            yield OtherContent(where=f"{where}.{field.name}", kind=kind, n_bytes=bad)
+            yield OtherContent(f"{where}.{field.name}", kind, bad)
         if message.DESCRIPTOR.name == "AttributeProto":
             due = PAYLOADS.get(message.type)
             spare = sum(
@@ -160,11 +160,11 @@ def _beside_fields(model: Any) -> Iterator[OtherContent]:
                 for field, value in message.ListFields()
                 if field.name in PAYLOADS.values() and field.name != due
             )
-            yield OtherContent(where=f"{where}, values of another type", kind="field", n_bytes=spare)
+            yield OtherContent(f"{where}, values of another type", "field", spare)
         if message.DESCRIPTOR.name == "TensorProto":
             payloads = [field.name for field, _ in message.ListFields() if field.name.endswith("_data")]
             spare = message.ByteSize() if len(payloads) > 1 else 0
-            yield OtherContent(where=f"{where}, a tensor with two values", kind="array", n_bytes=spare)
+            yield OtherContent(f"{where}, a tensor with two values", "array", spare)
 
 
 def _weight(value: object) -> int:
@@ -181,7 +181,7 @@ def _beside_graph(onnx: Any, graph: Any, tree: int | None) -> Iterator[OtherCont
     needed, names = _connected(nodes, at)
     for i, node in enumerate(nodes):
         if i not in needed:
-            yield OtherContent(where="operators that the tree does not need", kind="operator", n_bytes=node.ByteSize())
+            yield OtherContent("operators that the tree does not need", "operator", node.ByteSize())
             continue
         for attribute in node.attribute:
             name = attribute.name
@@ -195,13 +195,13 @@ def _beside_graph(onnx: Any, graph: Any, tree: int | None) -> Iterator[OtherCont
                 usual = usual and _labels(node) == _labels(ensemble)
             if not usual:
                 where = f"{node.op_type}, attribute {shown_name(name)}"
-                yield OtherContent(where=where, kind="attribute", n_bytes=attribute.ByteSize())
+                yield OtherContent(where, "attribute", attribute.ByteSize())
     for entry in graph.initializer:
         if entry.name not in names or len(onnx.numpy_helper.to_array(entry).ravel()) > MOST_SHAPE:
-            yield OtherContent(where="tensors that the tree does not need", kind="tensor", n_bytes=entry.ByteSize())
+            yield OtherContent("tensors that the tree does not need", "tensor", entry.ByteSize())
     for entry in (*graph.input, *graph.output, *graph.value_info):
         if entry.name not in names:
-            yield OtherContent(where="values that no operator gives or takes", kind="value", n_bytes=entry.ByteSize())
+            yield OtherContent("values that no operator gives or takes", "value", entry.ByteSize())
     yield from _beside_lists(onnx, ensemble, tree)
 
 
@@ -245,21 +245,19 @@ def _beside_lists(onnx: Any, ensemble: Any, tree: int | None) -> Iterator[OtherC
         listed = list(lists.get(f"{prefix}_treeids", ()))
         width = sum(name.startswith(f"{prefix}_") for name in lists)
         others += 8 * width * sum(owner != mine for owner in listed)
-    yield OtherContent(where="trees that were not read", kind="array", n_bytes=others)
+    yield OtherContent("trees that were not read", "array", others)
     modes, spare = list(lists.get("nodes_modes", ())), 0
     tensor = lists.get("nodes_values_as_tensor")
     bounds = list(lists.get("nodes_values", ())) if tensor is None else onnx.numpy_helper.to_array(tensor).tolist()
     if tensor is not None:
-        yield OtherContent(
-            where="tests that are given twice", kind="array", n_bytes=8 * len(lists.get("nodes_values", ()))
-        )
+        yield OtherContent("tests that are given twice", "array", 8 * len(lists.get("nodes_values", ())))
     named = ("featureids", "truenodeids", "falsenodeids", "missing_value_tracks_true")
     for entries in (*(lists.get(f"nodes_{name}", ()) for name in named), bounds):
         spare += sum(
             mode == b"LEAF" and owner == mine and entry not in SPARE
             for mode, owner, entry in zip(modes, owners, entries, strict=False)
         )
-    yield OtherContent(where="tests of leaves", kind="array", n_bytes=8 * spare)
+    yield OtherContent("tests of leaves", "array", 8 * spare)
 
 
 def _values(onnx: Any, graph: Any, model: DecisionTree, domain: Domain | None) -> Iterator[FittedValues]:

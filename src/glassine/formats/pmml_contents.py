@@ -119,9 +119,9 @@ def beside_pmml(data: bytes, domain: Domain | None, tree: int | None) -> Iterato
             asked = {"name"} if stated.get("name") in PRODUCERS else set()
             asked |= {"version"} if VERSION.fullmatch(stated.get("version", "")) else set()
         elif element.text.strip() and not (element.tag == "Array" and plain):
-            yield OtherContent(where=f"{where}, text", kind="text", n_bytes=len(element.text.encode()))
+            yield OtherContent(f"{where}, text", "text", len(element.text.encode()))
         if not plain:
-            yield OtherContent(where=where, kind="element", n_bytes=_size(element))
+            yield OtherContent(where, "element", _size(element))
             continue
         for name in dict.keys(element.attributes):
             value = dict.__getitem__(element.attributes, name)
@@ -134,7 +134,7 @@ def beside_pmml(data: bytes, domain: Domain | None, tree: int | None) -> Iterato
                 fine = NUMBER.fullmatch(value) is not None or named or listed
             if not fine:
                 n = len(name.encode()) + len(value.encode())
-                yield OtherContent(where=f"{where}, {shown_name(name)}", kind="attribute", n_bytes=n)
+                yield OtherContent(f"{where}, {shown_name(name)}", "attribute", n)
         for child in element.children:
             # Nodes in nodes share one place.
             inside = where if where.endswith(f", {child.tag}") else f"{where}, {shown_name(child.tag)}"
@@ -163,7 +163,7 @@ def _beside_markup(data: bytes) -> Iterator[OtherContent]:
     texts: list[str] = []
 
     def add(where: str, kind: str, n: int) -> None:
-        found.append(OtherContent(where=where, kind=kind, n_bytes=n))
+        found.append(OtherContent(where, kind, n))
 
     def opened(name: str, attributes: Mapping[str, str]) -> None:
         closed(name)

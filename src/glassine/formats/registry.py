@@ -11,7 +11,7 @@ import pkgutil
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any, Literal, TypeAlias
 
 from glassine.domain import Domain
@@ -106,6 +106,10 @@ class Format:
         """Return what of a model it does not hold."""
         own = self.leaves_out_of_additive if isinstance(model, AdditiveModel) else None
         return self.leaves_out if own is None else own
+
+
+of_text = partial(Format, contents=("text",), extensions=(".txt",))
+"""A format of printed texts."""
 
 
 @cache

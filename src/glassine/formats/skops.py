@@ -199,21 +199,21 @@ def beside_archive(data: bytes, stored: object) -> Iterator[OtherContent]:
             yield from _beside_schema(first, second)
     except Exception:
         # What cannot be compared is not accounted for.
-        yield OtherContent(where="the archive, which cannot be written again", kind="bytes", n_bytes=len(data))
+        yield OtherContent("the archive, which cannot be written again", "bytes", len(data))
 
 
 def _beside_members(data: bytes) -> Iterator[OtherContent]:
     """Yield what stands in a zip archive outside of its members, and in their comments and extra fields."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         entries, comment, directory = archive.infolist(), archive.comment, archive.start_dir
-    yield OtherContent(where="the comment of the archive", kind="comment", n_bytes=len(comment))
+    yield OtherContent("the comment of the archive", "comment", len(comment))
     names = Counter(entry.filename for entry in entries)
     spans = []
     for entry in entries:
-        yield OtherContent(where="comments of members", kind="comment", n_bytes=len(entry.comment))
-        yield OtherContent(where="extra fields of members", kind="extra field", n_bytes=len(entry.extra))
+        yield OtherContent("comments of members", "comment", len(entry.comment))
+        yield OtherContent("extra fields of members", "extra field", len(entry.extra))
         if names[entry.filename] > 1:
-            yield OtherContent(where="members of one name", kind="member", n_bytes=entry.file_size)
+            yield OtherContent("members of one name", "member", entry.file_size)
         head = data[entry.header_offset : entry.header_offset + LOCAL_SIZE]
         if len(head) < LOCAL_SIZE or not head.startswith(LOCAL):
             continue
@@ -222,19 +222,19 @@ def _beside_members(data: bytes) -> Iterator[OtherContent]:
         extra = data[start : start + n_extra]
         # The field of 64-bit sizes is usual.
         unusual = 0 if extra[:2] == b"\x01\x00" and len(extra) <= 20 else len(extra)
-        yield OtherContent(where="extra fields of members", kind="extra field", n_bytes=unusual)
+        yield OtherContent("extra fields of members", "extra field", unusual)
         spans.append((entry.header_offset, start + n_extra + entry.compress_size))
     at = 0
     for start, stop in [*sorted(spans), (directory, directory)]:
         gap = start - at
         allowed = DESCRIPTORS if at else (0,)
         if gap > 0 and gap not in allowed:
-            yield OtherContent(where="between the members of the archive", kind="bytes", n_bytes=gap)
+            yield OtherContent("between the members of the archive", "bytes", gap)
         at = max(at, stop)
     size = 22 + len(comment) + sum(46 + len(e.filename.encode()) + len(e.extra) + len(e.comment) for e in entries)
     behind = len(data) - directory - size
     if behind > 0 and behind != 76:  # records of the 64-bit form
-        yield OtherContent(where="behind the archive", kind="trailing bytes", n_bytes=behind)
+        yield OtherContent("behind the archive", "trailing bytes", behind)
 
 
 def _beside_schema(first: zipfile.ZipFile, second: zipfile.ZipFile) -> Iterator[OtherContent]:
@@ -251,24 +251,24 @@ def _beside_schema(first: zipfile.ZipFile, second: zipfile.ZipFile) -> Iterator[
                 if key == "file" and isinstance(value, str) and isinstance(due.get(key), str):
                     files.add(value)
                     extra = _array_excess(first.read(value), second.read(due[key]))
-                    yield OtherContent(where="arrays of the archive", kind="bytes", n_bytes=extra)
+                    yield OtherContent("arrays of the archive", "bytes", extra)
                 elif key not in due:
                     n = len(json.dumps(value)) + len(key)
-                    yield OtherContent(where=f"{where}, {shown_name(key)}", kind="field", n_bytes=n)
+                    yield OtherContent(f"{where}, {shown_name(key)}", "field", n)
                 elif key != "__id__":
                     stack.append((place, value, due[key]))
         elif isinstance(mine, list) and isinstance(due, list):
             stack += [(where, a, b) for a, b in zip(mine, due, strict=False)]
             spare = mine[len(due) :]
-            yield OtherContent(where=where, kind="entries", n_bytes=size_of(spare) if spare else 0)
+            yield OtherContent(where, "entries", size_of(spare) if spare else 0)
         elif mine != due and not _alike(mine, due):
-            yield OtherContent(where=where, kind="value", n_bytes=max(1, size_of(mine)))
+            yield OtherContent(where, "value", max(1, size_of(mine)))
     for entry in first.infolist():
         if entry.filename not in files:
-            yield OtherContent(where="members that no object needs", kind="member", n_bytes=max(1, entry.file_size))
+            yield OtherContent("members that no object needs", "member", max(1, entry.file_size))
     widest = len(json.dumps(one, indent=2))
     if len(text) > max(len(json.dumps(one, separators=(",", ":"))), widest):
-        yield OtherContent(where="schema.json", kind="spacing", n_bytes=len(text) - widest)
+        yield OtherContent("schema.json", "spacing", len(text) - widest)
 
 
 def _alike(mine: object, due: object) -> bool:
@@ -335,19 +335,19 @@ def beside_pickle(data: bytes, stored: object) -> Iterator[OtherContent]:
     """Yield what a pickle holds beside the object that it makes."""
     # The object is written again. Any text, bytes or number that the second pickle lacks is not needed.
     plain, behind = expanded(data)
-    yield OtherContent(where="around the packed stream", kind="bytes", n_bytes=behind)
+    yield OtherContent("around the packed stream", "bytes", behind)
     try:
         again = _written(plain, stored)
         (pushed, end, between), (due, _, _) = _pushed(plain), _pushed(again)
     except Exception:
         # What cannot be compared is not accounted for.
-        yield OtherContent(where="the pickle, which cannot be written again", kind="bytes", n_bytes=len(plain))
+        yield OtherContent("the pickle, which cannot be written again", "bytes", len(plain))
         return
-    yield OtherContent(where="behind the end of the pickle", kind="trailing bytes", n_bytes=len(plain) - end)
-    yield OtherContent(where="between the fields of arrays", kind="padding", n_bytes=between)
+    yield OtherContent("behind the end of the pickle", "trailing bytes", len(plain) - end)
+    yield OtherContent("between the fields of arrays", "padding", between)
     spare = sum(map(_weight, pushed - due))
     excess = end - len(again) - SLACK
-    yield OtherContent(where="values that the pickle drops", kind="bytes", n_bytes=max(spare, excess))
+    yield OtherContent("values that the pickle drops", "bytes", max(spare, excess))
 
 
 def _written(plain: bytes, stored: object) -> bytes:

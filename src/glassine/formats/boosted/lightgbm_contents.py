@@ -16,7 +16,7 @@ from glassine.formats.boosted.lightgbm import (
 )
 from glassine.formats.conditions import attribute_of
 from glassine.formats.contents import FittedValues, OtherContent, Tracked, beside_lines, shown_name
-from glassine.formats.registry import BY_START, Format
+from glassine.formats.registry import BY_START, of_text
 
 PARAMETER = re.compile(r"\[([a-z0-9_]+): (.*)\]")
 AROUND = re.compile(
@@ -89,7 +89,7 @@ def _needed(
 
 
 def _field(where: str, content: str) -> OtherContent:
-    return OtherContent(where=where, kind="field", n_bytes=len(content.encode()))
+    return OtherContent(where, "field", len(content.encode()))
 
 
 def _ranges(names: Sequence[str], infos: Sequence[str], domain: Domain | None) -> Iterator[FittedValues]:
@@ -112,13 +112,11 @@ def _ranges(names: Sequence[str], infos: Sequence[str], domain: Domain | None) -
         )
 
 
-FORMAT = Format(
+FORMAT = of_text(
     name="LightGBM",
     reads="text of LightGBM's `save_model`",
     reveals="conditions, scores as classes or values, numbers of records, often class counts",
     leaves_out="sample weights; class counts that its figures do not determine",
-    extensions=(".txt",),
-    contents=("text",),
     sniff=is_lightgbm_text,
     rank=BY_START,
     read=tree_from_lightgbm,

@@ -43,7 +43,7 @@ def beside_ubjson(data: bytes) -> Iterator[OtherContent]:
     """Yield the marks of a file in Universal Binary JSON that say nothing."""
     parser = _Parser(data)
     parser.value(parser.marker(), 0)
-    yield OtherContent(where="between the values", kind="marks without a meaning", n_bytes=parser.silent)
+    yield OtherContent("between the values", "marks without a meaning", parser.silent)
 
 
 def _decimals(values: Any) -> list[float]:

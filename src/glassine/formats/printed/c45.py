@@ -15,7 +15,7 @@ from glassine.formats.builder import TreeBuilder, sides
 from glassine.formats.conditions import attribute_of, near
 from glassine.formats.contents import only, usual, without
 from glassine.formats.printed.conditions import NUMBER, plain
-from glassine.formats.registry import BY_LEAF, Format, first_line
+from glassine.formats.registry import BY_LEAF, first_line, of_text
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree
 
@@ -361,13 +361,11 @@ def _needed(text: str, domain: Domain | None) -> Callable[[int, str], str | None
     return needed
 
 
-FORMAT = Format(
+FORMAT = of_text(
     name="C4.5",
     reads="text of C4.5, C5.0 or J48, or what R prints of a tree of partykit, such as ctree",
     reveals="conditions, and the records and errors of each leaf",
     leaves_out="where missing values go; class counts of more than two classes",
-    extensions=(".txt",),
-    contents=("text",),
     # A rule list may speak of examples in the same marks.
     sniff=lambda text: (
         any(one.search(text) for one in (ENDING, LISTS, PARTY_TITLE))

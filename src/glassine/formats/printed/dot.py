@@ -15,7 +15,7 @@ from glassine.formats.builder import BY_ESTIMATOR, TreeBuilder, whole_counts
 from glassine.formats.conditions import at_most, damaged
 from glassine.formats.contents import only, usual, without
 from glassine.formats.printed.conditions import NUMBER
-from glassine.formats.registry import BY_START, Format
+from glassine.formats.registry import BY_START, of_text
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree
 
@@ -208,13 +208,12 @@ def _needed(text: str, domain: Domain | None) -> Callable[[int, str], str | None
     return needed
 
 
-FORMAT = Format(
+FORMAT = of_text(
     name="export_graphviz",
     reads="graph of `sklearn.tree.export_graphviz`",
     reveals="conditions to three digits behind the point, and class counts",
     leaves_out="further digits of thresholds; where missing values go",
     extensions=(".dot",),
-    contents=("text",),
     sniff=is_dot_text,
     rank=BY_START,
     read=tree_from_dot,

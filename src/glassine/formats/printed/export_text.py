@@ -15,7 +15,7 @@ from glassine.formats.conditions import at_most, require, with_missing
 from glassine.formats.contents import only
 from glassine.formats.json import is_opening_claim, opening_claim
 from glassine.formats.printed.conditions import plain
-from glassine.formats.registry import BY_START, Format, first_line
+from glassine.formats.registry import BY_START, first_line, of_text
 from glassine.models.evidence import Evidence
 from glassine.models.tree import Branch, DecisionTree, Node
 
@@ -257,13 +257,11 @@ def tree_from_export_text(text: str, domain: Domain | None = None) -> DecisionTr
     )
 
 
-FORMAT = Format(
+FORMAT = of_text(
     name="export_text",
     reads="text of `sklearn.tree.export_text`",
     reveals="rounded conditions; counts with `show_weights=True`",
     leaves_out="further digits of thresholds; whether weights are counts; where missing values go",
-    extensions=(".txt",),
-    contents=("text",),
     sniff=lambda text: first_line(text).startswith("|-") and re.match(r"\|-+ ", first_line(text)) is not None,
     rank=BY_START,
     read=tree_from_export_text,

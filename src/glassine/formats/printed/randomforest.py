@@ -12,7 +12,7 @@ from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import TreeBuilder, sides
 from glassine.formats.contents import only, without
 from glassine.formats.printed.conditions import NUMBER, plain
-from glassine.formats.registry import Format
+from glassine.formats.registry import of_text
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree
 
@@ -123,13 +123,11 @@ def _needed(text: str, domain: Domain | None) -> Callable[[int, str], str | None
     return needed
 
 
-FORMAT = Format(
+FORMAT = of_text(
     name="randomForest",
     reads="table of `getTree(forest, k, labelVar = TRUE)` of R's randomForest",
     reveals="conditions and predictions",
     leaves_out="counts; where missing values go",
-    extensions=(".txt",),
-    contents=("text",),
     sniff=lambda text: HEAD.search(text) is not None,
     read=tree_from_randomforest,
     beside=only(_needed),

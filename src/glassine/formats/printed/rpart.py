@@ -14,7 +14,7 @@ from glassine.formats.builder import TreeBuilder, sides, whole_counts
 from glassine.formats.conditions import near, require
 from glassine.formats.contents import only, usual, without
 from glassine.formats.printed.conditions import NUMBER, plain
-from glassine.formats.registry import Format
+from glassine.formats.registry import of_text
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree
 
@@ -269,13 +269,11 @@ def _needed(text: str, domain: Domain | None) -> Callable[[int, str], str | None
     return needed
 
 
-FORMAT = Format(
+FORMAT = of_text(
     name="rpart",
     reads="text that R prints of a tree of rpart or of the package tree",
     reveals="conditions as printed, and class counts",
     leaves_out="further digits of thresholds; where missing values go",
-    extensions=(".txt",),
-    contents=("text",),
     sniff=lambda text: HEAD.search(text) is not None or SUMMARY.search(text) is not None,
     read=tree_from_rpart,
     beside=only(_needed),

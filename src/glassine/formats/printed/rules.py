@@ -63,7 +63,7 @@ from glassine.formats.conditions import check_model, near
 from glassine.formats.contents import only
 from glassine.formats.json import commented, is_opening_claim, opening_claim
 from glassine.formats.printed.conditions import condition, plain, quoted_spans, split_conditions, word
-from glassine.formats.registry import BY_LEAF, Format, first_line
+from glassine.formats.registry import BY_LEAF, first_line, of_text
 from glassine.models.evidence import Evidence
 from glassine.models.rule_list import MAX_RULES, Rule, RuleList
 
@@ -468,12 +468,10 @@ def format_rules(model: RuleList, domain: Domain | None = None) -> str:
 
 START = re.compile(r"(if|else|elif)(?=[\s\[])|(classes|attributes|counts)\s*:", re.IGNORECASE)
 
-FORMAT = Format(
+FORMAT = of_text(
     name="a rule list",
     reads="rule list in text, such as 'if [a] then [true]' and 'else [false]' on two lines",
     reveals="what it says",
-    extensions=(".txt",),
-    contents=("text",),
     sniff=lambda text: START.match(first_line(text)) is not None,
     rank=BY_LEAF + 1,
     read=parse_rules,

@@ -44,7 +44,7 @@ Others = Iterator[OtherContent]
 
 def _other(where: str, value: object, kind: str = "attribute") -> OtherContent:
     """Return a value as other content; a value without letters takes a byte at least."""
-    return OtherContent(where=where, kind=kind, n_bytes=max(1, size_of(value)))
+    return OtherContent(where, kind, max(1, size_of(value)))
 
 
 def _is_number(value: object) -> bool:
@@ -85,27 +85,23 @@ def _beside_tree(estimator: Any, where: str) -> Others:
             stack += [(int(left[node]), level + 1), (int(right[node]), level + 1)]
     spare = int((~reached).sum())
     yield OtherContent(
-        where=f"{where}, nodes that the root does not lead to",
-        kind="array",
-        n_bytes=spare * (nodes.dtype.itemsize + 8 * values[0].size),
+        f"{where}, nodes that the root does not lead to", "array", spare * (nodes.dtype.itemsize + 8 * values[0].size)
     )
     leaf = reached & (left == -1)
     odd = {name: int((nodes[name][leaf] != -2).sum()) for name in ("feature", "threshold")}
-    yield OtherContent(where=f"{where}, tests of leaves", kind="array", n_bytes=8 * sum(odd.values()))
+    yield OtherContent(f"{where}, tests of leaves", "array", 8 * sum(odd.values()))
     if int(state["max_depth"]) != depth:
-        yield OtherContent(where=f"{where}, tree_.max_depth", kind="field", n_bytes=8)
+        yield OtherContent(f"{where}, tree_.max_depth", "field", 8)
     impurity = nodes["impurity"][reached]
     if "DecisionTreeClassifier" in sklearn_names(estimator):
         due = _impurity(values[reached, 0, :], str(estimator.criterion))
         wrong = len(impurity) if due is None else int((~(np.abs(impurity - due) <= NEAR + 1e-6 * due)).sum())
-        yield OtherContent(where=f"{where}, impurities that no count explains", kind="array", n_bytes=8 * wrong)
+        yield OtherContent(f"{where}, impurities that no count explains", "array", 8 * wrong)
         return
     # A spread of zero is part of the model; others reveal more of the outcomes of a small node than its mean.
-    yield OtherContent(
-        where=f"{where}, spread of the outcomes in each node", kind="array", n_bytes=8 * int((impurity != 0).sum())
-    )
+    yield OtherContent(f"{where}, spread of the outcomes in each node", "array", 8 * int((impurity != 0).sum()))
     weighted = nodes["weighted_n_node_samples"][reached] != nodes["n_node_samples"][reached]
-    yield OtherContent(where=f"{where}, weights of nodes", kind="array", n_bytes=8 * int(weighted.sum()))
+    yield OtherContent(f"{where}, weights of nodes", "array", 8 * int(weighted.sum()))
 
 
 def _impurity(values: npt.NDArray[np.float64], criterion: str) -> npt.NDArray[np.float64] | None:
@@ -457,7 +453,7 @@ def beside_object(obj: object, read: Callable[[Any], object]) -> Others:
         where = f"the {type(obj).__name__}, {shown_name(name)}"
         if name in asked:
             for other in unread(probe[name]):
-                yield OtherContent(where=f"{where}.{other.where}", kind=other.kind, n_bytes=other.n_bytes)
+                yield OtherContent(f"{where}.{other.where}", other.kind, other.n_bytes)
         elif not _is_number(value) and not (
             name in parameters and type(value) is str and OPTION.fullmatch(value) is not None
         ):

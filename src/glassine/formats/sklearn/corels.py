@@ -14,7 +14,7 @@ from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.conditions import attribute_of, binary, not_fitted, require
 from glassine.formats.contents import only, usual, without
 from glassine.formats.printed.conditions import condition, split_conditions
-from glassine.formats.registry import BEFORE_JSON, BY_START, Format, first_line
+from glassine.formats.registry import BEFORE_JSON, BY_START, Format, first_line, of_text
 from glassine.models.evidence import Evidence
 from glassine.models.rule_list import Rule, RuleList
 
@@ -291,25 +291,21 @@ FORMATS = (
         sniff=lambda content: is_corels(content) and not (isinstance(content, dict) and "schema" in content),
         read=rules_from_corels,
     ),
-    Format(
+    of_text(
         name="the text of CORELS",
         reads="what CORELS prints",
         reveals="conditions",
         leaves_out="counts",
-        extensions=(".txt",),
-        contents=("text",),
         sniff=lambda text: first_line(text).upper() == "RULELIST:",
         rank=BY_START,
         read=rules_from_corels_text,
         beside=only(_needed),
     ),
-    Format(
+    of_text(
         name="the program of CORELS",
         reads="what the program of CORELS prints, or its model file",
         reveals="conditions",
         leaves_out="counts",
-        extensions=(".txt",),
-        contents=("text",),
         sniff=lambda text: START.match(text) is not None or PRINTED.search(text) is not None,
         rank=BEFORE_JSON,
         read=rules_from_corels_program,

@@ -16,7 +16,7 @@ from glassine.formats.builder import refuse_gaps, sides
 from glassine.formats.conditions import at_least, not_fitted, require, scalar
 from glassine.formats.contents import only, usual
 from glassine.formats.printed.conditions import plain
-from glassine.formats.registry import Format
+from glassine.formats.registry import Format, of_text
 from glassine.models.evidence import Evidence
 from glassine.models.rule_list import Rule, RuleList
 
@@ -216,13 +216,11 @@ FORMATS = (
         sniff=is_imodels_list,
         read=rules_from_imodels,
     ),
-    Format(
+    of_text(
         name="the text of imodels",
         reads="what imodels prints of a greedy rule list",
         reveals="conditions as printed, numbers of records, class counts of small rules",
         leaves_out="further digits of thresholds; class counts of large rules; where missing values go",
-        extensions=(".txt",),
-        contents=("text",),
         sniff=lambda text: TITLE.search(text) is not None,
         read=rules_from_imodels_text,
         beside=only(_needed),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import compress
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -223,10 +224,6 @@ def _union(step: Any, columns: Columns, where: str) -> Columns:
     return out
 
 
-def _selected(step: Any, columns: Columns, where: str) -> Columns:
-    return [column for column, keep in zip(columns, step.get_support(), strict=True) if keep]
-
-
 READERS: dict[str, Callable[[Any, Columns, str], Columns]] = {
     "Pipeline": _sequence,
     "ColumnTransformer": _column_transformer,
@@ -242,7 +239,7 @@ READERS: dict[str, Callable[[Any, Columns, str], Columns]] = {
     "KBinsDiscretizer": _bins,
     "Binarizer": _binarized,
     "FunctionTransformer": _identity,
-    "SelectorMixin": _selected,
+    "SelectorMixin": lambda step, columns, where: list(compress(columns, step.get_support())),
 }
 SUPPORTED: Sequence[str] = [name for name in READERS if name != "SelectorMixin"] + ["feature selection", "passthrough"]
 

@@ -38,7 +38,7 @@ class Test:
     @property
     def threshold(self) -> float:
         """The bound as scikit-learn, which compares in single precision, must hold it."""
-        return _single(self.bound)
+        return max(self.bound, float(np.float32(self.bound)))
 
 
 class Encoder:
@@ -148,11 +148,6 @@ def _other(side: Side) -> Side:
 def _listing(literal: OneOf) -> OneOf:
     """Return the list of values whose membership decides a literal: missing ones are on it, or are not."""
     return OneOf(literal.attribute, literal.values, missing=literal.missing != literal.negated)
-
-
-def _single(bound: float) -> float:
-    """Return the threshold that compares with numbers of single precision as the bound does with their originals."""
-    return max(bound, float(np.float32(bound)))
 
 
 MOST_NODES = 100_000
@@ -342,21 +337,16 @@ def _summaries(
     columns = None if model.classes is None else [fitted.classes_.tolist().index(label) for label in model.classes]
     for node in reversed(order):
         if builder.part[node] >= 0:
-            evidence = _evidence(model, builder.part[node])
+            part = builder.part[node]
+            evidence = model.rules[part].evidence if isinstance(model, RuleList) else model.nodes[part].evidence
             sizes[node] = evidence.size or 0
-            values[node] = (
-                evidence.value if columns is None else _weights(evidence, probabilities[builder.part[node]], columns)
-            )
+            values[node] = evidence.value if columns is None else _weights(evidence, probabilities[part], columns)
             continue
         below = list(builder.children[node])
         sizes[node] = sizes[below].sum()
         weights = sizes[below] / sizes[node] if sizes[node] else np.array([0.5, 0.5])
         values[node] = weights @ values[below]
     return values, sizes, depth
-
-
-def _evidence(model: DecisionTree | RuleList, part: int) -> Evidence:
-    return model.rules[part].evidence if isinstance(model, RuleList) else model.nodes[part].evidence
 
 
 def _weights(
