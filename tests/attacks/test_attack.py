@@ -15,7 +15,7 @@ from glassine.auditing.additive import AdditiveSubject
 from glassine.auditing.trees import TREE_MEASUREMENTS
 from glassine.report import audit_page
 from glassine.report.blocks import Paragraph, Table
-from glassine.report.measured import HOMES, shown
+from glassine.report.section import HOMES, shown
 from tests.repo.package_copy import copied_package, examples, touched
 
 RULES = """if [a] then [true] ([1 ; 0] examples)

@@ -124,7 +124,7 @@ def test_the_report_shows_the_attacks() -> None:
 def test_hostile_names_are_escaped_on_the_page_of_attacks() -> None:
     for text in (text for text in HOSTILE if "<" in text):
         hostile = replace(MEMBERSHIP, shift=text, midpoints=text, attacks=(replace(GAP, statement=text, attack=text),))
-        page = render_html(attack_page(hostile, title=text, described=text))
+        page = render_html(attack_page(hostile, title=text))
         assert text not in page
         assert "<script" not in page
         assert text not in render_html(findings(membership=Measured(hostile)))

@@ -6,6 +6,7 @@ names are cleaned before.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias, dataclass_transform
 
@@ -51,6 +52,11 @@ class Column:
     name: str
     numeric: bool = False
     picked: bool = False
+
+
+def heads(*names: str, figures: Iterable[str] = ()) -> tuple[Column, ...]:
+    """Return the heads of columns of words, then those of columns of figures."""
+    return (*map(Column, names), *(Column(name, numeric=True) for name in figures))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,20 +121,26 @@ class Points(Block, kw_only=True):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
-    """A check that failed or could not run: number, limit and consequence in words."""
+class CheckRow:
+    """A check in words."""
 
-    name: str
-    status: str
-    measured: str
+    rule: str  # Name of the rule
+    label: str  # The rule in words
     limit: str
+    measured: str
+    status: str  # ``pass``, ``fail``, ``unknown`` or ``not applicable``
     meaning: str
+
+    @property
+    def sentence(self) -> str:
+        """Figure, limit and meaning together."""
+        return f"{self.measured} (limit: {self.limit}). {self.meaning}"
 
 
 class Failures(Block):
     """The checks that stand against a release."""
 
-    checks: tuple[Failure, ...]
+    checks: tuple[CheckRow, ...]
 
 
 class Columns(Block):

@@ -23,8 +23,7 @@ from glassine.auditing.findings import (
 )
 from glassine.report import sections, wording
 from glassine.report.blocks import Block, Columns, Command, Failures, Fold, Paragraph, Points, Released
-from glassine.report.measured import MODEL, sections_of
-from glassine.report.section import Page, Section
+from glassine.report.section import MODEL, Page, Section, sections_of
 
 if TYPE_CHECKING:
     from glassine.comparison import Comparison
@@ -152,13 +151,9 @@ def as_text(page: Page) -> str:
     return "\n".join(_lines(page)) + "\n"
 
 
-def _headline(page: Page) -> str:
-    return page.headline.upper() if page.judged else f"{page.headline}."
-
-
 def _lines(page: Page) -> Iterator[str]:
     yield from _wrap(page.opening())
-    yield f"Glassine {page.version}: {_headline(page)}"
+    yield f"Glassine {page.version}: {page.headline.upper() if page.judged else f'{page.headline}.'}"
     yield from _wrap(page.sentence)
     for block in page.details:
         yield from _answer(block)
@@ -200,7 +195,7 @@ def _answer(block: Block) -> Iterator[str]:
     elif isinstance(block, Failures):
         for check in block.checks:
             yield from _wrap(
-                f"[{check.status}] {check.name}: {check.measured} (limit: {check.limit})", indent=2, hang=4
+                f"[{check.status}] {check.label}: {check.measured} (limit: {check.limit})", indent=2, hang=4
             )
             yield from _wrap(check.meaning, indent=4, hang=4)
     elif isinstance(block, Paragraph):

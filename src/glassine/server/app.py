@@ -30,7 +30,6 @@ from glassine.surrogates.black_boxes import BlackBox
 from glassine.surrogates.reading import Layout
 from glassine.surrogates.release import SurrogateRelease, confirmed
 from glassine.surrogates.statements import fit_of, reveals
-from glassine.surrogates.values import Explanation
 
 JSON = "application/json"
 
@@ -85,14 +84,13 @@ class _Service:
             asked.query, decision, guided=asked.guided, n_closest=asked.n_closest, constraints=asked.constraints
         )
         if self.black_box is not None and explanation.contrasts:
-            changed = [_changed(asked, explanation, i) for i in range(len(explanation.contrasts))]
+            changed = [
+                {**asked.query, **{change.attribute: change.after for change in contrast.changes}}
+                for contrast in explanation.contrasts
+            ]
             answered = np.array(self.ask(changed), dtype=object)
             explanation = confirmed(explanation, answered, self.release, asked.constraints)
         return {**explanation.to_dict(), "reveals": [*self.revealed, *fit_of(explanation)]}
-
-
-def _changed(asked: Asked, explanation: Explanation, index: int) -> dict[str, Any]:
-    return {**asked.query, **{change.attribute: change.after for change in explanation.contrasts[index].changes}}
 
 
 def create_app(

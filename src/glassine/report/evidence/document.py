@@ -124,6 +124,10 @@ class EvidenceDocument:
         return "\n".join(out)
 
 
+LISTS: tuple[str, ...] = ("tre", "tehdas", "edpb", "nist", "iso27559", "hipaa")
+"""Names of the lists."""
+
+
 @cache
 def _table() -> Mapping[str, Any]:
     text = importlib.resources.files("glassine.report.evidence").joinpath("items.toml").read_text(encoding="utf-8")
@@ -134,16 +138,14 @@ def _table() -> Mapping[str, Any]:
 def items() -> tuple[Item, ...]:
     """Return every item of the table, in its order."""
     return tuple(
-        Item(**{**entry, "figures": tuple(entry.get("figures", ())), "person": tuple(entry.get("person", ()))})
-        for entry in _table()["item"]
+        Item(**{**entry, "list": which, **{name: tuple(entry.get(name, ())) for name in ("figures", "person")}})
+        for which in LISTS
+        for entry in _table()[which]
     )
 
 
 FIGURES = (measured, stated)
 """The modules that register figures by name."""
-
-LISTS: tuple[str, ...] = ("tre", "tehdas", "edpb", "nist", "iso27559", "hipaa")
-"""Names of the lists."""
 
 
 def evidence(

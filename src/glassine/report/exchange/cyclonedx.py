@@ -8,7 +8,8 @@ from typing import Any
 
 from glassine.auditing.findings import Findings, ModelSummary
 from glassine.report import wording
-from glassine.report.exchange.pipelines import Checked, checked
+from glassine.report.blocks import CheckRow
+from glassine.report.exchange.pipelines import checked
 
 TASKS = {"regression tree": "regression"}
 WORDS = {
@@ -41,7 +42,7 @@ def as_cyclonedx(findings: Findings, name: str, at: datetime) -> dict[str, Any]:
     }
 
 
-def _model(findings: Findings, name: str, judged: list[Checked]) -> dict[str, Any]:
+def _model(findings: Findings, name: str, judged: list[CheckRow]) -> dict[str, Any]:
     subject = findings.subject
     parameters: dict[str, Any] = {"approach": {"type": "supervised"}, "modelArchitecture": subject.kind}
     if isinstance(subject, ModelSummary):
@@ -53,7 +54,9 @@ def _model(findings: Findings, name: str, judged: list[Checked]) -> dict[str, An
         "name": wording.clean(name),
         "modelCard": {
             "modelParameters": parameters,
-            "quantitativeAnalysis": {"performanceMetrics": [{"type": one.rule, "value": one.figure} for one in judged]},
+            "quantitativeAnalysis": {
+                "performanceMetrics": [{"type": one.rule, "value": one.measured} for one in judged]
+            },
             "considerations": {"technicalLimitations": [wording.clean(note) for note in findings.notes]},
         },
         "properties": _properties(findings),
@@ -77,7 +80,7 @@ def _properties(findings: Findings) -> list[dict[str, str]]:
     return [{"name": f"glassine:{name}", "value": wording.clean(value)} for name, value in stated.items()]
 
 
-def _standard(findings: Findings, judged: list[Checked]) -> dict[str, Any]:
+def _standard(findings: Findings, judged: list[CheckRow]) -> dict[str, Any]:
     return {
         "bom-ref": "policy",
         "name": "Disclosure policy of Glassine",
@@ -90,7 +93,7 @@ def _standard(findings: Findings, judged: list[Checked]) -> dict[str, Any]:
     }
 
 
-def _attestation(findings: Findings, judged: list[Checked]) -> dict[str, Any]:
+def _attestation(findings: Findings, judged: list[CheckRow]) -> dict[str, Any]:
     return {
         "summary": f"{findings.verdict}.",
         "assessor": "assessor",
@@ -105,7 +108,7 @@ def _attestation(findings: Findings, judged: list[Checked]) -> dict[str, Any]:
     }
 
 
-def _claim(one: Checked) -> dict[str, Any]:
+def _claim(one: CheckRow) -> dict[str, Any]:
     return {
         "bom-ref": f"claim:{one.rule}",
         "target": "model",
@@ -115,8 +118,8 @@ def _claim(one: Checked) -> dict[str, Any]:
     }
 
 
-def _evidence(one: Checked, made: str) -> dict[str, Any]:
-    content = json.dumps({"measured": one.figure, "limit": one.limit, "status": one.status})
+def _evidence(one: CheckRow, made: str) -> dict[str, Any]:
+    content = json.dumps({"measured": one.measured, "limit": one.limit, "status": one.status})
     return {
         "bom-ref": f"evidence:{one.rule}",
         "propertyName": f"glassine:check:{one.rule}",

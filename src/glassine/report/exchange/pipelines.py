@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
@@ -14,25 +13,8 @@ from xml.sax.saxutils import escape, quoteattr
 
 from glassine.auditing.findings import Findings, ModelSummary
 from glassine.report import wording
+from glassine.report.blocks import CheckRow
 from glassine.report.sections.policy import worded
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
-    """A check in words."""
-
-    rule: str  # Name of the rule
-    label: str  # The rule in words
-    status: str  # ``pass``, ``fail``, ``unknown`` or ``not applicable``
-    # figure, limit: what was measured, and the limit.
-    figure: str
-    limit: str
-    meaning: str  # What it says
-
-    @property
-    def sentence(self) -> str:
-        """Figure, limit and meaning together."""
-        return f"{self.figure} (limit: {self.limit}). {self.meaning}"
 
 
 def kind_of(findings: Findings) -> str:
@@ -40,21 +22,10 @@ def kind_of(findings: Findings) -> str:
     return findings.subject.kind if isinstance(findings.subject, ModelSummary) else str(findings.subject.kind)
 
 
-def checked(findings: Findings) -> Sequence[Checked]:
+def checked(findings: Findings) -> tuple[CheckRow, ...]:
     """Return the checks of findings in words, counts in the unit of the findings."""
     with wording.counting(findings.counted):
-        rows = [(check, worded(check, findings.policy, kind_of(findings))) for check in findings.checks]
-    return tuple(
-        Checked(
-            rule=check.rule,
-            label=row.label,
-            status=check.status,
-            figure=row.measured,
-            limit=row.limit,
-            meaning=row.meaning,
-        )
-        for check, row in rows
-    )
+        return tuple(worded(check, findings.policy, kind_of(findings)) for check in findings.checks)
 
 
 def escaped(text: str) -> str:
@@ -81,7 +52,7 @@ def as_summary(findings: Findings, path: str) -> str:
     """Return a job summary in Markdown: the verdict, the checks, and what to do."""
     # The findings hold nothing that is for the checker only; path is the file as the pipeline names it.
     rows = [
-        f"| {escaped(one.label)} | {escaped(one.figure)} | {escaped(one.limit)} | {STATES[one.status]} |"
+        f"| {escaped(one.label)} | {escaped(one.measured)} | {escaped(one.limit)} | {STATES[one.status]} |"
         for one in checked(findings)
     ]
     out = [f"## {escaped(path)}: {findings.verdict}", "", escaped(findings.decision), ""]
@@ -151,9 +122,9 @@ def _numbers(counts: Counter[str]) -> str:
     )
 
 
-def _case(one: Checked, path: str) -> str:
+def _case(one: CheckRow, path: str) -> str:
     head = f'<testcase classname="glassine.policy" name={_quoted(f"{path}: {one.rule}")} file={_quoted(path)} time="0"'
-    message, body = _quoted(f"{one.figure} (limit: {one.limit})"), escape(wording.clean(one.meaning))
+    message, body = _quoted(f"{one.measured} (limit: {one.limit})"), escape(wording.clean(one.meaning))
     inner = {
         "pass": "",
         "fail": f'<failure message={message} type="fail">{body}</failure>',
@@ -181,6 +152,7 @@ def as_sarif(findings: Findings, path: str) -> dict[str, Any]:
         }
         for one in found
     ]
+    digests = [hashlib.sha256(f"{path}\n{one.rule}".encode()).hexdigest() for one in found]
     results = [
         {
             "ruleId": f"glassine/{one.rule}",
@@ -196,14 +168,10 @@ def as_sarif(findings: Findings, path: str) -> dict[str, Any]:
                     }
                 }
             ],
-            "partialFingerprints": {"primaryLocationLineHash": f"{_fingerprint(path, one.rule)}:1"},
+            "partialFingerprints": {"primaryLocationLineHash": f"{digest[:16]}:1"},
         }
-        for index, one in enumerate(found)
+        for index, (one, digest) in enumerate(zip(found, digests, strict=True))
     ]
     driver = {"name": "Glassine", "semanticVersion": findings.version, "rules": rules}
     run = {"tool": {"driver": driver}, "automationDetails": {"id": f"glassine/{path}/"}, "results": results}
     return {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
-
-
-def _fingerprint(path: str, rule: str) -> str:
-    return hashlib.sha256(f"{path}\n{rule}".encode()).hexdigest()[:16]

@@ -16,7 +16,6 @@ from glassine.report import wording
 from glassine.report.advice import TITLES, Advice, advice_of, figure, mean_of, name_of
 from glassine.report.blocks import (
     Block,
-    Column,
     Command,
     Definitions,
     Fact,
@@ -26,6 +25,7 @@ from glassine.report.blocks import (
     Legend,
     Paragraph,
     Table,
+    heads,
 )
 from glassine.report.blocks import Row as TableLine
 from glassine.report.charts import Line, Mark, Point, Reference, draw_budget, draw_frontier, draw_key
@@ -115,7 +115,6 @@ def _figures_section(comparison: Comparison, worded: Advice) -> Section:
         )
         for row, cells in zip(measured, shown, strict=True)
     )
-    columns = tuple(Column(name, numeric=True) for name in (shown[0] if shown else ()))
     missing = _missing(comparison)
     blocks: list[Block] = []
     if rows:
@@ -123,20 +122,20 @@ def _figures_section(comparison: Comparison, worded: Advice) -> Section:
             "Means over the splits, ± their standard errors. The splits share records, so that the errors are somewhat "
             "too small."
         )
-        blocks.append(Table(caption=caption, columns=(Column("Model"), *columns), rows=rows, style="wide"))
+        blocks.append(Table(caption=caption, columns=heads("Model", figures=shown[0]), rows=rows, style="wide"))
     if missing:
         blocks += [Heading("Without figures"), Definitions(tuple((name, (reason,)) for name, reason in missing))]
     blocks.append(Fold("The rule", (Paragraph(text=worded.rule),)))
     # The rest stands on the page alone, as do errors of what does not rank: a terminal is 88 characters wide.
     brief = ("Epsilon", "Accuracy", "AUROC", "Log-loss", "RMSE", "R²", "Bits", CHANCE, "Gap", ADVANTAGE)
-    heads = [name for name in (shown[0] if shown else ()) if name in brief]
-    briefly = [name.partition(" (")[0] for name in heads]
+    brief_heads = [name for name in (shown[0] if shown else ()) if name in brief]
+    briefly = [name.partition(" (")[0] for name in brief_heads]
     # An abbreviation keeps its capitals.
     lines = [("model", *(name if len(name) < 3 or name[1].isupper() else name.lower() for name in briefly))]
     for row, cells in zip(rows, shown, strict=True):
         name = f"{'* ' if row.picked else ''}{row.name.partition(' ')[2]}"
         ranking = TITLES[advice.measure]
-        lines.append((name, *(cells[head].partition(" (" if head == ranking else " ")[0] for head in heads)))
+        lines.append((name, *(cells[head].partition(" (" if head == ranking else " ")[0] for head in brief_heads)))
     lines = lines if rows else []
     return Section(
         id="table",
@@ -332,10 +331,7 @@ def _points(
     digits = 2 if leak == "bits" else 3
     return Table(
         caption="The points as a table, the least revealing first",
-        columns=(
-            Column("Model"),
-            *(Column(name, numeric=True) for name in (leak.capitalize(), *(TITLES[measure] for measure in measures))),
-        ),
+        columns=heads("Model", figures=(leak.capitalize(), *(TITLES[measure] for measure in measures))),
         rows=tuple(
             TableLine(
                 name=f"{numbers[id(row)]}. {name_of(row)}",

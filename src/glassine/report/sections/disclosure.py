@@ -9,10 +9,9 @@ from glassine.attacks.remedy_table import Remedy
 from glassine.auditing.findings import DisclosureFinding, Findings, InputFile
 from glassine.auditing.findings.disclosure import DisclosureDetails, ReaderFinding
 from glassine.report import wording
-from glassine.report.blocks import Block, Column, Fact, Facts, Figure, Paragraph, Row, RowNumbers, Status, Table
+from glassine.report.blocks import Block, Column, Fact, Facts, Figure, Paragraph, Row, RowNumbers, Status, Table, heads
 from glassine.report.charts import Mark, draw_trade_off
-from glassine.report.measured import shows
-from glassine.report.section import Page, Section, clean_inputs, facts_of, sentence
+from glassine.report.section import Page, Section, clean_inputs, facts_of, sentence, shows
 from glassine.report.sections.inferred import certain_blocks, certain_sections, certain_text, cheapest_remedy
 from glassine.report.wording import fine_bits, people
 
@@ -28,7 +27,7 @@ RECORDS = {False: "the training records", True: "the training records, in bracke
 )
 def sensitive_section(finding: DisclosureFinding, findings: Findings) -> Section:
     """Return what an attacker learns of the sensitive attribute, as a part of an audit."""
-    text = _sensitive_sentence(finding)
+    text = _sentence(finding)
     facts = (
         _known(finding),
         _internal(finding.readers, finding.n_internal, finding.n_active, unused=finding.unused),
@@ -58,19 +57,13 @@ def sensitive_section(finding: DisclosureFinding, findings: Findings) -> Section
     )
 
 
-def disclosure_page(
-    finding: DisclosureFinding,
-    *,
-    title: str | None = None,
-    described: str = "",
-    inputs: Sequence[InputFile] = (),
-) -> Page:
+def disclosure_page(finding: DisclosureFinding, *, title: str | None = None, inputs: Sequence[InputFile] = ()) -> Page:
     """Return the report on what a tree discloses of a sensitive attribute."""
     details = finding.details
     return Page(
         kind="disclosure by a tree",
         title=wording.clean(title or "What a tree discloses"),
-        described=wording.clean(described or _described(finding)),
+        described=wording.clean(_described(finding)),
         tone="finding",
         headline=_headline(finding),
         sentence=_sentence(finding),
@@ -132,9 +125,8 @@ def _estimate_section(finding: DisclosureFinding) -> Section:
 def _remedies_section(details: DisclosureDetails, base_rate: float | None) -> Section:
     """Return what was tried against disclosure, and what it costs in accuracy."""
     held_out = any(row.holdout_accuracy is not None for row in details.remedies)
-    columns = [Column("Remedy"), Column("Tree"), Column("D_overall", numeric=True), Column("Accuracy", numeric=True)]
-    columns += [Column("Held out", numeric=True)] if held_out else []
-    columns += [Column("AUROC", numeric=True), Column("Log loss", numeric=True)]
+    figures = ("D_overall", "Accuracy", *(["Held out"] if held_out else []), "AUROC", "Log loss")
+    columns = (*heads("Remedy", "Tree", figures=figures), Column("Status"))
     rows = tuple(_remedy(number, row, held_out) for number, row in enumerate(details.remedies, start=1))
     marks = [
         Mark(number=number, x=accuracy, y=row.d_overall)
@@ -149,7 +141,7 @@ def _remedies_section(details: DisclosureDetails, base_rate: float | None) -> Se
             "read off the data."
         ),
         *(Paragraph(text=sentence) for sentence in beside),
-        Table(caption="D_overall in bits: small means disclosed", columns=(*columns, Column("Status")), rows=rows),
+        Table(caption="D_overall in bits: small means disclosed", columns=columns, rows=rows),
     ]
     if marks:
         blocks.append(
@@ -177,11 +169,7 @@ def _remedies_section(details: DisclosureDetails, base_rate: float | None) -> Se
 def _disclosed_subgroups_section(details: DisclosureDetails) -> Section:
     """Return the most exposed subgroups, the most exposed first, and the least exposed one."""
     known = details.subgroups[0].d_overall is not None
-    columns = [
-        Column("Subgroup"),
-        Column(wording.units().capitalize(), numeric=True),
-        Column("Uncertainty left", numeric=True),
-    ]
+    figures = [wording.units().capitalize(), "Uncertainty left", *(["D_overall"] if known else [])]
     rows = tuple(
         Row(
             name=f"{wording.clean(group.attribute)} = {wording.clean(group.value)}",
@@ -202,7 +190,7 @@ def _disclosed_subgroups_section(details: DisclosureDetails) -> Section:
             ),
             Table(
                 caption=f"Means over the {wording.units()} of a subgroup, in bits. Lower means more disclosed",
-                columns=(*columns, *((Column("D_overall", numeric=True),) if known else ())),
+                columns=heads("Subgroup", figures=figures),
                 rows=rows,
             ),
         ),
@@ -236,7 +224,7 @@ def _readers(readers: Sequence[ReaderFinding], title: str) -> Table:
     return Table(
         caption=f"{title}. Remaining uncertainty and divergence from the truth (D_overall) per {wording.unit()}; lower "
         "means more disclosed",
-        columns=tuple(Column(name, numeric=i > 0) for i, name in enumerate(HEADS if known else HEADS[:3])),
+        columns=heads(HEADS[0], figures=HEADS[1:] if known else HEADS[1:3]),
         rows=tuple(
             Row(
                 name=sentence(reader.reader),
@@ -316,19 +304,6 @@ def _headline_figures(finding: DisclosureFinding) -> tuple[Fact, ...]:
             )
         )
     return tuple(text)
-
-
-def _sensitive_sentence(finding: DisclosureFinding) -> str:
-    least, best = finding.readers[0], finding.readers[-1]
-    text = (
-        f"An attacker who knows all quasi-identifiers learns {fine_bits(finding.learned_mean)} bits per "
-        f"{wording.unit()} about {wording.clean(finding.sensitive)} beyond the class distribution, "
-        f"{fine_bits(finding.learned_most)} of the most exposed one; "
-        f"{fine_bits(best.entropy)} of {fine_bits(least.entropy)} are left."
-    )
-    if best.certain:
-        text += f" For {people(best.certain)} the value is practically certain."
-    return text
 
 
 def _known(finding: DisclosureFinding) -> Fact:

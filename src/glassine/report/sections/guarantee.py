@@ -6,9 +6,8 @@ import math
 
 from glassine.auditing.findings import Bound, Findings, GuaranteeFinding, SummaryFinding
 from glassine.report import wording
-from glassine.report.blocks import Block, Column, Fact, Facts, Fold, Paragraph, Points, Row, Table
-from glassine.report.measured import MODEL, shows
-from glassine.report.section import Section, sentence
+from glassine.report.blocks import Block, Fact, Facts, Fold, Paragraph, Points, Row, Table, heads
+from glassine.report.section import MODEL, Section, sentence, shows
 
 STANDING = {
     "accepted": "The policy accepts the claim, which this audit cannot verify. It covers the checks on leaves, "
@@ -33,7 +32,10 @@ SHARES = (*GUESSES, "belief about")
 
 def guarantee_section(finding: GuaranteeFinding) -> Section:
     """Return the guarantee: what is claimed, what the policy makes of it, and what follows if it is true."""
-    claim = f"{sentence(finding.claimed_by)} claims differential privacy with {_claim(finding)}."
+    claim = (
+        f"{sentence(finding.claimed_by)} claims differential privacy with epsilon {finding.epsilon:g}, "
+        f"delta {finding.delta:g}, {finding.neighboring}; unit: {finding.unit}."
+    )
     caveats = tuple(wording.clean(text) for text in finding.caveats)
     blocks: list[Block] = [
         Paragraph(text=claim, tone="lead", status=finding.standing),
@@ -47,7 +49,7 @@ def guarantee_section(finding: GuaranteeFinding) -> Section:
         first = tuple(row for row in bounds if not row.name.lower().startswith(GUESSES)) or bounds
         rest = tuple(row for row in bounds if row not in first)
         caption = "What follows if the claim is true: no attacker can exceed these, with any other knowledge"
-        columns = (Column("What an attacker might do"), Column("Bound"))
+        columns = heads("What an attacker might do", "Bound")
         limits = (
             f"The guarantee limits what the model reveals because one {finding.subject} was included. General "
             "patterns, such as that smokers fall ill more often, still apply to everyone."
@@ -74,7 +76,7 @@ def guarantee_section(finding: GuaranteeFinding) -> Section:
 def guarantee_figures(finding: GuaranteeFinding) -> tuple[Fact, ...]:
     """Return the figures that matter most of a claimed guarantee."""
     value = f"epsilon {finding.epsilon:g}"
-    first = Fact("Claimed guarantee", value, f"{_delta(finding)}; {finding.standing}")
+    first = Fact("Claimed guarantee", value, f"delta {finding.delta:g}; {finding.standing}")
     names = (f"Revealed about one {finding.subject}", "Membership guesses")
     if finding.bits_per_record is None:
         return (first, *(Fact(name, "not known", "The guarantee is void.") for name in names))
@@ -91,16 +93,8 @@ def guarantee_figures(finding: GuaranteeFinding) -> tuple[Fact, ...]:
     )
 
 
-def _claim(finding: GuaranteeFinding) -> str:
-    return f"epsilon {finding.epsilon:g}, {_delta(finding)}, {finding.neighboring}; unit: {finding.unit}"
-
-
 def _setting(finding: GuaranteeFinding) -> str:
     return wording.clean(finding.setting or "")
-
-
-def _delta(finding: GuaranteeFinding) -> str:
-    return f"delta {finding.delta:g}"
 
 
 def _facts(finding: GuaranteeFinding) -> tuple[Fact, ...]:
@@ -182,7 +176,7 @@ def _summary_section(finding: SummaryFinding, findings: Findings) -> Section:
     checked = (*_certificate(finding),)
     table = Table(
         caption="Each release, how many numbers it holds, and the standard deviation of the noise in each",
-        columns=(Column("Release"), Column("Numbers", numeric=True), Column("Noise", numeric=True)),
+        columns=heads("Release", figures=("Numbers", "Noise")),
         rows=tuple(
             Row(name=wording.clean(one.name), cells=(f"{one.n_values:,}", f"{one.deviation:.3g}"))
             for one in finding.releases

@@ -9,7 +9,7 @@ from glassine.attacks.remedy_table import Remedy
 from glassine.auditing.findings import DisclosureFinding
 from glassine.auditing.findings.disclosure import CertainFinding, DisclosureDetails
 from glassine.report import wording
-from glassine.report.blocks import Block, Column, Paragraph, Row, Table
+from glassine.report.blocks import Block, Paragraph, Row, Table, heads
 from glassine.report.charts import draw_bar
 from glassine.report.section import Section
 from glassine.report.wording import people
@@ -48,12 +48,7 @@ def certain_blocks(finding: DisclosureFinding) -> tuple[Block, ...]:
 
 def _certain_bars(head: str, caption: str, rows: Sequence[CertainFinding]) -> Table:
     most = max(map(_least, (one.certain for one in rows)), default=0) or 1
-    columns = (
-        Column(head),
-        Column("Certain, drawn"),
-        Column("Certain", numeric=True),
-        Column("Base rate", numeric=True),
-    )
+    columns = heads(head, "Certain, drawn", figures=("Certain", "Base rate"))
     return Table(
         caption=f"{caption}. Base rate: the share of the class, known without the model",
         columns=columns,

@@ -10,8 +10,7 @@ from glassine.auditing.findings import AttackFinding, Findings, InputFile, Membe
 from glassine.report import wording
 from glassine.report.blocks import Block, Column, Fact, Facts, Figure, Fold, Paragraph, Row, Status, Table
 from glassine.report.charts import draw_roc
-from glassine.report.measured import shows
-from glassine.report.section import Page, Section, clean_inputs, facts_of, sentence
+from glassine.report.section import Page, Section, clean_inputs, facts_of, sentence, shows
 
 STATES = {"measured": "measured", "not applicable": "not measured", "failed": "failed"}
 COLUMNS = ("Attack", "Advantage", "Balanced accuracy", "True positives at 1% false positives", "Status")
@@ -40,20 +39,13 @@ def membership_section(finding: MembershipFinding, findings: Findings) -> Sectio
     )
 
 
-def attack_page(
-    finding: MembershipFinding,
-    *,
-    title: str | None = None,
-    described: str = "",
-    inputs: Sequence[InputFile] = (),
-) -> Page:
+def attack_page(finding: MembershipFinding, *, title: str | None = None, inputs: Sequence[InputFile] = ()) -> Page:
     """Return the report on membership attacks."""
     headline, tone = _headline(finding)
-    described = described or f"{_sizes(finding)} Intervals of {finding.confidence:.0%} confidence."
     return Page(
         kind="membership attacks",
         title=wording.clean(title or "Membership attacks"),
-        described=wording.clean(described),
+        described=wording.clean(f"{_sizes(finding)} Intervals of {finding.confidence:.0%} confidence."),
         tone=tone,
         headline=headline,
         sentence=membership_sentence(finding),

@@ -13,7 +13,19 @@ from glassine import __version__
 from glassine.auditing.findings import InputFile
 from glassine.models.svg import Axes, Chart, element, ticks
 from glassine.report import wording
-from glassine.report.blocks import Block, Column, Fact, Figure, Fold, Legend, Paragraph, Points, Row, RowNumbers, Table
+from glassine.report.blocks import (
+    Block,
+    Fact,
+    Figure,
+    Fold,
+    Legend,
+    Paragraph,
+    Points,
+    Row,
+    RowNumbers,
+    Table,
+    heads,
+)
 from glassine.report.section import Page, Section, clean_inputs
 
 if TYPE_CHECKING:
@@ -250,11 +262,10 @@ def _reliance_section(found: Multiplicity) -> Section:
         )
         legend = Legend((("interval strong", "indispensable"), ("interval", "has a substitute")))
         blocks.append(Figure(drawings=(drawing,), caption=coverage, legend=legend))
-        columns = ("Least", "Greatest", "Lost without it", "Indispensable in")
         table = Table(
             caption="Reliance by attribute; what the best tree without it loses at least; and in how many summaries "
             "that exceeds the slack",
-            columns=(Column("Attribute"), *(Column(name, numeric=True) for name in columns)),
+            columns=heads("Attribute", figures=("Least", "Greatest", "Lost without it", "Indispensable in")),
             rows=tuple(map(_reliance_row, shown)),
         )
         blocks.append(Fold(f"{wording.plural(len(shown), 'attribute')}, each with its figures", (table,)))
@@ -314,8 +325,7 @@ def _leaves_section(found: Multiplicity) -> Section:
     leaves = sorted(found.leaves, key=lambda leaf: -leaf.share * leaf.ambiguous)
     rows = tuple(_leaf_row(leaf, number=bool(found.target)) for leaf in leaves)
     differ, caption = ("Apart", APART) if found.target else ("Decided differently", DIFFERENTLY)
-    numeric = ("Records", differ, "Bounds")
-    columns = (Column("Leaf of the best tree"), *(Column(name, numeric=True) for name in numeric))
+    columns = heads("Leaf of the best tree", figures=("Records", differ, "Bounds"))
     said = "{0}: {2} apart; {1} of all records" if found.target else "{0}: {2} of its {1} of all records"
     said += "; bounds {3}"
     title = "Where their predictions differ" if found.target else "Where they decide differently"

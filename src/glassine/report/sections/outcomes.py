@@ -8,8 +8,7 @@ from glassine.attacks.values import ValueLeakage
 from glassine.auditing.findings import Findings
 from glassine.report import wording
 from glassine.report.blocks import Fact, Facts
-from glassine.report.measured import shows
-from glassine.report.section import Section
+from glassine.report.section import Section, shows
 from glassine.report.sections.reconstruction import share_unit
 
 MOST_NAMES = 8

@@ -13,10 +13,9 @@ from glassine.files import PICKLES
 from glassine.report import wording
 from glassine.report.blocks import (
     Block,
-    Column,
+    CheckRow,
     Columns,
     Definitions,
-    Failure,
     Failures,
     Fold,
     Paragraph,
@@ -25,9 +24,9 @@ from glassine.report.blocks import (
     Row,
     Status,
     Table,
+    heads,
 )
-from glassine.report.measured import sections_of, shown
-from glassine.report.section import Page, Section, clean_inputs, sentence
+from glassine.report.section import Page, Section, clean_inputs, sections_of, sentence, shown
 
 NOTHING = "The file holds the model and nothing else. It may leave if the verdict allows it."
 KEEP = "This is not the file that may leave: a clean copy is, which holds the model and nothing else. Audit the copy."
@@ -60,41 +59,27 @@ def file_sections(findings: Findings) -> tuple[Section, ...]:
         return ()
     name = next((file.name for file in findings.inputs if file.role == "model"), "")
     what = f"{wording.clean(name)}: {contents.form}" if name else contents.form
-    blocks: list[Block] = [Paragraph(text=f"{what}, {contents.n_bytes:,} bytes.")]
-    text: list[str | tuple[str, ...]] = [f"{what}, {contents.n_bytes:,} bytes."]
-    if contents.others:
-        blocks.append(
-            Table(
-                caption="What the file holds beside the model",
-                columns=(Column("Place"), Column("Kind"), Column("Bytes", numeric=True)),
-                rows=tuple(
-                    Row(name=wording.clean(other.where), cells=(wording.clean(other.kind), f"{other.n_bytes:,}"))
-                    for other in contents.others
-                ),
-            )
+    size = f"{what}, {contents.n_bytes:,} bytes."
+    others = tuple(
+        Row(name=wording.clean(other.where), cells=(wording.clean(other.kind), f"{other.n_bytes:,}"))
+        for other in contents.others
+    )
+    fitted = tuple(
+        Row(
+            name=wording.clean(entry.part),
+            cells=(wording.clean(entry.attribute), entry.statistic, f"{entry.n_values:,}"),
         )
-        text += [
-            (wording.clean(other.where), wording.clean(other.kind), f"{other.n_bytes:,} bytes")
-            for other in contents.others
-        ]
-    if contents.fitted:
-        blocks.append(
-            Table(
-                caption="Values of the training data in parts of the pipeline",
-                columns=(Column("Part"), Column("Column"), Column("Values"), Column("Number", numeric=True)),
-                rows=tuple(
-                    Row(
-                        name=wording.clean(entry.part),
-                        cells=(wording.clean(entry.attribute), entry.statistic, f"{entry.n_values:,}"),
-                    )
-                    for entry in contents.fitted
-                ),
-            )
-        )
-        text += [
-            f"{wording.clean(entry.part)}: {entry.statistic} of {wording.clean(entry.attribute)} ({entry.n_values:,})"
-            for entry in contents.fitted
-        ]
+        for entry in contents.fitted
+    )
+    tables = (
+        ("What the file holds beside the model", heads("Place", "Kind", figures=("Bytes",)), others),
+        (
+            "Values of the training data in parts of the pipeline",
+            heads("Part", "Column", "Values", figures=("Number",)),
+            fitted,
+        ),
+    )
+    blocks = [Table(caption=caption, columns=columns, rows=rows) for caption, columns, rows in tables if rows]
     several = isinstance(findings.subject, SeveralSummary)
     closing = (EACH_COPY if several else KEEP) if holds_more(findings) else (EACH_NOTHING if several else NOTHING)
     if name.lower().endswith(PICKLES):
@@ -104,8 +89,13 @@ def file_sections(findings: Findings) -> tuple[Section, ...]:
             id="file",
             title="What the file holds",
             link="File",
-            blocks=(*blocks, Paragraph(text=closing)),
-            text=(*text, closing),
+            blocks=(Paragraph(text=size), *blocks, Paragraph(text=closing)),
+            text=(
+                size,
+                *((row.name, str(row.cells[0]), f"{row.cells[1]} bytes") for row in others),
+                *("{0}: {2} of {1} ({3})".format(row.name, *row.cells) for row in fitted),
+                closing,
+            ),
         ),
     )
 
@@ -126,17 +116,6 @@ PARTS = {
 
 ONLY_A_PERSON = "Only a person can state this. Glassine fills in nothing."
 EMPTY = "(empty)"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckRow:
-    """A check as the report words it."""
-
-    label: str
-    limit: str
-    measured: str
-    status: str
-    meaning: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,6 +182,7 @@ def worded(check: Check, policy: Policy, kind: str) -> CheckRow:
         at_most = "at most " if check.basis == "guarantee" and unit in ("bits", "number") else ""
         measured = at_most + _measured(check, check.measured, unit)
     return CheckRow(
+        rule=check.rule,
         label=_label(check.rule, policy, kind),
         limit=_limit(check, limit),
         measured=measured,
@@ -216,7 +196,7 @@ def judged_page(findings: Findings, kind: str, measures: Sequence[MeasureRow], *
     verdict, checks, policy = findings.verdict, findings.checks, findings.policy
     # Where a check failed or is open, that is the news; what was not measured stands in its section.
     unmeasured = unmeasured_sentence(measures) if verdict == "within policy" else ""
-    against = tuple(_failure(worded(c, policy, kind)) for s in ("fail", "unknown") for c in checks if c.status == s)
+    against = tuple(worded(c, policy, kind) for s in ("fail", "unknown") for c in checks if c.status == s)
     steps = steps_of(findings)
     more = Points(items=steps[FIRST_STEPS:], style="advice", first=FIRST_STEPS + 1)
     todo: tuple[Block, ...] = (
@@ -259,7 +239,7 @@ def policy_section(
     rows = [worded(check, policy, kind) for check in checks]
     table = Table(
         caption="Each check, its limit, what was measured, and its status",
-        columns=(Column("Check"), Column("Limit"), Column("Measured"), Column("Status")),
+        columns=heads("Check", "Limit", "Measured", "Status"),
         rows=tuple(
             Row(name=row.label, meaning=row.meaning, cells=(row.limit, row.measured, Status(row.status)))
             for row in rows
@@ -316,10 +296,6 @@ def asked_for(findings: Findings) -> tuple[Fold, ...]:
     return (Fold("What to ask the publisher for", (Paragraph(text=opening), points)),) if findings.requests else ()
 
 
-def _failure(row: CheckRow) -> Failure:
-    return Failure(name=row.label, status=row.status, measured=row.measured, limit=row.limit, meaning=row.meaning)
-
-
 def measure_rows(findings: Findings) -> tuple[MeasureRow, ...]:
     """Return for each question of an audit whether it was answered, and the reason if not."""
     rows = []
@@ -349,7 +325,7 @@ def measured_section(rows: Sequence[MeasureRow]) -> Section:
     made = [row.short for row in rows if row.state == "measured"]
     table = Table(
         caption="Each question that was not answered, or only in part, and what it needs",
-        columns=(Column("Question"), Column("Status")),
+        columns=heads("Question", "Status"),
         rows=tuple(
             Row(name=row.name, meaning=f"{row.question} {row.reason}", cells=(Status(row.state),)) for row in missing
         ),

@@ -10,7 +10,6 @@ from glassine.auditing.findings import AttributeFinding, DomainSummary, Findings
 from glassine.report import wording
 from glassine.report.blocks import (
     Block,
-    Column,
     Fact,
     Figure,
     Fold,
@@ -20,10 +19,10 @@ from glassine.report.blocks import (
     Row,
     RowNumbers,
     Table,
+    heads,
 )
 from glassine.report.charts import draw_bar, draw_curve
-from glassine.report.measured import shows
-from glassine.report.section import Section, sentence
+from glassine.report.section import Section, sentence, shows
 from glassine.report.sections.parts import Scale, parts_of
 
 NO_SUBGROUP = "There is no subgroup that is large enough to show."
@@ -153,7 +152,7 @@ def _curve(finding: ReconstructionFinding, findings: Findings) -> list[Block]:
     )
     table = Table(
         caption="Bits learned, the most exposed records first; shares are rounded up",
-        columns=(Column("Up to this share of the records"), Column("Bits learned", numeric=True)),
+        columns=heads("Up to this share of the records", figures=("Bits learned",)),
         rows=tuple(Row(name=wording.percent(share), cells=(wording.bits(bits),)) for share, bits in points),
         style="plain",
     )
@@ -230,7 +229,7 @@ def _domain(domain: DomainSummary) -> str:
 
 
 def _bars(head: str, caption: str, rows: Sequence[Row]) -> Table:
-    columns = (Column(head), Column("Mean and largest"), Column("Mean", numeric=True), Column("Largest", numeric=True))
+    columns = heads(head, "Mean and largest", figures=("Mean", "Largest"))
     return Table(caption=caption, columns=columns, rows=tuple(rows), style="bars")
 
 

@@ -20,9 +20,8 @@ from glassine.auditing.findings import (
     TogetherFinding,
 )
 from glassine.report import wording
-from glassine.report.blocks import Block, Column, Fact, Facts, Fold, Paragraph, Row, RowNumbers, Table
-from glassine.report.measured import sections_of, shows
-from glassine.report.section import Page, Section, facts_section, sentence
+from glassine.report.blocks import Block, Column, Fact, Facts, Fold, Paragraph, Row, RowNumbers, Table, heads
+from glassine.report.section import Page, Section, facts_section, sections_of, sentence, shows
 from glassine.report.sections.policy import CAVEAT, judged_page, measure_rows, record_sections
 
 UNKNOWN = "not known"
@@ -107,7 +106,7 @@ def _diversity_section(entries: tuple[DiversityFinding, ...], release: Findings)
     )
     table = Table(
         caption=f"How far the {wording.units()} of a group differ; each figure of the worst group",
-        columns=(Column("What"), *(Column(name, numeric=True) for name in names)),
+        columns=heads("What", figures=names),
         rows=tuple(
             Row(
                 name=wording.clean(row.attribute),
@@ -134,7 +133,7 @@ def _guesses_section(entries: tuple[GuessFinding, ...], findings: Findings) -> S
     names = ("Without the release", "Closest group", "Group known", f"Of other {wording.units()}")
     table = Table(
         caption=f"How often an attacker with all groups guesses right who knows a {wording.unit()}'s other attributes",
-        columns=(Column("What"), *(Column(name, numeric=True) for name in names)),
+        columns=heads("What", figures=names),
         rows=tuple(
             Row(
                 name=wording.clean(row.attribute),
@@ -398,56 +397,41 @@ def _form_name(row: FormFinding, findings: Findings) -> str:
     return f"{name} (this release)" if row.form == findings.release.form else name
 
 
-def _comparison(rows: tuple[FormFinding, ...]) -> Iterator[Row]:
-    def line(name: str, meaning: str, *values: str) -> Row:
-        return Row(name=name, meaning=meaning, cells=values)
+def _comparison(forms: tuple[FormFinding, ...]) -> Iterator[Row]:
+    """Yield each figure of all forms."""
+    ranked = any(form.quality is not None for form in forms)
+    for same in zip(*(_form_figures(form, forms[0].small, ranked) for form in forms), strict=True):
+        name, meaning, _ = same[0]
+        yield Row(name=name, meaning=meaning, cells=tuple(value for _, _, value in same))
 
-    small = rows[0].small
-    yield line("Trees trained on", "", *(row.labels for row in rows))
-    yield line(
-        "Fidelity", "Closest tree decides as the black box (Protocol 1)", *(_figure(row.fidelity) for row in rows)
-    )
-    yield line(
-        "Guided fidelity",
-        "First of the closest trees that does (Protocol 2)",
-        *(f"{_figure(row.fidelity_guided)} (random trees: {_figure(row.fidelity_null)})" for row in rows),
-    )
-    yield line(
-        "Accuracy",
-        "By the true labels: closest tree, and guided",
-        *(f"{_figure(row.accuracy)}, {_figure(row.accuracy_guided)}{_alone(row, 'accuracy')}" for row in rows),
-    )
-    if any(row.quality is not None for row in rows):
-        yield line("AUROC", "The same, by published probabilities", *(_by_probabilities(row, "auroc") for row in rows))
-        yield line("Log loss", "The same", *(_by_probabilities(row, "log_loss") for row in rows))
-    yield line("Nodes of a tree", "Median, and mean", *(f"{row.nodes_median:g}, {row.nodes_mean:.1f}" for row in rows))
-    yield line("Trees of one leaf", "", *(wording.percent(row.share_constant) for row in rows))
-    yield line(
-        "Members named by thresholds",
-        "The midpoint attack: certain, where no other is named",
-        *(_named(row) for row in rows),
-    )
-    yield line("Advantage of the gap attack", "By the true labels", *(_figure(row.gap_true) for row in rows))
-    yield line(
-        "The same by decisions", "Of the black box, on both sides", *(_figure(row.gap_decisions) for row in rows)
-    )
-    yield line(
-        "Alone in a leaf", f"Share of the {wording.units()}", *(wording.percent(row.share_alone) for row in rows)
-    )
-    yield line(
-        f"In a leaf of fewer than {small}",
-        f"Share of the {wording.units()}",
-        *(wording.percent(row.share_small) for row in rows),
-    )
-    yield line("Smallest leaf", wording.units().capitalize(), *(_count(row.smallest_leaf) for row in rows))
-    yield line(
-        "Thresholds that are not public cut points", "", *(f"{row.off_grid:,} of {row.n_thresholds:,}" for row in rows)
-    )
-    yield line(
-        f"Bits learned about a {wording.unit()}",
-        "From the leaf, the group being known",
-        *("not known" if row.bits_mean is None else wording.bits(row.bits_mean) for row in rows),
-    )
+
+def _form_figures(form: FormFinding, small: int, ranked: bool) -> list[tuple[str, str, str]]:
+    """Return the figures of a form, each with its name and what it means."""
+    guided = f"{_figure(form.fidelity_guided)} (random trees: {_figure(form.fidelity_null)})"
+    accuracy = f"{_figure(form.accuracy)}, {_figure(form.accuracy_guided)}{_alone(form, 'accuracy')}"
+    by_probabilities = [
+        ("AUROC", "The same, by published probabilities", _by_probabilities(form, "auroc")),
+        ("Log loss", "The same", _by_probabilities(form, "log_loss")),
+    ]
+    share = f"Share of the {wording.units()}"
+    bits = "not known" if form.bits_mean is None else wording.bits(form.bits_mean)
+    return [
+        ("Trees trained on", "", form.labels),
+        ("Fidelity", "Closest tree decides as the black box (Protocol 1)", _figure(form.fidelity)),
+        ("Guided fidelity", "First of the closest trees that does (Protocol 2)", guided),
+        ("Accuracy", "By the true labels: closest tree, and guided", accuracy),
+        *(by_probabilities if ranked else []),
+        ("Nodes of a tree", "Median, and mean", f"{form.nodes_median:g}, {form.nodes_mean:.1f}"),
+        ("Trees of one leaf", "", wording.percent(form.share_constant)),
+        ("Members named by thresholds", "The midpoint attack: certain, where no other is named", _named(form)),
+        ("Advantage of the gap attack", "By the true labels", _figure(form.gap_true)),
+        ("The same by decisions", "Of the black box, on both sides", _figure(form.gap_decisions)),
+        ("Alone in a leaf", share, wording.percent(form.share_alone)),
+        (f"In a leaf of fewer than {small}", share, wording.percent(form.share_small)),
+        ("Smallest leaf", wording.units().capitalize(), _count(form.smallest_leaf)),
+        ("Thresholds that are not public cut points", "", f"{form.off_grid:,} of {form.n_thresholds:,}"),
+        (f"Bits learned about a {wording.unit()}", "From the leaf, the group being known", bits),
+    ]
 
 
 def _by_probabilities(row: FormFinding, name: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from glassine.attacks.outcome import ShownCount
 from glassine.auditing.findings import Findings, JointFinding, RowsFinding, SeveralSummary
 from glassine.report import wording
-from glassine.report.blocks import Column, Fact, Paragraph, Points, Row, Table
+from glassine.report.blocks import Fact, Paragraph, Points, Row, Table, heads
 from glassine.report.charts import draw_bar
 from glassine.report.section import Page, Section, facts_section, sentence
 from glassine.report.sections.policy import judged_page, measure_rows
@@ -99,7 +99,7 @@ def _joint_section(joint: JointFinding) -> Section:
         Row(name=name, cells=(draw_bar(*(value / top if top else 0.0 for value in ends)), *_outward(ends)))
         for name, ends in zip(names, bounds, strict=True)
     )
-    columns = (Column("Model"), Column("Bits"), Column("At least", numeric=True), Column("At most", numeric=True))
+    columns = heads("Model", "Bits", figures=("At least", "At most"))
     left_out = tuple(f"{wording.clean(entry.name)} {wording.clean(entry.reason)}" for entry in joint.left_out)
     prior = f"One unknown record of the domain has {wording.amount(joint.domain_bits)} bits."
     if joint.by_shares:
