@@ -28,7 +28,6 @@ from glassine.errors import GlassineError, InvalidParameterError, UnreadableFile
 from glassine.files import read_json, read_once, read_text, write_json
 
 if TYPE_CHECKING:
-    from glassine.auditing.certified import Match
     from glassine.privacy.certificate import Certificate
 
 CertificateArgument = Annotated[
@@ -90,7 +89,8 @@ def verify_certificate_command(
 
         print_value({**plain, "matches": plain_value(tuple(matches))}, True)
     else:
-        print_value("\n".join([f"The certificate is {signed}.", *map(_line, matches)]), False)
+        lines = (f"[{match.status}] {match.name}: {one_line(match.statement)}" for match in matches)
+        print_value("\n".join([f"The certificate is {signed}.", *lines]), False)
     status = {match.status for match in matches}
     raise typer.Exit(1 if "fail" in status else 3 if "unknown" in status else 0)
 
@@ -116,10 +116,6 @@ def _is_certificate(path: Path) -> bool:
         read_certificate(path)
         return True
     return False
-
-
-def _line(match: Match) -> str:
-    return f"[{match.status}] {match.name}: {one_line(match.statement)}"
 
 
 def _tied(records: TieOptions, model: str) -> bool:

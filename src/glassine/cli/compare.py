@@ -15,13 +15,10 @@ from glassine.cli.options import (
     ColumnOptions,
     Group,
     GrownDepthOption,
-    JsonOption,
-    OverwriteOption,
     PersonColumnOption,
     PublicOptions,
     RecordsFileOptions,
     RecordsPerPersonOption,
-    ReportOption,
     ResumeOption,
     SeedOption,
     SummaryOption,
@@ -32,7 +29,7 @@ from glassine.cli.options import (
 )
 from glassine.cli.progress import progress as shown_progress
 from glassine.cli.reading import input_files, opened, read_domain
-from glassine.cli.summarize import compare_from_summary, near_optimal_from_summary
+from glassine.cli.summarize import ComparedOptions, compare_from_summary, near_optimal_from_summary
 from glassine.cli.training import TrainingFile, check_public, predicts_number, range_of, read_training, without
 from glassine.cli.twin import TwinOptions, compare_with_twin
 from glassine.cli.writing import check_ending, check_outputs, check_report, print_value, write_by_ending
@@ -118,20 +115,12 @@ class TrainingOptions(Group):
     columns: ColumnOptions
 
 
-class OutputOptions(Group):
-    """Where the comparison goes."""
-
-    output: ReportOption = None
-    overwrite: OverwriteOption = False
-    as_json: JsonOption = False
-
-
 def compare_command(
     public: PublicOptions,
     models: ModelOptions,
     comparison: MeasureOptions,
     written: RecordsFileOptions,
-    report: OutputOptions,
+    report: ComparedOptions,
     twin: TwinOptions,
     records: TrainingOptions,
 ) -> None:
@@ -171,15 +160,7 @@ def compare_command(
                 raise InvalidParameterError(
                     "--near-optimal covers all trees.", remedy="Leave --models, --max-depth and --max-rules out."
                 )
-            near_optimal_from_summary(
-                models.summary,
-                models.near_optimal,
-                models.ask,
-                written,
-                output=output,
-                overwrite=report.overwrite,
-                as_json=as_json,
-            )
+            near_optimal_from_summary(models.summary, models.near_optimal, models.ask, written, report)
             return
         if models.ask is not None:
             raise InvalidParameterError("--ask is for --near-optimal.", remedy="Add it, or leave the records out.")
@@ -188,9 +169,7 @@ def compare_command(
             None if models.models is None else [name.strip() for name in models.models.split(",")],
             max_depth=3 if models.max_depth is None else models.max_depth,
             max_rules=models.max_rules,
-            output=output,
-            overwrite=report.overwrite,
-            as_json=as_json,
+            report=report,
         )
         return
     if stated != models:
@@ -260,7 +239,7 @@ def compare_command(
             chosen, task, file=file, target=target, public=public, target_range=models.target_range
         )
     inputs = input_files(data=data, domain=domain_file)
-    _write(compared, ranked, command, inputs, output, as_json, data.name)
+    _write(compared, ranked, command, inputs, report, data.name)
 
 
 def _refuse_beside_summary(*asked: tuple[bool, str]) -> None:
@@ -335,8 +314,7 @@ def _write(
     measure: Measure | None,
     command: str,
     inputs: Sequence[InputFile],
-    output: Path | None,
-    as_json: bool,
+    report: ComparedOptions,
     name: str,
 ) -> None:
     from glassine.report import render_html, render_text
@@ -366,5 +344,6 @@ def _write(
     title = f"Learners compared on {name}"
     page = comparison_page(found, title=title, measure=measure, command=command, inputs=inputs)
     text = render_text(page)
-    write_by_ending(output, plain, text, lambda: render_html(page))
-    print_value(plain if as_json else text + (f"\nPage: {output}\n" if output else ""), as_json)
+    write_by_ending(report.output, plain, text, lambda: render_html(page))
+    text += f"\nPage: {report.output}\n" if report.output else ""
+    print_value(plain if report.as_json else text, report.as_json)

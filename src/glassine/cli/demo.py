@@ -40,6 +40,7 @@ MEASUREMENTS: dict[str, tuple[tuple[float, float], tuple[float, float], tuple[fl
     "fractal dimension": ((0.2, 1e-5), (0.1, 1e-7), (0.5, 1e-5)),
 }
 TARGET = "diagnosis"
+MARKS = {"pass": "pass   ", "fail": "FAIL   ", "unknown": "unknown", "not applicable": "n/a    "}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +74,7 @@ class DemoResult:
             ("Scrubbed tree", self.scrubbed, "scrubbed-report.html"),
         ):
             lines.append(f"{name}: {findings.verdict.upper()}  ({self.folder / page})")
-            lines += [f"  {_mark(check.status)} {check.meaning}" for check in findings.checks]
+            lines += [f"  {MARKS[check.status]} {check.meaning}" for check in findings.checks]
             lines.append("")
         lines.append(
             f"Thresholds that scrubbing moved: {self.scrub.n_rounded}; leaves that it merged: {self.scrub.n_merged}."
@@ -81,10 +82,6 @@ class DemoResult:
         lines += sentences(self.quality)
         lines.append(f"Open {self.folder / 'tree-report.html'} in a browser.")
         return "\n".join(lines)
-
-
-def _mark(status: str) -> str:
-    return {"pass": "pass   ", "fail": "FAIL   ", "unknown": "unknown", "not applicable": "n/a    "}[status]
 
 
 def demo_domain() -> Domain:

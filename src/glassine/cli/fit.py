@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -175,15 +175,7 @@ def fit_additive_command(shared: FitOptions, additive: AdditiveOptions) -> None:
 
     Exit status: 0 if all was written, for any verdict of --report, 2 if not.
     """
-    options = _parameters(additive) | {
-        "target_range": range_of(additive.target_range),
-        "monotone": _directions_of(additive.monotone or []),
-        "bins": _bins_of(additive.bins),
-        "interactions": _interactions_of(additive.interactions or []),
-    }
-    infer_range, private = options.pop("infer_range"), not options.pop("not_private")
-    grid = grid_of(shared.budget.search or [], ADDITIVE, [AdditiveOptions], options)
-    _fit(Order(model=ADDITIVE, private=private, shared=shared, options=options, grid=grid, infer_range=infer_range))
+    _fit(_order(ADDITIVE, shared, additive))
 
 
 def fit_scorecard_command(shared: FitOptions, card: ScorecardOptions) -> None:
@@ -193,24 +185,16 @@ def fit_scorecard_command(shared: FitOptions, card: ScorecardOptions) -> None:
 
     Exit status: 0 if all was written, 2 if not.
     """
-    options = _parameters(card) | {"monotone": _directions_of(card.monotone or []), "bins": _bins_of(card.bins)}
-    private = not options.pop("not_private")
-    grid = grid_of(shared.budget.search or [], SCORECARD, [ScorecardOptions], options)
-    _fit(Order(model=SCORECARD, private=private, shared=shared, options=options, grid=grid))
+    _fit(_order(SCORECARD, shared, card))
 
 
 def _order(model: str, shared: FitOptions, *groups: Group) -> Order:
-    """Return what is to be trained, from the options of a tree or a list."""
-    options = {name: value for group in groups for name, value in _parameters(group).items()}
-    private = not options.pop("not_private")
-    if "target_range" in options:
-        options["target_range"] = range_of(options["target_range"])
+    """Return what is to be trained, from the options of a model."""
+    options = {field.name: getattr(group, field.name) for group in groups for field in fields(group)}
+    private, infer_range = not options.pop("not_private"), options.pop("infer_range", False)
+    options |= {name: read(options[name]) for name, read in READ.items() if name in options}
     grid = grid_of(shared.budget.search or [], model, [type(group) for group in groups], options)
-    return Order(model=model, private=private, shared=shared, options=options, grid=grid)
-
-
-def _parameters(group: Any) -> dict[str, Any]:
-    return {field.name: getattr(group, field.name) for field in fields(group)}
+    return Order(model=model, private=private, shared=shared, options=options, grid=grid, infer_range=infer_range)
 
 
 def _fit(order: Order) -> None:
@@ -231,10 +215,10 @@ def _fit(order: Order) -> None:
     print_value(to_dict(outcome) if as_json else to_text(outcome), as_json)
 
 
-def _directions_of(texts: Sequence[str]) -> dict[str, str] | None:
+def _directions_of(texts: Sequence[str] | None) -> dict[str, str] | None:
     """Return what ``--monotone NAME:increasing``, perhaps repeated, asks for."""
     out: dict[str, str] = {}
-    for text in texts:
+    for text in texts or ():
         name, colon, direction = text.rpartition(":")
         if not colon or not name or direction not in ("increasing", "decreasing"):
             raise InvalidParameterError(
@@ -247,7 +231,7 @@ def _directions_of(texts: Sequence[str]) -> dict[str, str] | None:
     return out or None
 
 
-def _interactions_of(texts: Sequence[str]) -> int | str | list[tuple[str, str]] | None:
+def _interactions_of(texts: Sequence[str] | None) -> int | str | list[tuple[str, str]] | None:
     """Return what ``--interactions`` asks for: a number of pairs, ``"auto"``, or the pairs."""
     if not texts:
         return None
@@ -279,3 +263,12 @@ def _bins_of(path: Path | None) -> Mapping[str, Any] | None:
             path=path,
         )
     return dict(bins)
+
+
+READ: dict[str, Callable[[Any], Any]] = {
+    "target_range": range_of,
+    "monotone": _directions_of,
+    "bins": _bins_of,
+    "interactions": _interactions_of,
+}
+"""What makes parameters of options, where these are texts or files."""

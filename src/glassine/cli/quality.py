@@ -75,13 +75,10 @@ def sentences(found: Mapping[str, Mapping[str, float | None]], records: str = "d
         if not known or values["baseline"] is None:
             lacking.append(NAMES[name] if not lacking else NAMES[name].lower())
             continue
-        each = ["none" if value is None else _text(name, value) for value in values.values()]
+        digits = ".6g" if name == "rmse" else ".4f"
+        each = ["none" if value is None else f"{value:{digits}}" for value in values.values()]
         own = f" before: {each[0]}; after: {each[1]}" if "before" in values else f": {each[0]}"
         out.append(f"{NAMES[name]} on the {records}{own}; {BASELINES[name]}: {each[-1]}.")
     if lacking:
         out.append(f"{' and '.join(lacking)}: none, as not every outcome of the {records} has a published probability.")
     return out
-
-
-def _text(name: str, value: float) -> str:
-    return f"{value:.6g}" if name == "rmse" else f"{value:.4f}"

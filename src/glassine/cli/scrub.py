@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import typer
 
@@ -44,9 +44,6 @@ from glassine.cli.reading import (
 from glassine.cli.writing import check_outputs, check_report, print_value, text_of, write_report
 from glassine.errors import GlassineError, InvalidParameterError
 from glassine.files import read_once
-
-if TYPE_CHECKING:
-    pass
 
 
 class CopyOptions(Group, heading="The copy"):

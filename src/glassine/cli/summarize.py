@@ -21,6 +21,7 @@ from glassine.cli.options import (
     RecordsArgument,
     RecordsFileOptions,
     RecordsPerPersonOption,
+    ReportOption,
     RequiredTargetOption,
     UnprotectedSeedOption,
     option,
@@ -338,22 +339,23 @@ def fit_from_summary(order: Order, path: Path) -> None:
     print_value(plain if files.as_json else "\n".join(lines), files.as_json)
 
 
+class ComparedOptions(Group):
+    """Where a comparison goes."""
+
+    output: ReportOption = None
+    overwrite: OverwriteOption = False
+    as_json: JsonOption = False
+
+
 def compare_from_summary(
-    path: Path,
-    models: list[str] | None,
-    *,
-    max_depth: int,
-    max_rules: int,
-    output: Path | None,
-    overwrite: bool,
-    as_json: bool,
+    path: Path, models: list[str] | None, *, max_depth: int, max_rules: int, report: ComparedOptions
 ) -> None:
     """Print models of a summary by its own estimates; nothing is read but the summary, and nothing is spent."""
     from glassine.comparison.from_summary import OF_A_SUMMARY, compare_models
     from glassine.learners.summaries.estimator import PrivateSummary
 
-    check_outputs([output], [path], overwrite=overwrite)
-    check_ending(output, (".json", ".txt"), "comparisons of a summary's models are written as JSON or text")
+    check_outputs([report.output], [path], overwrite=report.overwrite)
+    check_ending(report.output, (".json", ".txt"), "comparisons of a summary's models are written as JSON or text")
     summary = PrivateSummary.read(path)
     with in_options(options_of("models", "max_depth", "max_rules")):
         rows = compare_models(summary, models or OF_A_SUMMARY, max_depth=max_depth, max_rules=max_rules)
@@ -373,8 +375,8 @@ def compare_from_summary(
     best = rows[0]
     lines += ["", f"Next: glassine fit {best.model} --summary {path} {_options(best)}".rstrip() + " -o model.json"]
     text = "\n".join(lines)
-    write_by_ending(output, plain, text + "\n")
-    print_value(plain if as_json else text, as_json)
+    write_by_ending(report.output, plain, text + "\n")
+    print_value(plain if report.as_json else text, report.as_json)
 
 
 def _expected(row: SummaryRow) -> str:
@@ -389,21 +391,14 @@ def _expected(row: SummaryRow) -> str:
 
 
 def near_optimal_from_summary(
-    path: Path,
-    asked: str,
-    ask: Path | None,
-    written: RecordsFileOptions,
-    *,
-    output: Path | None,
-    overwrite: bool,
-    as_json: bool,
+    path: Path, asked: str, ask: Path | None, written: RecordsFileOptions, report: ComparedOptions
 ) -> None:
     """Print the report on a summary's near-optimal trees; no training record is read, and nothing is spent."""
     from glassine.learners.summaries.estimator import PrivateSummary
     from glassine.report import near_optimal_page, render_html, render_text
 
-    check_outputs([output], [path, ask], overwrite=overwrite)
-    check_report(output)
+    check_outputs([report.output], [path, ask], overwrite=report.overwrite)
+    check_report(report.output)
     depth, comma, slack = asked.partition(",")
     try:
         max_depth, share = int(depth), float(slack) if comma else SLACK
@@ -415,7 +410,7 @@ def near_optimal_from_summary(
     file = read_once(path)
     summary = PrivateSummary.read(file)
     names = {"max_depth": "the depth of --near-optimal", "slack": "the slack of --near-optimal"}
-    with progress(quiet=as_json) as display, in_options(names):
+    with progress(quiet=report.as_json) as display, in_options(names):
         display.stage("searching all trees")
         trees = summary.near_optimal(max_depth, share)
         records = None if ask is None else read_records(ask, written, summary.domain_)
@@ -425,9 +420,9 @@ def near_optimal_from_summary(
     page = near_optimal_page(found, inputs=inputs)
     plain = {**found.to_dict(), "summary": summary.certificate_.model, "inputs": [asdict(one) for one in inputs]}
     text = render_text(page)
-    write_by_ending(output, plain, text, lambda: render_html(page))
-    reported = "" if output is None else f"\n\nReport: {output}"
-    print_value(plain if as_json else f"{text.rstrip()}{reported}", as_json)
+    write_by_ending(report.output, plain, text, lambda: render_html(page))
+    reported = "" if report.output is None else f"\n\nReport: {report.output}"
+    print_value(plain if report.as_json else f"{text.rstrip()}{reported}", report.as_json)
 
 
 def _options(row: SummaryRow) -> str:
