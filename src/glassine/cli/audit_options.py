@@ -30,7 +30,6 @@ from glassine.cli.options import (
     ReportOption,
     ResumeOption,
     SeedOption,
-    SmallOption,
     TargetOption,
     at_least,
     flag,
@@ -243,7 +242,7 @@ class ReportOptions(Group, heading="Output"):
     audience: AudienceOption = "checker"
     overwrite: OverwriteOption = False
     as_json: JsonOption = False
-    show_small_counts: SmallOption = False
+    show_small_counts: bool = flag("Do not suppress small counts.")
 
 
 class SignOffOptions(Group, heading="Sign-off (Glassine fills in nothing itself)"):

@@ -18,6 +18,7 @@ from glassine.cli.options import (
     ModelArgument,
     ModelFileOptions,
     OverwriteOption,
+    argument,
     option,
     output_option,
 )
@@ -30,9 +31,7 @@ from glassine.files import read_json, read_once, read_text, write_json
 if TYPE_CHECKING:
     from glassine.privacy.certificate import Certificate
 
-CertificateArgument = Annotated[
-    Path, typer.Argument(metavar="CERTIFICATE", help="The certificate, JSON, signed or not.")
-]
+CertificateArgument = Annotated[Path, argument("CERTIFICATE", "The certificate, JSON, signed or not.")]
 TieKeyOption = Annotated[Path | None, option("FILE", "The holder's key of the tie; made if there is none.")]
 
 
@@ -178,7 +177,7 @@ def registry_command(
 
 def tie_command(
     model: ModelArgument,
-    data: Annotated[Path, typer.Argument(metavar="RECORDS", help="The stored file of the training records.")],
+    data: Annotated[Path, argument("RECORDS", "The stored file of the training records.")],
     output: Annotated[Path, output_option("Write the tie, JSON.")],
     tie_key: TieKeyOption,
     reading: ModelFileOptions,
@@ -208,7 +207,7 @@ def tie_command(
 def evidence_command(
     files: Annotated[
         list[Path],
-        typer.Argument(metavar="REPORT|CERTIFICATE...", help="A report as JSON, a certificate, or one of each."),
+        argument("REPORT|CERTIFICATE...", "A report as JSON, a certificate, or one of each."),
     ],
     which: Annotated[
         Literal["tre", "tehdas", "edpb", "nist", "iso27559", "hipaa"],

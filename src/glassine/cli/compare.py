@@ -14,7 +14,6 @@ from glassine.cli.naming import in_options, listed, option_of, options_of
 from glassine.cli.options import (
     ColumnOptions,
     Group,
-    GrownDepthOption,
     PersonColumnOption,
     PublicOptions,
     RecordsFileOptions,
@@ -80,7 +79,7 @@ class ModelOptions(Group, heading="The models"):
         "A,B", f"Learners, separated by commas: {', '.join(MODELS)}.", shown="all that predict such a target"
     )
     target_range: TargetRangeOption = None
-    max_depth: GrownDepthOption = None
+    max_depth: int | None = option("N", "Trees: maximum depth.", shown="3")
     max_rules: int = option("N", "Rule lists: maximum number of rules.", 3)
     delta: float = option("NUMBER", "Additive models: delta.", 1e-6)
     time_limit: float = option("SECONDS", "Trees and lists: most seconds of a fit.", 60.0)

@@ -21,6 +21,7 @@ from glassine.cli.options import (
     OverwriteOption,
     RecordsArgument,
     RecordsFileOptions,
+    argument,
     option,
     output_option,
 )
@@ -264,7 +265,7 @@ def new_command(
 
 
 def check_command(
-    domain: Annotated[Path, typer.Argument(metavar="DOMAIN", help="The domain, JSON or TOML.")],
+    domain: Annotated[Path, argument("DOMAIN", "The domain, JSON or TOML.")],
     written: RecordsFileOptions,
     data: DataOption = None,
     as_json: JsonOption = False,

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from glassine.cli.naming import nearest
-from glassine.cli.options import Group, JsonOption, OverwriteOption, flag, option, output_option
+from glassine.cli.options import Group, JsonOption, OverwriteOption, argument, flag, option, output_option
 from glassine.cli.writing import check_ending, check_outputs, one_line, print_value
 from glassine.errors import GlassineError, InvalidParameterError, UnsupportedModelError
 from glassine.files import write_text
@@ -23,7 +21,7 @@ Texts = list[str] | None
 class ModelOptions(Group):
     """The model, and what is written."""
 
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="The additive model, Glassine's JSON.")]
+    model: Path = argument("MODEL", "The additive model, Glassine's JSON.")
     output: Path | None = output_option("Write the edited model, JSON.")
     page: Path | None = option("FILE", "Write an editor page, HTML: edit in the browser.")
     overwrite: OverwriteOption = False

@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-import typer
+from typing import TYPE_CHECKING, Any, Literal
 
 from glassine.cli.charging import Charge, ledger_files
 from glassine.cli.naming import in_options, listed, nearest, options_of
@@ -26,6 +24,7 @@ from glassine.cli.options import (
     PersonColumnOption,
     RecordsFileOptions,
     UnprotectedSeedOption,
+    argument,
     option,
     output_option,
 )
@@ -54,13 +53,11 @@ TITLE = "Privacy of a release of surrogate trees"
 class RecordOptions(Group):
     """What the groups are made of: records, or queries of a public domain."""
 
-    data: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="RECORDS",
-            help="The records that the black box was trained on, CSV with a header or Parquet; none with --queries.",
-        ),
-    ] = None
+    data: Path | None = argument(
+        "RECORDS",
+        "The records that the black box was trained on, CSV with a header or Parquet; none with --queries.",
+        None,
+    )
     queries: int | None = option("N", "Explain from so many queries of the public domain; no records are needed.")
     domain: DomainOption = None
     target: str | None = option("COLUMN", "Column of the true labels: left out, or used by --labels true.")

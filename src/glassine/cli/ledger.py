@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from glassine.cli.naming import in_options, nearest
-from glassine.cli.options import JsonOption, LedgerArgument, LedgerDeltaOption, RecordsPerPersonOption, option
+from glassine.cli.options import JsonOption, LedgerArgument, LedgerDeltaOption, RecordsPerPersonOption, argument, option
 from glassine.cli.writing import print_value
 from glassine.errors import BudgetExceededError, DamagedLedgerError, LedgerError, UnreadableFileError, marked
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 ENDING = ".certificate.json"
 PERSONS = "--records-per-person"
 
-DatasetArgument = Annotated[str, typer.Argument(metavar="DATASET", help="Name of the dataset.")]
+DatasetArgument = Annotated[str, argument("DATASET", "Name of the dataset.")]
 
 
 def show_command(
@@ -61,7 +61,7 @@ def show_command(
 def budget_command(
     ledger: LedgerArgument,
     dataset: DatasetArgument,
-    epsilon: Annotated[float, typer.Argument(metavar="EPSILON", help="Total epsilon, more than was spent.")],
+    epsilon: Annotated[float, argument("EPSILON", "Total epsilon, more than was spent.")],
     delta: LedgerDeltaOption = 0.0,
     records_per_person: RecordsPerPersonOption = None,
     as_json: JsonOption = False,
@@ -79,7 +79,7 @@ def budget_command(
 def charge_command(
     ledger: LedgerArgument,
     dataset: DatasetArgument,
-    epsilon: Annotated[float, typer.Argument(metavar="EPSILON", help="Epsilon of the release.")],
+    epsilon: Annotated[float, argument("EPSILON", "Epsilon of the release.")],
     note: Annotated[str, option("TEXT", "What is released.")],
     delta: LedgerDeltaOption = 0.0,
     records_per_person: RecordsPerPersonOption = None,

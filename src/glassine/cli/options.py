@@ -84,6 +84,11 @@ def option(
     return dataclasses.field(default=value, metadata={INFO: info})
 
 
+def argument(metavar: str, text: str, value: Any = REQUIRED) -> Any:
+    """Return a field that is an argument: the word that stands for it, and what it is."""
+    return dataclasses.field(default=value, metadata={INFO: typer.Argument(..., metavar=metavar, help=text)})
+
+
 def flag(text: str) -> Any:
     """Return an option that is off unless it is named; it has no name that turns it off."""
     return option(None, text, value=False)
@@ -251,30 +256,26 @@ ResumeOption: TypeAlias = Annotated[
 ]
 ModelArgument: TypeAlias = Annotated[
     Path,
-    typer.Argument(
-        metavar="MODEL",
-        help="The published model: JSON, text, PMML and others; skops and ONNX need pip install 'glassine[formats]'.",
+    argument(
+        "MODEL",
+        "The published model: JSON, text, PMML and others; skops and ONNX need pip install 'glassine[formats]'.",
     ),
 ]
 ModelsArgument: TypeAlias = Annotated[
     list[Path],
-    typer.Argument(
-        metavar="MODEL...",
-        help="The published model: JSON, text, PMML and others; skops and ONNX need pip install 'glassine[formats]'. "
+    argument(
+        "MODEL...",
+        "The published model: JSON, text, PMML and others; skops and ONNX need pip install 'glassine[formats]'. "
         "Several models are audited one by one.",
     ),
 ]
 RecordsArgument: TypeAlias = Annotated[
-    Path, typer.Argument(metavar="RECORDS", help="The records, CSV with a header or Parquet: one record per row.")
+    Path, argument("RECORDS", "The records, CSV with a header or Parquet: one record per row.")
 ]
-TrainingArgument: TypeAlias = Annotated[
-    Path | None, typer.Argument(metavar="RECORDS", help="The records, CSV or Parquet.")
-]
+TrainingArgument: TypeAlias = Annotated[Path | None, argument("RECORDS", "The records, CSV or Parquet.")]
 SummaryOption: TypeAlias = Annotated[Path | None, option("FILE", "In place of records: of glassine summarize.")]
-ReleaseArgument: TypeAlias = Annotated[
-    Path, typer.Argument(metavar="RELEASE", help="The release of surrogate trees, signed or not.")
-]
-LedgerArgument: TypeAlias = Annotated[Path, typer.Argument(metavar="LEDGER", help="The ledger, a SQLite file.")]
+ReleaseArgument: TypeAlias = Annotated[Path, argument("RELEASE", "The release of surrogate trees, signed or not.")]
+LedgerArgument: TypeAlias = Annotated[Path, argument("LEDGER", "The ledger, a SQLite file.")]
 
 DomainOption: TypeAlias = Annotated[Path | None, _DOMAIN]
 RequiredDomainOption: TypeAlias = Annotated[Path, _DOMAIN]
@@ -288,7 +289,6 @@ HoldoutOption: TypeAlias = Annotated[
 ]
 ClassesOption: TypeAlias = Annotated[str | None, option("A,B", "The public classes, separated by commas.")]
 ConfidenceOption: TypeAlias = Annotated[float, option("NUMBER", "Confidence of each interval.")]
-GrownDepthOption: TypeAlias = Annotated[int | None, option("N", "Trees: maximum depth.", shown="3")]
 LedgerOption: TypeAlias = Annotated[Path | None, option("FILE", "Ledger to charge, with --dataset.")]
 DatasetOption: TypeAlias = Annotated[str | None, option("NAME", "Name of the dataset in the ledger.")]
 LedgerDeltaOption: TypeAlias = Annotated[float, option("NUMBER", "Delta, 0 for pure differential privacy.")]
@@ -313,7 +313,6 @@ UnprotectedSeedOption: TypeAlias = Annotated[
 OverwriteOption: TypeAlias = Annotated[bool, flag("Replace files that exist.")]
 JsonOption: TypeAlias = Annotated[bool, option(None, "Print JSON.", names=("--json",))]
 TrustOption: TypeAlias = Annotated[bool, flag("Load a pickle. A pickle is code: only from a source you trust.")]
-SmallOption: TypeAlias = Annotated[bool, flag("Do not suppress small counts.")]
 NoiseOption: TypeAlias = Annotated[
     str | None,
     option(

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -24,6 +24,7 @@ from glassine.cli.options import (
     SeedOption,
     TrustOption,
     above,
+    argument,
     at_least,
     flag,
     noise_of,
@@ -174,14 +175,11 @@ SCHEMA = "glassine.rows/1"
 class PublishedOptions(Group):
     """What an attacker has."""
 
-    models: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="MODEL",
-            help="The published model: JSON, text, skops, ONNX, PMML and others; see the formats page. "
-            "Or several models of the same records.",
-        ),
-    ]
+    models: list[Path] = argument(
+        "MODEL",
+        "The published model: JSON, text, skops, ONNX, PMML and others; see the formats page. "
+        "Or several models of the same records.",
+    )
     domain: RequiredDomainOption
     data: DataOption = None
     policy: PolicyOption = None

@@ -14,8 +14,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from glassine.cli.naming import in_options, options_of
 from glassine.cli.options import (
     BlackBoxOptions,
@@ -23,6 +21,7 @@ from glassine.cli.options import (
     JsonOption,
     OverwriteOption,
     ReleaseArgument,
+    argument,
     at_least,
     option,
     output_option,
@@ -299,8 +298,8 @@ def _read(release: Path, public_key: Path | None) -> ReleaseFile:
 
 
 def keys_command(
-    private: Annotated[Path, typer.Argument(metavar="PRIVATE", help="File of the private key to write, PEM.")],
-    public: Annotated[Path, typer.Argument(metavar="PUBLIC", help="File of the public key to write, PEM.")],
+    private: Annotated[Path, argument("PRIVATE", "File of the private key to write, PEM.")],
+    public: Annotated[Path, argument("PUBLIC", "File of the public key to write, PEM.")],
     as_json: JsonOption = False,
 ) -> None:
     """Make a pair of keys for signing releases and certificates. Keys need pip install 'glassine[server]'.
