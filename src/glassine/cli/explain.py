@@ -245,14 +245,14 @@ def _named(classes: str) -> tuple[Any, ...]:
     return names
 
 
-def _mixed(domain: Any) -> bool:
+def _mixed(domain: Domain) -> bool:
     from glassine.domain import Category
 
     return any(isinstance(domain[name], Category) for name in domain)
 
 
 def _from_queries(
-    box: Any, domain: Any, k: int, queries: int | None, frame: str | None, settings: dict[str, Any]
+    box: Any, domain: Domain | None, k: int, queries: int | None, frame: str | None, settings: dict[str, Any]
 ) -> SurrogateExplainer:
     from glassine.surrogates import SurrogateExplainer
 
@@ -277,7 +277,7 @@ def _from_queries(
 
 
 def _from_records(
-    box: Any, domain: Any, k: int, source: RecordOptions, takes: str, settings: dict[str, Any]
+    box: Any, domain: Domain | None, k: int, source: RecordOptions, takes: str, settings: dict[str, Any]
 ) -> tuple[SurrogateExplainer, dict[str, Any] | None, Any]:
     from glassine.domain import Category
     from glassine.surrogates import SurrogateExplainer

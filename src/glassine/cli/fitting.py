@@ -64,6 +64,7 @@ from glassine.files import FileContent, read_once, write_text
 
 if TYPE_CHECKING:
     from glassine.auditing.findings import Findings
+    from glassine.auditing.policy import Policy
     from glassine.domain import Domain
 
 OF_THE_SEARCH = ("epsilon", "delta", "ledger", "dataset", "random_state")
@@ -409,7 +410,7 @@ def write_fitted(estimator: Any, files: FileOptions) -> None:
 
 
 def report_on(
-    order: Order, estimator: Any, data: Any, policy: Any, files: Mapping[str, FileContent | None]
+    order: Order, estimator: Any, data: Any, policy: Policy | None, files: Mapping[str, FileContent | None]
 ) -> Findings:
     """Audit the written model, write the report, and return it. Of a private model it never sees the data."""
     from glassine.auditing.api import audit

@@ -22,6 +22,7 @@ from typing import (
     ClassVar,
     Literal,
     TypeAlias,
+    TypeGuard,
     dataclass_transform,
     get_args,
     get_type_hints,
@@ -71,7 +72,7 @@ REQUIRED: Any = dataclasses.MISSING
 def option(
     metavar: str | None,
     text: str,
-    value: Any = None,
+    value: object = None,
     *,
     names: tuple[str, ...] = (),
     shown: str | bool = True,
@@ -84,7 +85,7 @@ def option(
     return dataclasses.field(default=value, metadata={INFO: info})
 
 
-def argument(metavar: str, text: str, value: Any = REQUIRED) -> Any:
+def argument(metavar: str, text: str, value: object = REQUIRED) -> Any:
     """Return a field that is an argument: the word that stands for it, and what it is."""
     return dataclasses.field(default=value, metadata={INFO: typer.Argument(..., metavar=metavar, help=text)})
 
@@ -94,7 +95,7 @@ def flag(text: str) -> Any:
     return option(None, text, value=False)
 
 
-def output_option(text: str, value: Any = None, **more: Any) -> Any:
+def output_option(text: str, value: object = None, **more: Any) -> Any:
     """Return the option of the file that a command writes."""
     return option("FILE", text, value, names=("--output", "-o"), **more)
 
@@ -130,7 +131,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-def _options(name: str, hint: Any, default: Any, heading: str | None) -> Iterator[inspect.Parameter]:
+def _options(name: str, hint: object, default: object, heading: str | None) -> Iterator[inspect.Parameter]:
     """Yield the options of a parameter: itself, or those of its group and of the groups in it."""
     if _is_group(hint):
         for field, kind in _fields(hint):
@@ -147,11 +148,11 @@ def _options(name: str, hint: Any, default: Any, heading: str | None) -> Iterato
     yield inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
-def _is_group(hint: Any) -> bool:
+def _is_group(hint: object) -> TypeGuard[type[Group]]:
     return isinstance(hint, type) and issubclass(hint, Group)
 
 
-def _fields(group: Any) -> Iterator[tuple[dataclasses.Field[Any], Any]]:
+def _fields(group: type[Group]) -> Iterator[tuple[dataclasses.Field[Any], Any]]:
     """Yield the fields of a group, each with its type and option."""
     hints = get_type_hints(group, include_extras=True)
     for field in dataclasses.fields(group):
@@ -159,7 +160,7 @@ def _fields(group: Any) -> Iterator[tuple[dataclasses.Field[Any], Any]]:
         yield field, hints[field.name] if own is None else Annotated[hints[field.name], own]
 
 
-def _gathered(name: str, hint: Any, values: dict[str, Any]) -> Any:
+def _gathered(name: str, hint: object, values: dict[str, Any]) -> Any:
     """Return the value of a parameter, a group made of its options."""
     if not _is_group(hint):
         return values[name]

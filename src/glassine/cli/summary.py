@@ -16,7 +16,11 @@ if TYPE_CHECKING:
     from glassine.auditing.findings import Findings
     from glassine.cli.fitting import FileOptions
     from glassine.data.arrays import Ints
+    from glassine.domain import Literal
+    from glassine.formats import PublishedModel
+    from glassine.models import Evidence
     from glassine.models.additive import AdditiveModel
+    from glassine.models.bins import Bins
 
 RARE = "judge and compare models by AUROC and log loss, and rank by the probabilities."
 """What a rare outcome needs."""
@@ -116,7 +120,8 @@ def _model_lines(outcome: Outcome) -> list[str]:
     from glassine.report.wording import plural
 
     if outcome.order.model == ADDITIVE:
-        return _term_lines(_shortened(outcome.estimator.model_))
+        additive: Any = _shortened(outcome.estimator.model_)
+        return _term_lines(additive)
     lines = model_text(_shortened(outcome.estimator.model_), outcome.estimator.domain_).rstrip("\n").split("\n")
     if lines[0].startswith(COMMENT):  # the guarantee follows in words
         del lines[0]
@@ -132,22 +137,22 @@ def _model_lines(outcome: Outcome) -> list[str]:
     return lines + legend
 
 
-def _shortened(model: Any) -> Any:
+def _shortened(model: PublishedModel) -> PublishedModel:
     """Return a model to read: cut points without the last digits of arithmetic, values to six digits."""
     from glassine.domain import Between
     from glassine.models import AdditiveModel, NumericBins
     from glassine.models.transform import rewritten
 
-    def literal(one: Any) -> Any:
+    def literal(one: Literal) -> Literal:
         if isinstance(one, Between):
             return replace(one, lo=_digits(one.lo, 12), hi=_digits(one.hi, 12))
         # A prefix stands with its star, as in the domain.
         return replace(one, values=tuple("".join(v) if isinstance(v, str) else v for v in one.values))
 
-    def bins(one: Any) -> Any:
+    def bins(one: Bins) -> Bins:
         return replace(one, cuts=tuple(_digits(cut, 12) for cut in one.cuts)) if isinstance(one, NumericBins) else one
 
-    def evidence(place: int, one: Any) -> Any:
+    def evidence(place: int, one: Evidence) -> Evidence:
         return one if one.value is None else replace(one, value=_digits(one.value, 6))
 
     if isinstance(model, AdditiveModel):
