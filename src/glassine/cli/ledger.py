@@ -267,16 +267,9 @@ def account_of(book: Ledger, dataset: str) -> dict[str, Any]:
     """Return a dataset's budget and what is left of it, as plain values."""
     with suggesting(book, dataset):
         account = book.account(dataset)
-    return {
-        "dataset": account.dataset,
-        "unit": str(account.unit),
-        "epsilon": float(account.epsilon),
-        "delta": float(account.delta),
-        "spent_epsilon": float(account.spent_epsilon),
-        "spent_delta": float(account.spent_delta),
-        "remaining_epsilon": float(account.remaining_epsilon),
-        "remaining_delta": float(account.remaining_delta),
-    }
+    amounts = [f"{part}{name}" for part in ("", "spent_", "remaining_") for name in ("epsilon", "delta")]
+    figures = {name: float(getattr(account, name)) for name in amounts}
+    return {"dataset": account.dataset, "unit": str(account.unit), **figures}
 
 
 def sentence(account: dict[str, Any]) -> str:

@@ -427,6 +427,17 @@ class BlackBoxOptions(Group, heading="The black box"):
     )
 
 
+def words_of(text: str, name: str, what: str) -> tuple[str, ...]:
+    """Return the words that an option lists, separated by commas; one with a comma stands in double quotes."""
+    words = tuple(next(csv.reader([text], skipinitialspace=True), []))
+    if not words or not all(words) or any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise InvalidParameterError(
+            f"{name} must list {what} separated by commas, got {text!r}.",
+            remedy="Put a name with a comma in double quotes.",
+        )
+    return words
+
+
 def noise_of(text: str | None) -> CountNoise | None:
     """Return noise that is written as kind and scale."""
     if text is None:

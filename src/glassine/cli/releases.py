@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import csv
 import importlib
 import json
 import math
@@ -14,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from glassine.cli.naming import in_options, options_of
+from glassine.cli.naming import in_options, option_of, options_of
 from glassine.cli.options import (
     BlackBoxOptions,
     Group,
@@ -25,6 +24,7 @@ from glassine.cli.options import (
     at_least,
     option,
     output_option,
+    words_of,
 )
 from glassine.cli.writing import check_outputs, print_value, say, tell
 from glassine.errors import BlackBoxError, GlassineError, InvalidParameterError, UnreadableFileError, marked
@@ -147,7 +147,7 @@ def _constraints(options: ConstraintOptions) -> ContrastConstraints:
     from glassine.surrogates import ContrastConstraints
 
     costs: dict[str, float] = {}
-    for entry in _names(options.costs, "--costs"):
+    for entry in words_of(options.costs, "--costs", "attributes") if options.costs is not None else ():
         name, _, number = entry.rpartition("=")
         try:
             cost = float(number)
@@ -159,28 +159,14 @@ def _constraints(options: ConstraintOptions) -> ContrastConstraints:
                 remedy="Attributes without a cost count as 1.",
             )
         costs[name] = cost
-    fixed, only_up, only_down = (
-        _names(getattr(options, name), option)
-        for name, option in (("fixed", "--fixed"), ("only_up", "--only-up"), ("only_down", "--only-down"))
-    )
+    given = {name: getattr(options, name) for name in ("fixed", "only_up", "only_down")}
+    listed = {name: words_of(text, option_of(name), "attributes") for name, text in given.items() if text is not None}
     return ContrastConstraints(
-        fixed=fixed,
-        only_up=only_up,
-        only_down=only_down,
         costs=costs,
         at_least=options.at_least,
         at_most=options.at_most,
+        **listed,
     )
-
-
-def _names(text: str | None, option: str) -> tuple[str, ...]:
-    names = () if text is None else tuple(next(csv.reader([text], skipinitialspace=True), []))
-    if text is not None and (not names or not all(names)):
-        raise InvalidParameterError(
-            f"{option} must list attributes separated by commas, got {text!r}.",
-            remedy="Put a name with a comma in double quotes.",
-        )
-    return names
 
 
 def answer_command(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from glassine.cli.naming import in_options, listed, nearest, options_of
-from glassine.cli.options import Group, TargetRangeOption
+from glassine.cli.options import Group, TargetRangeOption, words_of
 from glassine.cli.reading import check_person, identifiers, read_records, tell_repeats
 from glassine.domain.attributes import LARGEST as LARGEST_NUMBER
 from glassine.errors import InvalidDataError, InvalidDomainError, InvalidParameterError
@@ -189,12 +188,7 @@ def _check_domain(domain: Domain | None, *, private: bool, infer_domain: bool) -
 
 def class_names(text: str) -> tuple[str, ...]:
     """Return the classes that ``--classes`` lists, separated by commas; put one with a comma in double quotes."""
-    names = tuple(next(csv.reader([text], skipinitialspace=True), []))
-    if not names or not all(names) or any("\ud800" <= letter <= "\udfff" for letter in text):
-        raise InvalidParameterError(
-            f"--classes must list names separated by commas, got {text!r}.",
-            remedy="Put a name with a comma in double quotes.",
-        )
+    names = words_of(text, "--classes", "names")
     if len(set(names)) < len(names):
         raise InvalidParameterError(f"--classes must list different names, got {text!r}.", remedy="Drop the repeat.")
     return names

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 from glassine.domain import Domain
 from glassine.errors import GlassineError, InvalidModelError, UnreadableFileError, UnsupportedModelError
@@ -33,13 +33,11 @@ from glassine.models.additive import AdditiveModel
 from glassine.models.rule_list import RuleList
 from glassine.models.tree import DecisionTree, Forest
 
+P = TypeVar("P", bound=PublishedModel)
+
 
 @overload
-def as_model(obj: DecisionTree, domain: Domain | None = None) -> DecisionTree: ...
-@overload
-def as_model(obj: RuleList, domain: Domain | None = None) -> RuleList: ...
-@overload
-def as_model(obj: AdditiveModel, domain: Domain | None = None) -> AdditiveModel: ...
+def as_model(obj: P, domain: Domain | None = None) -> P: ...
 @overload
 def as_model(obj: object, domain: Domain | None = None) -> PublishedModel: ...
 def as_model(obj: object, domain: Domain | None = None) -> PublishedModel:

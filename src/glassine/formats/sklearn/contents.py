@@ -10,6 +10,7 @@ import copy
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from inspect import signature
 from typing import Any
 
@@ -361,23 +362,19 @@ class _Walk:
         elif "ColumnTransformer" in kinds:
             self._listed([entry[:2] for entry in (*step.transformers, *step.transformers_)], here)
             fitted = {name: one for name, one, _ in step.transformers_}
+            known = list(map(str, getattr(step, "feature_names_in_", ())))
             for name, one, chosen in step.transformers:
                 self.due[id(one)] = getattr(fitted.get(name), "categories_", None)
                 self.step(one, None, f"{where}, {shown_name(name)} as it was before the fit")
-                if not _points(chosen, self.names | set(map(str, getattr(step, "feature_names_in_", ()))), [10_000]):
+                if not _points(chosen, self.names.union(known), [10_000]):
                     self.others.append(_other(f"{here}, transformers", chosen))
             for name, one, chosen in step.transformers_:
-                known = set(map(str, getattr(step, "feature_names_in_", ())))
-                if not _points(chosen, self.names | known, [10_000]):
+                if not _points(chosen, self.names.union(known), [10_000]):
                     self.others.append(_other(f"{here}, transformers_", chosen))
                 inner = None
                 if columns is not None and not callable(chosen):
-                    try:
-                        inner = selected_columns(
-                            chosen, columns, list(map(str, getattr(step, "feature_names_in_", []))), here
-                        )
-                    except (GlassineError, ValueError, IndexError, TypeError):
-                        inner = None
+                    with suppress(GlassineError, ValueError, IndexError, TypeError):
+                        inner = selected_columns(chosen, columns, known, here)
                 self.step(one, inner, f"{where}, {shown_name(name)}")
             self.add(step, here, columns, handled=("transformers", "transformers_"))
         else:
