@@ -330,6 +330,16 @@ def test_the_score_of_missing_values_does_not_give_removed_sizes_away() -> None:
     assert (below, above, gap) == (-0.5, 0.5, 0.0)
 
 
+def test_a_category_without_records_does_not_give_unpublished_sizes_away_if_the_data_are_given() -> None:
+    """The distance of its 0 from the other scores would be that of their mean by size."""
+    domain = Domain({"job": Category(("a", "b", "c"))})
+    frame = pl.DataFrame({"job": ["a"] * 10 + ["b"] * 90})
+    model = one(CategoryBins("job", (("a",), ("b",), ("c",))), [-0.9, 0.1, 0.0, 0.0])
+    copy = scrub_additive(model, domain, data=frame).model.terms[0]
+    assert copy.weights is None
+    assert copy.scores[:, 0].tolist() == [-0.5, 0.5, 0.0, 0.0]
+
+
 def test_means_of_a_pair_move_to_terms_of_other_bins() -> None:
     """Where a bin of the term holds several of the pair, it gets the mean of theirs."""
     domain = Domain({"age": Integer(0, 100), "flag": Binary()})

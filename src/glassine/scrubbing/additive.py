@@ -101,6 +101,9 @@ def scrub_additive(
     The sides of a pair are joined until every cell holds enough records or none. A pair of which nothing is left to
     distinguish is dropped.
 
+    Without published sizes and data, a bin for values that no record has looks like any other. Its 0 is the mean by
+    size, one equation in the sizes to an attacker who knows that the bin is empty: give the data.
+
     The means of a pair move to the terms of its attributes. Predictions change where a bin of such a term holds several
     of the pair; a pair whose attribute has no term keeps its means. Predictions themselves still reveal sizes to an
     attacker who knows their mean, such as that of two bins from the base rate.
@@ -138,7 +141,8 @@ def _scrub(model: AdditiveModel, domain: Domain, smallest_bin: int, keep_sizes: 
         n_moved = len(moved)
         new = _on_grid(term, domain, moved, renamed)
         kept = keep_sizes and term.weights is not None and (len(moved) == n_moved or data is not None)
-        if new is not None and kept and data is not None and model.guarantee is None:
+        # A bin that scores 0 because it is empty is known as such by its size alone.
+        if new is not None and (kept or term.weights is None) and data is not None and model.guarantee is None:
             new = _counted(model, new, data)
         if new is not None and smallest_bin:
             counted = _counted(model, new, data)
