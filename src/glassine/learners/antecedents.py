@@ -240,14 +240,14 @@ def coarse(domain: Domain, names: Sequence[str]) -> list[Literal]:
 def _together(attribute: Category) -> list[tuple[Scalar, ...]]:
     """Return the groups of a hierarchy and the values in none; the outermost groups where all are too many."""
     held = {value for group in attribute.hierarchy for value in group}
-    alone = [(value,) for value in attribute.values if value not in held] if held else []
+    alone: list[tuple[Scalar, ...]] = [(value,) for value in attribute.values if value not in held] if held else []
     groups = list(attribute.hierarchy)
     if len(groups) + len(alone) > COARSE_VALUES:
         outer: dict[Scalar, tuple[Scalar, ...]] = {}
         for group in sorted(groups, key=len):
             outer |= dict.fromkeys(group, group)
         groups = list(dict.fromkeys(outer[value] for value in attribute.values if value in outer))
-        alone = _begun_alike(tuple(value for (value,) in alone)) or alone
+        alone = _begun_alike(tuple(value for one in alone for value in one)) or alone
     return [*groups, *alone]
 
 

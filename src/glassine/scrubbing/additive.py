@@ -418,7 +418,7 @@ def _centered(terms: Sequence[Term], hidden: Sequence[bool], domain: Domain) -> 
     out = []
     for term, hide, score in zip(terms, hidden, scores, strict=True):
         if hide:
-            idle, inner = _idle(term), np.zeros(term.shape, dtype=bool)
+            idle, inner = _idle(term, domain), np.zeros(term.shape, dtype=bool)
             inner[(slice(-1),) * len(term.shape)] = True
             middle = score[inner & ~idle if (inner & ~idle).any() else inner].mean(axis=0)
             gained += middle
@@ -430,14 +430,21 @@ def _centered(terms: Sequence[Term], hidden: Sequence[bool], domain: Domain) -> 
     return out, gained
 
 
-def _idle(term: Term) -> Bools:
-    """Return which bins score 0 because no record is in them; without sizes, those for missing values alone."""
-    if term.weights is not None:
-        empty = term.weights <= 0
-    else:
-        empty = np.ones(term.shape, dtype=bool)
-        empty[(slice(-1),) * len(term.shape)] = False
-    return np.asarray((term.scores == 0).all(axis=-1) & empty)
+def _idle(term: Term, domain: Domain) -> Bools:
+    """Return which bins score 0 as no record is in them, or by the domain can be; without sizes, those for gaps."""
+    gaps = np.ones(term.shape, dtype=bool)
+    gaps[(slice(-1),) * len(term.shape)] = False
+    empty = gaps if term.weights is None else term.weights <= 0
+    idle = (term.scores == 0).all(axis=-1) & empty
+    for axis, bins in enumerate(term.bins) if term.weights is not None else ():
+        barred = not domain[bins.attribute].missing or (
+            isinstance(bins, CategoryBins) and bins.missing < bins.n_bins - 1
+        )
+        *others, last = np.moveaxis(term.scores, axis, 0)
+        # A learner puts such a bin with another, which it chooses by size.
+        if barred and any(np.array_equal(last, other) for other in others):
+            idle |= empty & (np.indices(term.shape)[axis] == term.shape[axis] - 1)
+    return np.asarray(idle)
 
 
 def _carried(effect: Array, source: Bins, target: Bins, domain: Domain) -> Array:
