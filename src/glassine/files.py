@@ -219,12 +219,15 @@ def write_bytes(data: bytes, path: str | os.PathLike[str]) -> None:
     try:
         target, mode = _followed(path), None
         with contextlib.suppress(FileNotFoundError):
-            old = target.stat().st_mode
-            if not stat.S_ISREG(old):
+            old = target.stat()
+            if not stat.S_ISREG(old.st_mode):
                 raise UnreadableFileError(
                     f"cannot write {os.fspath(path)}: it is not a regular file.", remedy="Name another.", path=path
                 )
-            mode = stat.S_IMODE(old)
+            mode = stat.S_IMODE(old.st_mode)
+            if hasattr(os, "geteuid") and old.st_uid != os.geteuid():
+                # The new file is this user's own: another user must not have chosen who can read it.
+                mode &= 0o666 & ~_umask()
         if not _put_nameless(data, target, mode, replaces=True):
             _put_named(data, target, mode, replaces=True)
     except OSError as error:

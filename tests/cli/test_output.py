@@ -283,6 +283,20 @@ def test_links_of_other_users_in_shared_folders_are_not_followed(tmp_path: Path,
         write_bytes(b"old", path)
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files to other users")
+def test_another_user_does_not_choose_who_can_read_what_replaces_the_file(tmp_path: Path) -> None:
+    path, old = tmp_path / "m.json", os.umask(0o077)
+    try:
+        for owner, kept in ((65534, 0o600), (0, 0o666)):
+            path.write_bytes(b"old")
+            path.chmod(0o666)
+            os.chown(path, owner, owner)
+            write_bytes(b"new", path)
+            assert (path.stat().st_mode & 0o777, path.stat().st_uid) == (kept, 0)
+    finally:
+        os.umask(old)
+
+
 @pytest.mark.parametrize("kind", ["folder", "pipe", "link to itself", "link to a device"])
 def test_what_is_no_regular_file_is_not_written(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "m.json"
