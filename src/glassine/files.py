@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
@@ -28,6 +29,8 @@ what a key takes more than a text, and half a text. Python takes 184, 88, 40, 16
 PIECE = 1 << 16
 PICKLES = (".pkl", ".pickle", ".joblib")
 """Usual ends of the names of pickles, which run code when they are loaded."""
+MOST_LINKS = 40
+"""Most links on a path that are followed, as on Linux."""
 HIDDEN = ".glassine."
 """Start of the name of a file that is being written; one whose process was killed can be deleted."""
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -208,20 +211,56 @@ def unwritable(path: str | os.PathLike[str], error: OSError) -> UnreadableFileEr
 
 
 def write_bytes(data: bytes, path: str | os.PathLike[str]) -> None:
-    """Write a binary file, whole or not at all, as :func:`write_text` does; a link is followed, an old mode kept."""
-    target, mode = Path(os.path.realpath(path)), None
+    """Write a binary file, whole or not at all, as :func:`write_text` does; an old mode is kept.
+
+    A link is followed, but for one of another user in a folder that all may write to, such as /tmp: it could lead to
+    any file of this user.
+    """
     try:
+        target, mode = _followed(path), None
         with contextlib.suppress(FileNotFoundError):
-            old = target.stat().st_mode
-            if not stat.S_ISREG(old):
+            old = target.stat()
+            if not stat.S_ISREG(old.st_mode):
                 raise UnreadableFileError(
                     f"cannot write {os.fspath(path)}: it is not a regular file.", remedy="Name another.", path=path
                 )
-            mode = stat.S_IMODE(old)
+            mode = stat.S_IMODE(old.st_mode)
+            if hasattr(os, "geteuid") and old.st_uid != os.geteuid():
+                # The new file is this user's own: another user must not have chosen who can read it.
+                mode &= 0o666 & ~_umask()
         if not _put_nameless(data, target, mode, replaces=True):
             _put_named(data, target, mode, replaces=True)
     except OSError as error:
         raise unwritable(path, error) from None
+
+
+def _followed(path: str | os.PathLike[str]) -> Path:
+    """Return where a path leads; raise if a link on it is another user's, in a folder that all may write to."""
+    # As Linux does where fs.protected_symlinks is set, which not every system has.
+    shared = stat.S_ISVTX | stat.S_IWOTH
+    at, *parts = map(Path, Path(path).absolute().parts)
+    links = 0
+    while parts:
+        part, folder = parts.pop(0), at
+        at = at.parent if part.name == ".." else at / part
+        if not at.is_symlink():
+            continue
+        links += 1
+        if links > MOST_LINKS:
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+        of_folder, owner = folder.stat(), at.lstat().st_uid
+        if of_folder.st_mode & shared == shared and owner not in (os.geteuid(), of_folder.st_uid):
+            raise UnreadableFileError(
+                f"cannot write {os.fspath(path)}: {at} is another user's link in a folder that all users may write to.",
+                remedy="Name a file in a folder of your own.",
+                path=path,
+            )
+        to = Path(os.readlink(at))
+        at, parts = (
+            (Path(to.anchor) if to.is_absolute() else folder),
+            [*map(Path, to.relative_to(to.anchor).parts), *parts],
+        )
+    return at
 
 
 def write_secret(data: bytes, path: str | os.PathLike[str]) -> None:

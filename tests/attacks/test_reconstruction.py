@@ -13,6 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from glassine import Binary, Category, Domain, Integer, Real, RuleList, parse_rules, reconstruct
+from glassine.attacks.alignment import original_records
 from glassine.domain import Between, ExactlyOne
 from glassine.errors import InvalidDataError, InvalidModelError, UndefinedMeasureError
 from glassine.models import Branch, DecisionTree, Evidence, Node, Rule
@@ -339,3 +340,14 @@ def test_leaves_that_contradict_the_domain_are_one_note() -> None:
     )
     (note,) = reconstruct(parse_rules(text, domain), domain).notes()
     assert note.startswith("rule 1 (a > 10) and 1 more hold records, but the domain leaves no possible record there")
+
+
+@pytest.mark.parametrize("odd", ["Canary", (1, 2), 10**400])
+def test_a_value_that_is_no_number_is_not_quoted(odd: Any) -> None:
+    """A tree that does not test the attribute reads it here for the first time: NumPy's error held the value."""
+    frame = pd.DataFrame({"age": pd.Series([30, None, odd], dtype=object)})
+    domain = Domain({"age": Integer(18, 99, missing=True)})
+    with pytest.raises(InvalidDataError, match="'age' is a number by the domain, and the original has") as caught:
+        original_records(frame, domain, 3)
+    assert "Canary" not in str(caught.value)
+    assert original_records(frame[:2], domain, 2)["age"][0] == 30

@@ -330,6 +330,30 @@ def test_the_score_of_missing_values_does_not_give_removed_sizes_away() -> None:
     assert (below, above, gap) == (-0.5, 0.5, 0.0)
 
 
+def test_a_category_without_records_does_not_give_unpublished_sizes_away_if_the_data_are_given() -> None:
+    """The distance of its 0 from the other scores would be that of their mean by size."""
+    domain = Domain({"job": Category(("a", "b", "c"))})
+    frame = pl.DataFrame({"job": ["a"] * 10 + ["b"] * 90})
+    model = one(CategoryBins("job", (("a",), ("b",), ("c",))), [-0.9, 0.1, 0.0, 0.0])
+    copy = scrub_additive(model, domain, data=frame).model.terms[0]
+    assert copy.weights is None
+    assert copy.scores[:, 0].tolist() == [-0.5, 0.5, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_values_outside_the_domain_have_the_score_of_no_bin_that_was_chosen_by_its_size(missing: bool) -> None:
+    """Learners put an empty bin with another, of few records or of many."""
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({"job": rng.choice(["a", "b", "c"], 2_000, p=[0.2, 0.7, 0.1])})
+    rate = frame["job"].replace_strict({"a": 0.8, "b": 0.4, "c": 0.3}).to_numpy()
+    domain = Domain({"job": Category(("a", "b", "c"), missing=missing)})
+    model = EBMClassifier(domain).fit(frame, (rng.random(2_000) < rate).astype(int)).model_
+    assert model.terms[0].scores[-1] in model.terms[0].scores[:-1]
+    copy = scrub_additive(model, domain).model.terms[0]
+    assert copy.scores[-1, 0] == 0
+    assert np.abs(copy.scores[:-1, 0]).min() > 0.1
+
+
 def test_means_of_a_pair_move_to_terms_of_other_bins() -> None:
     """Where a bin of the term holds several of the pair, it gets the mean of theirs."""
     domain = Domain({"age": Integer(0, 100), "flag": Binary()})

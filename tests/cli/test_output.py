@@ -254,6 +254,49 @@ def test_a_link_is_followed_and_the_mode_of_an_old_file_kept(
     assert listing(tmp_path) == {"m.json": b"new", "n.json": b"first", "plain": b"", "key": b"key"}
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives links to other users")
+@pytest.mark.parametrize("which", ["file", "folder", "link behind a link"])
+def test_links_of_other_users_in_shared_folders_are_not_followed(tmp_path: Path, which: str) -> None:
+    shared, private = tmp_path / "shared", tmp_path / "private"
+    shared.mkdir()
+    shared.chmod(0o1777)
+    private.mkdir()
+    (private / "m.json").write_bytes(b"old")
+    link, path = shared / "link", shared / "link"
+    link.symlink_to(private / "m.json" if which != "folder" else private)
+    if which == "folder":
+        path = link / "m.json"
+    elif which == "link behind a link":
+        path = private / "own.json"
+        path.symlink_to("../shared/link")
+    os.lchown(link, 65534, 65534)
+    with pytest.raises(UnreadableFileError, match=rf"^cannot write {path}: .*link is another user's link"):
+        write_bytes(b"new", path)
+    assert (private / "m.json").read_bytes() == b"old"
+    # One's own link, that of the owner of the folder, and any in a folder that not all may write to.
+    for owner, of_folder, mode in ((0, 65534, 0o1777), (65534, 65534, 0o1777), (65534, 0, 0o755)):
+        os.lchown(link, owner, owner)
+        os.chown(shared, of_folder, of_folder)
+        shared.chmod(mode)
+        write_bytes(b"new", path)
+        assert (private / "m.json").read_bytes() == b"new"
+        write_bytes(b"old", path)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files to other users")
+def test_another_user_does_not_choose_who_can_read_what_replaces_the_file(tmp_path: Path) -> None:
+    path, old = tmp_path / "m.json", os.umask(0o077)
+    try:
+        for owner, kept in ((65534, 0o600), (0, 0o666)):
+            path.write_bytes(b"old")
+            path.chmod(0o666)
+            os.chown(path, owner, owner)
+            write_bytes(b"new", path)
+            assert (path.stat().st_mode & 0o777, path.stat().st_uid) == (kept, 0)
+    finally:
+        os.umask(old)
+
+
 @pytest.mark.parametrize("kind", ["folder", "pipe", "link to itself", "link to a device"])
 def test_what_is_no_regular_file_is_not_written(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "m.json"

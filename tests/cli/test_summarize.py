@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import shutil
 from pathlib import Path
@@ -11,11 +12,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from glassine import Certificate, Domain, Integer, Ledger, PrivateSummary, Real, load_model
+from glassine import Category, Certificate, Domain, Integer, Ledger, PrivateSummary, Real, load_model
 from glassine.data.conform import conform
 from glassine.domain.attributes import Attribute
 from glassine.formats import fingerprint
-from tests.cli.running import Run, one_after_another
+from tests.cli.running import Run, attributes, one_after_another
 
 SUMMARIZE = ("summarize", "people.csv", "--target", "ill", "--domain", "domain.json", "-o", "s.json", "--epsilon", "2")
 
@@ -51,6 +52,24 @@ def test_models_of_a_summary_are_written_with_certificates_and_cost_nothing(summ
     assert (summarized / "again.html").exists()
     verified = run("certificate", "verify", "tree.json", "tree.certificate.json", cwd=summarized)
     assert verified.status == 0, verified.out
+
+
+def test_misspelled_classes_and_values_show_in_what_is_released(stored: Path, tmp_path: Path, run: Run) -> None:
+    folder = shutil.copytree(stored, tmp_path, dirs_exist_ok=True)
+    said = "hardly any record may have the class 'Yes' in 'ill'"
+    declared = {name: one for name, one in attributes().items() if name != "ill"}
+    Domain({**declared, "sport": Category(("Run", "swim"))}).to_json(folder / "domain.json")
+    frame = pl.read_csv(folder / "people.csv")
+    frame = frame.with_columns(sport=pl.Series(["run", "swim"] * (len(frame) // 2) + ["run"] * (len(frame) % 2)))
+    frame.write_csv(folder / "people.csv")
+    for classes, misspelled in (("no,yes", False), ("no,Yes", True)):
+        more = ("--epsilon", "20", "--seed", "0", "--classes", classes, "--overwrite")
+        done = run(*SUMMARIZE[:-2], *more, cwd=folder)
+        assert done.status == 0, done.err
+        fitted = run("fit", "tree", "--summary", "s.json", "-o", "t.json", "--overwrite", cwd=folder)
+        for text in (done.out, fitted.out):
+            assert (said in text) is misspelled
+            assert re.search(r"about 1\d\d records have a value in 'sport' that the domain does not declare", text)
 
 
 @pytest.mark.parametrize("model", ["tree", "rule-list"])

@@ -38,6 +38,7 @@ COVERED = {
     "no record has a value for": "every declared column is there",
     "must hold numbers, got the type": "in a type that can hold its values",
     "which cannot hold the values of its attribute": "in a type that can hold its values",
+    "the target is an array of whole numbers, and the declared classes are texts": "in a type that can hold its values",
     ", not numbers, Booleans or text": "in a type that can hold its values",
     "the lazy frame gave another number of records": "gives the same records each time",
     "the engine of the lazy frame failed": "a lazy frame is collected without an error",
@@ -242,6 +243,16 @@ def test_an_engine_finds_no_usable_record(name: str) -> None:
     learner = LEARNERS[name](dataset=f"lazy, {name}")
     odd = pl.lit("?") if learner.__class__.__name__.endswith("Classifier") else pl.lit(None, dtype=pl.Float64)
     assert learner.fit(PEOPLE.with_columns(y=odd).lazy(), "y").certificate_.holds
+
+
+@pytest.mark.parametrize("name", [name for name in LEARNERS if "search" not in name])
+def test_an_engine_without_any_row_is_charged_like_one_without_a_usable_record(name: str, tmp_path: Path) -> None:
+    book = glassine.Ledger(tmp_path / "budget.sqlite")
+    book.budget("people", 10.0, 0.1)
+    learner = LEARNERS[name](ledger=book, dataset="people")
+    records = PEOPLE.with_columns(y=pl.Series(target(learner))).head(0)
+    assert learner.fit(records.lazy(), "y").certificate_.holds
+    assert len(book.entries("people")) == 1
 
 
 @pytest.mark.parametrize("name", [name for name in LEARNERS if "search" not in name])

@@ -20,7 +20,7 @@ from glassine.data import lazy as engines
 from glassine.data.conform import conform
 from glassine.data.count_table import CountTable
 from glassine.data.inference import columns as read_columns
-from glassine.domain import Binary, Category, Domain, ExactlyOne, Integer, OneOf, Real
+from glassine.domain import Binary, Category, Domain, ExactlyOne, Integer, OneOf, Real, Shares
 from glassine.errors import InvalidDataError, InvalidDomainError
 
 DOMAIN = Domain(
@@ -166,6 +166,27 @@ def test_tables_of_other_domains_are_not_merged() -> None:
     table = CountTable.from_frame({"x": np.array([1])}, Domain({"x": Integer(0, 5)}))
     with pytest.raises(InvalidDataError, match="one domain to be merged"):
         table.merge(CountTable.from_frame({"x": np.array([1])}, Domain({"x": Integer(0, 6)})))
+
+
+@pytest.mark.parametrize(
+    ("other", "cause"),
+    [
+        (Domain({"x": Category(("a", "b", "c"), hierarchy=(("a", "b"),))}), "the hierarchy of 'x'"),
+        (Domain({"x": Category(("a", "b"))}), "the values of 'x'"),
+        (Domain({"x": Integer(0, 6)}), "the kind of 'x'"),
+        (Domain({"y": Category(("a", "b", "c"))}), "the names of attributes"),
+        (
+            Domain({"x": Category(("a", "b", "c"))}, shares={"x": Shares(weights=(1, 1, 2), source="census")}),
+            "the shares",
+        ),
+    ],
+)
+def test_of_tables_that_are_not_merged_it_is_said_where_the_domains_differ(other: Domain, cause: str) -> None:
+    plain = CountTable.from_frame({"x": np.array(["a"])}, Domain({"x": Category(("a", "b", "c"))}))
+    name = other.names[0]
+    value = np.array([1]) if isinstance(other[name], Integer) else np.array(["a"])
+    with pytest.raises(InvalidDataError, match=f"differ in {cause}"):
+        plain.merge(CountTable.from_frame({name: value}, other))
 
 
 @pytest.mark.parametrize("weights", [np.array([0, 0]), np.array([False, False]), [0.0, -0.0]])

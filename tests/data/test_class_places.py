@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from glassine.data.labels import class_key, class_places
+from glassine.data.labels import class_codes, class_key, class_places
+from glassine.errors import InvalidDataError
 
 
 @pytest.mark.parametrize(
@@ -26,3 +27,10 @@ def test_places_are_those_of_each_value_by_itself(values: list[Any], classes: tu
     kinds = set(map(type, values))
     column = np.array(values, dtype=None if kinds in ({int}, {float}) else object)
     assert class_places(column, classes).tolist() == [place.get(class_key(value), -1) for value in values]
+
+
+def test_numbers_for_texts_are_refused_with_what_meta_estimators_do() -> None:
+    with pytest.raises(InvalidDataError, match=r"declared classes are texts: no, yes\. Pass .*VotingClassifier"):
+        class_codes(np.array([0, 1]), ("no", "yes"))
+    assert class_codes([0, "yes"], ("no", "yes")).tolist() == [-2, 1]
+    assert class_codes(np.array([0, 1]), ("0", 1)).tolist() == [0, 1]

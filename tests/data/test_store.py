@@ -122,3 +122,14 @@ def test_a_result_of_two_kinds_is_refused(tmp_path: Path) -> None:
 def test_the_file_is_plain_json_lines(tmp_path: Path) -> None:
     lines = filled(tmp_path).read_text().splitlines()
     assert [json.loads(line)["result"]["model"] for line in lines] == ["tree", "cart"]
+
+
+def test_a_link_in_the_place_of_the_results_is_not_followed(tmp_path: Path) -> None:
+    """A file without a line end would have been cut off whole."""
+    (tmp_path / "key").write_bytes(b"a key without a line end")
+    folder = tmp_path / "results"
+    filled(folder).unlink()
+    (folder / RESULTS).symlink_to(tmp_path / "key")
+    with pytest.raises(UnreadableFileError, match=rf"cannot write .*{RESULTS}"):
+        held(folder)
+    assert (tmp_path / "key").read_bytes() == b"a key without a line end"

@@ -45,6 +45,15 @@ def test_a_file_of_another_program() -> None:
     assert [cell.evidence.prediction for cell in tree.cells] == [1, 1, 0, 0]
 
 
+def test_without_a_domain_no_type_is_claimed_of_an_attribute_that_no_condition_is_on() -> None:
+    tree = DecisionTree((Node(evidence=Evidence(counts=(3, 1))),), ("age", "colour"), ("ill", "well"))
+    written = to_pmml(tree)
+    assert '"age"' not in written
+    assert '"colour"' not in written
+    assert load_model(FILE, DOMAIN).attributes == read(to_pmml(load_model(FILE, DOMAIN), DOMAIN), DOMAIN).attributes
+    assert read(written).cells[0].evidence.counts == (3, 1)
+
+
 @pytest.mark.slow
 @settings(max_examples=40)
 @given(case=cases(lists=False))

@@ -72,6 +72,14 @@ def test_of_a_large_hierarchy_the_outermost_groups_are_taken() -> None:
     assert groups == [OneOf("icd", values) for values in (*outer, CODES[38:])]
 
 
+def test_thousands_of_codes_in_no_group_of_a_small_hierarchy_are_grouped_by_their_first_characters() -> None:
+    codes = tuple(f"{letter}{number:03}" for letter in "ABCD" for number in range(800))
+    groups = coarse(Domain({"icd": Category(codes, hierarchy=(codes[:2], codes[:5]))}), ("icd",))
+    assert groups == [
+        OneOf("icd", codes[start:end]) for start, end in ((0, 5), (5, 800), (800, 1600), (1600, 2400))
+    ] + [OneOf("icd", codes[2400:])]
+
+
 def test_a_private_tree_asks_for_the_groups_of_a_hierarchy() -> None:
     rng = np.random.default_rng(0)
     values = rng.choice(COUNTRIES, 2_000)

@@ -224,6 +224,16 @@ def test_values_outside_the_domain_are_no_item_of_a_private_card() -> None:
         assert card_items(card.model_)
 
 
+def test_values_outside_the_domain_that_the_noisy_counts_show_are_an_item_of_a_private_card() -> None:
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({"job": rng.choice(["cook", "clerk", "judge"], 3000)})
+    y = (rng.random(3000) < np.where(frame["job"] == "judge", 0.9, 0.1)).astype(np.int64)
+    domain = Domain({"job": Category(("cook", "clerk"))})
+    fitted = PrivateScorecardClassifier(2.0, domain=domain, classes=(0, 1), random_state=0).fit(frame, y)
+    assert fitted.score(frame, y) > 0.85
+    assert len(card_items(fitted.model_)) == 1
+
+
 def test_an_undeclared_category_without_records_has_no_score_in_a_private_additive_model() -> None:
     """Its sum is noise, and divided by a noisy count near 0 it had any size, beyond the range of the target."""
     rng = np.random.default_rng(0)

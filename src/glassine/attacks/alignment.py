@@ -64,7 +64,18 @@ def original_records(
     for name, value in (("n_draws", n_draws), ("max_records", max_records)):
         if not value >= 1:
             raise InvalidDataError(f"{parameter(name)} must be at least 1, got {value!r}.")
-    return {name: data[name] for name in domain}
+    records = {name: data[name] for name in domain}
+    for name in domain:
+        if isinstance(domain[name], Integer | Real):
+            try:
+                np.where(is_missing(records[name]), 0.0, records[name]).astype(float)
+            except (TypeError, ValueError, OverflowError):
+                # What NumPy says quotes the value, which is one record's.
+                raise InvalidDataError(
+                    f"{name!r} is a number by the domain, and the original has something else there.",
+                    remedy="Recode or drop it.",
+                ) from None
+    return records
 
 
 def distances(domain: Domain, left: Records, right: Records) -> Array:

@@ -40,7 +40,7 @@ from glassine.cli.training import (
     read_training,
 )
 from glassine.cli.writing import check_ending, check_outputs, check_report, check_room, print_value, write_by_ending
-from glassine.errors import InvalidParameterError
+from glassine.errors import InvalidParameterError, first_of
 from glassine.files import json_text, read_once
 
 if TYPE_CHECKING:
@@ -62,6 +62,9 @@ DELTA = 1e-6
 
 SLACK = 0.01
 """Slack of near-optimal trees where none is stated, as the summary has it."""
+
+SEEN = 3.0
+"""Standard deviations of noise from which a count is of records: noise alone has more in one of 700 counts."""
 
 OF_A_SUMMARY = {
     TREE: ("max_depth", "measure"),
@@ -185,7 +188,7 @@ def summarize_command(
             charge.release(summary._text, released.output)
     certificate, found = summary.certificate_, getattr(summary, "measurement_", None)
     plain = {"summary": str(released.output), "certificate": certificate.to_dict(), "charge": charge.to_dict()}
-    text = _text(certificate, released.output)
+    text = "\n".join([*_unread(summary), _text(certificate, released.output)])
     if found is not None:
         plain["measurement"] = found.to_dict()
         text = f"Of the {reserve} on these records, which flatter it: {found}.\n{text}"
@@ -276,6 +279,28 @@ def _text(certificate: Certificate, output: Path) -> str:
     )
 
 
+def _unread(summary: PrivateSummary) -> list[str]:
+    """Return which declared classes and values records hardly have by the noisy tables, as no spelling is an error."""
+    released, target = summary.released_, summary.target_
+    precision = sum(1 / len(table) for table in released.tables)
+    totals = sum(table.sum(axis=0) / len(table) for table in released.tables) / precision
+    spread = SEEN * released.deviations[0] / precision**0.5
+    if (classes := getattr(summary, "classes_", None)) is not None:
+        rare = [repr(one) for one, total in zip(classes.tolist(), totals, strict=True) if total < spread]
+        lacking = f"the class {first_of(rare, 6)}" if rare else ""
+    else:
+        lacking = "a number" if totals.sum() < spread * len(totals) ** 0.5 else ""
+    said = [f"By the noisy counts, hardly any record may have {lacking} in {target!r}."] * bool(lacking)
+    for axis in released.axes:
+        last = int(axis.bin_of[-1])
+        if axis.grid.cuts is None and last not in axis.bin_of[:-1]:
+            count = float(axis.counts[last])
+            if count > SEEN * float(axis.variances[last]) ** 0.5:
+                what = f"a value in {axis.grid.attribute!r} that the domain does not declare"
+                said.append(f"By the noisy counts, about {count:,.0f} records have {what}.")
+    return [*said, "Look at how values are written."] if said else []
+
+
 @dataclass(slots=True, kw_only=True)
 class _Fitted:
     """A model of a summary with its certificate, as a fitted estimator has them."""
@@ -334,7 +359,7 @@ def fit_from_summary(order: Order, path: Path) -> None:
     plain = {"model": to_dict(model), "certificate": fitted.certificate_.to_dict(), "verdict": verdict}
     epsilon = summary.certificate_.epsilon
     text = f"{str(model).capitalize()} from a summary at epsilon {epsilon:g}; nothing more is spent."
-    lines = [text, f"Model: {files.output}", f"Certificate: {files.certified}"]
+    lines = [text, *_unread(summary), f"Model: {files.output}", f"Certificate: {files.certified}"]
     lines += reported(files, report)
     print_value(plain if files.as_json else "\n".join(lines), files.as_json)
 

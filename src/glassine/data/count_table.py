@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -152,7 +152,8 @@ class CountTable:
         for other in others:
             if other.domain != self.domain:
                 raise InvalidDataError(
-                    f"{parameter('tables')} must have one domain to be merged, but these differ.",
+                    f"{parameter('tables')} must have one domain to be merged, but these differ in "
+                    f"{_difference(self.domain, other.domain)}.",
                     remedy="Use the same one.",
                 )
         tables = (self, *others)
@@ -182,6 +183,19 @@ class CountTable:
                 remedy="Declare its classes as a Category.",
             )
         return self.columns.restrict(name for name in self.domain if name != target), self.columns.codes[target]
+
+
+def _difference(one: Domain, other: Domain) -> str:
+    """Return where two domains differ first, in words."""
+    if one.names != other.names:
+        return "the names of attributes"
+    for name in one:
+        if type(one[name]) is not type(other[name]):
+            return f"the kind of {name!r}"
+        for part in fields(one[name]):
+            if getattr(one[name], part.name) != getattr(other[name], part.name):
+                return f"the {part.name} of {name!r}"
+    return "the groups" if one.groups != other.groups else "the shares"
 
 
 def _counts(frame: object, weights: str | npt.ArrayLike | None, n_records: int) -> Ints:

@@ -14,7 +14,7 @@ from glassine.data.conform import Outside, conform, unmasked
 from glassine.domain import Binary, Category, Domain, Integer
 from glassine.domain.attributes import Scalar, is_scalar, prefixes
 from glassine.domain.literals import is_missing
-from glassine.errors import InvalidDataError, InvalidParameterError, parameter
+from glassine.errors import InvalidDataError, InvalidParameterError, first_of, parameter
 
 MISSING = -1
 UNDECLARED = -2
@@ -40,6 +40,13 @@ def class_codes(y: object, classes: tuple[Scalar, ...]) -> Ints:
         data: Any = series.alias(_TARGET).to_frame().to_native()
     else:
         data = {_TARGET: column_of(y)}
+        if data[_TARGET].dtype.kind in "iu" and all(isinstance(value, str) for value in classes):
+            raise InvalidDataError(
+                f"the target is an array of whole numbers, and the declared classes are texts: {first_of(classes, 6)}.",
+                remedy="Pass the texts. Meta-estimators of scikit-learn, such as VotingClassifier, number the classes "
+                f"that occur: there, train ordinary models without {parameter('classes=')}. Train private ones alone, "
+                "because no certificate covers numbers that follow from the records.",
+            )
     domain = Domain({_TARGET: Category(classes, missing=True)})
     return conform(data, domain, outside=Outside.KEEP_UNDECLARED).codes[_TARGET].astype(np.int64)
 

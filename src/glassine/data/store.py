@@ -112,7 +112,9 @@ class Store(Generic[R]):
     def _open(self) -> None:
         path = self.folder / RESULTS
         try:
-            self._stream = path.open("ab")
+            # A link can lead to a file that holds no results, which would be cut off after its last line.
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+            self._stream = os.fdopen(os.open(path, flags, 0o666), "ab")
         except OSError as error:
             raise unwritable(path, error) from None
         try:

@@ -322,11 +322,14 @@ def to_pmml(model: PublishedModel, domain: Domain | None = None) -> str:
     check_domain(model, domain)
     target = fresh_name(TARGET, model.attributes)
     kind = "regression" if model.classes is None else "classification"
-    fields = [_field(name, model, domain) for name in model.attributes]
+    # Of an attribute that is not tested the model knows no type, and no engine needs its field.
+    tested = {literal.attribute for literal in model.literals}
+    names = [name for name in model.attributes if domain is not None or name in tested]
+    fields = [_field(name, model, domain) for name in names]
     outcome = "double" if model.classes is None else field_type(model.classes, "the classes are")
     optype = "continuous" if model.classes is None else "categorical"
     fields.append(_data_field(target, optype, outcome, map(text_of, model.classes or ())))
-    schema = [f"      <MiningField name={quoted(name)}/>" for name in model.attributes]
+    schema = [f"      <MiningField name={quoted(name)}/>" for name in names]
     lines = [
         f'  <DataDictionary numberOfFields="{len(fields)}">',
         *fields,

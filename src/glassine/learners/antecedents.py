@@ -211,9 +211,9 @@ def coarse(domain: Domain, names: Sequence[str]) -> list[Literal]:
 
     As :func:`declared`, but a number without thresholds has at most :data:`COARSE_CUTS` cut points (:func:`few_cuts`).
     A category with a hierarchy has a literal for each group, and for each value in no group; the outermost groups and
-    these values alone where they are more than :data:`COARSE_VALUES`. Another category of more texts than that has one
-    literal for all values whose first characters are equal: as many characters as give at most so many groups. Nothing
-    is read from data.
+    these values where they are more than :data:`COARSE_VALUES`. More texts than that in no group, or without a
+    hierarchy, have one literal for all whose first characters are equal: as many characters as give at most so many
+    groups. Nothing is read from data.
 
     Examples
     --------
@@ -240,13 +240,14 @@ def coarse(domain: Domain, names: Sequence[str]) -> list[Literal]:
 def _together(attribute: Category) -> list[tuple[Scalar, ...]]:
     """Return the groups of a hierarchy and the values in none; the outermost groups where all are too many."""
     held = {value for group in attribute.hierarchy for value in group}
-    alone = [(value,) for value in attribute.values if value not in held] if held else []
+    alone: list[tuple[Scalar, ...]] = [(value,) for value in attribute.values if value not in held] if held else []
     groups = list(attribute.hierarchy)
     if len(groups) + len(alone) > COARSE_VALUES:
         outer: dict[Scalar, tuple[Scalar, ...]] = {}
         for group in sorted(groups, key=len):
             outer |= dict.fromkeys(group, group)
         groups = list(dict.fromkeys(outer[value] for value in attribute.values if value in outer))
+        alone = _begun_alike(tuple(value for one in alone for value in one)) or alone
     return [*groups, *alone]
 
 

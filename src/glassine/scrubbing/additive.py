@@ -101,6 +101,9 @@ def scrub_additive(
     The sides of a pair are joined until every cell holds enough records or none. A pair of which nothing is left to
     distinguish is dropped.
 
+    Without published sizes and data, a bin for values that no record has looks like any other. Its 0 is the mean by
+    size, one equation in the sizes to an attacker who knows that the bin is empty: give the data.
+
     The means of a pair move to the terms of its attributes. Predictions change where a bin of such a term holds several
     of the pair; a pair whose attribute has no term keeps its means. Predictions themselves still reveal sizes to an
     attacker who knows their mean, such as that of two bins from the base rate.
@@ -138,7 +141,8 @@ def _scrub(model: AdditiveModel, domain: Domain, smallest_bin: int, keep_sizes: 
         n_moved = len(moved)
         new = _on_grid(term, domain, moved, renamed)
         kept = keep_sizes and term.weights is not None and (len(moved) == n_moved or data is not None)
-        if new is not None and kept and data is not None and model.guarantee is None:
+        # A bin that scores 0 because it is empty is known as such by its size alone.
+        if new is not None and (kept or term.weights is None) and data is not None and model.guarantee is None:
             new = _counted(model, new, data)
         if new is not None and smallest_bin:
             counted = _counted(model, new, data)
@@ -414,7 +418,7 @@ def _centered(terms: Sequence[Term], hidden: Sequence[bool], domain: Domain) -> 
     out = []
     for term, hide, score in zip(terms, hidden, scores, strict=True):
         if hide:
-            idle, inner = _idle(term), np.zeros(term.shape, dtype=bool)
+            idle, inner = _idle(term, domain), np.zeros(term.shape, dtype=bool)
             inner[(slice(-1),) * len(term.shape)] = True
             middle = score[inner & ~idle if (inner & ~idle).any() else inner].mean(axis=0)
             gained += middle
@@ -426,14 +430,21 @@ def _centered(terms: Sequence[Term], hidden: Sequence[bool], domain: Domain) -> 
     return out, gained
 
 
-def _idle(term: Term) -> Bools:
-    """Return which bins score 0 because no record is in them; without sizes, those for missing values alone."""
-    if term.weights is not None:
-        empty = term.weights <= 0
-    else:
-        empty = np.ones(term.shape, dtype=bool)
-        empty[(slice(-1),) * len(term.shape)] = False
-    return np.asarray((term.scores == 0).all(axis=-1) & empty)
+def _idle(term: Term, domain: Domain) -> Bools:
+    """Return which bins score 0 as no record is in them, or by the domain can be; without sizes, those for gaps."""
+    gaps = np.ones(term.shape, dtype=bool)
+    gaps[(slice(-1),) * len(term.shape)] = False
+    empty = gaps if term.weights is None else term.weights <= 0
+    idle = (term.scores == 0).all(axis=-1) & empty
+    for axis, bins in enumerate(term.bins) if term.weights is not None else ():
+        barred = not domain[bins.attribute].missing or (
+            isinstance(bins, CategoryBins) and bins.missing < bins.n_bins - 1
+        )
+        *others, last = np.moveaxis(term.scores, axis, 0)
+        # A learner puts such a bin with another, which it chooses by size.
+        if barred and any(np.array_equal(last, other) for other in others):
+            idle |= empty & (np.indices(term.shape)[axis] == term.shape[axis] - 1)
+    return np.asarray(idle)
 
 
 def _carried(effect: Array, source: Bins, target: Bins, domain: Domain) -> Array:

@@ -364,7 +364,8 @@ def _value(name: str, attribute: Attribute, value: object) -> Scalar | None:
         some = ", ".join(map(repr, values[:8])) + (" and others" if len(values) > 8 else "")
         raise InvalidDataError(f"{name!r} must be one of {some}, got {_short(value)}.")
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST:
-        text = "a number beyond 1e300" if isinstance(value, int) else _short(value)
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        text = "a number beyond 1e300" if whole else _short(value)
         raise InvalidDataError(f"{name!r} must be a finite number, got {text}.")
     if not attribute.inferred:
         if not attribute.lo <= value <= attribute.hi:

@@ -381,9 +381,11 @@ class _Run(Generic[EventT]):
         return publish(axes, mains, frame, terms)
 
     def _declared(self, term: Term) -> Term:
-        """Return a term in which values outside the domain are worth what most records are: no item is of them."""
+        """Return a term in which values outside the domain, if none show, are worth what most records are: no item."""
         bins = term.bins[0]
         if term.weights is None or not isinstance(bins, CategoryBins) or self.training.domain[bins.attribute].missing:
+            return term
+        if term.weights[-1] > 0:
             return term
         scores = term.scores.copy()
         scores[-1] = scores[term.weights[:-1].argmax()]
