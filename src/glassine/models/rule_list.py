@@ -11,7 +11,7 @@ from glassine.data.arrays import Indices
 from glassine.domain import Literal
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError
-from glassine.models.evidence import Cell, CellModel, Evidence, are_exact, check_classes, check_guarantee
+from glassine.models.evidence import Cell, Evidence, Model, check_classes, check_guarantee
 from glassine.models.guarantee import Guarantee
 from glassine.models.records import read_records
 
@@ -36,7 +36,7 @@ class Rule:
 
 
 @dataclass(frozen=True, repr=False)
-class RuleList(CellModel):
+class RuleList(Model):
     """A published rule list.
 
     Parameters
@@ -93,11 +93,6 @@ class RuleList(CellModel):
         check_classes(self.classes, [rule.evidence for rule in self.rules], "rule list")
         check_guarantee(self.guarantee)
 
-    @property
-    def counts_are_exact(self) -> bool:
-        """Whether counts, where published, are those of the records: neither rounded nor noisy."""
-        return are_exact(self.approximate, self.guarantee)
-
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
         """The rules, in order, the default rule last."""
@@ -143,6 +138,3 @@ class RuleList(CellModel):
 
     def __str__(self) -> str:
         return f"rule list with {len(self.rules) - 1} rules and a default"
-
-    def __repr__(self) -> str:
-        return f"<{self}>"
