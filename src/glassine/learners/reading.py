@@ -297,7 +297,7 @@ class EngineIntake:
 
     table: LazyTable  # The records, which keep the column of the classes
     n_records: int  # Number of records
-    # domain, classes, caveats: as of :class:`~glassine.learners.intake.Intake`.
+    # domain, classes, caveats: as of :class:`~glassine.learners.intake.HeldIntake`.
     domain: Domain
     classes: tuple[Scalar, ...]
     caveats: tuple[str, ...]
