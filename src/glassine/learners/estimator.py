@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from glassine.data.arrays import AnyArray, Array, Indices
 from glassine.data.conform import Columns
+from glassine.data.slices import Progress
 from glassine.domain import Domain
 from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.exhaustive.model_class import SECONDS_PER_STEP, ModelClass
@@ -22,6 +24,7 @@ from glassine.learners.publishing import decision_path, probabilities
 from glassine.models import AdditiveModel, DecisionTree, RuleList
 from glassine.models.evidence import class_array
 from glassine.privacy.certificate import Certificate
+from glassine.privacy.randomness import RandomState
 from glassine.privacy.release import Planned, release
 
 OF_THE_INTAKE = frozenset({"n_features_in_", "feature_names_in_"})
@@ -37,17 +40,17 @@ NO_CLASS_WEIGHT = (
 
 
 class Parameters:
-    """Parameters of an estimator, kept under their names as scikit-learn wants them."""
+    """Parameters of an estimator: fields of a dataclass, which keeps them unchecked and unchanged as scikit-learn asks.
+
+    A field that several learners share stands in a base of theirs. A default that differs is set in the last class,
+    since of two bases with one field the first decides.
+    """
 
     def __new__(cls, *_: object, **parameters: object) -> Self:
         """Refuse a parameter that other libraries have and that does harm here, with what to use instead."""
         if "class_weight" in parameters:
             raise TypeError(NO_CLASS_WEIGHT)
         return super().__new__(cls)
-
-    def _store(self, parameters: Mapping[str, Any]) -> None:
-        """Keep what the constructor was called with: its ``locals()``, unchecked and unchanged."""
-        vars(self).update({name: value for name, value in parameters.items() if name not in ("self", "__class__")})
 
 
 class TransparentModel(Parameters, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn ships no types
@@ -63,7 +66,10 @@ class TransparentModel(Parameters, BaseEstimator, ABC):  # type: ignore[misc]  #
     )
     """The fitted attributes; nothing else is kept or pickled."""
 
+    domain: Domain | None
+
     model_: DecisionTree | RuleList  # The published model
+    certificate_: Certificate  # Guarantee, events and assumptions
     domain_: Domain  # The domain of the attributes, in which records are read
 
     def _records(self, X: object) -> Columns:
@@ -311,6 +317,18 @@ class PrivateLearner(ABC):
     @abstractmethod
     def _plan(self, X: object, y: object, persons: Persons | None = None) -> Planned[dict[str, Any]]:
         """Read the records and plan the fit, or refuse it; the plan draws the fitted attributes by name."""
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PrivateEstimator(PrivateLearner):
+    """A private learner with the parameters that all but the search have."""
+
+    ledger: Any = None
+    dataset: str | None = None
+    records_per_person: int | None = None
+    person_weights: str = "equal"
+    progress: Progress | None = None
+    random_state: RandomState = None
 
 
 def _refuse_unsupported(unsupported: Mapping[str, Any]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, NoReturn
 
 import numpy as np
@@ -24,6 +24,7 @@ from glassine.privacy.certificate import Certificate
 DEEPEST = 10_000
 
 
+@dataclass(eq=False, repr=False)
 class MultiwayTreeClassifier(OrdinaryLearner, TransparentClassifier):
     """A decision tree with one branch per category, grown from the root by the best split at every node.
 
@@ -81,27 +82,15 @@ class MultiwayTreeClassifier(OrdinaryLearner, TransparentClassifier):
     [('age = mid and school = msc', (0, 1)), ('age = mid and school = phd', (1, 0))]
     """
 
-    model_: Any
-    certificate_: Certificate
+    criterion: str = "gini"
+    _: KW_ONLY
+    min_samples_split: int = 2
+    max_depth: int | None = None
+    min_impurity_decrease: float = 0.0
+    domain: Domain | None = None
+    classes: Sequence[Scalar] | None = None
 
-    criterion: str
-    min_samples_split: int
-    max_depth: int | None
-    min_impurity_decrease: float
-    domain: Domain | None
-    classes: Sequence[Scalar] | None
-
-    def __init__(
-        self,
-        criterion: str = "gini",
-        *,
-        min_samples_split: int = 2,
-        max_depth: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        domain: Domain | None = None,
-        classes: Sequence[Scalar] | None = None,
-    ) -> None:
-        self._store(locals())
+    model_: Any = field(init=False)
 
     def _learn(self, X: Any, y: Any, times: Any) -> dict[str, Any]:
         rules = _Rules(

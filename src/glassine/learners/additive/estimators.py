@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from glassine.data.arrays import AnyArray, Array
 from glassine.data.conform import Columns
-from glassine.data.slices import Progress
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, InvalidParameterError, parameter
@@ -24,7 +23,7 @@ from glassine.learners.additive.budget import GaussianBudget
 from glassine.learners.additive.fitting import Card, Plan, Private, fit_model
 from glassine.learners.additive.memory import check_memory, most_released, pairs_asked_for
 from glassine.learners.additive.targets import Training, read_classes, read_numbers
-from glassine.learners.estimator import Parameters, PrivateLearner, tags_of_domain
+from glassine.learners.estimator import Parameters, PrivateEstimator, tags_of_domain
 from glassine.learners.intake import read_records
 from glassine.learners.persons import Persons
 from glassine.models import AdditiveModel
@@ -34,7 +33,6 @@ from glassine.models.evidence import class_array
 from glassine.models.scoring import Contributions
 from glassine.models.shapes import ShapeFunction
 from glassine.privacy.certificate import Certificate
-from glassine.privacy.randomness import RandomState
 from glassine.privacy.release import Paid, Planned, Price
 
 LEAST_FOR_PAIRS = 0.5
@@ -48,6 +46,8 @@ class Editable(Parameters, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         {"model_", "certificate_", "domain_", "n_features_in_", "feature_names_in_"}
     )
     """The fitted attributes; nothing else is kept or pickled."""
+
+    domain: Domain | None
 
     model_: AdditiveModel  # The published model
     certificate_: Certificate  # Guarantee, events and assumptions
@@ -103,6 +103,10 @@ class AdditiveEstimator(Editable):
 
     keeps_undeclared: ClassVar[bool] = True
 
+    @abstractmethod
+    def _read_training(self, X: object, y: object, times: Any, *, private: bool) -> Training:
+        """Read the arguments of a fit; ``times`` are persons or sample weights."""
+
     def summarize_model(self, coverage: float = 0.9) -> tuple[ShapeFunction, ...]:
         """Return the shape function of each term with its noise interval, the most important first.
 
@@ -154,12 +158,25 @@ class AdditiveEstimator(Editable):
         return self.model_.contributions(columns)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class AdditiveClassifier(ClassifierMixin, Editable):  # type: ignore[misc]  # scikit-learn ships no types
     """An additive estimator whose model has classes."""
 
     released: ClassVar[frozenset[str]] = Editable.released | {"classes_"}
 
-    classes_: AnyArray  # Classes; shape (c,)
+    classes: Sequence[Scalar] | None = None
+
+    classes_: AnyArray = field(init=False)  # Classes; shape (c,)
+
+    def _read_training(self, X: object, y: object, times: Any, *, private: bool) -> Training:
+        training = read_classes(self, X, y, domain=self.domain, classes=self.classes, times=times, private=private)
+        classes = training.target.classes or ()
+        if len(classes) < 2:
+            raise InvalidParameterError(
+                f"a classifier needs at least two classes, got {len(classes)} class.",
+                remedy=f"Declare them with {parameter('classes=')}.",
+            )
+        return training
 
     def decision_function(self, X: object) -> Array:
         """Return the log-odds of the second of two classes, shape (n,); of more classes, their scores, shape (n, c)."""
@@ -184,8 +201,14 @@ class AdditiveClassifier(ClassifierMixin, Editable):  # type: ignore[misc]  # sc
         return self.model_.predict(columns)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class AdditiveRegressor(RegressorMixin, Editable):  # type: ignore[misc]  # scikit-learn ships no types
     """An additive estimator whose model predicts a number."""
+
+    target_range: tuple[float, float] | None = None
+
+    def _read_training(self, X: object, y: object, times: Any, *, private: bool) -> Training:
+        return read_numbers(self, X, y, domain=self.domain, bounds=self.target_range, times=times, private=private)
 
     def predict(self, X: object) -> Array:
         """Return the predicted number of each record, shape (n,), within the public range.
@@ -205,42 +228,22 @@ def attributes_of(training: Training, model: AdditiveModel, certificate: Certifi
     return {"model_": model, "certificate_": certificate, "domain_": training.domain, **classes}
 
 
-def class_training(estimator: Any, X: Any, y: Any, times: Any, *, private: bool) -> Training:
-    """Read the arguments of a classifier's fit, which needs at least two classes."""
-    training = read_classes(
-        estimator, X, y, domain=estimator.domain, classes=estimator.classes, times=times, private=private
-    )
-    classes = training.target.classes or ()
-    if len(classes) < 2:
-        raise InvalidParameterError(
-            f"a classifier needs at least two classes, got {len(classes)} class.",
-            remedy=f"Declare them with {parameter('classes=')}.",
-        )
-    return training
-
-
-class _PrivateEBM(PrivateLearner, AdditiveEstimator):
+@dataclass(eq=False, repr=False)
+class _PrivateEBM(PrivateEstimator, AdditiveEstimator):
     """What both estimators share."""
 
     keeps_undeclared: ClassVar[bool] = AdditiveEstimator.keeps_undeclared
 
-    epsilon: float
-    delta: float
-    domain: Domain | None
-    algorithm: str
-    accounting: str
-    bins: Any
-    monotone: Any
-    interactions: Any
-    ledger: Any
-    dataset: str | None
-    memory_limit: float
-    progress: Progress | None
-    random_state: Any
-
-    @abstractmethod
-    def _read_training(self, X: object, y: object, persons: Persons | None) -> Training:
-        """Read the arguments of a fit."""
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    domain: Domain | None = None
+    algorithm: str = "penalized"
+    _: KW_ONLY
+    accounting: str = "gdp"
+    bins: Mapping[str, Any] | None = None
+    monotone: Mapping[str, str] | None = None
+    interactions: object = 0
+    memory_limit: float = 4e9
 
     def _bins(self, domain: Domain) -> Any:
         """Return the bins that are fixed beforehand."""
@@ -251,7 +254,7 @@ class _PrivateEBM(PrivateLearner, AdditiveEstimator):
         return None
 
     def _plan(self, X: object, y: object, persons: Persons | None = None) -> Planned[dict[str, Any]]:
-        training = self._read_training(X, y, persons)
+        training = self._read_training(X, y, persons, private=True)
         budget = GaussianBudget.of(self.epsilon, self.delta, training.unit)
         plan = Plan.of(
             training,
@@ -290,6 +293,7 @@ class _PrivateEBM(PrivateLearner, AdditiveEstimator):
         return replace(self.certificate_, model=fingerprint(card), file=None, public=public)
 
 
+@dataclass(eq=False, repr=False)
 class PrivateEBMClassifier(AdditiveClassifier, _PrivateEBM):
     """A differentially private additive classifier: one shape function for each attribute.
 
@@ -380,34 +384,8 @@ class PrivateEBMClassifier(AdditiveClassifier, _PrivateEBM):
     (True, 1.0)
     """
 
-    classes: Sequence[Scalar] | None
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        domain: Domain | None = None,
-        algorithm: str = "penalized",
-        *,
-        accounting: str = "gdp",
-        bins: Mapping[str, Any] | None = None,
-        monotone: Mapping[str, str] | None = None,
-        interactions: object = 0,
-        classes: Sequence[Scalar] | None = None,
-        ledger: object = None,
-        dataset: str | None = None,
-        records_per_person: int | None = None,
-        person_weights: str = "equal",
-        memory_limit: float = 4e9,
-        progress: Progress | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self._store(locals())
-
-    def _read_training(self, X: object, y: object, persons: Persons | None) -> Training:
-        return class_training(self, X, y, persons, private=True)
-
-
+@dataclass(eq=False, repr=False)
 class PrivateEBMRegressor(AdditiveRegressor, _PrivateEBM):
     """A differentially private additive regression: one shape function for each attribute.
 
@@ -450,30 +428,3 @@ class PrivateEBMRegressor(AdditiveRegressor, _PrivateEBM):
     >>> model.score(X, y) > 0.97
     True
     """
-
-    target_range: tuple[float, float] | None
-
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        domain: Domain | None = None,
-        algorithm: str = "penalized",
-        *,
-        accounting: str = "gdp",
-        target_range: tuple[float, float] | None = None,
-        bins: Mapping[str, Any] | None = None,
-        monotone: Mapping[str, str] | None = None,
-        interactions: object = 0,
-        ledger: object = None,
-        dataset: str | None = None,
-        records_per_person: int | None = None,
-        person_weights: str = "equal",
-        memory_limit: float = 4e9,
-        progress: Progress | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self._store(locals())
-
-    def _read_training(self, X: object, y: object, persons: Persons | None) -> Training:
-        return read_numbers(self, X, y, domain=self.domain, bounds=self.target_range, times=persons)

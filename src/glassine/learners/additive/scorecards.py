@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,6 @@ from glassine.data.arrays import Array, Ints
 from glassine.data.conform import Columns
 from glassine.data.slices import Progress
 from glassine.domain import Domain, Integer, Real
-from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.additive.calibration import calibrate
 from glassine.learners.additive.estimators import AdditiveClassifier, PrivateEBMClassifier
@@ -26,7 +26,6 @@ from glassine.models import AdditiveModel, Term
 from glassine.models.bins import CategoryBins, NumericBins
 from glassine.models.scorecard import card_of
 from glassine.privacy.certificate import Certificate
-from glassine.privacy.randomness import RandomState
 
 RIDGE = 1.0
 """Records that each bin counts as having beside its own, of even odds: scores of rare bins are drawn to zero."""
@@ -41,6 +40,7 @@ SWEEPS = 3
 """Most sweeps over the points that look for a smaller loss."""
 
 
+@dataclass(eq=False, repr=False)
 class PrivateScorecardClassifier(PrivateEBMClassifier):
     """A differentially private scorecard: few items worth whole points, and the risk at each total.
 
@@ -102,35 +102,14 @@ class PrivateScorecardClassifier(PrivateEBMClassifier):
     (True, True)
     """
 
-    algorithm: str = "penalized"
-    accounting: str = "gdp"
-    interactions: Any = 0
+    algorithm: str = field(default="penalized", init=False)
+    accounting: str = field(default="gdp", init=False)
+    interactions: object = field(default=0, init=False)
 
-    max_items: int
-    max_points: int
-    calibration_share: float
-
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        domain: Domain | None = None,
-        max_items: int = 10,
-        max_points: int = 5,
-        *,
-        calibration_share: float = 0.15,
-        bins: Mapping[str, Any] | None = None,
-        monotone: Mapping[str, str] | None = None,
-        classes: Sequence[Scalar] | None = None,
-        ledger: object = None,
-        dataset: str | None = None,
-        records_per_person: int | None = None,
-        person_weights: str = "equal",
-        memory_limit: float = 4e9,
-        progress: Progress | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self._store(locals())
+    max_items: int = 10
+    max_points: int = 5
+    _: KW_ONLY
+    calibration_share: float = 0.15
 
     def _card(self, training: Training) -> Card:
         _two_classes(training.target.classes or ())
@@ -140,6 +119,7 @@ class PrivateScorecardClassifier(PrivateEBMClassifier):
         return declared_bins(domain, self.bins)
 
 
+@dataclass(eq=False, repr=False)
 class ScorecardClassifier(OrdinaryLearner, AdditiveClassifier):
     """A scorecard without privacy: few items worth whole points, of little log loss, and the risk at each total.
 
@@ -190,24 +170,12 @@ class ScorecardClassifier(OrdinaryLearner, AdditiveClassifier):
     (1.0, 'scorecard of 1 item on 1 attribute')
     """
 
-    def __init__(
-        self,
-        max_items: int = 10,
-        max_points: int = 5,
-        domain: Domain | None = None,
-        *,
-        bins: Mapping[str, Any] | None = None,
-        classes: Sequence[Scalar] | None = None,
-        progress: Progress | None = None,
-    ) -> None:
-        self._store(locals())
-
-    max_items: int
-    max_points: int
-    domain: Domain | None
-    bins: Any
-    classes: Sequence[Scalar] | None
-    progress: Progress | None
+    max_items: int = 10
+    max_points: int = 5
+    domain: Domain | None = None
+    _: KW_ONLY
+    bins: Mapping[str, Any] | None = None
+    progress: Progress | None = None
 
     def _learn(self, X: object, y: object, times: Any) -> dict[str, Any]:
         intake = read_training(

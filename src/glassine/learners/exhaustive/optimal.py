@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from fractions import Fraction
 from numbers import Integral, Real
 from typing import Any, Self
 
 from glassine.data.arrays import Ints
 from glassine.data.bits import BitSets
-from glassine.data.slices import Progress
-from glassine.domain import Domain, Literal
-from glassine.domain.attributes import Scalar
+from glassine.domain import Domain
 from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.budget import check_number
 from glassine.learners.estimator import TransparentModel, fitted, keep
-from glassine.learners.exhaustive.families import Classes, ClassLearner, Lists, Trees
+from glassine.learners.exhaustive.families import Lists, RankedClasses, Tabulated, Trees
 from glassine.learners.exhaustive.gibbs import Weighting
 from glassine.learners.exhaustive.list_search import Limits, ListSearch, Room
 from glassine.learners.exhaustive.lists import DrawnList
@@ -28,17 +27,18 @@ from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal
 
 
-class Optimal(ClassLearner):
+@dataclass(eq=False, repr=False)
+class Optimal(Tabulated):
     """A model of least cost among all of a class: a loss, and a penalty for each split or rule."""
 
     released = TransparentModel.released | {"objective_"}
 
-    model_: Any
-    certificate_: Certificate
-    objective_: float
+    domain: Domain | None = None
+    _: KW_ONLY
+    penalty: float = 0.0
+    min_samples_leaf: int | float = 1
 
-    penalty: float
-    min_samples_leaf: int | float
+    objective_: float = field(init=False)
 
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Find a model of least cost.
@@ -119,7 +119,8 @@ def _least(value: object) -> int | Fraction:
     )
 
 
-class OptimalRuleListClassifier(Lists, Classes, Optimal):
+@dataclass(eq=False, repr=False)
+class OptimalRuleListClassifier(RankedClasses, Optimal, Lists):
     """A rule list of least cost among all lists of at most K rules over a pool.
 
     The cost is the loss on the training records plus ``penalty`` times the number of records for each rule. Lists whose
@@ -175,23 +176,10 @@ class OptimalRuleListClassifier(Lists, Classes, Optimal):
     (0.0, 3)
     """
 
-    def __init__(
-        self,
-        max_rules: int = 3,
-        domain: Domain | None = None,
-        *,
-        pool: str | Sequence[Sequence[Literal]] = "literals",
-        literals: str | Sequence[Literal] = "auto",
-        classes: Sequence[Scalar] | None = None,
-        accuracy_share: float = 1.0,
-        penalty: float = 0.0,
-        min_samples_leaf: int | float = 1,
-        n_quantiles: int = 15,
-        memory_limit: float = 4e9,
-        time_limit: float = 600.0,
-        progress: Progress | None = None,
-    ) -> None:
-        self._store(locals())
+    max_rules: int = 3
+    _: KW_ONLY
+    accuracy_share: float = 1.0
+    n_quantiles: int = 15
 
     def _refuse_too_large(self, members: Any, intake: Intake, **weighing: Any) -> None:
         # The search itself ends at the limits; before it, only what they are is checked.
@@ -223,7 +211,8 @@ class OptimalRuleListClassifier(Lists, Classes, Optimal):
         return DrawnList(tuple(zip(rules, values, strict=True)), default), counts
 
 
-class OptimalTreeClassifier(Trees, Classes, Optimal):
+@dataclass(eq=False, repr=False)
+class OptimalTreeClassifier(RankedClasses, Optimal, Trees):
     """A decision tree of least cost among all trees of a depth over given literals.
 
     The cost is the loss on the training records plus ``penalty`` times the number of records for each split. The same
@@ -282,19 +271,6 @@ class OptimalTreeClassifier(Trees, Classes, Optimal):
     (0.0, 'decision tree with 4 leaves, depth 2')
     """
 
-    def __init__(
-        self,
-        max_depth: int = 3,
-        domain: Domain | None = None,
-        *,
-        literals: str | Sequence[Literal] = "auto",
-        classes: Sequence[Scalar] | None = None,
-        accuracy_share: float = 1.0,
-        penalty: float = 0.0,
-        min_samples_leaf: int | float = 1,
-        n_quantiles: int = 15,
-        memory_limit: float = 4e9,
-        time_limit: float = 600.0,
-        progress: Progress | None = None,
-    ) -> None:
-        self._store(locals())
+    _: KW_ONLY
+    accuracy_share: float = 1.0
+    n_quantiles: int = 15

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 from glassine.data.arrays import Array
 from glassine.data.bits import BitSets
-from glassine.data.slices import Progress
-from glassine.domain import Domain, Literal
-from glassine.domain.attributes import Scalar
+from glassine.domain import Domain
 from glassine.learners.antecedents import LiteralPlan, PoolPlan
 from glassine.learners.budget import Budget, certify, check_number, claim, selection_event
-from glassine.learners.estimator import PrivateLearner, fitted
-from glassine.learners.exhaustive.families import Classes, ClassLearner, Conditions, Lists, Trees
+from glassine.learners.estimator import PrivateEstimator, fitted
+from glassine.learners.exhaustive.families import Conditions, Lists, RankedClasses, Tabulated, Trees
 from glassine.learners.exhaustive.gibbs import Weighting, powers_bytes, refuse_small_rate
 from glassine.learners.exhaustive.losses import UNITS, base_rates
 from glassine.learners.exhaustive.model_class import ModelClass
@@ -25,14 +22,14 @@ from glassine.learners.intake import Intake
 from glassine.learners.persons import Persons
 from glassine.learners.publishing import noisy_histogram
 from glassine.privacy.accounting import DiscreteLaplaceNoise
-from glassine.privacy.certificate import LOSS_BOUND, Certificate
-from glassine.privacy.randomness import RandomState
+from glassine.privacy.certificate import LOSS_BOUND
 from glassine.privacy.release import Paid, Planned, Price
 
 PROOF = "learners/exhaustive/private.md"
 
 
-class _Exponential(PrivateLearner, ClassLearner):
+@dataclass(eq=False, repr=False)
+class _Exponential(PrivateEstimator, Tabulated):
     """A model drawn from all of a class with probability proportional to prior * exp(-epsilon cost)."""
 
     part: ClassVar[str]
@@ -44,17 +41,19 @@ class _Exponential(PrivateLearner, ClassLearner):
     values_drawn: ClassVar[tuple[str, str]]
     """What is drawn of leaves or rules, as labels alone and as probabilities."""
 
-    model_: Any
-    certificate_: Certificate
-
-    epsilon: float
-    leaf_counts_share: float | None
-    base_rate_share: float = 0.05
-    quantile_share: float
+    epsilon: float = 0.1
+    domain: Domain | None = None
+    _: KW_ONLY
+    leaf_counts_share: float | None = None
+    quantile_share: float = 0.2
 
     @abstractmethod
     def _note(self) -> str:
         """Return what is fitted, for the ledger."""
+
+    def _rate_share(self) -> float:
+        """Return the share of epsilon for base rates, where there are any."""
+        return 0.0
 
     @abstractmethod
     def _public(self, intake: Intake, conditions: Any, n_distinct: int) -> dict[str, Any]:
@@ -67,7 +66,7 @@ class _Exponential(PrivateLearner, ClassLearner):
         intake = self._read(X, y, persons, private=True)
         conditions = self._conditions(intake.domain)
         ranks = self._ranks(len(intake.classes))
-        rate_share = check_number(self.base_rate_share, "base_rate_share", low=0.0, high=1.0, low_open=True)
+        rate_share = self._rate_share()
         budget = Budget.split(
             self.epsilon,
             literals_share=self.quantile_share,
@@ -177,7 +176,18 @@ class _Rates(NamedTuple):
     strength: float
 
 
-class PrivateRuleListClassifier(Lists, Classes, _Exponential):
+@dataclass(kw_only=True, eq=False, repr=False)
+class _PrivateClasses(RankedClasses, _Exponential):
+    """Classes whose base rates are released first."""
+
+    base_rate_share: float = 0.05
+
+    def _rate_share(self) -> float:
+        return check_number(self.base_rate_share, "base_rate_share", low=0.0, high=1.0, low_open=True)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PrivateRuleListClassifier(_PrivateClasses, Lists):
     """A differentially private rule list, drawn exactly from all lists of at most K rules over a public pool.
 
     A list of cost e on the training records is drawn with probability proportional to
@@ -256,33 +266,7 @@ class PrivateRuleListClassifier(Lists, Classes, _Exponential):
     drawn = "rules, order and {} of the list"
     values_drawn = ("consequents", "values")
 
-    rule_weight: float
-
-    def __init__(
-        self,
-        max_rules: int = 5,
-        epsilon: float = 0.1,
-        domain: Domain | None = None,
-        *,
-        pool: str | Sequence[Sequence[Literal]] = "literals",
-        literals: str | Sequence[Literal] = "auto",
-        classes: Sequence[Scalar] | None = None,
-        accuracy_share: float = 0.3,
-        base_rate_share: float = 0.05,
-        leaf_counts_share: float | None = None,
-        quantile_share: float = 0.2,
-        n_quantiles: int = 7,
-        rule_weight: float = 1.0,
-        ledger: object = None,
-        dataset: str | None = None,
-        records_per_person: int | None = None,
-        person_weights: str = "equal",
-        memory_limit: float = 4e9,
-        time_limit: float = 600.0,
-        progress: Progress | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self._store(locals())
+    rule_weight: float = 1.0
 
     def _note(self) -> str:
         return f"private rule list of up to {self.max_rules} rules"
@@ -297,14 +281,15 @@ class PrivateRuleListClassifier(Lists, Classes, _Exponential):
         }
 
 
-class PrivateTree(Trees, _Exponential):
+@dataclass(kw_only=True, eq=False, repr=False)
+class PrivateTree(_Exponential, Trees):
     """A tree drawn from all trees of a depth."""
 
     part = "split_weight"
     drawn = "structure and {} of the tree"
     values_drawn = ("labels", "leaf values")
 
-    split_weight: float
+    split_weight: float = 1.0
 
     def _note(self) -> str:
         return f"private tree of depth {self.max_depth}"
@@ -318,7 +303,8 @@ class PrivateTree(Trees, _Exponential):
         }
 
 
-class PrivateTreeClassifier(Classes, PrivateTree):
+@dataclass(eq=False, repr=False)
+class PrivateTreeClassifier(_PrivateClasses, PrivateTree):
     """A differentially private decision tree, drawn exactly from all trees of a depth over public literals.
 
     A tree of cost e on the training records is drawn with probability proportional to
@@ -422,28 +408,3 @@ class PrivateTreeClassifier(Classes, PrivateTree):
     >>> tree.fit(X, y).score(X, y), tree.certificate_.epsilon
     (1.0, 1.0)
     """
-
-    def __init__(
-        self,
-        max_depth: int = 3,
-        epsilon: float = 0.1,
-        domain: Domain | None = None,
-        *,
-        literals: str | Sequence[Literal] = "auto",
-        classes: Sequence[Scalar] | None = None,
-        accuracy_share: float = 0.3,
-        base_rate_share: float = 0.05,
-        leaf_counts_share: float | None = None,
-        quantile_share: float = 0.2,
-        n_quantiles: int = 7,
-        split_weight: float = 1.0,
-        ledger: object = None,
-        dataset: str | None = None,
-        records_per_person: int | None = None,
-        person_weights: str = "equal",
-        memory_limit: float = 4e9,
-        time_limit: float = 600.0,
-        progress: Progress | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self._store(locals())

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 
-from glassine.data.slices import Progress
-from glassine.domain import Domain, Literal
 from glassine.learners.exhaustive.families import Numbers, Trees
 from glassine.learners.exhaustive.losses import Loss
 from glassine.learners.exhaustive.optimal import Optimal
 from glassine.learners.exhaustive.private import PrivateTree
-from glassine.privacy.randomness import RandomState
 
 FINE_STEPS = 64
 """Steps of the values between which optimal trees choose: a tree costs at most (range / 128)^2 more than the best."""
 
 
+@dataclass(eq=False, repr=False)
 class PrivateTreeRegressor(Numbers, PrivateTree):
     """A differentially private regression tree, drawn exactly from all trees of a depth over public literals.
 
@@ -76,31 +74,9 @@ class PrivateTreeRegressor(Numbers, PrivateTree):
     (True, 1.0)
     """
 
-    def __init__(
-        self,
-        max_depth: int = 3,
-        epsilon: float = 0.1,
-        domain: Domain | None = None,
-        *,
-        literals: str | Sequence[Literal] = "auto",
-        target_range: tuple[float, float] | None = None,
-        leaf_counts_share: float | None = None,
-        quantile_share: float = 0.2,
-        n_quantiles: int = 7,
-        split_weight: float = 1.0,
-        ledger: object = None,
-        dataset: str | None = None,
-        records_per_person: int | None = None,
-        person_weights: str = "equal",
-        memory_limit: float = 4e9,
-        time_limit: float = 600.0,
-        progress: Progress | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self._store(locals())
 
-
-class OptimalTreeRegressor(Numbers, Trees, Optimal):
+@dataclass(eq=False, repr=False)
+class OptimalTreeRegressor(Numbers, Optimal, Trees):
     """A regression tree of least squared error among all trees of a depth over given literals.
 
     The cost is the squared error on the training records, plus ``penalty`` times the number of records for each split.
@@ -146,21 +122,8 @@ class OptimalTreeRegressor(Numbers, Trees, Optimal):
     (0.0, 'regression tree with 3 leaves, depth 2')
     """
 
-    def __init__(
-        self,
-        max_depth: int = 3,
-        domain: Domain | None = None,
-        *,
-        literals: str | Sequence[Literal] = "auto",
-        target_range: tuple[float, float] | None = None,
-        penalty: float = 0.0,
-        min_samples_leaf: int | float = 1,
-        n_quantiles: int = 15,
-        memory_limit: float = 4e9,
-        time_limit: float = 600.0,
-        progress: Progress | None = None,
-    ) -> None:
-        self._store(locals())
+    _: KW_ONLY
+    n_quantiles: int = 15
 
     def _public_loss(self, n_classes: int, steps: int) -> Loss:
         return Loss.squares(FINE_STEPS, ends=True)

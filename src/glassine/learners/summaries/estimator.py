@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any, ClassVar, Literal, Self, TypeAlias
@@ -15,7 +15,6 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from glassine.data.lazy import held, is_lazy
-from glassine.data.slices import Progress
 from glassine.domain import Domain, Integer, Real
 from glassine.domain.attributes import Scalar
 from glassine.errors import GlassineError, InvalidParameterError, check_whole, parameter
@@ -24,7 +23,7 @@ from glassine.learners.additive.budget import GaussianBudget
 from glassine.learners.additive.grids import Grid, public_grids
 from glassine.learners.additive.targets import Target, Training, read_classes, read_numbers
 from glassine.learners.budget import check_number
-from glassine.learners.estimator import Parameters, PrivateLearner, tags_of_domain
+from glassine.learners.estimator import Parameters, PrivateEstimator, tags_of_domain
 from glassine.learners.persons import Persons, take_persons, unit_of
 from glassine.learners.summaries.derived import MEASURED, MOST_DEPTH, MOST_RULES, RESERVED, SummaryModels
 from glassine.learners.summaries.estimates import score_cuts
@@ -113,7 +112,8 @@ def reserved_model(reserve: Reserve, summary: SummaryModels) -> Model:
     return made
 
 
-class PrivateSummary(SummaryModels, Parameters, PrivateLearner, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+@dataclass(eq=False, repr=False)
+class PrivateSummary(SummaryModels, Parameters, PrivateEstimator, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     """One differentially private summary of records with a target, from which models follow without spending again.
 
     The summary holds noisy counts of every attribute by class, a noisy ranking of all pairs of attributes, the
@@ -209,32 +209,14 @@ class PrivateSummary(SummaryModels, Parameters, PrivateLearner, BaseEstimator): 
 
     keeps_undeclared: ClassVar[bool] = True
 
-    epsilon: float
-    delta: float
-    domain: Domain | None
-    classes: Sequence[Scalar] | None
-    target_range: tuple[float, float] | None
-    bins: Mapping[str, Any] | None
-    reserve: Reserve | None
-
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        domain: Domain | None = None,
-        *,
-        classes: Sequence[Scalar] | None = None,
-        target_range: tuple[float, float] | None = None,
-        bins: Mapping[str, Any] | None = None,
-        reserve: Reserve | None = None,
-        ledger: Any = None,
-        dataset: str | None = None,
-        records_per_person: int | None = None,
-        person_weights: str = "equal",
-        progress: Progress | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self._store(locals())
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    domain: Domain | None = None
+    _: KW_ONLY
+    classes: Sequence[Scalar] | None = None
+    target_range: tuple[float, float] | None = None
+    bins: Mapping[str, Any] | None = None
+    reserve: Reserve | None = None
 
     def _plan(self, X: Any, y: Any, persons: Persons | None = None) -> Planned[dict[str, Any]]:
         if self._numeric(y):
