@@ -53,8 +53,8 @@ class Parameters:
         return super().__new__(cls)
 
 
-class TransparentModel(Parameters, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn ships no types
-    """A learner of trees or rules whose fitted state is the published model.
+class PublishedModel(Parameters, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+    """An estimator whose fitted state is a published model.
 
     Notes
     -----
@@ -66,15 +66,18 @@ class TransparentModel(Parameters, BaseEstimator, ABC):  # type: ignore[misc]  #
     )
     """The fitted attributes; nothing else is kept or pickled."""
 
+    keeps_undeclared: ClassVar[bool] = False
+    """Whether categories that the domain does not declare are distinguished from missing ones."""
+
     domain: Domain | None
 
-    model_: DecisionTree | RuleList  # The published model
+    model_: DecisionTree | RuleList | AdditiveModel  # The published model
     certificate_: Certificate  # Guarantee, events and assumptions
     domain_: Domain  # The domain of the attributes, in which records are read
 
     def _records(self, X: object) -> Columns:
         check_is_fitted(self, "model_")
-        return read_records(self, X, self.domain_)
+        return read_records(self, X, self.domain_, keep_undeclared=self.keeps_undeclared)
 
     def predict(self, X: object) -> AnyArray:
         """Return the predicted class, or number, of each record, shape (n,).
@@ -86,6 +89,16 @@ class TransparentModel(Parameters, BaseEstimator, ABC):  # type: ignore[misc]  #
         """
         records = self._records(X)
         return self.model_.predict(records)
+
+    def __sklearn_tags__(self) -> Any:
+        """Return scikit-learn's tags: missing values are allowed where the domain allows them."""
+        return tags_of_domain(super().__sklearn_tags__(), getattr(self, "domain", None))
+
+
+class TransparentModel(PublishedModel, ABC):
+    """A learner of trees or rules."""
+
+    model_: DecisionTree | RuleList
 
     def apply(self, X: object) -> Indices:
         """Return for each record the index of its leaf or rule among ``model_.cells``, shape (n,)."""
@@ -157,10 +170,6 @@ class TransparentModel(Parameters, BaseEstimator, ABC):  # type: ignore[misc]  #
     def _widest(self, domain: Domain, n_classes: int) -> ModelClass[Any]:
         """Return the largest class that the parameters can lead to."""
 
-    def __sklearn_tags__(self) -> Any:
-        """Return scikit-learn's tags: missing values are allowed where the domain allows them."""
-        return tags_of_domain(super().__sklearn_tags__(), getattr(self, "domain", None))
-
 
 class TransparentClassifier(ClassifierMixin, TransparentModel):  # type: ignore[misc]  # scikit-learn ships no types
     """A classifier whose fitted state is the published model.
@@ -168,7 +177,7 @@ class TransparentClassifier(ClassifierMixin, TransparentModel):  # type: ignore[
     Attributes
     ----------
     model_, domain_
-        As for :class:`TransparentModel`.
+        As for :class:`PublishedModel`.
     classes_ : ndarray of shape (c,)
         The classes, in the order of the columns of :meth:`predict_proba`.
     """
@@ -227,12 +236,14 @@ class OrdinaryLearner(ABC):
         y : array-like of shape (n,), or str
             Classes, of a regressor numbers, or the name of the column of ``X`` that holds them.
         sample_weight : array-like of shape (n,), optional
-            How many records each row stands for; whole numbers.
+            How many records each row stands for; whole numbers. A weight is worth as many copies of its row, for
+            ``min_samples_leaf`` as well.
 
         Raises
         ------
         InvalidParameterError, InvalidDataError
-            If a parameter is out of its range, or the data do not fit the domain or the model.
+            If a parameter is out of its range, there are too few records for a leaf, or the data do not fit the domain
+            or the model.
         ClassTooLargeError
             If what has to be tabulated may exceed a limit.
         """
@@ -258,7 +269,7 @@ class PrivateLearner(ABC):
     released: ClassVar[frozenset[str]]
     """The fitted attributes; nothing else is kept or pickled."""
 
-    keeps_undeclared: ClassVar[bool] = False
+    keeps_undeclared: ClassVar[bool]
     """Whether categories that the domain does not declare are distinguished from missing ones."""
 
     ledger: Any

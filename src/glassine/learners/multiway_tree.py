@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.data.arrays import AnyArray, Array, Indices, Ints
-from glassine.domain import Between, Category, Domain, Integer, Literal, OneOf, Real
+from glassine.data.columns import values_of
+from glassine.domain import Between, Domain, Integer, Literal, OneOf, Real
 from glassine.domain.attributes import Scalar
 from glassine.domain.domain import refuse_prefixes
 from glassine.errors import InvalidParameterError, check_whole
@@ -55,9 +56,7 @@ class MultiwayTreeClassifier(OrdinaryLearner, TransparentClassifier):
     model_ : DecisionTree
         The tree, with exact class counts. Where a node's records lack some values of its attribute, a last branch for
         those leads to a leaf without records that predicts the node's most frequent class.
-    certificate_ : Certificate
-        Says that nothing is guaranteed: epsilon is infinite.
-    domain_, classes_, n_features_in_, feature_names_in_
+    certificate_, domain_, classes_, n_features_in_, feature_names_in_
         As for :class:`~glassine.OptimalTreeClassifier`.
 
     Notes
@@ -216,7 +215,7 @@ class _Growth:
     def literals(self, name: str, present: list[int]) -> tuple[Literal, ...]:
         """Return one literal for each code of a category, -1 for a missing value, and one for all that is left."""
         attribute = self.domain[name]
-        values = attribute.values if isinstance(attribute, Category) else (0, 1)
+        values = values_of(attribute)
         out: list[Literal] = [OneOf(name, () if c < 0 else (values[c],), missing=c < 0) for c in present]
         if len(present) < len(values) + attribute.missing:
             seen = tuple(values[code] for code in present if code >= 0)

@@ -9,12 +9,10 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, Self
 
-import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from glassine.data.arrays import AnyArray, Array
-from glassine.data.conform import Columns
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, InvalidParameterError, parameter
@@ -23,8 +21,7 @@ from glassine.learners.additive.budget import GaussianBudget
 from glassine.learners.additive.fitting import Card, Plan, Private, fit_model
 from glassine.learners.additive.memory import check_memory, most_released, pairs_asked_for
 from glassine.learners.additive.targets import Training, read_classes, read_numbers
-from glassine.learners.estimator import Parameters, PrivateEstimator, tags_of_domain
-from glassine.learners.intake import read_records
+from glassine.learners.estimator import PrivateEstimator, PublishedModel
 from glassine.learners.persons import Persons
 from glassine.models import AdditiveModel
 from glassine.models.additive import summarize_model
@@ -39,23 +36,12 @@ LEAST_FOR_PAIRS = 0.5
 """Epsilon below which no pairs stand out: their choice then costs more than they gain (``docs/papers/dp-ebm.md``)."""
 
 
-class Editable(Parameters, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """A fitted additive estimator: it reads records in its domain, and its model is edited without spending budget."""
+class Editable(PublishedModel):
+    """A fitted additive estimator: its model is edited without spending budget."""
 
-    released: ClassVar[frozenset[str]] = frozenset(
-        {"model_", "certificate_", "domain_", "n_features_in_", "feature_names_in_"}
-    )
-    """The fitted attributes; nothing else is kept or pickled."""
+    keeps_undeclared: ClassVar[bool] = True
 
-    domain: Domain | None
-
-    model_: AdditiveModel  # The published model
-    certificate_: Certificate  # Guarantee, events and assumptions
-    domain_: Domain  # Domain of the attributes
-
-    def _columns(self, X: object) -> Columns:
-        check_is_fitted(self, "model_")
-        return read_records(self, X, self.domain_, keep_undeclared=True)
+    model_: AdditiveModel
 
     def edit(self) -> Editor:
         """Return an editor of the released model; this estimator does not change.
@@ -93,15 +79,9 @@ class Editable(Parameters, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         new.model_ = edited
         return new
 
-    def __sklearn_tags__(self) -> Any:
-        """Return scikit-learn's tags: missing values are allowed where the domain allows them."""
-        return tags_of_domain(super().__sklearn_tags__(), getattr(self, "domain", None))
-
 
 class AdditiveEstimator(Editable):
     """What private and ordinary additive estimators do besides: explain the model, and round it to a scorecard."""
-
-    keeps_undeclared: ClassVar[bool] = True
 
     @abstractmethod
     def _read_training(self, X: object, y: object, times: Any, *, private: bool) -> Training:
@@ -154,15 +134,13 @@ class AdditiveEstimator(Editable):
         X : data frame or array-like of shape (n, d)
             Records; values outside the domain are brought into it as in ``fit``.
         """
-        columns = self._columns(X)
-        return self.model_.contributions(columns)
+        records = self._records(X)
+        return self.model_.contributions(records)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class AdditiveClassifier(ClassifierMixin, Editable):  # type: ignore[misc]  # scikit-learn ships no types
     """An additive estimator whose model has classes."""
-
-    released: ClassVar[frozenset[str]] = Editable.released | {"classes_"}
 
     classes: Sequence[Scalar] | None = None
 
@@ -180,25 +158,14 @@ class AdditiveClassifier(ClassifierMixin, Editable):  # type: ignore[misc]  # sc
 
     def decision_function(self, X: object) -> Array:
         """Return the log-odds of the second of two classes, shape (n,); of more classes, their scores, shape (n, c)."""
-        columns = self._columns(X)
-        found = self.model_.scores(columns)
+        records = self._records(X)
+        found = self.model_.scores(records)
         return found[:, 0] if self.model_.link == "logit" else found
 
     def predict_proba(self, X: object) -> Array:
         """Return the probability of each class for each record, shape (n, c)."""
-        columns = self._columns(X)
-        return self.model_.predict_proba(columns)
-
-    def predict(self, X: object) -> AnyArray:
-        """Return the most probable class of each record, shape (n,).
-
-        Parameters
-        ----------
-        X : data frame or array-like of shape (n, d)
-            Records; values outside the domain are brought into it as in ``fit``.
-        """
-        columns = self._columns(X)
-        return self.model_.predict(columns)
+        records = self._records(X)
+        return self.model_.predict_proba(records)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -210,17 +177,6 @@ class AdditiveRegressor(RegressorMixin, Editable):  # type: ignore[misc]  # scik
     def _read_training(self, X: object, y: object, times: Any, *, private: bool) -> Training:
         return read_numbers(self, X, y, domain=self.domain, bounds=self.target_range, times=times, private=private)
 
-    def predict(self, X: object) -> Array:
-        """Return the predicted number of each record, shape (n,), within the public range.
-
-        Parameters
-        ----------
-        X : data frame or array-like of shape (n, d)
-            Records; values outside the domain are brought into it as in ``fit``.
-        """
-        columns = self._columns(X)
-        return np.asarray(self.model_.predict(columns), dtype=np.float64)
-
 
 def attributes_of(training: Training, model: AdditiveModel, certificate: Certificate) -> dict[str, Any]:
     """Return the fitted attributes of an additive estimator by name."""
@@ -231,8 +187,6 @@ def attributes_of(training: Training, model: AdditiveModel, certificate: Certifi
 @dataclass(eq=False, repr=False)
 class _PrivateEBM(PrivateEstimator, AdditiveEstimator):
     """What both estimators share."""
-
-    keeps_undeclared: ClassVar[bool] = AdditiveEstimator.keeps_undeclared
 
     epsilon: float = 1.0
     delta: float = 1e-6
@@ -322,36 +276,21 @@ class PrivateEBMClassifier(AdditiveClassifier, _PrivateEBM):
         none below epsilon 0.5; or their names, which costs nothing for the choice. Not with "boosting".
     classes : sequence of scalars, optional
         The public classes, where the domain does not declare the target.
-    ledger : Ledger or path, optional
-        The budget book; the fit is charged to ``dataset`` before anything is drawn.
-    dataset : str, optional
-        Name of the dataset, in the ledger or, without one, among the fits of this process: the second fit on one
-        name warns, and its certificate and those of later ones do not hold.
-    records_per_person : int, optional
-        The most records of one person that count, in [1, 1,000,000]; then ``fit`` takes ``persons``, and epsilon and
-        delta cover all records of one person. It must not be chosen by looking at the records.
-    person_weights : {"equal", "records"}, default="equal"
-        With persons: "equal" repeats the records of a person until there are ``records_per_person``, so that each
-        person counts as much as any other; "records" counts each kept record once.
+    ledger, dataset, records_per_person, person_weights
+        As for :class:`~glassine.PrivateTreeClassifier`; with persons delta covers all records of one person as well.
     memory_limit : float, default=4e9
         Most bytes of the tables, besides the records; what may need more is refused before anything is spent.
     progress : callable, optional
         Called with the rounds done and the total.
-    random_state : int, Generator or None, default=None
-        None draws from the operating system's entropy. Anything else makes the fit repeatable, and not private.
+    random_state
+        As for :class:`~glassine.PrivateTreeClassifier`.
 
     Attributes
     ----------
     model_ : AdditiveModel
         The published model. Released.
-    certificate_ : Certificate
-        Guarantee, events and assumptions. Public.
-    domain_ : Domain
-        Domain of the attributes. Public, unless inferred.
-    classes_ : ndarray of shape (c,)
-        Classes. Public, unless taken from the data.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    certificate_, domain_, classes_, n_features_in_, feature_names_in_
+        As for :class:`~glassine.PrivateTreeClassifier`.
 
     Notes
     -----
@@ -359,9 +298,7 @@ class PrivateEBMClassifier(AdditiveClassifier, _PrivateEBM):
     records of one person, of everything that is kept: bins, counts, scores, errors. See ``penalized.md``,
     ``grids.md`` and :attr:`certificate_`.
 
-    Assumptions: ``domain``, ``classes`` and all other parameters are public. What is taken from the data instead,
-    with a ``PrivacyLeakWarning``, is a caveat of the certificate, as is a ``random_state``. Running time is not
-    observed.
+    Assumptions: As for :class:`~glassine.PrivateTreeClassifier`.
 
     Edge cases: An attribute whose values are all in one bin gets no term. Each further fit spends again.
     ``sample_weight`` is refused: a weight changes what one record can do.

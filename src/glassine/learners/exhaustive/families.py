@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from itertools import chain
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -131,6 +131,15 @@ Publish: TypeAlias = Callable[[Sequence[Evidence]], DecisionTree | RuleList]
 """Makes a model of what is published of its leaves or rules."""
 
 
+class Drawn(NamedTuple):
+    """What a private fit releases of the leaves or rules of a model that it drew."""
+
+    values: Sequence[int]  # Their values, as numbers in the grid of the loss
+    counts: Ints | None  # Their noisy class counts, shape (k, c)
+    rates: Array | None  # The base rates about which values lie, shape (c,)
+    epsilons: tuple[float, float]  # What the model and the counts were drawn at, for one record
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
 class ClassLearner(TransparentModel):
     """A learner of one model of a class of trees or rule lists over public conditions."""
@@ -139,9 +148,17 @@ class ClassLearner(TransparentModel):
     n_quantiles: int = 7
     progress: Progress | None = None
 
+    noun: ClassVar[str]
+    made_of: ClassVar[str]
+    """What a model is, and of what, in words."""
+
     @abstractmethod
     def _check_parameters(self) -> None:
         """Raise InvalidParameterError if the size of the models is out of its range."""
+
+    @abstractmethod
+    def _size(self) -> str:
+        """Return how large the models may be, in words."""
 
     @abstractmethod
     def _conditions(self, domain: Domain) -> Conditions:
@@ -185,15 +202,7 @@ class Tabulated(ClassLearner):
         return widest.loss
 
     @abstractmethod
-    def _released(
-        self,
-        intake: Intake,
-        loss: Loss,
-        values: Sequence[int],
-        counts: Ints | None,
-        rates: Array | None,
-        epsilons: tuple[float, float],
-    ) -> tuple[Evidence, ...]:
+    def _released(self, intake: Intake, loss: Loss, drawn: Drawn) -> tuple[Evidence, ...]:
         """Return what a private fit publishes of leaves or rules: it follows from what was released of them."""
 
     @abstractmethod
@@ -249,15 +258,8 @@ class RankedClasses(Classes, Tabulated):
         steps = (widest.loss.n_values - 1) // len(rates)
         return Loss.ranking(rates, strength, float(self.accuracy_share), steps=steps)
 
-    def _released(
-        self,
-        intake: Intake,
-        loss: Loss,
-        values: Sequence[int],
-        counts: Ints | None,
-        rates: Array | None,
-        epsilons: tuple[float, float],
-    ) -> tuple[Evidence, ...]:
+    def _released(self, intake: Intake, loss: Loss, drawn: Drawn) -> tuple[Evidence, ...]:
+        values, counts, rates, epsilons = drawn
         shares = None
         if rates is not None:
             shares = released_probabilities(counts, np.array(values), loss, rates, epsilons)
@@ -311,16 +313,8 @@ class Numbers(RegressorMixin, Tabulated):  # type: ignore[misc]  # scikit-learn 
         pairs = zip(means.tolist(), sizes.tolist(), strict=True)
         return publish([Evidence(value=value, total=size) for value, size in pairs]), errors / max(intake.n_records, 1)
 
-    def _released(
-        self,
-        intake: Intake,
-        loss: Loss,
-        values: Sequence[int],
-        counts: Ints | None,
-        rates: Array | None,
-        epsilons: tuple[float, float],
-    ) -> tuple[Evidence, ...]:
-        lo, hi = _numeric(intake).target_range
+    def _released(self, intake: Intake, loss: Loss, drawn: Drawn) -> tuple[Evidence, ...]:
+        (values, counts, _, epsilons), (lo, hi) = drawn, _numeric(intake).target_range
         means = lo + (hi - lo) * released_means(counts, np.array(values), loss, epsilons)
         sizes = (
             [None] * len(values) if counts is None else np.rint(counts.sum(axis=1) / loss.parts).astype(int).tolist()
@@ -342,12 +336,17 @@ def _numeric(intake: Intake) -> NumericIntake | CountedNumericIntake:
 class Trees(ClassLearner):
     """All trees of at most ``max_depth`` splits on a path."""
 
+    noun, made_of = "tree", "over the literals"
+
     max_depth: int = 3
 
     model_: Any = field(init=False)
 
     def _check_parameters(self) -> None:
         check_whole(self.max_depth, "max_depth", 1, 8)
+
+    def _size(self) -> str:
+        return f"of depth {self.max_depth}"
 
     def _conditions(self, domain: Domain) -> LiteralPlan:
         return LiteralPlan.of(domain, self.literals, self.n_quantiles)
@@ -361,6 +360,8 @@ class Trees(ClassLearner):
 class Lists(ClassLearner):
     """All rule lists of at most ``max_rules`` rules of a pool."""
 
+    noun, made_of = "rule list", "of the pool"
+
     most_rules: ClassVar[int] = 12
     """Largest ``max_rules``: sums over sets of a dozen rules exceed any memory for every pool."""
 
@@ -372,6 +373,9 @@ class Lists(ClassLearner):
 
     def _check_parameters(self) -> None:
         check_whole(self.max_rules, "max_rules", 1, self.most_rules)
+
+    def _size(self) -> str:
+        return f"of up to {self.max_rules} rules"
 
     def _conditions(self, domain: Domain) -> PoolPlan:
         return PoolPlan.of(domain, self.pool, self.literals, self.n_quantiles)

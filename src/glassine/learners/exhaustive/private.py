@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
@@ -11,10 +10,9 @@ from typing import Any, ClassVar, NamedTuple
 from glassine.data.arrays import Array
 from glassine.data.bits import BitSets
 from glassine.domain import Domain
-from glassine.learners.antecedents import LiteralPlan, PoolPlan
 from glassine.learners.budget import Budget, certify, check_number, claim, selection_event
 from glassine.learners.estimator import PrivateEstimator, fitted
-from glassine.learners.exhaustive.families import Conditions, Lists, RankedClasses, Tabulated, Trees
+from glassine.learners.exhaustive.families import Conditions, Drawn, Lists, Numbers, RankedClasses, Tabulated, Trees
 from glassine.learners.exhaustive.gibbs import Weighting, powers_bytes, refuse_small_rate
 from glassine.learners.exhaustive.losses import UNITS, base_rates
 from glassine.learners.exhaustive.model_class import ModelClass
@@ -47,17 +45,19 @@ class _Exponential(PrivateEstimator, Tabulated):
     leaf_counts_share: float | None = None
     quantile_share: float = 0.2
 
-    @abstractmethod
-    def _note(self) -> str:
-        """Return what is fitted, for the ledger."""
-
     def _rate_share(self) -> float:
         """Return the share of epsilon for base rates, where there are any."""
         return 0.0
 
-    @abstractmethod
-    def _public(self, intake: Intake, conditions: Any, n_distinct: int) -> dict[str, Any]:
+    def _public(self, conditions: Conditions, n_distinct: int) -> dict[str, Any]:
         """Return what the certificate names as public, of so many different conditions."""
+        part = self.part.removesuffix("_weight")
+        return {
+            "model class": f"all {self.noun}s {self._size()} {self.made_of}",
+            **conditions.stated(),
+            f"different {part}s": n_distinct,
+            f"prior weight of a {part}": float(getattr(self, self.part)),
+        }
 
     def _plan(self, X: object, y: object, persons: Persons | None = None) -> Planned[dict[str, Any]]:
         self._check_parameters()
@@ -89,7 +89,7 @@ class _Exponential(PrivateEstimator, Tabulated):
             part_weight=prior,
         )
         return Planned(
-            price=Price(epsilon=budget.total, note=self._note(), unit=budget.unit),
+            price=Price(epsilon=budget.total, note=f"private {self.noun} {self._size()}", unit=budget.unit),
             caveats=intake.caveats,
             check=partial(claim, budget, intake.caveats),
             draw=partial(self._draw, intake, conditions, budget, widest, prior),
@@ -132,7 +132,7 @@ class _Exponential(PrivateEstimator, Tabulated):
         epsilons = float(spent), float(budget.per_record(budget.counts))
         model = members.publish(
             drawn,
-            self._released(intake, loss, members.values(drawn), counts, shares, epsilons),
+            self._released(intake, loss, Drawn(members.values(drawn), counts, shares, epsilons)),
             domain=intake.domain,
             classes=intake.classes or None,
             source=f"glassine.{type(self).__name__}",
@@ -141,7 +141,7 @@ class _Exponential(PrivateEstimator, Tabulated):
         if loss.parts > 1 and counts is not None:
             # Records are rounded from noisy parts: their noise has no law that could be used to infer them.
             model = replace(model, approximate=True)
-        public = self._public(intake, conditions, len(members.antecedents)) | self._target(intake) | {**intake.weights}
+        public = self._public(conditions, len(members.antecedents)) | self._target(intake) | {**intake.weights}
         # A model that costs t more than the best is drawn with a probability below W exp(-epsilon t), where W is the
         # weight of the class over that of the best: for 1/20, epsilon t is log W + log 20, and what rounding adds.
         # The widest grid is public; how many values lie about the released base rates is not.
@@ -227,9 +227,7 @@ class PrivateRuleListClassifier(_PrivateClasses, Lists):
     ----------
     model_ : RuleList
         The published rule list. Released.
-    certificate_ : Certificate
-        Guarantee, events and assumptions. Public.
-    domain_, classes_, n_features_in_, feature_names_in_
+    certificate_, domain_, classes_, n_features_in_, feature_names_in_
         As for :class:`~glassine.PrivateTreeClassifier`.
 
     Notes
@@ -268,18 +266,6 @@ class PrivateRuleListClassifier(_PrivateClasses, Lists):
 
     rule_weight: float = 1.0
 
-    def _note(self) -> str:
-        return f"private rule list of up to {self.max_rules} rules"
-
-    def _public(self, intake: Intake, conditions: PoolPlan, n_distinct: int) -> dict[str, Any]:
-        return {
-            "model class": f"all rule lists of up to {self.max_rules} rules of the pool",
-            "pool": conditions.text(),
-            "literals": conditions.literals.text(),
-            "different rules": n_distinct,
-            "prior weight of a rule": float(self.rule_weight),
-        }
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PrivateTree(_Exponential, Trees):
@@ -290,17 +276,6 @@ class PrivateTree(_Exponential, Trees):
     values_drawn = ("labels", "leaf values")
 
     split_weight: float = 1.0
-
-    def _note(self) -> str:
-        return f"private tree of depth {self.max_depth}"
-
-    def _public(self, intake: Intake, conditions: LiteralPlan, n_distinct: int) -> dict[str, Any]:
-        return {
-            "model class": f"all trees of depth {self.max_depth} over the literals",
-            "literals": conditions.text(),
-            "different splits": n_distinct,
-            "prior weight of a split": float(self.split_weight),
-        }
 
 
 @dataclass(eq=False, repr=False)
@@ -407,4 +382,66 @@ class PrivateTreeClassifier(_PrivateClasses, PrivateTree):
     >>> tree = PrivateTreeClassifier(2, epsilon=1.0, domain=domain, classes=(0, 1), random_state=0)
     >>> tree.fit(X, y).score(X, y), tree.certificate_.epsilon
     (1.0, 1.0)
+    """
+
+
+@dataclass(eq=False, repr=False)
+class PrivateTreeRegressor(Numbers, PrivateTree):
+    """A differentially private regression tree, drawn exactly from all trees of a depth over public literals.
+
+    A tree is drawn as by :class:`~glassine.PrivateTreeClassifier`. The cost is the squared error of leaf values at nine
+    points of the public range of the target, from a tenth to nine tenths of it; one record counts at most one. A last
+    release, noisy numbers of records and sums of targets in the leaves, makes their values sharper.
+
+    Parameters
+    ----------
+    max_depth
+        As for :class:`~glassine.PrivateTreeClassifier`.
+    epsilon : float, default=0.1
+        Privacy budget of one fit, at least 1e-5.
+    domain : Domain, optional
+        What is publicly known about the attributes. A number's ``thresholds`` are its literals. It may declare the
+        target, as a ``Real`` or ``Integer`` of the name of ``y``.
+    literals
+        As for :class:`~glassine.PrivateTreeClassifier`.
+    target_range : (float, float), optional
+        The public range of the target, where the domain does not declare it. Targets outside are clipped to it, and
+        predictions lie within it. Noise grows with the range: choose it as narrow as public knowledge allows.
+    leaf_counts_share : float, optional
+        Share of epsilon for the leaves, in [0, 1); 0.1 by default. With 0 they have the drawn values, and no numbers of
+        records.
+    quantile_share, n_quantiles, split_weight, ledger, dataset, records_per_person, person_weights
+        As for :class:`~glassine.PrivateTreeClassifier`.
+    memory_limit, time_limit, progress, random_state
+        As for :class:`~glassine.PrivateTreeClassifier`.
+
+    Attributes
+    ----------
+    model_ : DecisionTree
+        The published tree: its leaves have values and noisy numbers of records. Released.
+    certificate_, domain_, n_features_in_, feature_names_in_
+        As for :class:`~glassine.PrivateTreeClassifier`.
+
+    Notes
+    -----
+    Guarantee: ``epsilon``-differential privacy (pure) for adding or removing one record, or with ``persons`` all
+    records of one person, of everything that is kept: the structure, the values, the numbers of records. See
+    ``private.md``, ``losses.md``, ``publishing.md`` and :attr:`certificate_`.
+
+    Assumptions: As for :class:`~glassine.PrivateTreeClassifier`, the range of the target in the place of the classes.
+
+    Edge cases: Targets are rounded to 255 steps of the range. A record whose target is no number is left out. A table
+    of counts is not supported.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from glassine import Domain
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.integers(0, 2, (2000, 4))
+    >>> y = 100.0 + 40 * X[:, 0] + 20 * X[:, 1]
+    >>> domain = Domain.binary(["a", "b", "c", "d"])
+    >>> tree = PrivateTreeRegressor(2, epsilon=1.0, domain=domain, target_range=(90, 170), random_state=0)
+    >>> tree.fit(X, y).score(X, y) > 0.99, tree.certificate_.epsilon
+    (True, 1.0)
     """

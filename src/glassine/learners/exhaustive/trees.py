@@ -254,28 +254,6 @@ class TreeSums:
     def _values(self, chosen: tuple[int, ...], signs: int) -> list[Choice]:
         return gibbs.values(self.node_counts(chosen, signs), self.trees.loss, self.weighting)
 
-    def log_distribution(self) -> dict[Tree, float]:
-        """Return the logarithm of the probability with which :meth:`draw` returns each tree. For small classes."""
-        return dict(self._enumerate((), 0, {}))
-
-    def _enumerate(
-        self, chosen: tuple[int, ...], signs: int, known: dict[tuple[tuple[int, ...], int], list[tuple[Tree, float]]]
-    ) -> list[tuple[Tree, float]]:
-        if (chosen, signs) in known:
-            return known[chosen, signs]
-        out: list[tuple[Tree, float]] = []
-        options = self._options(chosen, signs)
-        for option, log in zip(options, gibbs.log_probabilities(options), strict=True):
-            if option.number == LEAF:
-                values = self._values(chosen, signs)
-                logs = gibbs.log_probabilities(values)
-                out += [(Leaf(value.number), log + more) for value, more in zip(values, logs, strict=True)]
-                continue
-            true, false = (self._enumerate(*child, known) for child in children(chosen, signs, option.number))
-            out += [(Split(option.number, a, b), log + p + q) for a, p in true for b, q in false]
-        known[chosen, signs] = out
-        return out
-
 
 def children(chosen: tuple[int, ...], signs: int, literal: int) -> tuple[tuple[tuple[int, ...], int], ...]:
     """Return the two nodes, set and signs, into which a split on a literal divides a node: where true, where false."""

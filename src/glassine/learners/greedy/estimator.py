@@ -77,9 +77,7 @@ class PrivateGreedyRuleListClassifier(PrivateEstimator, Classes, Lists):
     ----------
     model_ : RuleList
         The published rule list. Released.
-    certificate_ : Certificate
-        Guarantee, events and assumptions. Public.
-    domain_, classes_, n_features_in_, feature_names_in_
+    certificate_, domain_, classes_, n_features_in_, feature_names_in_
         As for :class:`~glassine.PrivateTreeClassifier`.
 
     Notes
@@ -215,12 +213,11 @@ class PrivateGreedyRuleListClassifier(PrivateEstimator, Classes, Lists):
 
     def _public(self, intake: Intake, pools: PoolPlan, pool: GreedyPool) -> dict[str, Any]:
         return {
-            "model class": f"rule lists of up to {self.max_rules} rules of the pool",
+            "model class": f"{self.noun}s {self._size()} {self.made_of}",
             "mechanism": self.mechanism,
             "accounting": self.accounting,
             "minimum support": float(self.min_support),
-            "pool": pools.text(),
-            "literals": pools.literals.text(),
+            **pools.stated(),
             "different rules": len(pool.antecedents),
             "classes": list(intake.classes),
             **intake.weights,

@@ -52,10 +52,8 @@ class GreedyRuleListClassifier(OrdinaryLearner, Classes, Lists):
     ----------
     model_ : RuleList
         The rule list, with exact class counts.
-    certificate_ : Certificate
-        Says that nothing is guaranteed: epsilon is infinite.
-    domain_, classes_, n_features_in_, feature_names_in_
-        As for :class:`~glassine.PrivateTreeClassifier`.
+    certificate_, domain_, classes_, n_features_in_, feature_names_in_
+        As for :class:`~glassine.OptimalTreeClassifier`.
 
     Notes
     -----
