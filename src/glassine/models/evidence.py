@@ -287,7 +287,18 @@ class Model(ABC):
 
     @abstractmethod
     def apply(self, data: object) -> Indices:
-        """Return for each record the index of its cell, shape (n,)."""
+        """Return for each record the index of its cell among :attr:`cells`, shape (n,).
+
+        Parameters
+        ----------
+        data : data frame, mapping of str to ndarray of shape (n,), Table, Columns, or ndarray of shape (n, d)
+            The records; see :func:`glassine.models.records.read_records`.
+
+        Raises
+        ------
+        InvalidDataError
+            If a tested attribute is absent, or, of a tree, a record satisfies no branch of a split.
+        """
 
     def predict(self, data: object) -> AnyArray:
         """Return the predicted class or value of each record, shape (n,); None where its cell publishes neither.

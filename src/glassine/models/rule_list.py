@@ -113,18 +113,7 @@ class RuleList(Model):
         return None if any(size is None for size in sizes) else sum(size or 0 for size in sizes)
 
     def apply(self, data: object) -> Indices:
-        """Return for each record the index of the rule that captures it, shape (n,).
-
-        Parameters
-        ----------
-        data : data frame, mapping of str to ndarray of shape (n,), Table, Columns, or ndarray of shape (n, d)
-            The records; see :func:`glassine.models.records.read_records`.
-
-        Raises
-        ------
-        InvalidDataError
-            If a tested attribute is absent.
-        """
+        """Return for each record the index of the rule that captures it, shape (n,)."""
         records = read_records(data, self.attributes, self.literals)
         out = np.full(records.n_records, len(self.rules) - 1, dtype=np.intp)
         rows = np.arange(records.n_records)

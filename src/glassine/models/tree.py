@@ -222,18 +222,7 @@ class DecisionTree(Model):
         return max(len(cell.inside) for cell in self.cells)
 
     def apply(self, data: object) -> Indices:
-        """Return for each record the index of its leaf among :attr:`cells`, shape (n,).
-
-        Parameters
-        ----------
-        data : data frame, mapping of str to ndarray of shape (n,), Table, Columns, or ndarray of shape (n, d)
-            The records; see :func:`glassine.models.records.read_records`.
-
-        Raises
-        ------
-        InvalidDataError
-            If a tested attribute is absent, or a record satisfies no branch of a split.
-        """
+        """Return for each record the index of its leaf among :attr:`cells`, shape (n,)."""
         records = read_records(data, self.attributes, self.literals)
         if records.arrays is None:
             return self.cells_of(records.n_records, records.holds, "last branch")
