@@ -14,6 +14,7 @@ import narwhals as nw
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from glassine.data.labels import target_name
 from glassine.data.lazy import held, is_lazy
 from glassine.domain import Domain, Integer, Real
 from glassine.domain.attributes import Scalar
@@ -124,10 +125,8 @@ class PrivateSummary(SummaryModels, Parameters, PrivateEstimator, BaseEstimator)
 
     Parameters
     ----------
-    epsilon : float, default=1.0
-        Privacy budget of one fit, in [0.001, 1000].
-    delta : float, default=1e-6
-        In [1e-100, 0.1]; well below one over the number of records.
+    epsilon, delta
+        As for :class:`~glassine.PrivateEBMClassifier`.
     domain : Domain, optional
         What is publicly known about the attributes, as for :class:`~glassine.PrivateEBMClassifier`.
     classes : sequence of scalars, optional
@@ -219,10 +218,7 @@ class PrivateSummary(SummaryModels, Parameters, PrivateEstimator, BaseEstimator)
     reserve: Reserve | None = None
 
     def _plan(self, X: Any, y: Any, persons: Persons | None = None) -> Planned[dict[str, Any]]:
-        if self._numeric(y):
-            training = read_numbers(self, X, y, domain=self.domain, bounds=self.target_range, times=persons)
-        else:
-            training = read_classes(self, X, y, domain=self.domain, classes=self.classes, times=persons)
+        training = self._training(X, y, persons)
         target = training.target
         if n_cells_of(target) < 2:
             raise InvalidParameterError(
@@ -242,6 +238,11 @@ class PrivateSummary(SummaryModels, Parameters, PrivateEstimator, BaseEstimator)
             draw=partial(self._draw, training, grids, replace(budget, epsilon=whole.epsilon), kept),
         )
 
+    def _training(self, X: Any, y: Any, persons: Persons | None) -> Training:
+        if self._numeric(y):
+            return read_numbers(self, X, y, domain=self.domain, bounds=self.target_range, times=persons)
+        return read_classes(self, X, y, domain=self.domain, classes=self.classes, times=persons)
+
     def _reserved(self, reserve: object, training: Training, budget: GaussianBudget) -> Fraction:
         """Return the part of epsilon that is reserved; raise if its model cannot be measured on these records."""
         if not isinstance(reserve, Reserve):
@@ -260,10 +261,8 @@ class PrivateSummary(SummaryModels, Parameters, PrivateEstimator, BaseEstimator)
                 f"{parameter('classes')} and {parameter('target_range')} contradict each other.",
                 remedy="Leave one of them out.",
             )
-        name = y if isinstance(y, str) else getattr(y, "name", None)
-        declared = None
-        if isinstance(self.domain, Domain) and isinstance(name, str) and name in self.domain:
-            declared = self.domain[name]
+        name = target_name(y)
+        declared = self.domain[name] if isinstance(self.domain, Domain) and name in self.domain else None
         return self.target_range is not None or (self.classes is None and isinstance(declared, Integer | Real))
 
     def _draw(
@@ -320,7 +319,6 @@ class PrivateSummary(SummaryModels, Parameters, PrivateEstimator, BaseEstimator)
         epsilon: float,
         figures: Sequence[Figure] | None = None,
         persons: Any = None,
-        ledger: Any = None,
         dataset: str | None = None,
     ) -> Measurement:
         """Return how right a model is on records: a second release, with its own charge and certificate.
@@ -345,9 +343,9 @@ class PrivateSummary(SummaryModels, Parameters, PrivateEstimator, BaseEstimator)
             standard deviation of about 1.4 / epsilon records, times the figures and the records per person.
         figures : sequence of {"accuracy", "log_loss", "auroc"}, optional
             What is measured of classes: "accuracy" by default. "auroc" needs two classes, and no ``persons``.
-        ledger, dataset
-            What is charged, and for whose records; those of the summary by default. Records of other people, kept
-            aside, are another dataset.
+        dataset : str, optional
+            Whose records are charged to the summary's ledger; those of the summary by default. Records of other people,
+            kept aside, are another dataset. ``set_params(ledger=...)`` names a ledger to a summary that was read.
         """
         target, unit = self._target, unit_of(self.records_per_person, persons)
         whose: Persons | None = None
@@ -357,15 +355,12 @@ class PrivateSummary(SummaryModels, Parameters, PrivateEstimator, BaseEstimator)
             X, whose = take_persons(X, persons, unit, "equal", y=y, domain=self.domain_)
         # A copy: records are read as in a fit, and the summary does not change.
         reader = copy(self)
-        reader.domain = self.domain_
-        if target.classes is None:
-            training = read_numbers(reader, X, y, domain=self.domain_, bounds=target.bounds, times=whose)
-        else:
-            training = read_classes(reader, X, y, domain=self.domain_, classes=target.classes, times=whose)
+        reader.domain, reader.classes, reader.target_range = self.domain_, target.classes, target.bounds
+        training = reader._training(X, y, whose)
         asked = self._asked(model, check_figures(figures, target, unit))
         return release(
             plan_measurement(training, model, epsilon, asked, {"summary": self.certificate_.model}),
-            ledger=self.ledger if ledger is None else ledger,
+            ledger=self.ledger,
             dataset=self.dataset if dataset is None else dataset,
             random_state=self.random_state,
         )
