@@ -27,6 +27,7 @@ from glassine.data.labels import (
     one_type,
     refuse_gaps,
     refuse_undeclared,
+    target_name,
 )
 from glassine.data.lazy import LazyTable, is_lazy
 from glassine.domain import Category, Domain, Literal
@@ -131,7 +132,7 @@ def read_training(
     persons = times if isinstance(times, Persons) else None
     sample_weight = None if isinstance(times, Persons) else times
     keep = Outside.KEEP_UNDECLARED if keep_undeclared else Outside.CLIP
-    target = y if isinstance(y, str) else getattr(y, "name", None)
+    target = target_name(y)
     multiplicities = None
     if isinstance(X, CountTable):
         X, y, multiplicities, domain = open_table(X, y)

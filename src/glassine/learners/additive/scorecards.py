@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from glassine.data.arrays import Array, Ints
 from glassine.data.conform import Columns
+from glassine.data.labels import target_name
 from glassine.data.slices import Progress
 from glassine.domain import Domain, Integer, Real
 from glassine.errors import InvalidParameterError, parameter
@@ -49,10 +50,8 @@ class PrivateScorecardClassifier(PrivateEBMClassifier):
 
     Parameters
     ----------
-    epsilon : float, default=1.0
-        Privacy budget of one fit, in [0.001, 1000].
-    delta : float, default=1e-6
-        In [1e-100, 0.1]; well below one over the number of records.
+    epsilon, delta
+        As for :class:`~glassine.PrivateEBMClassifier`.
     domain : Domain, optional
         What is publicly known about the attributes. A number's ``thresholds`` are its bins, at most twenty of them.
     max_items : int, default=10
@@ -72,9 +71,7 @@ class PrivateScorecardClassifier(PrivateEBMClassifier):
     ----------
     model_ : AdditiveModel
         The published card: whole points times a unit, and ``model_.scorecard``, the risk at each total. Released.
-    certificate_ : Certificate
-        Guarantee, events and assumptions. Public.
-    domain_, classes_, n_features_in_, feature_names_in_
+    certificate_, domain_, classes_, n_features_in_, feature_names_in_
         As for :class:`~glassine.PrivateEBMClassifier`.
 
     Notes
@@ -128,10 +125,8 @@ class ScorecardClassifier(OrdinaryLearner, AdditiveClassifier):
 
     Parameters
     ----------
-    max_items : int, default=10
-        Most items, in [1, 100].
-    max_points : int, default=5
-        Most points of an item, added or taken away, in [1, 100].
+    max_items, max_points
+        As for :class:`~glassine.PrivateScorecardClassifier`.
     domain : Domain, optional
         The attributes; inferred from the data by default. A number's ``thresholds`` are its bins; without, quantiles
         of the data are.
@@ -146,9 +141,7 @@ class ScorecardClassifier(OrdinaryLearner, AdditiveClassifier):
     ----------
     model_ : AdditiveModel
         The card.
-    certificate_ : Certificate
-        Says that nothing is guaranteed: epsilon is infinite.
-    domain_, classes_, n_features_in_, feature_names_in_
+    certificate_, domain_, classes_, n_features_in_, feature_names_in_
         As for :class:`~glassine.OptimalTreeClassifier`.
 
     Notes
@@ -188,14 +181,13 @@ class ScorecardClassifier(OrdinaryLearner, AdditiveClassifier):
         grids = public_grids(intake.domain, bins)
         cells = read_cells(columns, grids)
         terms, intercept = _ridge(cells, grids, labels, weights)
-        name = y if isinstance(y, str) else getattr(y, "name", None)
         model = AdditiveModel(
             attributes=intake.domain.names,
             terms=terms,
             intercept=(intercept,),
             link="logit",
             classes=intake.classes,
-            target=name if isinstance(name, str) else "",
+            target=target_name(y),
             source=f"glassine.{type(self).__name__}",
         )
         card = model.to_scorecard(max_items=self.max_items, max_points=self.max_points)
@@ -290,7 +282,7 @@ def _polished(
                         continue
                     scores = np.where(points == worth, worth + by, points) * _unit(model)
                     terms = list(model.terms)
-                    terms[k] = Term(bins=terms[k].bins, scores=scores, weights=terms[k].weights, name=terms[k].name)
+                    terms[k] = replace(terms[k], scores=scores)
                     moved = _with_terms(model, terms)
                     best = min(best, _calibrated(moved, columns, labels, times), key=lambda pair: pair[0])
         if not best[0] < before:
@@ -305,16 +297,7 @@ def _unit(model: AdditiveModel) -> float:
 
 
 def _with_terms(model: AdditiveModel, terms: Sequence[Term]) -> AdditiveModel:
-    return AdditiveModel(
-        attributes=model.attributes,
-        terms=tuple(terms),
-        intercept=model.intercept,
-        link=model.link,
-        classes=model.classes,
-        target=model.target,
-        source=model.source,
-        scorecard=card_of(terms, model.intercept[0], _unit(model)),
-    )
+    return replace(model, terms=tuple(terms), scorecard=card_of(terms, model.intercept[0], _unit(model)))
 
 
 def _calibrated(model: AdditiveModel, columns: Columns, labels: Ints, times: Array) -> tuple[float, AdditiveModel]:
