@@ -221,8 +221,8 @@ def admissible(
     """Mark the literals that cut a node into two parts, neither empty by the domain's logic."""
     # Returns whether the node itself is possible.
     # chosen: (m,), increasing; mask: room of shape (w,); out: (p,). Literals are sorted by block, so that one pass
-    # forms what the node leaves of each block. Literals of other blocks are possible with any of these: they stay. Rules
-    # of several literals have the block -1, and are passed over.
+    # forms what the node leaves of each block. Literals of other blocks are possible with any of these: they stay.
+    # Rules of several literals have the block -1, and are passed over.
     blocks, starts, masks, full = atoms
     out[:] = True
     m, width = len(chosen), masks.shape[1]
