@@ -172,6 +172,8 @@ class AdditiveClassifier(ClassifierMixin, Editable):  # type: ignore[misc]  # sc
 class AdditiveRegressor(RegressorMixin, Editable):  # type: ignore[misc]  # scikit-learn ships no types
     """An additive estimator whose model predicts a number."""
 
+    released: ClassVar[frozenset[str]] = PublishedModel.released - {"classes_"}
+
     target_range: tuple[float, float] | None = None
 
     def _read_training(self, X: object, y: object, times: Any, *, private: bool) -> Training:

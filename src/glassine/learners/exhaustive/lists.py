@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import comb
-from typing import ClassVar, Self
+from typing import ClassVar, Self, Unpack
 
 import numpy as np
 
@@ -17,16 +17,15 @@ from glassine.data.arrays import AnyArray, Array, Ints
 from glassine.data.bits import BitSets
 from glassine.data.conjunctions import ConjunctionCounts, combinations, count_conjunctions, count_steps, index_type
 from glassine.data.slices import Progress, cuts, run
-from glassine.domain import Domain, Literal
-from glassine.domain.attributes import Scalar
+from glassine.domain import Literal
 from glassine.errors import parameter
 from glassine.learners.exhaustive import gibbs
 from glassine.learners.exhaustive.gibbs import Choice, Weighting
 from glassine.learners.exhaustive.losses import Loss
-from glassine.learners.exhaustive.model_class import ModelClass
+from glassine.learners.exhaustive.model_class import ModelClass, Stated
 from glassine.learners.exhaustive.tree_sums import Atoms, Costs, Counts, Weighed, leaf, total
 from glassine.learners.exhaustive.tree_sums import admissible as divides
-from glassine.models import Evidence, Guarantee, Rule, RuleList
+from glassine.models import Evidence, Rule, RuleList
 from glassine.privacy.randomness import Randomness
 
 SLICES = 40
@@ -223,20 +222,9 @@ class ListClass(ModelClass[DrawnList]):
         """Return the values of a list's rules, the default rule last, as numbers in the grid of the loss."""
         return (*(value for _, value in drawn.rules), drawn.default)
 
-    def publish(
-        self,
-        drawn: DrawnList,
-        cells: Sequence[Evidence],
-        *,
-        domain: Domain,
-        classes: tuple[Scalar, ...] | None,
-        source: str,
-        guarantee: Guarantee | None = None,
-    ) -> RuleList:
+    def publish(self, drawn: DrawnList, cells: Sequence[Evidence], **stated: Unpack[Stated]) -> RuleList:
         """Return a rule list as a published model."""
-        return list_model(
-            drawn, self.antecedents, cells, attributes=domain.names, classes=classes, source=source, guarantee=guarantee
-        )
+        return list_model(drawn, self.antecedents, cells, **stated)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -352,15 +340,12 @@ def list_model(
     drawn: DrawnList,
     antecedents: Sequence[tuple[Literal, ...]],
     cells: Sequence[Evidence],
-    *,
-    attributes: tuple[str, ...],
-    classes: tuple[Scalar, ...] | None,
-    source: str,
-    guarantee: Guarantee | None = None,
+    **stated: Unpack[Stated],
 ) -> RuleList:
     """Return a rule list as a published model; ``cells`` are its rules' evidence in order, the default rule last."""
+    domain, classes, source, guarantee = stated["domain"], stated["classes"], stated["source"], stated.get("guarantee")
     conditions = [antecedents[rule] for rule, _ in drawn.rules] + [()]
     rules = tuple(
         Rule(antecedent=antecedent, evidence=cell) for antecedent, cell in zip(conditions, cells, strict=True)
     )
-    return RuleList(rules, attributes=attributes, classes=classes, source=source, guarantee=guarantee)
+    return RuleList(rules, attributes=domain.names, classes=classes, source=source, guarantee=guarantee)

@@ -374,7 +374,7 @@ def _published_rules(
         DrawnList(tuple(enumerate(labels)), int(np.argmax(rest))),
         [(literal,) for literal, _ in rules],
         [_evidence(counts, target) for counts in (*(counts for _, counts in rules), rest)],
-        attributes=domain.names,
+        domain=domain,
         classes=target.classes,
         source=source,
         guarantee=guarantee,
