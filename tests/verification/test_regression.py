@@ -12,7 +12,7 @@ import pytest
 
 from glassine.domain import Binary, Domain
 from glassine.learners.exhaustive.losses import PARTS, Loss
-from glassine.learners.exhaustive.regression import PrivateTreeRegressor
+from glassine.learners.exhaustive.private import PrivateTreeRegressor
 from glassine.verification import ExhaustiveResult, verify_exhaustively
 from tests.verification.exploring import law_of_fit
 

@@ -354,16 +354,12 @@ def _learner(order: Order, number: bool) -> Any:
         from glassine.learners.greedy.rule_list import GreedyRuleListClassifier
 
         return PrivateGreedyRuleListClassifier if order.private else GreedyRuleListClassifier
+    from glassine.learners.exhaustive import optimal, private
+
     if order.model == TREE and number:
-        from glassine.learners.exhaustive import regression
-
-        return regression.PrivateTreeRegressor if order.private else regression.OptimalTreeRegressor
+        return private.PrivateTreeRegressor if order.private else optimal.OptimalTreeRegressor
     if order.private:
-        from glassine.learners.exhaustive import private
-
         return private.PrivateTreeClassifier if order.model == TREE else private.PrivateRuleListClassifier
-    from glassine.learners.exhaustive import optimal
-
     return optimal.OptimalTreeClassifier if order.model == TREE else optimal.OptimalRuleListClassifier
 
 

@@ -250,14 +250,13 @@ def _measure(
         training = read_training(file, target, domain, None, number=number, ranged=number, lenient=True)
         with charge.admitted(released.output.with_suffix(".certificate.json")):
             display.stage("measuring")
-            found = summary.measure(
+            found = summary.set_params(ledger=charge.book).measure(
                 model,
                 training.frame,
                 target,
                 epsilon=budget.epsilon,
                 figures=figures,
                 persons=budget.person,
-                ledger=charge.book,
                 dataset=budget.dataset,
             )
             charge.release(json_text(found.to_dict()), released.output)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -24,47 +24,6 @@ Measure: TypeAlias = int | Fraction
 
 Box: TypeAlias = dict[int, int]
 """A product of sets: for each constrained factor the bit mask of its allowed atoms."""
-
-
-class Factor(Protocol):
-    """One independent part of a record: an attribute, or a block of attributes tied by groups."""
-
-    @property
-    def attributes(self) -> tuple[str, ...]:
-        """The attributes that this factor fixes."""
-        ...
-
-    @property
-    def weights(self) -> Sequence[Measure]:
-        """Measure of each atom."""
-        ...
-
-    @property
-    def sizes(self) -> Sequence[Measure]:
-        """Number of values of each atom, or their length: the weights where no shares are declared."""
-        ...
-
-    @property
-    def possible(self) -> int:
-        """Atoms that some record can have, as a bit mask; a single point of a continuum is one, of measure zero."""
-        ...
-
-    @property
-    def present(self) -> int:
-        """The possible atoms in which no value is missing, as a bit mask."""
-        ...
-
-    def mask(self, literal: Literal) -> int:
-        """Return the atoms on which a literal holds, as a bit mask."""
-        ...
-
-    def draw(self, atoms: Indices, rng: np.random.Generator) -> dict[str, AnyArray]:
-        """Return one value per given atom, uniform within it, for each attribute."""
-        ...
-
-    def holds_one(self, attribute: str) -> Sequence[Fraction]:
-        """Return for each atom of a block the share of its combinations in which a binary attribute is 1."""
-        ...
 
 
 class NumberFactor:
@@ -289,6 +248,10 @@ def _truths(literal: Literal, items: Sequence[tuple[Scalar | None, ...]], at: in
         inside = entry is not None and literal.lo < entry <= literal.hi
         truths.append(literal.missing if entry is None else inside ^ literal.negated)
     return truths
+
+
+Factor: TypeAlias = NumberFactor | ListFactor
+"""One independent part of a record: an attribute, or a block of attributes tied by groups."""
 
 
 class Space:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -78,14 +78,7 @@ class BitSets:
 
     def complement(self) -> BitSets:
         """Return the bit sets of the negated literals."""
-        return BitSets(
-            words=~self.words & self.valid,
-            valid=self.valid,
-            starts=self.starts,
-            labels=self.labels,
-            weights=self.weights,
-            n_classes=self.n_classes,
-        )
+        return replace(self, words=~self.words & self.valid)
 
     def totals(self) -> Ints:
         """Return the number of records of each class, shape (c,)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Flag, auto
 from typing import Any
@@ -166,6 +166,13 @@ def code_type(attribute: Category | Binary) -> type[np.signedinteger[Any]]:
     """Return the smallest type that holds the codes of an attribute."""
     n_values = len(values_of(attribute))
     return np.int8 if n_values < 2**7 else np.int16 if n_values < 2**15 else np.int32
+
+
+def is_column(name: str, columns: Container[object]) -> bool:
+    """Return True, or raise InvalidDataError if data lack an attribute of the domain."""
+    if name not in columns:
+        raise InvalidDataError(f"data lack the column {name!r} of the domain.", remedy="Add it, or drop the attribute.")
+    return True
 
 
 def values_of(attribute: Attribute) -> tuple[Scalar, ...]:

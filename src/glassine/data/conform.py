@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.data.arrays import AnyArray, Array
-from glassine.data.columns import GAP, Columns, Outside, checked_columns, code_type, columns_of, values_of
+from glassine.data.columns import GAP, Columns, Outside, checked_columns, code_type, columns_of, is_column, values_of
 from glassine.data.conform_values import conformed, declared_numbers, from_objects, plain_arrays
 from glassine.data.table import Frame, Table, collect, open_native, read_only
 from glassine.domain.attributes import GAP_TEXTS, Attribute, Binary, Category, Integer, Prefix, Real, prefixes
@@ -143,10 +143,10 @@ def open_frame(data: Any, attributes: Mapping[str, Attribute]) -> tuple[Frame, d
         check_width(data, len(wanted))
         data = dict(zip(wanted, data.T, strict=True))
     if isinstance(data, Mapping):
-        return _open_arrays({name: data[name] for name in wanted if _present(name, data)})
+        return _open_arrays({name: data[name] for name in wanted if is_column(name, data)})
     frame = open_native(data)
     schema = frame.collect_schema()
-    kinds = {name: schema[name] for name in wanted if _present(name, schema)}
+    kinds = {name: schema[name] for name in wanted if is_column(name, schema)}
     if isinstance(frame, nw.LazyFrame):
         return frame, {}
     found = {
@@ -224,12 +224,6 @@ def rows_as_objects(rows: Sequence[Any]) -> npt.NDArray[np.object_]:
         for j, value in enumerate(row):
             out[i, j] = value
     return out
-
-
-def _present(name: str, columns: Iterable[object]) -> bool:
-    if name not in columns:
-        raise InvalidDataError(f"data lack the column {name!r} of the domain.", remedy="Add it, or drop the attribute.")
-    return True
 
 
 def _is_plain(kind: nw.dtypes.DType, attribute: Attribute) -> bool:

@@ -122,7 +122,7 @@ def _codes(name: str, attribute: Category | Binary, values: Sequence[Any] | AnyA
         out = np.fromiter((_looked_up(codes, value) for value in values), kind, len(values))
     for i in np.flatnonzero(out == NOT_EQUAL).tolist():
         value = real_number(values[i])
-        if _is_gap(value):
+        if is_gap(value):
             out[i] = gap
         elif isinstance(value, str):
             if value not in codes:
@@ -156,8 +156,9 @@ def real_number(value: Any) -> Any:
     return value.real if isinstance(value, complex | np.complexfloating) and not value.imag else value
 
 
-def _is_gap(value: object) -> bool:
-    # pandas' NA and NaT are recognised by name, so that pandas need not be there.
+def is_gap(value: object) -> bool:
+    """Return whether a value stands for a missing one: None, NaN, or pandas' NA and NaT."""
+    # Those of pandas are recognised by name, so that pandas need not be there.
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     if isinstance(value, Decimal):
@@ -192,7 +193,7 @@ def _floats(name: str, values: Sequence[Any], *, refuse: bool) -> Array:
         elif _is_number_type(type(value)) or isinstance(value, Decimal | Fraction):
             out[i], odd = _double(value), False
         else:
-            odd = not _is_gap(value)
+            odd = not is_gap(value)
         if odd and refuse:
             # The value must not be quoted: it is one record's.
             kind = "text" if isinstance(value, str) else type(value).__name__

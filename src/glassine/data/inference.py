@@ -13,7 +13,8 @@ import narwhals as nw
 import numpy as np
 
 from glassine.data.arrays import AnyArray, Array, Bools
-from glassine.data.conform_values import number_of
+from glassine.data.columns import is_column
+from glassine.data.conform_values import is_gap, number_of
 from glassine.data.delimited import DATE
 from glassine.data.persons import plain, spelled_alike, spelling_advice
 from glassine.data.table import NO_RECORDS, as_table
@@ -299,10 +300,6 @@ def _read(value: object) -> Any:
     return value if number is None else number
 
 
-def _is_gap(value: object) -> bool:
-    return value is None or (isinstance(value, float) and value != value)
-
-
 def _outside(attribute: Attribute, column: AnyArray) -> dict[str, Bools]:
     """Return where a column breaks its attribute, by reason, shape (n,) each; a record has one reason at most."""
     if column.dtype.kind == "O" and not any(isinstance(v, str) for v in getattr(attribute, "values", ())):
@@ -356,14 +353,10 @@ def broken_rules(domain: Domain, frame: object) -> dict[str, dict[str, list[int]
     It is for the holder of the records: rows reveal which they are. Parameters and errors as for :func:`violations`.
     """
     data = columns(frame)
-    absent = [name for name in domain if name not in data]
-    if absent:
-        raise InvalidDataError(
-            f"data lack the column {absent[0]!r} of the domain.", remedy="Add it, or drop the attribute."
-        )
     found = {
         name: {why: np.flatnonzero(rows).tolist() for why, rows in _outside(domain[name], data[name]).items()}
         for name in domain
+        if is_column(name, data)
     }
     for block, possible in domain.blocks:
         allowed = set(possible)
@@ -476,7 +469,7 @@ def repeats(frame: object) -> Iterator[Repeats]:
         # Most columns of texts have few values, and need no counts.
         if not named and len(set(listed)) <= MANY_VALUES:
             continue
-        counts = {value: count for value, count in Counter(listed).items() if not _is_gap(value)}
+        counts = {value: count for value, count in Counter(listed).items() if not is_gap(value)}
         n_records, most = sum(counts.values()), max(counts.values(), default=0)
         many = len(counts) > max(MANY_VALUES, n_records // SHARE)
         likely = numbered or (all(isinstance(value, str) for value in counts) and not _are_measured(counts))

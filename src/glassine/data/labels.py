@@ -68,6 +68,12 @@ def column_of(y: object) -> AnyArray:
     return out
 
 
+def target_name(y: object) -> str:
+    """Return the name of a target, which is a name itself or may have one; empty without."""
+    name = y if isinstance(y, str) else getattr(y, "name", None)
+    return name if isinstance(name, str) else ""
+
+
 def check_lengths(n_records: int, n_targets: int) -> None:
     """Raise InvalidDataError, without numbers, unless there is one target per record."""
     if n_records != n_targets:

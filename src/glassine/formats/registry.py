@@ -155,7 +155,8 @@ def writer(to: str, model: PublishedModel) -> Format:
     if kind not in (DecisionTree, RuleList, AdditiveModel):
         raise UnsupportedModelError(f"got {kind.__name__}, not a model.", remedy="Write as_model(...) of it.")
     if kind not in chosen.kinds:
-        noun = {DecisionTree: "a decision tree", RuleList: "a rule list"}.get(kind, "an additive model")
+        nouns: dict[type, str] = {DecisionTree: "a decision tree", RuleList: "a rule list"}
+        noun = nouns.get(kind, "an additive model")
         others = ", ".join(name for name, one in written.items() if kind in one.kinds)
         raise UnsupportedModelError(
             f"{noun} cannot be written as {chosen.name}.", remedy=f"Write it as one of {others}."

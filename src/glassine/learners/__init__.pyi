@@ -7,10 +7,10 @@ from glassine.learners.additive.scorecards import ScorecardClassifier as Scoreca
 from glassine.learners.exhaustive.model_class import suggested_depth as suggested_depth
 from glassine.learners.exhaustive.optimal import OptimalRuleListClassifier as OptimalRuleListClassifier
 from glassine.learners.exhaustive.optimal import OptimalTreeClassifier as OptimalTreeClassifier
+from glassine.learners.exhaustive.optimal import OptimalTreeRegressor as OptimalTreeRegressor
 from glassine.learners.exhaustive.private import PrivateRuleListClassifier as PrivateRuleListClassifier
 from glassine.learners.exhaustive.private import PrivateTreeClassifier as PrivateTreeClassifier
-from glassine.learners.exhaustive.regression import OptimalTreeRegressor as OptimalTreeRegressor
-from glassine.learners.exhaustive.regression import PrivateTreeRegressor as PrivateTreeRegressor
+from glassine.learners.exhaustive.private import PrivateTreeRegressor as PrivateTreeRegressor
 from glassine.learners.greedy.estimator import PrivateGreedyRuleListClassifier as PrivateGreedyRuleListClassifier
 from glassine.learners.greedy.rule_list import GreedyRuleListClassifier as GreedyRuleListClassifier
 from glassine.learners.multiway_tree import MultiwayTreeClassifier as MultiwayTreeClassifier

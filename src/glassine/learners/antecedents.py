@@ -145,6 +145,10 @@ class LiteralPlan:
         cuts = data_quantiles(intake, self.quantiled, self.n_quantiles)
         return [*self.public, *(lit for name in self.quantiled for lit in self._cut(name, cuts[name]))]
 
+    def stated(self) -> dict[str, str]:
+        """Return what a certificate names of it."""
+        return {"literals": self.text()}
+
     def text(self) -> str:
         """Return where the literals come from, in words."""
         if self.listed:
@@ -344,6 +348,10 @@ class PoolPlan:
             return list(self.rules)
         make = both_signs if self.kind == "literals" else pairs
         return make(self.literals.domain, literals)
+
+    def stated(self) -> dict[str, str]:
+        """Return what a certificate names of it."""
+        return {"pool": self.text(), **self.literals.stated()}
 
     def text(self) -> str:
         """Return what the pool is, in words."""

@@ -200,7 +200,12 @@ def claim(budget: Budget, caveats: Sequence[str], spread: float = 1.0) -> Guaran
 
 
 def guarantee_of(
-    epsilon: Fraction, delta: Fraction | float, *, unit: PrivacyUnit, count_scale: float | None, caveats: Sequence[str]
+    epsilon: Fraction | float,
+    delta: Fraction | float,
+    *,
+    unit: PrivacyUnit,
+    count_scale: float | None,
+    caveats: Sequence[str],
 ) -> Guarantee:
     """Return what a published model states of its guarantee."""
     return Guarantee(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from glassine.data.arrays import AnyArray, Array, Indices
 from glassine.data.conform import Columns
+from glassine.data.slices import Progress
 from glassine.domain import Domain
 from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.exhaustive.model_class import SECONDS_PER_STEP, ModelClass
@@ -22,6 +24,7 @@ from glassine.learners.publishing import decision_path, probabilities
 from glassine.models import AdditiveModel, DecisionTree, RuleList
 from glassine.models.evidence import class_array
 from glassine.privacy.certificate import Certificate
+from glassine.privacy.randomness import RandomState
 from glassine.privacy.release import Planned, release
 
 OF_THE_INTAKE = frozenset({"n_features_in_", "feature_names_in_"})
@@ -37,7 +40,11 @@ NO_CLASS_WEIGHT = (
 
 
 class Parameters:
-    """Parameters of an estimator, kept under their names as scikit-learn wants them."""
+    """Parameters of an estimator: fields of a dataclass, which keeps them unchecked and unchanged as scikit-learn asks.
+
+    A field that several learners share stands in a base of theirs. A default that differs is set in the last class,
+    since of two bases with one field the first decides.
+    """
 
     def __new__(cls, *_: object, **parameters: object) -> Self:
         """Refuse a parameter that other libraries have and that does harm here, with what to use instead."""
@@ -45,13 +52,9 @@ class Parameters:
             raise TypeError(NO_CLASS_WEIGHT)
         return super().__new__(cls)
 
-    def _store(self, parameters: Mapping[str, Any]) -> None:
-        """Keep what the constructor was called with: its ``locals()``, unchecked and unchanged."""
-        vars(self).update({name: value for name, value in parameters.items() if name not in ("self", "__class__")})
 
-
-class TransparentModel(Parameters, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn ships no types
-    """A learner of trees or rules whose fitted state is the published model.
+class PublishedModel(Parameters, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+    """An estimator whose fitted state is a published model.
 
     Notes
     -----
@@ -63,12 +66,18 @@ class TransparentModel(Parameters, BaseEstimator, ABC):  # type: ignore[misc]  #
     )
     """The fitted attributes; nothing else is kept or pickled."""
 
-    model_: DecisionTree | RuleList  # The published model
+    keeps_undeclared: ClassVar[bool] = False
+    """Whether categories that the domain does not declare are distinguished from missing ones."""
+
+    domain: Domain | None
+
+    model_: DecisionTree | RuleList | AdditiveModel  # The published model
+    certificate_: Certificate  # Guarantee, events and assumptions
     domain_: Domain  # The domain of the attributes, in which records are read
 
     def _records(self, X: object) -> Columns:
         check_is_fitted(self, "model_")
-        return read_records(self, X, self.domain_)
+        return read_records(self, X, self.domain_, keep_undeclared=self.keeps_undeclared)
 
     def predict(self, X: object) -> AnyArray:
         """Return the predicted class, or number, of each record, shape (n,).
@@ -80,6 +89,16 @@ class TransparentModel(Parameters, BaseEstimator, ABC):  # type: ignore[misc]  #
         """
         records = self._records(X)
         return self.model_.predict(records)
+
+    def __sklearn_tags__(self) -> Any:
+        """Return scikit-learn's tags: missing values are allowed where the domain allows them."""
+        return tags_of_domain(super().__sklearn_tags__(), getattr(self, "domain", None))
+
+
+class TransparentModel(PublishedModel, ABC):
+    """A learner of trees or rules."""
+
+    model_: DecisionTree | RuleList
 
     def apply(self, X: object) -> Indices:
         """Return for each record the index of its leaf or rule among ``model_.cells``, shape (n,)."""
@@ -151,10 +170,6 @@ class TransparentModel(Parameters, BaseEstimator, ABC):  # type: ignore[misc]  #
     def _widest(self, domain: Domain, n_classes: int) -> ModelClass[Any]:
         """Return the largest class that the parameters can lead to."""
 
-    def __sklearn_tags__(self) -> Any:
-        """Return scikit-learn's tags: missing values are allowed where the domain allows them."""
-        return tags_of_domain(super().__sklearn_tags__(), getattr(self, "domain", None))
-
 
 class TransparentClassifier(ClassifierMixin, TransparentModel):  # type: ignore[misc]  # scikit-learn ships no types
     """A classifier whose fitted state is the published model.
@@ -162,7 +177,7 @@ class TransparentClassifier(ClassifierMixin, TransparentModel):  # type: ignore[
     Attributes
     ----------
     model_, domain_
-        As for :class:`TransparentModel`.
+        As for :class:`PublishedModel`.
     classes_ : ndarray of shape (c,)
         The classes, in the order of the columns of :meth:`predict_proba`.
     """
@@ -221,12 +236,14 @@ class OrdinaryLearner(ABC):
         y : array-like of shape (n,), or str
             Classes, of a regressor numbers, or the name of the column of ``X`` that holds them.
         sample_weight : array-like of shape (n,), optional
-            How many records each row stands for; whole numbers.
+            How many records each row stands for; whole numbers. A weight is worth as many copies of its row, for
+            ``min_samples_leaf`` as well.
 
         Raises
         ------
         InvalidParameterError, InvalidDataError
-            If a parameter is out of its range, or the data do not fit the domain or the model.
+            If a parameter is out of its range, there are too few records for a leaf, or the data do not fit the domain
+            or the model.
         ClassTooLargeError
             If what has to be tabulated may exceed a limit.
         """
@@ -252,7 +269,7 @@ class PrivateLearner(ABC):
     released: ClassVar[frozenset[str]]
     """The fitted attributes; nothing else is kept or pickled."""
 
-    keeps_undeclared: ClassVar[bool] = False
+    keeps_undeclared: ClassVar[bool]
     """Whether categories that the domain does not declare are distinguished from missing ones."""
 
     ledger: Any
@@ -311,6 +328,18 @@ class PrivateLearner(ABC):
     @abstractmethod
     def _plan(self, X: object, y: object, persons: Persons | None = None) -> Planned[dict[str, Any]]:
         """Read the records and plan the fit, or refuse it; the plan draws the fitted attributes by name."""
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PrivateEstimator(PrivateLearner):
+    """A private learner with the parameters that all but the search have."""
+
+    ledger: Any = None
+    dataset: str | None = None
+    records_per_person: int | None = None
+    person_weights: str = "equal"
+    progress: Progress | None = None
+    random_state: RandomState = None
 
 
 def _refuse_unsupported(unsupported: Mapping[str, Any]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import narwhals as nw
 import numpy as np
@@ -27,6 +27,7 @@ from glassine.data.labels import (
     one_type,
     refuse_gaps,
     refuse_undeclared,
+    target_name,
 )
 from glassine.data.lazy import LazyTable, is_lazy
 from glassine.domain import Category, Domain, Literal
@@ -55,72 +56,17 @@ from glassine.privacy.unit import RECORD, PrivacyUnit
 __all__ = ["CLASSES_FROM_DATA", "HeldIntake", "Intake", "pack", "read_records", "read_training"]
 
 
-class Intake(Protocol):
-    """Records and classes, ready to be counted: held in memory, or left where an engine holds them."""
-
-    @property
-    def columns(self) -> Columns:
-        """Rows that conform to the domain, shape (m, d)."""
-        ...
-
-    @property
-    def labels(self) -> Ints:
-        """Index of each row's class, shape (m,)."""
-        ...
-
-    @property
-    def multiplicities(self) -> Ints | None:
-        """How many records each row stands for, shape (m,); None for one each."""
-        ...
-
-    @property
-    def domain(self) -> Domain:
-        """The public domain of the attributes, without the target."""
-        ...
-
-    @property
-    def classes(self) -> tuple[Scalar, ...]:
-        """The public classes."""
-        ...
-
-    @property
-    def caveats(self) -> tuple[str, ...]:
-        """What was taken from the data although it should be public."""
-        ...
-
-    @property
-    def n_records(self) -> int:
-        """Number of records, multiplicities counted."""
-        ...
-
-    @property
-    def unit(self) -> PrivacyUnit:
-        """Whose data a private fit covers: one record, or one person with so many of these records."""
-        ...
-
-    @property
-    def weights(self) -> Mapping[str, str]:
-        """What a certificate says of the weights of persons; empty where the unit is one record."""
-        ...
-
-    def numbers(self, name: str, cuts: Sequence[float] | None = None) -> Weighed:
-        """Return the values of a number that are not missing, and how many records have each."""
-
-    def pack(self, antecedents: Sequence[tuple[Literal, ...]]) -> BitSets:
-        """Return the records as bit sets of conjunctions."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class HeldIntake:
-    """Records and classes in memory; attributes as of :class:`Intake`, and whose records they are, if that matters."""
+    """Records and classes in memory."""
 
-    columns: Columns
-    labels: Ints
-    multiplicities: Ints | None
-    domain: Domain
-    classes: tuple[Scalar, ...]
-    caveats: tuple[str, ...]
-    persons: Persons | None = None
+    columns: Columns  # Rows that conform to the domain; shape (m, d)
+    labels: Ints  # Index of each row's class; shape (m,)
+    multiplicities: Ints | None  # How many records each row stands for, shape (m,); None for one each
+    domain: Domain  # The public domain of the attributes, without the target
+    classes: tuple[Scalar, ...]  # The public classes
+    caveats: tuple[str, ...]  # What was taken from the data although it should be public
+    persons: Persons | None = None  # Whose records they are, if that matters
 
     @property
     def n_records(self) -> int:
@@ -158,6 +104,10 @@ class HeldIntake:
         return BitSets.pack(truths(self.columns, antecedents), self.labels, len(self.classes), self.multiplicities)
 
 
+Intake: TypeAlias = HeldIntake | EngineIntake
+"""Records and classes, ready to be counted: held in memory, or left where an engine holds them."""
+
+
 def read_training(
     estimator: BaseEstimator,
     X: object,
@@ -182,7 +132,7 @@ def read_training(
     persons = times if isinstance(times, Persons) else None
     sample_weight = None if isinstance(times, Persons) else times
     keep = Outside.KEEP_UNDECLARED if keep_undeclared else Outside.CLIP
-    target = y if isinstance(y, str) else getattr(y, "name", None)
+    target = target_name(y)
     multiplicities = None
     if isinstance(X, CountTable):
         X, y, multiplicities, domain = open_table(X, y)

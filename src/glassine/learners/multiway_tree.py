@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from glassine.data.arrays import AnyArray, Array, Indices, Ints
-from glassine.domain import Between, Category, Domain, Integer, Literal, OneOf, Real
+from glassine.data.columns import values_of
+from glassine.domain import Between, Domain, Integer, Literal, OneOf, Real
 from glassine.domain.attributes import Scalar
 from glassine.domain.domain import refuse_prefixes
 from glassine.errors import InvalidParameterError, check_whole
@@ -24,6 +25,7 @@ from glassine.privacy.certificate import Certificate
 DEEPEST = 10_000
 
 
+@dataclass(eq=False, repr=False)
 class MultiwayTreeClassifier(OrdinaryLearner, TransparentClassifier):
     """A decision tree with one branch per category, grown from the root by the best split at every node.
 
@@ -54,9 +56,7 @@ class MultiwayTreeClassifier(OrdinaryLearner, TransparentClassifier):
     model_ : DecisionTree
         The tree, with exact class counts. Where a node's records lack some values of its attribute, a last branch for
         those leads to a leaf without records that predicts the node's most frequent class.
-    certificate_ : Certificate
-        Says that nothing is guaranteed: epsilon is infinite.
-    domain_, classes_, n_features_in_, feature_names_in_
+    certificate_, domain_, classes_, n_features_in_, feature_names_in_
         As for :class:`~glassine.OptimalTreeClassifier`.
 
     Notes
@@ -81,27 +81,15 @@ class MultiwayTreeClassifier(OrdinaryLearner, TransparentClassifier):
     [('age = mid and school = msc', (0, 1)), ('age = mid and school = phd', (1, 0))]
     """
 
-    model_: Any
-    certificate_: Certificate
+    criterion: str = "gini"
+    _: KW_ONLY
+    min_samples_split: int = 2
+    max_depth: int | None = None
+    min_impurity_decrease: float = 0.0
+    domain: Domain | None = None
+    classes: Sequence[Scalar] | None = None
 
-    criterion: str
-    min_samples_split: int
-    max_depth: int | None
-    min_impurity_decrease: float
-    domain: Domain | None
-    classes: Sequence[Scalar] | None
-
-    def __init__(
-        self,
-        criterion: str = "gini",
-        *,
-        min_samples_split: int = 2,
-        max_depth: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        domain: Domain | None = None,
-        classes: Sequence[Scalar] | None = None,
-    ) -> None:
-        self._store(locals())
+    model_: Any = field(init=False)
 
     def _learn(self, X: Any, y: Any, times: Any) -> dict[str, Any]:
         rules = _Rules(
@@ -227,7 +215,7 @@ class _Growth:
     def literals(self, name: str, present: list[int]) -> tuple[Literal, ...]:
         """Return one literal for each code of a category, -1 for a missing value, and one for all that is left."""
         attribute = self.domain[name]
-        values = attribute.values if isinstance(attribute, Category) else (0, 1)
+        values = values_of(attribute)
         out: list[Literal] = [OneOf(name, () if c < 0 else (values[c],), missing=c < 0) for c in present]
         if len(present) < len(values) + attribute.missing:
             seen = tuple(values[code] for code in present if code >= 0)

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from glassine.data.arrays import AnyArray, Bools, Indices, Ints
 from glassine.data.conform import Columns, as_columns
 from glassine.data.count_table import CountTable
+from glassine.data.labels import target_name
 from glassine.data.lazy import held
 from glassine.data.persons import identifier, listed
 from glassine.data.table import Table, frame_of
@@ -122,7 +123,7 @@ def take_persons(
         )
     name = persons if isinstance(persons, str) else getattr(persons, "name", None)
     if isinstance(persons, str):
-        if persons == (y if isinstance(y, str) else getattr(y, "name", None)):
+        if persons == target_name(y):
             raise InvalidDataError(
                 f"the column {persons!r} is the target, and cannot also hold the persons.", remedy="Name another."
             )
@@ -148,7 +149,7 @@ def _names(persons: str, y: object, domain: object) -> list[str] | None:
     """Return the columns of records that are mappings, from what is public; None where nothing is."""
     if not isinstance(domain, Domain):
         return None
-    target = y if isinstance(y, str) else getattr(y, "name", None)
+    target = target_name(y)
     declared = [name for name in domain if name not in (persons, target)]
     return [*declared, persons, *([y] if isinstance(y, str) else [])]
 

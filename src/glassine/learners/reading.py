@@ -13,6 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from glassine.data.arrays import AnyArray, Array, Bools, Ints
 from glassine.data.bits import BitSets
+from glassine.data.columns import is_column
 from glassine.data.conform import Columns, are_rows, as_columns, rows_as_objects
 from glassine.data.count_table import CountTable
 from glassine.data.frames import fine_counts, truths
@@ -229,10 +230,7 @@ def without_target(domain: Domain, names: Sequence[str], target: object) -> Doma
                 f"column {name!r} is not an attribute of the domain.", remedy="Declare it, or drop it."
             )
     for name in domain:
-        if name not in names and name != target:
-            raise InvalidDataError(
-                f"data lack the column {name!r} of the domain.", remedy="Add it, or drop the attribute."
-            )
+        is_column(name, (*names, target))
     return domain if len(names) == len(domain) else domain.restrict([name for name in domain if name in names])
 
 
@@ -297,7 +295,7 @@ class EngineIntake:
 
     table: LazyTable  # The records, which keep the column of the classes
     n_records: int  # Number of records
-    # domain, classes, caveats: as of :class:`~glassine.learners.intake.Intake`.
+    # domain, classes, caveats: as of :class:`~glassine.learners.intake.HeldIntake`.
     domain: Domain
     classes: tuple[Scalar, ...]
     caveats: tuple[str, ...]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any, ClassVar
@@ -119,6 +119,7 @@ def _has_scores(search: Any) -> bool:
     return hasattr(getattr(search, "best_estimator_", search.estimator), "decision_function")
 
 
+@dataclass(eq=False, repr=False)
 class PrivateSearchCV(Parameters, PrivateLearner, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     """A search over hyperparameters of a private classifier that spends one epsilon.
 
@@ -203,33 +204,21 @@ class PrivateSearchCV(Parameters, PrivateLearner, ClassifierMixin, BaseEstimator
 
     estimator: Any
     grid: Any
-    epsilon: float
-    delta: float
-    validation_fraction: float
-    expected_fits: float | None
-    shape: float
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    _: KW_ONLY
+    validation_fraction: float = 0.2
+    expected_fits: float | None = None
+    shape: float = 0.5
+    ledger: Any = None
+    dataset: str | None = None
+    random_state: RandomState = None
 
-    best_params_: dict[str, Any]
-    best_estimator_: Any
-    model_: Any
-    certificate_: Certificate
-    classes_: AnyArray
-
-    def __init__(
-        self,
-        estimator: object,
-        grid: object,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        *,
-        validation_fraction: float = 0.2,
-        expected_fits: float | None = None,
-        shape: float = 0.5,
-        ledger: object = None,
-        dataset: str | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self._store(locals())
+    best_params_: dict[str, Any] = field(init=False)
+    best_estimator_: Any = field(init=False)
+    model_: Any = field(init=False)
+    certificate_: Certificate = field(init=False)
+    classes_: AnyArray = field(init=False)
 
     @property
     def progress(self) -> None:

@@ -13,7 +13,9 @@ import numpy.typing as npt
 from scipy import sparse
 
 from glassine.data.arrays import AnyArray, Array, Bools
+from glassine.data.columns import values_of
 from glassine.data.conform import conform
+from glassine.data.conform_values import is_gap
 from glassine.data.table import Table, as_table, frame_of
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.domain.attributes import LARGEST, Scalar
@@ -154,7 +156,7 @@ def _check_finite(name: str, column: Array) -> None:
 def _numbers_of(name: str, column: AnyArray) -> Array:
     if column.dtype.kind in "biuf":
         return column.astype(np.float64)
-    listed = [math.nan if _is_gap(value) else value for value in column.tolist()]
+    listed = [math.nan if is_gap(value) else value for value in column.tolist()]
     for value in listed:
         if not isinstance(value, int | float | np.number):
             raise InvalidDataError(
@@ -167,13 +169,6 @@ def _numbers_of(name: str, column: AnyArray) -> Array:
         raise InvalidDataError(
             f"column {name!r} holds a number beyond 1e300.", remedy="Replace or drop these records."
         ) from None
-
-
-def _is_gap(value: object) -> bool:
-    """Return whether a value stands for a missing one: None, NaN, or pandas' NA and NaT."""
-    if isinstance(value, float):
-        return value != value
-    return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 
 def _of_columns(
@@ -212,7 +207,7 @@ def _codes_of(
     name: str, column: list[Any], values: Sequence[Scalar | None] | None
 ) -> tuple[npt.NDArray[np.int32], tuple[Scalar | None, ...]]:
     """Return codes and values, None the last of them where one is missing."""
-    column = [None if _is_gap(v) else v.item() if isinstance(v, np.generic) else v for v in column]
+    column = [None if is_gap(v) else v.item() if isinstance(v, np.generic) else v for v in column]
     present = [value for value in column if value is not None]
     odd = next((value for value in present if not isinstance(value, str | int | float)), None)
     if odd is not None:
@@ -276,7 +271,7 @@ def _conformed(
             numbers.append(np.where(gaps, np.nan, array))
             bounds.append((attribute.lo, attribute.hi) if isinstance(attribute, Integer | Real) else (0.0, 1.0))
         else:
-            declared: tuple[Scalar, ...] = attribute.values if isinstance(attribute, Category) else (0, 1)
+            declared: tuple[Scalar, ...] = values_of(attribute)
             listed, own = columns.values(name).tolist(), categories.get(name, declared)
             # Whether some record lacks a value or none: a later one may.
             coded = _codes_of(name, listed, (*own, None) if attribute.missing and None not in own else own)

@@ -147,20 +147,9 @@ class AdditiveModel(ScoringModel):
                     )
 
     @property
-    def n_outputs(self) -> int:
-        """Scores per record: one, or with ``"softmax"`` one per class."""
-        return len(self.intercept)
-
-    @property
     def counts_are_exact(self) -> bool:
         """Whether weights, where published, are the counts of the records, without noise."""
         return are_exact(False, self.guarantee)
-
-    @property
-    def tested(self) -> tuple[str, ...]:
-        """The attributes that some term reads, in order of the model's attributes."""
-        read = {name for term in self.terms for name in term.attributes}
-        return tuple(name for name in self.attributes if name in read)
 
     def term(self, name: str) -> Term:
         """Return the term of a name.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -159,54 +159,6 @@ class Cell:
         return text or ("otherwise" if self.outside else "every record")
 
 
-class Model(Protocol):
-    """A published model: what its reader sees."""
-
-    @property
-    def attributes(self) -> tuple[str, ...]:
-        """Names of the attributes that the model was given, in order."""
-        ...
-
-    @property
-    def classes(self) -> tuple[Scalar, ...] | None:
-        """Names of the classes; None for a regression."""
-        ...
-
-    @property
-    def source(self) -> str:
-        """Where the model came from."""
-        ...
-
-    @property
-    def approximate(self) -> bool:
-        """Whether the counts were rounded before publication."""
-        ...
-
-    @property
-    def guarantee(self) -> Guarantee | None:
-        """The differential privacy that the publisher claims."""
-        ...
-
-    @property
-    def counts_are_exact(self) -> bool:
-        """Whether counts, where published, are those of the records: neither rounded nor noisy."""
-        ...
-
-    @property
-    def cells(self) -> tuple[Cell, ...]:
-        """The leaves or rules, in order; they partition the records."""
-        ...
-
-    @property
-    def literals(self) -> tuple[Literal, ...]:
-        """Every literal of the model, each once."""
-        ...
-
-    def apply(self, data: object) -> Indices:
-        """Return for each record the index of its cell, shape (n,)."""
-        ...
-
-
 def class_array(classes: Sequence[Scalar]) -> AnyArray:
     """Return classes as an array of one type; of objects where they are mixed."""
     if len({type(value) for value in classes}) <= 1:
@@ -292,14 +244,63 @@ def cell_shares(model: Model) -> Array:
     return np.array(rows)
 
 
-class CellModel:
-    """What predicts by the cell that captures a record: a tree or a rule list.
+class Model(ABC):
+    """A published tree or rule list, as its reader sees it: it predicts by the cell that captures a record.
 
     Methods take the records as :func:`glassine.models.records.read_records` does: a data frame, arrays by name, an
     array of shape (n, d), a table.
+
+    Attributes
+    ----------
+    attributes : tuple of str
+        Names of the attributes that the model was given, in order.
+    classes : tuple of scalars or None
+        Names of the classes; None for a regression.
+    source : str
+        Where the model came from.
+    approximate : bool
+        Whether the counts were rounded before publication.
+    guarantee : Guarantee or None
+        The differential privacy that the publisher claims.
     """
 
-    def predict(self: Model, data: object) -> AnyArray:
+    attributes: tuple[str, ...]
+    classes: tuple[Scalar, ...] | None
+    source: str
+    approximate: bool
+    guarantee: Guarantee | None
+
+    @property
+    def counts_are_exact(self) -> bool:
+        """Whether counts, where published, are those of the records: neither rounded nor noisy."""
+        return are_exact(self.approximate, self.guarantee)
+
+    @property
+    @abstractmethod
+    def cells(self) -> tuple[Cell, ...]:
+        """The leaves or rules, in order; they partition the records."""
+
+    @property
+    @abstractmethod
+    def literals(self) -> tuple[Literal, ...]:
+        """Every literal of the model, each once."""
+
+    @abstractmethod
+    def apply(self, data: object) -> Indices:
+        """Return for each record the index of its cell among :attr:`cells`, shape (n,).
+
+        Parameters
+        ----------
+        data : data frame, mapping of str to ndarray of shape (n,), Table, Columns, or ndarray of shape (n, d)
+            The records; see :func:`glassine.models.records.read_records`.
+
+        Raises
+        ------
+        InvalidDataError
+            If a tested attribute is absent, or, of a tree, a record satisfies no branch of a split.
+        """
+
+    def predict(self, data: object) -> AnyArray:
         """Return the predicted class or value of each record, shape (n,); None where its cell publishes neither.
 
         Parameters
@@ -318,7 +319,7 @@ class CellModel:
             table = names[labels]
         return np.asarray(table[self.apply(data)])
 
-    def predict_proba(self: Model, data: object) -> Array:
+    def predict_proba(self, data: object) -> Array:
         """Return the probability of each class for each record, shape (n, classes); NaN where it is not published.
 
         It follows from the published counts; see :func:`cell_probabilities`.
@@ -329,6 +330,9 @@ class CellModel:
             As for :meth:`predict`.
         """
         return np.asarray(cell_shares(self)[self.apply(data)])
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
 
 
 def _is_noisy(model: Model) -> bool:

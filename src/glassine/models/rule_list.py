@@ -11,7 +11,7 @@ from glassine.data.arrays import Indices
 from glassine.domain import Literal
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError
-from glassine.models.evidence import Cell, CellModel, Evidence, are_exact, check_classes, check_guarantee
+from glassine.models.evidence import Cell, Evidence, Model, check_classes, check_guarantee
 from glassine.models.guarantee import Guarantee
 from glassine.models.records import read_records
 
@@ -36,7 +36,7 @@ class Rule:
 
 
 @dataclass(frozen=True, repr=False)
-class RuleList(CellModel):
+class RuleList(Model):
     """A published rule list.
 
     Parameters
@@ -93,11 +93,6 @@ class RuleList(CellModel):
         check_classes(self.classes, [rule.evidence for rule in self.rules], "rule list")
         check_guarantee(self.guarantee)
 
-    @property
-    def counts_are_exact(self) -> bool:
-        """Whether counts, where published, are those of the records: neither rounded nor noisy."""
-        return are_exact(self.approximate, self.guarantee)
-
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
         """The rules, in order, the default rule last."""
@@ -118,18 +113,7 @@ class RuleList(CellModel):
         return None if any(size is None for size in sizes) else sum(size or 0 for size in sizes)
 
     def apply(self, data: object) -> Indices:
-        """Return for each record the index of the rule that captures it, shape (n,).
-
-        Parameters
-        ----------
-        data : data frame, mapping of str to ndarray of shape (n,), Table, Columns, or ndarray of shape (n, d)
-            The records; see :func:`glassine.models.records.read_records`.
-
-        Raises
-        ------
-        InvalidDataError
-            If a tested attribute is absent.
-        """
+        """Return for each record the index of the rule that captures it, shape (n,)."""
         records = read_records(data, self.attributes, self.literals)
         out = np.full(records.n_records, len(self.rules) - 1, dtype=np.intp)
         rows = np.arange(records.n_records)
@@ -143,6 +127,3 @@ class RuleList(CellModel):
 
     def __str__(self) -> str:
         return f"rule list with {len(self.rules) - 1} rules and a default"
-
-    def __repr__(self) -> str:
-        return f"<{self}>"

@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from glassine.data.arrays import AnyArray, Array, Indices
+from glassine.data.columns import values_of
 from glassine.data.conform import Columns, Outside, conform
 from glassine.domain import Category, Domain, Real
 from glassine.domain.attributes import LARGEST, Attribute, Scalar
@@ -22,55 +23,7 @@ from glassine.models.svg import element, plain, short
 from glassine.models.terms import Term
 
 
-class Additive(Protocol):
-    """What scores are made of: see :class:`glassine.models.additive.AdditiveModel`."""
-
-    @property
-    def attributes(self) -> tuple[str, ...]:
-        """Names of the attributes that the model was given, in order."""
-        ...
-
-    @property
-    def terms(self) -> tuple[Term, ...]:
-        """The terms, in the order in which their scores are added."""
-        ...
-
-    @property
-    def intercept(self) -> tuple[float, ...]:
-        """Score of every record before any term, one per output."""
-        ...
-
-    @property
-    def link(self) -> str:
-        """What scores stand for."""
-        ...
-
-    @property
-    def classes(self) -> tuple[Scalar, ...] | None:
-        """Names of the classes; None for a regression."""
-        ...
-
-    @property
-    def target_bounds(self) -> tuple[float, float] | None:
-        """Range to which predictions of a regression are clipped."""
-        ...
-
-    @property
-    def n_outputs(self) -> int:
-        """Scores per record."""
-        ...
-
-    @property
-    def tested(self) -> tuple[str, ...]:
-        """The attributes that some term reads."""
-        ...
-
-    def scores(self, data: object) -> Array:
-        """Return the score of each record, shape (n, outputs)."""
-        ...
-
-
-def read_records(model: Additive, data: object) -> Columns | None:
+def read_records(model: ScoringModel, data: object) -> Columns | None:
     """Return the attributes that a model reads as columns; None where it reads none."""
     # data: the records: as for conform; an array has all of the model's attributes in order. Missing and NaN are
     # missing, infinite numbers are very large ones, an undeclared category is in the last bin. Columns are taken as
@@ -96,7 +49,7 @@ def read_records(model: Additive, data: object) -> Columns | None:
     )
 
 
-def _attribute(model: Additive, name: str) -> Attribute:
+def _attribute(model: ScoringModel, name: str) -> Attribute:
     """Return what the bins of an attribute imply about it: any number, or one of the listed values."""
     found = [bins for term in model.terms for bins in term.bins if bins.attribute == name]
     values = dict.fromkeys(chain.from_iterable(bins.values for bins in found if isinstance(bins, CategoryBins)))
@@ -118,12 +71,12 @@ def _bins_of(bins: Bins, columns: Columns) -> Indices:
     if isinstance(bins, NumericBins):
         return bins.index(columns.numbers[bins.attribute])
     declared = columns.attributes[bins.attribute]
-    values = declared.values if isinstance(declared, Category) else (0, 1)
+    values = values_of(declared)
     found: Indices = bins.lookup(values)[columns.codes[bins.attribute]]
     return found
 
 
-def _indices(model: Additive, data: object) -> tuple[int, Iterator[Indices]]:
+def _indices(model: ScoringModel, data: object) -> tuple[int, Iterator[Indices]]:
     """Return the number of records and, term by term, the flat index of each record's bin or cell."""
     columns = read_records(model, data)
     if columns is None:
@@ -131,7 +84,7 @@ def _indices(model: Additive, data: object) -> tuple[int, Iterator[Indices]]:
     return columns.n_records, _walk(model, columns)
 
 
-def _walk(model: Additive, columns: Columns) -> Iterator[Indices]:
+def _walk(model: ScoringModel, columns: Columns) -> Iterator[Indices]:
     pairs = Counter(bins for term in model.terms for bins in term.bins)
     known: dict[Bins, Indices] = {}
     for term in model.terms:
@@ -143,7 +96,7 @@ def _walk(model: Additive, columns: Columns) -> Iterator[Indices]:
         yield parts[0] if len(parts) == 1 else parts[0] * term.shape[1] + parts[1]
 
 
-def bin_indices(model: Additive, data: object) -> tuple[Indices, ...]:
+def bin_indices(model: ScoringModel, data: object) -> tuple[Indices, ...]:
     """Return for each term the bin of each record, shape (n,); of a pair, its cell in row-major order.
 
     Examples
@@ -164,7 +117,25 @@ class ScoringModel:
     table.
     """
 
-    def scores(self: Additive, data: object) -> Array:
+    attributes: tuple[str, ...]  # Names of the attributes that the model was given, in order
+    terms: tuple[Term, ...]  # The terms, in the order in which their scores are added
+    intercept: tuple[float, ...]  # Score of every record before any term, one per output
+    link: str  # What scores stand for
+    classes: tuple[Scalar, ...] | None  # Names of the classes; None for a regression
+    target_bounds: tuple[float, float] | None  # Range to which predictions of a regression are clipped
+
+    @property
+    def n_outputs(self) -> int:
+        """Scores per record: one, or with ``"softmax"`` one per class."""
+        return len(self.intercept)
+
+    @property
+    def tested(self) -> tuple[str, ...]:
+        """The attributes that some term reads, in order of the model's attributes."""
+        read = {name for term in self.terms for name in term.attributes}
+        return tuple(name for name in self.attributes if name in read)
+
+    def scores(self, data: object) -> Array:
         """Return the score of each record, shape (n, outputs): the intercept, then the terms' scores added in order.
 
         The additions are done in this order in double precision, here as in every export, so that all agree to the last
@@ -186,7 +157,7 @@ class ScoringModel:
             out += term.scores.reshape(-1, self.n_outputs)[index]
         return out
 
-    def predict(self: Additive, data: object) -> AnyArray:
+    def predict(self, data: object) -> AnyArray:
         """Return the predicted class or value of each record, shape (n,).
 
         Of two classes the second is predicted where its log-odds are positive; of more, the first of the largest
@@ -203,7 +174,7 @@ class ScoringModel:
         chosen = (found[:, 0] > 0).astype(np.intp) if self.link == "logit" else found.argmax(axis=1)
         return np.asarray(class_array(self.classes)[chosen])
 
-    def predict_proba(self: Additive, data: object) -> Array:
+    def predict_proba(self, data: object) -> Array:
         """Return the probability of each class for each record, shape (n, classes).
 
         Parameters
@@ -222,7 +193,7 @@ class ScoringModel:
         powers = np.exp(found - found.max(axis=1, keepdims=True))
         return np.asarray(powers / powers.sum(axis=1, keepdims=True))
 
-    def contributions(self: Additive, data: object) -> Contributions:
+    def contributions(self, data: object) -> Contributions:
         """Return what each term adds to the score of each record.
 
         Nothing is spent: it follows from the published model.

@@ -14,7 +14,7 @@ from glassine.domain import Literal
 from glassine.domain.attributes import Scalar, is_whole
 from glassine.domain.literals import are_disjoint, is_missing
 from glassine.errors import GlassineError, InvalidDataError, InvalidModelError, check_whole, parameter
-from glassine.models.evidence import Cell, CellModel, Evidence, are_exact, check_classes, check_guarantee
+from glassine.models.evidence import Cell, Evidence, Model, check_classes, check_guarantee
 from glassine.models.guarantee import Guarantee
 from glassine.models.records import Holds, read_records
 
@@ -75,7 +75,7 @@ class Visit:
 
 
 @dataclass(frozen=True, repr=False)
-class DecisionTree(CellModel):
+class DecisionTree(Model):
     """A published decision tree with binary or multiway splits.
 
     Parameters
@@ -199,11 +199,6 @@ class DecisionTree(CellModel):
                 stack.append((node.branches[i].child, (*path, *passed, own)))
 
     @property
-    def counts_are_exact(self) -> bool:
-        """Whether counts, where published, are those of the records: neither rounded nor noisy."""
-        return are_exact(self.approximate, self.guarantee)
-
-    @property
     def cells(self) -> tuple[Cell, ...]:
         """The leaves, depth first, branches in order."""
         return self._cells
@@ -227,18 +222,7 @@ class DecisionTree(CellModel):
         return max(len(cell.inside) for cell in self.cells)
 
     def apply(self, data: object) -> Indices:
-        """Return for each record the index of its leaf among :attr:`cells`, shape (n,).
-
-        Parameters
-        ----------
-        data : data frame, mapping of str to ndarray of shape (n,), Table, Columns, or ndarray of shape (n, d)
-            The records; see :func:`glassine.models.records.read_records`.
-
-        Raises
-        ------
-        InvalidDataError
-            If a tested attribute is absent, or a record satisfies no branch of a split.
-        """
+        """Return for each record the index of its leaf among :attr:`cells`, shape (n,)."""
         records = read_records(data, self.attributes, self.literals)
         if records.arrays is None:
             return self.cells_of(records.n_records, records.holds, "last branch")
@@ -303,9 +287,6 @@ class DecisionTree(CellModel):
         kind = "regression tree" if self.classes is None else "decision tree"
         leaves = "1 leaf" if len(self.cells) == 1 else f"{len(self.cells)} leaves"
         return f"{kind} with {leaves}, depth {self.depth}"
-
-    def __repr__(self) -> str:
-        return f"<{self}>"
 
 
 def _astray(number: int, name: str, value: AnyArray) -> InvalidDataError:

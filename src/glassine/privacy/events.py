@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, TypeAlias, get_args
 
 from glassine.errors import InvalidMechanismError, UnknownEventError, parameter
 from glassine.privacy.exact import rational
@@ -46,6 +47,8 @@ class Release:
     """Parameters that must be positive."""
     NON_NEGATIVE: ClassVar[tuple[str, ...]] = ("slack",)
     """Parameters that must be at least 0."""
+    WHOLE: ClassVar[Mapping[str, int]] = {}
+    """Parameters that must be whole numbers, and the least value of each."""
 
     def __post_init__(self) -> None:
         check_name(self.name)
@@ -66,6 +69,8 @@ class Release:
                 rule = "positive" if field in self.POSITIVE else "at least 0"
                 raise InvalidMechanismError(f"{field} must be {rule}, got {number} in the event {self.name!r}.")
             object.__setattr__(self, field, number)
+        for field, least in self.WHOLE.items():
+            check_whole(getattr(self, field), field, least, self.name)
 
 
 def check_whole(value: object, field: str, least: int, name: str) -> None:
@@ -185,9 +190,10 @@ class DiscreteGaussianNoise(_Gaussian):
     values: int = 0
     units: int = 1
 
+    WHOLE: ClassVar[Mapping[str, int]] = {"units": 1}
+
     def __post_init__(self) -> None:
         Release.__post_init__(self)
-        check_whole(self.units, "units", 1, self.name)
         values: object = self.values
         if isinstance(values, bool) or not isinstance(values, int) or not values >= 0:
             raise InvalidMechanismError(f"{parameter('values')} must be a whole number of at least 0, got {values!r}.")
@@ -265,11 +271,7 @@ class SmoothCauchyMax(Release):
 
     POSITIVE: ClassVar[tuple[str, ...]] = ("ratio",)
     NON_NEGATIVE: ClassVar[tuple[str, ...]] = ("smoothness", "slack")
-
-    def __post_init__(self) -> None:
-        Release.__post_init__(self)
-        check_whole(self.candidates, "candidates", 1, self.name)
-        check_whole(self.records, "records", 1, self.name)
+    WHOLE: ClassVar[Mapping[str, int]] = {"candidates": 1, "records": 1}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -301,10 +303,7 @@ class GaussianMax(Release):
 
     POSITIVE: ClassVar[tuple[str, ...]] = ("sigma",)
     NON_NEGATIVE: ClassVar[tuple[str, ...]] = ("epsilon", "spread", "slack")
-
-    def __post_init__(self) -> None:
-        Release.__post_init__(self)
-        check_whole(self.candidates, "candidates", 1, self.name)
+    WHOLE: ClassVar[Mapping[str, int]] = {"candidates": 1}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -336,10 +335,10 @@ class RepeatedSelection(Release):
 
     POSITIVE: ClassVar[tuple[str, ...]] = ("stop",)
     NON_NEGATIVE: ClassVar[tuple[str, ...]] = ("epsilon", "delta", "slack")
+    WHOLE: ClassVar[Mapping[str, int]] = {"candidates": 1}
 
     def __post_init__(self) -> None:
         Release.__post_init__(self)
-        check_whole(self.candidates, "candidates", 1, self.name)
         shape = _finite(self.shape, "shape", self.name)
         object.__setattr__(self, "shape", shape)
         for field, within in (("shape", -1 < shape <= 1), ("stop", self.stop < 1), ("delta", self.delta <= 1)):
@@ -378,12 +377,7 @@ class CountBound(Release):
     proof: str = "privacy/conversions.md"
 
     POSITIVE: ClassVar[tuple[str, ...]] = ("scale", "other_scale")
-    NON_NEGATIVE: ClassVar[tuple[str, ...]] = ("slack",)
-
-    def __post_init__(self) -> None:
-        Release.__post_init__(self)
-        check_whole(self.others, "others", 0, self.name)
-        check_whole(self.threshold, "threshold", 1, self.name)
+    WHOLE: ClassVar[Mapping[str, int]] = {"others": 0, "threshold": 1}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -458,25 +452,7 @@ Event: TypeAlias = (
     | Parallel
 )
 
-KINDS: dict[str, type[Event]] = {
-    kind.__name__: kind
-    for kind in (
-        Selection,
-        NoisyMax,
-        LaplaceNoise,
-        DiscreteLaplaceNoise,
-        GaussianNoise,
-        DiscreteGaussianNoise,
-        CauchyNoise,
-        SmoothCauchyNoise,
-        SmoothCauchyMax,
-        GaussianMax,
-        RepeatedSelection,
-        CountBound,
-        Stated,
-        Parallel,
-    )
-}
+KINDS: dict[str, type[Event]] = {kind.__name__: kind for kind in get_args(Event)}
 
 
 def refuse(event: object) -> UnknownEventError:

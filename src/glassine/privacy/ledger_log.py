@@ -200,22 +200,6 @@ class Log:
     -----------
     The connection holds a transaction until the log is used no more.
 
-    Parameters
-    ----------
-    connection : sqlite3.Connection
-        The open file, in a transaction.
-    path : Path
-        The file, for messages.
-
-    Attributes
-    ----------
-    rows : list of Row
-        The entries in order.
-    n_charges : int
-        How many of them are charges.
-    accounts : dict of str to Account
-        By dataset, in the order of their first budgets.
-
     Raises
     ------
     DamagedLedgerError
@@ -229,8 +213,8 @@ class Log:
         self._check_file()
         self._identity, entries, charges, self._hash = self._read_head()
         self.rows: list[Row] = []
-        self.accounts: dict[str, Account] = {}
-        self.n_charges = 0
+        self.accounts: dict[str, Account] = {}  # By dataset, in the order of their first budgets
+        self.n_charges = 0  # How many rows are charges
         self._read_rows()
         last = self.rows[-1].hash if self.rows else self._identity
         ((version,),) = connection.execute("PRAGMA user_version").fetchall()

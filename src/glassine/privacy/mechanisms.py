@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -74,11 +74,7 @@ def discrete_laplace(values: npt.ArrayLike, scale: Number, randomness: Randomnes
     """
     array = _integers(values)
     width = float_above(positive(scale, "scale"))
-    # OpenDP draws from the operating system alone; under a seed the same law comes from our own samplers.
-    if not randomness.seeded:
-        return _released(array, "laplace", width)
-    exact = Fraction(width)
-    return _added(array, lambda: draw_discrete_laplace(exact, randomness))
+    return _noisy(array, "laplace", width, randomness)
 
 
 def geometric(values: npt.ArrayLike, scale: Number, randomness: Randomness, *, lower: int, upper: int) -> Ints:
@@ -132,10 +128,7 @@ def discrete_gaussian(values: npt.ArrayLike, sigma: Number, randomness: Randomne
     """
     array = _integers(values)
     width = float_above(positive(sigma, "sigma"))
-    if not randomness.seeded:
-        return _released(array, "gaussian", width)
-    variance = Fraction(width) ** 2
-    return _added(array, lambda: draw_discrete_gaussian(variance, randomness))
+    return _noisy(array, "gaussian", width, randomness)
 
 
 def laplace(values: npt.ArrayLike, scale: Number, randomness: Randomness) -> Array:
@@ -173,11 +166,7 @@ def laplace(values: npt.ArrayLike, scale: Number, randomness: Randomness) -> Arr
     """
     array = _floats(values)
     width = float_above(positive(scale, "scale"))
-    if not randomness.seeded:
-        return _released(array, "laplace", width)
-    step = _seeded_step(width)
-    scaled = Fraction(width) / step
-    return _added_on_grid(array, step, lambda: draw_discrete_laplace(scaled, randomness))
+    return _noisy(array, "laplace", width, randomness)
 
 
 def gaussian(values: npt.ArrayLike, sigma: Number, randomness: Randomness) -> Array:
@@ -201,11 +190,7 @@ def gaussian(values: npt.ArrayLike, sigma: Number, randomness: Randomness) -> Ar
         raise InvalidMechanismError(
             f"{parameter('sigma')} must be at least {SMALLEST_SIGMA}, got {width}.", remedy="Rescale the values."
         )
-    if not randomness.seeded:
-        return _released(array, "gaussian", width)
-    step = _seeded_step(width)
-    variance = (Fraction(width) / step) ** 2
-    return _added_on_grid(array, step, lambda: draw_discrete_gaussian(variance, randomness))
+    return _noisy(array, "gaussian", width, randomness)
 
 
 def cauchy(values: npt.ArrayLike, scale: Number, randomness: Randomness, *, granularity: Number) -> Array:
@@ -282,6 +267,21 @@ def _floats(values: npt.ArrayLike) -> Array:
     return out
 
 
+def _noisy(array: AnyArray, kind: Literal["laplace", "gaussian"], width: float, randomness: Randomness) -> AnyArray:
+    """Add noise of a width to integers or floats; that of integers is discrete."""
+    # OpenDP draws from the operating system alone; under a seed the same law comes from our own samplers.
+    if not randomness.seeded:
+        return _released(array, kind, width)
+    whole = array.dtype.kind == "i"
+    step = Fraction(1) if whole else Fraction(2) ** (math.frexp(width)[1] - SEEDED_BITS)
+    scale = Fraction(width) / step
+    if kind == "laplace":
+        noise = partial(draw_discrete_laplace, scale, randomness)
+    else:
+        noise = partial(draw_discrete_gaussian, scale**2, randomness)
+    return _added(array, noise) if whole else _added_on_grid(array, step, noise)
+
+
 def _added(array: Ints, noise: Callable[[], int]) -> Ints:
     """Add draws to integers, saturating at 64 bits."""
     noisy = [min(max(value + noise(), int(INT64.min)), int(INT64.max)) for value in array.ravel().tolist()]
@@ -299,10 +299,6 @@ def _nearest_float(value: Fraction) -> float:
         return float(value)
     except OverflowError:
         return sys.float_info.max if value > 0 else -sys.float_info.max
-
-
-def _seeded_step(width: float) -> Fraction:
-    return Fraction(2) ** (math.frexp(width)[1] - SEEDED_BITS)
 
 
 def _released(array: AnyArray, kind: Literal["laplace", "gaussian"], width: float) -> AnyArray:

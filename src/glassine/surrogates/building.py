@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from glassine.data.arrays import Array, Ints
+from glassine.data.columns import values_of
 from glassine.data.conform import Columns
 from glassine.data.persons import Persons
 from glassine.domain import Category, Domain, Integer, Real
@@ -105,7 +106,7 @@ def _values(attribute: Attribute, uniform: Array) -> list[Scalar]:
     if isinstance(attribute, Integer):
         size = attribute.hi - attribute.lo + 1
         return [attribute.lo + min(int(u * size), size - 1) for u in uniform.tolist()]
-    values: tuple[Scalar, ...] = attribute.values if isinstance(attribute, Category) else (0, 1)
+    values: tuple[Scalar, ...] = values_of(attribute)
     return [values[min(int(u * len(values)), len(values) - 1)] for u in uniform.tolist()]
 
 

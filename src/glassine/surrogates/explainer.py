@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -25,7 +26,6 @@ from glassine.errors import (
 )
 from glassine.microaggregation import SemanticDistance
 from glassine.models.evidence import class_array
-from glassine.privacy.certificate import Certificate
 from glassine.privacy.randomness import RandomState
 from glassine.surrogates import settings
 from glassine.surrogates.answers import Answers, Names, NumericAnswer, index_of
@@ -53,6 +53,7 @@ LEAST_SHARING = settings.RESTRICTED_LEAF
 """Fewest records of a class whose name is not declared: as of a leaf in the restricted form."""
 
 
+@dataclass(eq=False, repr=False)
 class SurrogateExplainer(MeasuredExplainer):
     """Explanations of a black box by the small trees of microaggregated groups.
 
@@ -185,55 +186,28 @@ class SurrogateExplainer(MeasuredExplainer):
     ('high', True, True)
     """
 
-    certificate_: Certificate
-    domain_: Domain
-
-    def __init__(
-        self,
-        predict: object,
-        k: int = 100,
-        *,
-        domain: Domain | None = None,
-        classes: Sequence[Scalar] | None = None,
-        answer: NumericAnswer | None = None,
-        form: str = "restricted",
-        labels: str | None = None,
-        method: str = "mdav",
-        scaling: str = "standard",
-        distance: str | SemanticDistance = "euclidean",
-        max_depth: int | str | None = "auto",
-        min_samples_leaf: int | str = "auto",
-        leaf_counts: bool | None = None,
-        epsilon: float | None = None,
-        partition: str = "microaggregation",
-        n_cells: int = 64,
-        fixed_black_box: bool = False,
-        n_closest: int = 3,
-        ledger: object = None,
-        dataset: str | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.predict = predict
-        self.k = k
-        self.domain = domain
-        self.classes = classes
-        self.answer = answer
-        self.form = form
-        self.labels = labels
-        self.method = method
-        self.scaling = scaling
-        self.distance = distance
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.leaf_counts = leaf_counts
-        self.epsilon = epsilon
-        self.partition = partition
-        self.n_cells = n_cells
-        self.fixed_black_box = fixed_black_box
-        self.n_closest = n_closest
-        self.ledger = ledger
-        self.dataset = dataset
-        self.random_state = random_state
+    predict: Any
+    k: int = 100
+    _: KW_ONLY
+    domain: Domain | None = None
+    classes: Sequence[Scalar] | None = None
+    answer: NumericAnswer | None = None
+    form: str = "restricted"
+    labels: str | None = None
+    method: str = "mdav"
+    scaling: str = "standard"
+    distance: str | SemanticDistance = "euclidean"
+    max_depth: int | str | None = "auto"
+    min_samples_leaf: int | str = "auto"
+    leaf_counts: bool | None = None
+    epsilon: float | None = None
+    partition: str = "microaggregation"
+    n_cells: int = 64
+    fixed_black_box: bool = False
+    n_closest: int = 3
+    ledger: Any = None
+    dataset: str | None = None
+    random_state: RandomState = None
 
     def __sklearn_clone__(self) -> Self:
         """Return an unfitted copy that asks the same black box: a copy of a fitted estimator would be unfitted."""

@@ -11,6 +11,7 @@ from fractions import Fraction
 import numpy as np
 
 from glassine.data.arrays import AnyArray, Array, Bools, Ints
+from glassine.data.columns import values_of
 from glassine.data.conform import Columns
 from glassine.data.labels import check_lengths, class_codes
 from glassine.data.persons import Persons
@@ -213,7 +214,7 @@ def representatives_of(
     for name, scale in zip(domain, metric.scales, strict=True):
         attribute, array = domain[name], columns.array(name)
         if _has_modes(name, columns, metric):
-            out.append(_modes(array, groups, n_groups, attribute.values if isinstance(attribute, Category) else (0, 1)))
+            out.append(_modes(array, groups, n_groups, values_of(attribute)))
             continue
         array = _numbers(columns, name)
         present, counts, behind = _behind(array, groups, n_groups, persons)

@@ -11,10 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 from glassine.attacks.membership.outputs import generator
 from glassine.data.arrays import AnyArray, Indices, Ints
 from glassine.data.conform import Columns
+from glassine.domain import Domain
 from glassine.errors import check_whole
 from glassine.models import DecisionTree
 from glassine.models.evidence import cell_shares
 from glassine.models.quality import Quality
+from glassine.privacy.certificate import Certificate
 from glassine.surrogates.answers import AnswerErrors, Answers, NumericAnswer, numbers_of
 from glassine.surrogates.black_boxes import BlackBox
 from glassine.surrogates.fitting import Training, check_words, label_array
@@ -166,8 +168,10 @@ def reach(release: SurrogateRelease, records: Columns, answers: Ints) -> float:
 class MeasuredExplainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     """An explainer that has a release, the records behind it, and query access to the black box."""
 
-    # release_, training_, black_box_, information_loss_: as in :class:`~glassine.surrogates.SurrogateExplainer`.
+    # As in :class:`~glassine.surrogates.SurrogateExplainer`.
     release_: SurrogateRelease
+    certificate_: Certificate
+    domain_: Domain
     training_: Training
     black_box_: BlackBox
     information_loss_: float | None

@@ -13,7 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.data.arrays import AnyArray, Bools
+from glassine.data.columns import is_column, values_of
 from glassine.data.conform import Columns, Outside, are_rows, conform, rows_as_objects
+from glassine.data.conform_values import is_gap
 from glassine.data.inference import infer_domain
 from glassine.data.persons import Persons, stated_persons
 from glassine.data.table import as_table, frame_of, with_persons
@@ -102,12 +104,7 @@ def open_records(X: Any, domain: Domain | None) -> tuple[Layout, Any, Any]:
             raise InvalidDataError(
                 "records must be at least one, in columns named by strings.", remedy="Check the data."
             )
-        names = tuple(frame.columns) if domain is None else domain.names
-        absent = [name for name in names if name not in frame.columns]
-        if absent:
-            raise InvalidDataError(
-                f"data lack the column {absent[0]!r} of the domain.", remedy="Add it, or drop the attribute."
-            )
+        names = tuple(n for n in (frame.columns if domain is None else domain) if is_column(n, frame.columns))
         # The black box sees the attributes alone, here as with single queries.
         table = table.restrict(names)
         return Layout(names=names, backend=frame.implementation.name.lower()), table.frame.to_native(), table
@@ -291,7 +288,7 @@ def row(columns: Columns, index: int) -> Record:
         else:
             code = int(columns.codes[name][index])
             attribute = columns.attributes[name]
-            values = attribute.values if isinstance(attribute, Category) else (0, 1)
+            values = values_of(attribute)
             out[name] = None if code < 0 else values[code]
     return out
 
@@ -351,12 +348,12 @@ def _value(name: str, attribute: Attribute, value: object) -> Scalar | None:
     """Return a value as a plain scalar of its attribute, or refuse it."""
     if isinstance(value, np.generic):
         value = value.item()
-    if value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value):
+    if is_gap(value):
         if not attribute.missing:
             raise InvalidDataError(f"the query has no value for {name!r}, which cannot be missing.", remedy="Give one.")
         return None
     if isinstance(attribute, Category | Binary):
-        values: tuple[Scalar, ...] = attribute.values if isinstance(attribute, Category) else (0, 1)
+        values: tuple[Scalar, ...] = values_of(attribute)
         if is_scalar(value):
             for listed in values:
                 if listed == value:

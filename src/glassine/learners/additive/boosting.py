@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -196,14 +196,6 @@ class Visits:
     n_bins: tuple[int, ...]  # Number of bins of each term
 
 
-class Splits(Protocol):
-    """How the trees of an epoch get their leaves."""
-
-    def epoch(self, visits: Visits, leaves: int) -> Iterator[tuple[slice, Ints]]:
-        """Yield terms that are visited next, and the leaf of each of their bins, shape (terms, bins)."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RandomSplits:
     """Line 14 of the paper's Algorithm 2: random splits, which look at no record."""
@@ -211,7 +203,7 @@ class RandomSplits:
     randomness: Randomness
 
     def epoch(self, visits: Visits, leaves: int) -> Iterator[tuple[slice, Ints]]:
-        """Yield all terms at once."""
+        """Yield terms that are visited next, all at once, and the leaf of each of their bins, shape (terms, bins)."""
         widest = visits.counts.shape[1]
         yield (slice(None), np.stack([_random_leaves(size, leaves, widest, self.randomness) for size in visits.n_bins]))
 
@@ -235,6 +227,10 @@ class BestSplits:
             leaf_of = np.zeros((1, visits.counts.shape[1]), dtype=np.int64)
             leaf_of[0, :size] = _best_leaves(sums / visits.loss.units, visits.counts[k, :size], leaves)
             yield slice(k, k + 1), leaf_of
+
+
+Splits: TypeAlias = RandomSplits | BestSplits
+"""How the trees of an epoch get their leaves."""
 
 
 def _best_leaves(sums: Array, counts: Array, leaves: int) -> Ints:

@@ -5,17 +5,14 @@ from __future__ import annotations
 import copy
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, Self
 
-import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from glassine.data.arrays import AnyArray, Array
-from glassine.data.conform import Columns
-from glassine.data.slices import Progress
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, InvalidParameterError, parameter
@@ -24,8 +21,7 @@ from glassine.learners.additive.budget import GaussianBudget
 from glassine.learners.additive.fitting import Card, Plan, Private, fit_model
 from glassine.learners.additive.memory import check_memory, most_released, pairs_asked_for
 from glassine.learners.additive.targets import Training, read_classes, read_numbers
-from glassine.learners.estimator import Parameters, PrivateLearner, tags_of_domain
-from glassine.learners.intake import read_records
+from glassine.learners.estimator import PrivateEstimator, PublishedModel
 from glassine.learners.persons import Persons
 from glassine.models import AdditiveModel
 from glassine.models.additive import summarize_model
@@ -34,28 +30,18 @@ from glassine.models.evidence import class_array
 from glassine.models.scoring import Contributions
 from glassine.models.shapes import ShapeFunction
 from glassine.privacy.certificate import Certificate
-from glassine.privacy.randomness import RandomState
 from glassine.privacy.release import Paid, Planned, Price
 
 LEAST_FOR_PAIRS = 0.5
 """Epsilon below which no pairs stand out: their choice then costs more than they gain (``docs/papers/dp-ebm.md``)."""
 
 
-class Editable(Parameters, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """A fitted additive estimator: it reads records in its domain, and its model is edited without spending budget."""
+class Editable(PublishedModel):
+    """A fitted additive estimator: its model is edited without spending budget."""
 
-    released: ClassVar[frozenset[str]] = frozenset(
-        {"model_", "certificate_", "domain_", "n_features_in_", "feature_names_in_"}
-    )
-    """The fitted attributes; nothing else is kept or pickled."""
+    keeps_undeclared: ClassVar[bool] = True
 
-    model_: AdditiveModel  # The published model
-    certificate_: Certificate  # Guarantee, events and assumptions
-    domain_: Domain  # Domain of the attributes
-
-    def _columns(self, X: object) -> Columns:
-        check_is_fitted(self, "model_")
-        return read_records(self, X, self.domain_, keep_undeclared=True)
+    model_: AdditiveModel
 
     def edit(self) -> Editor:
         """Return an editor of the released model; this estimator does not change.
@@ -93,15 +79,13 @@ class Editable(Parameters, BaseEstimator):  # type: ignore[misc]  # scikit-learn
         new.model_ = edited
         return new
 
-    def __sklearn_tags__(self) -> Any:
-        """Return scikit-learn's tags: missing values are allowed where the domain allows them."""
-        return tags_of_domain(super().__sklearn_tags__(), getattr(self, "domain", None))
-
 
 class AdditiveEstimator(Editable):
     """What private and ordinary additive estimators do besides: explain the model, and round it to a scorecard."""
 
-    keeps_undeclared: ClassVar[bool] = True
+    @abstractmethod
+    def _read_training(self, X: object, y: object, times: Any, *, private: bool) -> Training:
+        """Read the arguments of a fit; ``times`` are persons or sample weights."""
 
     def summarize_model(self, coverage: float = 0.9) -> tuple[ShapeFunction, ...]:
         """Return the shape function of each term with its noise interval, the most important first.
@@ -150,53 +134,50 @@ class AdditiveEstimator(Editable):
         X : data frame or array-like of shape (n, d)
             Records; values outside the domain are brought into it as in ``fit``.
         """
-        columns = self._columns(X)
-        return self.model_.contributions(columns)
+        records = self._records(X)
+        return self.model_.contributions(records)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class AdditiveClassifier(ClassifierMixin, Editable):  # type: ignore[misc]  # scikit-learn ships no types
     """An additive estimator whose model has classes."""
 
-    released: ClassVar[frozenset[str]] = Editable.released | {"classes_"}
+    classes: Sequence[Scalar] | None = None
 
-    classes_: AnyArray  # Classes; shape (c,)
+    classes_: AnyArray = field(init=False)  # Classes; shape (c,)
+
+    def _read_training(self, X: object, y: object, times: Any, *, private: bool) -> Training:
+        training = read_classes(self, X, y, domain=self.domain, classes=self.classes, times=times, private=private)
+        classes = training.target.classes or ()
+        if len(classes) < 2:
+            raise InvalidParameterError(
+                f"a classifier needs at least two classes, got {len(classes)} class.",
+                remedy=f"Declare them with {parameter('classes=')}.",
+            )
+        return training
 
     def decision_function(self, X: object) -> Array:
         """Return the log-odds of the second of two classes, shape (n,); of more classes, their scores, shape (n, c)."""
-        columns = self._columns(X)
-        found = self.model_.scores(columns)
+        records = self._records(X)
+        found = self.model_.scores(records)
         return found[:, 0] if self.model_.link == "logit" else found
 
     def predict_proba(self, X: object) -> Array:
         """Return the probability of each class for each record, shape (n, c)."""
-        columns = self._columns(X)
-        return self.model_.predict_proba(columns)
-
-    def predict(self, X: object) -> AnyArray:
-        """Return the most probable class of each record, shape (n,).
-
-        Parameters
-        ----------
-        X : data frame or array-like of shape (n, d)
-            Records; values outside the domain are brought into it as in ``fit``.
-        """
-        columns = self._columns(X)
-        return self.model_.predict(columns)
+        records = self._records(X)
+        return self.model_.predict_proba(records)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class AdditiveRegressor(RegressorMixin, Editable):  # type: ignore[misc]  # scikit-learn ships no types
     """An additive estimator whose model predicts a number."""
 
-    def predict(self, X: object) -> Array:
-        """Return the predicted number of each record, shape (n,), within the public range.
+    released: ClassVar[frozenset[str]] = PublishedModel.released - {"classes_"}
 
-        Parameters
-        ----------
-        X : data frame or array-like of shape (n, d)
-            Records; values outside the domain are brought into it as in ``fit``.
-        """
-        columns = self._columns(X)
-        return np.asarray(self.model_.predict(columns), dtype=np.float64)
+    target_range: tuple[float, float] | None = None
+
+    def _read_training(self, X: object, y: object, times: Any, *, private: bool) -> Training:
+        return read_numbers(self, X, y, domain=self.domain, bounds=self.target_range, times=times, private=private)
 
 
 def attributes_of(training: Training, model: AdditiveModel, certificate: Certificate) -> dict[str, Any]:
@@ -205,42 +186,20 @@ def attributes_of(training: Training, model: AdditiveModel, certificate: Certifi
     return {"model_": model, "certificate_": certificate, "domain_": training.domain, **classes}
 
 
-def class_training(estimator: Any, X: Any, y: Any, times: Any, *, private: bool) -> Training:
-    """Read the arguments of a classifier's fit, which needs at least two classes."""
-    training = read_classes(
-        estimator, X, y, domain=estimator.domain, classes=estimator.classes, times=times, private=private
-    )
-    classes = training.target.classes or ()
-    if len(classes) < 2:
-        raise InvalidParameterError(
-            f"a classifier needs at least two classes, got {len(classes)} class.",
-            remedy=f"Declare them with {parameter('classes=')}.",
-        )
-    return training
-
-
-class _PrivateEBM(PrivateLearner, AdditiveEstimator):
+@dataclass(eq=False, repr=False)
+class _PrivateEBM(PrivateEstimator, AdditiveEstimator):
     """What both estimators share."""
 
-    keeps_undeclared: ClassVar[bool] = AdditiveEstimator.keeps_undeclared
-
-    epsilon: float
-    delta: float
-    domain: Domain | None
-    algorithm: str
-    accounting: str
-    bins: Any
-    monotone: Any
-    interactions: Any
-    ledger: Any
-    dataset: str | None
-    memory_limit: float
-    progress: Progress | None
-    random_state: Any
-
-    @abstractmethod
-    def _read_training(self, X: object, y: object, persons: Persons | None) -> Training:
-        """Read the arguments of a fit."""
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    domain: Domain | None = None
+    algorithm: str = "penalized"
+    _: KW_ONLY
+    accounting: str = "gdp"
+    bins: Mapping[str, Any] | None = None
+    monotone: Mapping[str, str] | None = None
+    interactions: object = 0
+    memory_limit: float = 4e9
 
     def _bins(self, domain: Domain) -> Any:
         """Return the bins that are fixed beforehand."""
@@ -251,7 +210,7 @@ class _PrivateEBM(PrivateLearner, AdditiveEstimator):
         return None
 
     def _plan(self, X: object, y: object, persons: Persons | None = None) -> Planned[dict[str, Any]]:
-        training = self._read_training(X, y, persons)
+        training = self._read_training(X, y, persons, private=True)
         budget = GaussianBudget.of(self.epsilon, self.delta, training.unit)
         plan = Plan.of(
             training,
@@ -290,6 +249,7 @@ class _PrivateEBM(PrivateLearner, AdditiveEstimator):
         return replace(self.certificate_, model=fingerprint(card), file=None, public=public)
 
 
+@dataclass(eq=False, repr=False)
 class PrivateEBMClassifier(AdditiveClassifier, _PrivateEBM):
     """A differentially private additive classifier: one shape function for each attribute.
 
@@ -318,36 +278,21 @@ class PrivateEBMClassifier(AdditiveClassifier, _PrivateEBM):
         none below epsilon 0.5; or their names, which costs nothing for the choice. Not with "boosting".
     classes : sequence of scalars, optional
         The public classes, where the domain does not declare the target.
-    ledger : Ledger or path, optional
-        The budget book; the fit is charged to ``dataset`` before anything is drawn.
-    dataset : str, optional
-        Name of the dataset, in the ledger or, without one, among the fits of this process: the second fit on one
-        name warns, and its certificate and those of later ones do not hold.
-    records_per_person : int, optional
-        The most records of one person that count, in [1, 1,000,000]; then ``fit`` takes ``persons``, and epsilon and
-        delta cover all records of one person. It must not be chosen by looking at the records.
-    person_weights : {"equal", "records"}, default="equal"
-        With persons: "equal" repeats the records of a person until there are ``records_per_person``, so that each
-        person counts as much as any other; "records" counts each kept record once.
+    ledger, dataset, records_per_person, person_weights
+        As for :class:`~glassine.PrivateTreeClassifier`; with persons delta covers all records of one person as well.
     memory_limit : float, default=4e9
         Most bytes of the tables, besides the records; what may need more is refused before anything is spent.
     progress : callable, optional
         Called with the rounds done and the total.
-    random_state : int, Generator or None, default=None
-        None draws from the operating system's entropy. Anything else makes the fit repeatable, and not private.
+    random_state
+        As for :class:`~glassine.PrivateTreeClassifier`.
 
     Attributes
     ----------
     model_ : AdditiveModel
         The published model. Released.
-    certificate_ : Certificate
-        Guarantee, events and assumptions. Public.
-    domain_ : Domain
-        Domain of the attributes. Public, unless inferred.
-    classes_ : ndarray of shape (c,)
-        Classes. Public, unless taken from the data.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    certificate_, domain_, classes_, n_features_in_, feature_names_in_
+        As for :class:`~glassine.PrivateTreeClassifier`.
 
     Notes
     -----
@@ -355,9 +300,7 @@ class PrivateEBMClassifier(AdditiveClassifier, _PrivateEBM):
     records of one person, of everything that is kept: bins, counts, scores, errors. See ``penalized.md``,
     ``grids.md`` and :attr:`certificate_`.
 
-    Assumptions: ``domain``, ``classes`` and all other parameters are public. What is taken from the data instead,
-    with a ``PrivacyLeakWarning``, is a caveat of the certificate, as is a ``random_state``. Running time is not
-    observed.
+    Assumptions: As for :class:`~glassine.PrivateTreeClassifier`.
 
     Edge cases: An attribute whose values are all in one bin gets no term. Each further fit spends again.
     ``sample_weight`` is refused: a weight changes what one record can do.
@@ -380,34 +323,8 @@ class PrivateEBMClassifier(AdditiveClassifier, _PrivateEBM):
     (True, 1.0)
     """
 
-    classes: Sequence[Scalar] | None
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        domain: Domain | None = None,
-        algorithm: str = "penalized",
-        *,
-        accounting: str = "gdp",
-        bins: Mapping[str, Any] | None = None,
-        monotone: Mapping[str, str] | None = None,
-        interactions: object = 0,
-        classes: Sequence[Scalar] | None = None,
-        ledger: object = None,
-        dataset: str | None = None,
-        records_per_person: int | None = None,
-        person_weights: str = "equal",
-        memory_limit: float = 4e9,
-        progress: Progress | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self._store(locals())
-
-    def _read_training(self, X: object, y: object, persons: Persons | None) -> Training:
-        return class_training(self, X, y, persons, private=True)
-
-
+@dataclass(eq=False, repr=False)
 class PrivateEBMRegressor(AdditiveRegressor, _PrivateEBM):
     """A differentially private additive regression: one shape function for each attribute.
 
@@ -450,30 +367,3 @@ class PrivateEBMRegressor(AdditiveRegressor, _PrivateEBM):
     >>> model.score(X, y) > 0.97
     True
     """
-
-    target_range: tuple[float, float] | None
-
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        domain: Domain | None = None,
-        algorithm: str = "penalized",
-        *,
-        accounting: str = "gdp",
-        target_range: tuple[float, float] | None = None,
-        bins: Mapping[str, Any] | None = None,
-        monotone: Mapping[str, str] | None = None,
-        interactions: object = 0,
-        ledger: object = None,
-        dataset: str | None = None,
-        records_per_person: int | None = None,
-        person_weights: str = "equal",
-        memory_limit: float = 4e9,
-        progress: Progress | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self._store(locals())
-
-    def _read_training(self, X: object, y: object, persons: Persons | None) -> Training:
-        return read_numbers(self, X, y, domain=self.domain, bounds=self.target_range, times=persons)

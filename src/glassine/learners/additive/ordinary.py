@@ -2,46 +2,41 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from glassine.data.slices import Progress
 from glassine.domain import Domain
-from glassine.domain.attributes import Scalar
 from glassine.learners.additive.estimators import (
     AdditiveClassifier,
     AdditiveEstimator,
     AdditiveRegressor,
     attributes_of,
-    class_training,
 )
 from glassine.learners.additive.fitting import Ordinary, Plan, fit_model
 from glassine.learners.additive.grids import MOST_BINS
 from glassine.learners.additive.memory import check_memory, pairs_asked_for
 from glassine.learners.additive.publishing import declared_bins
-from glassine.learners.additive.targets import Training, read_numbers
 from glassine.learners.estimator import OrdinaryLearner
 from glassine.privacy.certificate import Certificate
 
 
+@dataclass(eq=False, repr=False)
 class _OrdinaryEBM(OrdinaryLearner, AdditiveEstimator):
     """What both estimators share."""
 
-    domain: Domain | None
-    algorithm: str
-    bins: Any
-    monotone: Any
-    interactions: Any
-    memory_limit: float
-    progress: Progress | None
-
-    @abstractmethod
-    def _read_training(self, X: object, y: object, times: object) -> Training:
-        """Read the arguments of a fit."""
+    domain: Domain | None = None
+    algorithm: str = "penalized"
+    _: KW_ONLY
+    bins: Mapping[str, Any] | None = None
+    monotone: Mapping[str, str] | None = None
+    interactions: object = 0
+    memory_limit: float = 4e9
+    progress: Progress | None = None
 
     def _learn(self, X: object, y: object, times: object) -> dict[str, Any]:
-        training = self._read_training(X, y, times)
+        training = self._read_training(X, y, times, private=False)
         plan = Plan.of(
             training,
             algorithm=self.algorithm,
@@ -58,6 +53,7 @@ class _OrdinaryEBM(OrdinaryLearner, AdditiveEstimator):
         return attributes_of(training, fit.model, Certificate.none("exact counts of the records"))
 
 
+@dataclass(eq=False, repr=False)
 class EBMClassifier(AdditiveClassifier, _OrdinaryEBM):
     """An additive classifier without privacy: one shape function for each attribute.
 
@@ -89,9 +85,7 @@ class EBMClassifier(AdditiveClassifier, _OrdinaryEBM):
     ----------
     model_ : AdditiveModel
         The model, with exact numbers of records in its bins, and no errors.
-    certificate_ : Certificate
-        Says that nothing is guaranteed: epsilon is infinite.
-    domain_, classes_, n_features_in_, feature_names_in_
+    certificate_, domain_, classes_, n_features_in_, feature_names_in_
         As for :class:`~glassine.OptimalTreeClassifier`.
 
     Notes
@@ -114,26 +108,8 @@ class EBMClassifier(AdditiveClassifier, _OrdinaryEBM):
     (True, False)
     """
 
-    classes: Sequence[Scalar] | None
 
-    def __init__(
-        self,
-        domain: Domain | None = None,
-        algorithm: str = "penalized",
-        *,
-        bins: Mapping[str, Any] | None = None,
-        monotone: Mapping[str, str] | None = None,
-        interactions: object = 0,
-        classes: Sequence[Scalar] | None = None,
-        memory_limit: float = 4e9,
-        progress: Progress | None = None,
-    ) -> None:
-        self._store(locals())
-
-    def _read_training(self, X: object, y: object, times: object) -> Training:
-        return class_training(self, X, y, times, private=False)
-
-
+@dataclass(eq=False, repr=False)
 class EBMRegressor(AdditiveRegressor, _OrdinaryEBM):
     """An additive regression without privacy: one shape function for each attribute.
 
@@ -167,22 +143,3 @@ class EBMRegressor(AdditiveRegressor, _OrdinaryEBM):
     >>> EBMRegressor().fit(X, 1000.0 + X[:, 0]).score(X, 1000.0 + X[:, 0]) > 0.99
     True
     """
-
-    target_range: tuple[float, float] | None
-
-    def __init__(
-        self,
-        domain: Domain | None = None,
-        algorithm: str = "penalized",
-        *,
-        target_range: tuple[float, float] | None = None,
-        bins: Mapping[str, Any] | None = None,
-        monotone: Mapping[str, str] | None = None,
-        interactions: object = 0,
-        memory_limit: float = 4e9,
-        progress: Progress | None = None,
-    ) -> None:
-        self._store(locals())
-
-    def _read_training(self, X: Any, y: Any, times: Any) -> Training:
-        return read_numbers(self, X, y, domain=self.domain, bounds=self.target_range, times=times, private=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -47,61 +47,36 @@ class Binned:
         return Binned(codes=self.codes[:, where], values=self.values[where])
 
 
-class AdditiveRecords(Protocol):
-    """Records of an additive fit."""
-
-    @property
-    def values(self) -> AnyArray:
-        """The target of each record, shape (n,), as in :class:`Binned`; in no order that others share."""
-        ...
-
-    def cell_counts(self, grids: Sequence[Grid]) -> list[Ints]:
-        """Return the exact number of records in each public cell of each attribute, the last cell included."""
-
-    def binned(self, grids: Sequence[Grid], axes: Sequence[Axis]) -> Binned:
-        """Return all records in the released bins of some attributes; the last time, so that cells may be dropped."""
-
-    def distinct(self, grids: Sequence[Grid], axes: Sequence[Axis]) -> tuple[Binned, Ints | None]:
-        """Return records in bins as :meth:`binned` does, and how often each occurs, shape (n,); None for once."""
-
-    def tables(self, grids: Sequence[Grid], axes: Sequence[Axis], places: Sequence[Places], n_classes: int) -> Tables:
-        """Return the exact number of records of each class in each cell of one or two terms each.
-
-        If the target is a number, its levels stand for classes, and parts of records are counted (:func:`parts_of`).
-        """
-
-    def in_cells(self, cuts: Cuts) -> Cells:
-        """Yield all records, as far as cuts distinguish them by the attributes that have some."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class HeldRecords:
     """Records in memory."""
 
     columns: Columns  # The records
-    values: AnyArray  # Their targets; shape (n,)
+    values: AnyArray  # Their targets, as in :class:`Binned`; shape (n,)
     # Their public cells, between counting and binning.
     cells: list[npt.NDArray[np.uint16]] = field(default_factory=list)
 
     def cell_counts(self, grids: Sequence[Grid]) -> list[Ints]:
-        """Return the exact number of records in each public cell of each attribute."""
+        """Return the exact number of records in each public cell of each attribute, the last cell included."""
         self.cells[:] = [read_cells(self.columns, grids)]
         return count_cells(self.cells[0], [grid.n_cells + 1 for grid in grids])
 
     def binned(self, grids: Sequence[Grid], axes: Sequence[Axis]) -> Binned:
-        """Return all records in the released bins of some attributes."""
+        """Return all records in the released bins of some attributes; the last time, so that cells may be dropped."""
         cells = self.cells.pop()
         place = {grid.attribute: k for k, grid in enumerate(grids)}
         kept = [place[axis.grid.attribute] for axis in axes]
         return Binned(codes=apply_bins(cells, kept, [axis.bin_of for axis in axes]), values=self.values)
 
     def distinct(self, grids: Sequence[Grid], axes: Sequence[Axis]) -> tuple[Binned, Ints | None]:
-        """Return all records in bins, each once."""
+        """Return records in bins as :meth:`binned` does, and how often each occurs, shape (n,); None for once."""
         return self.binned(grids, axes), None
 
     def tables(self, grids: Sequence[Grid], axes: Sequence[Axis], places: Sequence[Places], n_classes: int) -> Tables:
-        """Return the exact number of records of each class in each cell of one or two terms each."""
+        """Return the exact number of records of each class in each cell of one or two terms each.
+
+        If the target is a number, its levels stand for classes, and parts of records are counted (:func:`parts_of`).
+        """
         order = {grid.attribute: k for k, grid in enumerate(grids)}
         kept = [order[axis.grid.attribute] for axis in axes]
         codes = apply_bins(self.cells[0], kept, [axis.bin_of for axis in axes])
@@ -243,6 +218,10 @@ class CountedNumbers:
         found = Binned(codes=codes, values=scaled(numbers, self.bounds)), counts
         self.grouped[:] = [(axes, *found)]
         return found
+
+
+AdditiveRecords: TypeAlias = HeldRecords | CountedRecords | CountedNumbers
+"""Records of an additive fit: each kind answers the same questions."""
 
 
 def _in_cells(intake: EngineIntake, cuts: Cuts, more: tuple[str, ...] = ()) -> Iterator[tuple[Columns, Ints, Ints]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,9 @@ import numpy.typing as npt
 
 from glassine.data.arrays import Array, Ints
 from glassine.data.conform import Columns
+from glassine.data.labels import target_name
 from glassine.data.slices import Progress
 from glassine.domain import Domain, Integer, Real
-from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.additive.calibration import calibrate
 from glassine.learners.additive.estimators import AdditiveClassifier, PrivateEBMClassifier
@@ -26,7 +27,6 @@ from glassine.models import AdditiveModel, Term
 from glassine.models.bins import CategoryBins, NumericBins
 from glassine.models.scorecard import card_of
 from glassine.privacy.certificate import Certificate
-from glassine.privacy.randomness import RandomState
 
 RIDGE = 1.0
 """Records that each bin counts as having beside its own, of even odds: scores of rare bins are drawn to zero."""
@@ -41,6 +41,7 @@ SWEEPS = 3
 """Most sweeps over the points that look for a smaller loss."""
 
 
+@dataclass(eq=False, repr=False)
 class PrivateScorecardClassifier(PrivateEBMClassifier):
     """A differentially private scorecard: few items worth whole points, and the risk at each total.
 
@@ -49,10 +50,8 @@ class PrivateScorecardClassifier(PrivateEBMClassifier):
 
     Parameters
     ----------
-    epsilon : float, default=1.0
-        Privacy budget of one fit, in [0.001, 1000].
-    delta : float, default=1e-6
-        In [1e-100, 0.1]; well below one over the number of records.
+    epsilon, delta
+        As for :class:`~glassine.PrivateEBMClassifier`.
     domain : Domain, optional
         What is publicly known about the attributes. A number's ``thresholds`` are its bins, at most twenty of them.
     max_items : int, default=10
@@ -72,9 +71,7 @@ class PrivateScorecardClassifier(PrivateEBMClassifier):
     ----------
     model_ : AdditiveModel
         The published card: whole points times a unit, and ``model_.scorecard``, the risk at each total. Released.
-    certificate_ : Certificate
-        Guarantee, events and assumptions. Public.
-    domain_, classes_, n_features_in_, feature_names_in_
+    certificate_, domain_, classes_, n_features_in_, feature_names_in_
         As for :class:`~glassine.PrivateEBMClassifier`.
 
     Notes
@@ -102,35 +99,14 @@ class PrivateScorecardClassifier(PrivateEBMClassifier):
     (True, True)
     """
 
-    algorithm: str = "penalized"
-    accounting: str = "gdp"
-    interactions: Any = 0
+    algorithm: str = field(default="penalized", init=False)
+    accounting: str = field(default="gdp", init=False)
+    interactions: object = field(default=0, init=False)
 
-    max_items: int
-    max_points: int
-    calibration_share: float
-
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        domain: Domain | None = None,
-        max_items: int = 10,
-        max_points: int = 5,
-        *,
-        calibration_share: float = 0.15,
-        bins: Mapping[str, Any] | None = None,
-        monotone: Mapping[str, str] | None = None,
-        classes: Sequence[Scalar] | None = None,
-        ledger: object = None,
-        dataset: str | None = None,
-        records_per_person: int | None = None,
-        person_weights: str = "equal",
-        memory_limit: float = 4e9,
-        progress: Progress | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self._store(locals())
+    max_items: int = 10
+    max_points: int = 5
+    _: KW_ONLY
+    calibration_share: float = 0.15
 
     def _card(self, training: Training) -> Card:
         _two_classes(training.target.classes or ())
@@ -140,6 +116,7 @@ class PrivateScorecardClassifier(PrivateEBMClassifier):
         return declared_bins(domain, self.bins)
 
 
+@dataclass(eq=False, repr=False)
 class ScorecardClassifier(OrdinaryLearner, AdditiveClassifier):
     """A scorecard without privacy: few items worth whole points, of little log loss, and the risk at each total.
 
@@ -148,10 +125,8 @@ class ScorecardClassifier(OrdinaryLearner, AdditiveClassifier):
 
     Parameters
     ----------
-    max_items : int, default=10
-        Most items, in [1, 100].
-    max_points : int, default=5
-        Most points of an item, added or taken away, in [1, 100].
+    max_items, max_points
+        As for :class:`~glassine.PrivateScorecardClassifier`.
     domain : Domain, optional
         The attributes; inferred from the data by default. A number's ``thresholds`` are its bins; without, quantiles
         of the data are.
@@ -166,9 +141,7 @@ class ScorecardClassifier(OrdinaryLearner, AdditiveClassifier):
     ----------
     model_ : AdditiveModel
         The card.
-    certificate_ : Certificate
-        Says that nothing is guaranteed: epsilon is infinite.
-    domain_, classes_, n_features_in_, feature_names_in_
+    certificate_, domain_, classes_, n_features_in_, feature_names_in_
         As for :class:`~glassine.OptimalTreeClassifier`.
 
     Notes
@@ -190,24 +163,12 @@ class ScorecardClassifier(OrdinaryLearner, AdditiveClassifier):
     (1.0, 'scorecard of 1 item on 1 attribute')
     """
 
-    def __init__(
-        self,
-        max_items: int = 10,
-        max_points: int = 5,
-        domain: Domain | None = None,
-        *,
-        bins: Mapping[str, Any] | None = None,
-        classes: Sequence[Scalar] | None = None,
-        progress: Progress | None = None,
-    ) -> None:
-        self._store(locals())
-
-    max_items: int
-    max_points: int
-    domain: Domain | None
-    bins: Any
-    classes: Sequence[Scalar] | None
-    progress: Progress | None
+    max_items: int = 10
+    max_points: int = 5
+    domain: Domain | None = None
+    _: KW_ONLY
+    bins: Mapping[str, Any] | None = None
+    progress: Progress | None = None
 
     def _learn(self, X: object, y: object, times: Any) -> dict[str, Any]:
         intake = read_training(
@@ -220,14 +181,13 @@ class ScorecardClassifier(OrdinaryLearner, AdditiveClassifier):
         grids = public_grids(intake.domain, bins)
         cells = read_cells(columns, grids)
         terms, intercept = _ridge(cells, grids, labels, weights)
-        name = y if isinstance(y, str) else getattr(y, "name", None)
         model = AdditiveModel(
             attributes=intake.domain.names,
             terms=terms,
             intercept=(intercept,),
             link="logit",
             classes=intake.classes,
-            target=name if isinstance(name, str) else "",
+            target=target_name(y),
             source=f"glassine.{type(self).__name__}",
         )
         card = model.to_scorecard(max_items=self.max_items, max_points=self.max_points)
@@ -322,7 +282,7 @@ def _polished(
                         continue
                     scores = np.where(points == worth, worth + by, points) * _unit(model)
                     terms = list(model.terms)
-                    terms[k] = Term(bins=terms[k].bins, scores=scores, weights=terms[k].weights, name=terms[k].name)
+                    terms[k] = replace(terms[k], scores=scores)
                     moved = _with_terms(model, terms)
                     best = min(best, _calibrated(moved, columns, labels, times), key=lambda pair: pair[0])
         if not best[0] < before:
@@ -337,16 +297,7 @@ def _unit(model: AdditiveModel) -> float:
 
 
 def _with_terms(model: AdditiveModel, terms: Sequence[Term]) -> AdditiveModel:
-    return AdditiveModel(
-        attributes=model.attributes,
-        terms=tuple(terms),
-        intercept=model.intercept,
-        link=model.link,
-        classes=model.classes,
-        target=model.target,
-        source=model.source,
-        scorecard=card_of(terms, model.intercept[0], _unit(model)),
-    )
+    return replace(model, terms=tuple(terms), scorecard=card_of(terms, model.intercept[0], _unit(model)))
 
 
 def _calibrated(model: AdditiveModel, columns: Columns, labels: Ints, times: Array) -> tuple[float, AdditiveModel]:

@@ -72,24 +72,14 @@ class Smoother:
     Guarantee
     ---------
     none: everything is a function of what was released.
-
-    Parameters
-    ----------
-    cells : Cells
-        The bins or cells.
-    weight : float
-        Curvature of the loss for one record.
-    noise : float or ndarray, shape (cells,)
-        Variance of the noise in the sums that the prior is judged by.
-    final : float or ndarray, shape (cells,)
-        Variance of the noise that the scores will have in the end.
-    spread : float
-        Variance of one record's residual, which its own scatter adds to the sums.
     """
 
     def __init__(
         self, cells: Cells, *, weight: float, noise: float | Array, final: float | Array, spread: float
     ) -> None:
+        # weight: curvature of the loss for one record. noise: variance of the noise in the sums that the prior is
+        # judged by; final: of the noise that the scores will have in the end; spread: of one record's residual, which
+        # its own scatter adds to the sums. Shapes: noise, final (cells,), or one number.
         counts = cells.counts
         self.counts = counts
         self.curvature = weight * counts
@@ -246,24 +236,13 @@ class Descent:
     Guarantee
     ---------
     none: everything is a function of what was released.
-
-    Parameters
-    ----------
-    terms : sequence of Cells
-        The released bins of each term, or the cells of a pair.
-    base : Base
-        What was released of the target.
-    rounds : Rounds
-        Public choices.
-    variance : float
-        Variance of the noise in one round's sums.
-    before : Descent, optional
-        Rounds with other noise that went before, on the first of the terms: these go on from their scores.
     """
 
     def __init__(
         self, terms: Sequence[Cells], base: Base, rounds: Rounds, variance: float, before: Descent | None = None
     ) -> None:
+        # variance: of the noise in one round's sums. before: rounds with other noise on the first of the terms, from
+        # whose scores these go on.
         self.terms, self.base, self.rounds, self.variance = terms, base, rounds, variance
         widest, outputs = max(cells.n_bins for cells in terms), len(base.start)
         self.there = np.array([np.arange(widest) < cells.n_bins for cells in terms])

@@ -15,7 +15,7 @@ from sklearn.utils.validation import _num_samples, column_or_1d
 from glassine.data.arrays import AnyArray, Array
 from glassine.data.conform import Columns, Outside, conform, expressions
 from glassine.data.inference import infer_domain
-from glassine.data.labels import check_lengths, column_of
+from glassine.data.labels import check_lengths, column_of, target_name
 from glassine.data.lazy import LazyTable, is_lazy
 from glassine.domain import Domain, Integer, Real
 from glassine.domain.attributes import LARGEST, Scalar
@@ -135,7 +135,7 @@ def read_classes(
         keep_undeclared=estimator.keeps_undeclared,
     )
     if isinstance(intake, EngineIntake):
-        target = Target(classes=intake.classes, bounds=None, name=_name(y))
+        target = Target(classes=intake.classes, bounds=None, name=target_name(y))
         return Training(
             records=CountedRecords(intake=intake), target=target, domain=intake.domain, caveats=intake.caveats
         )
@@ -143,7 +143,7 @@ def read_classes(
     if intake.multiplicities is not None:
         rows = np.repeat(np.arange(len(labels)), intake.multiplicities)
         columns, labels = columns.take(rows), labels[rows]
-    target = Target(classes=intake.classes, bounds=None, name=_name(y))
+    target = Target(classes=intake.classes, bounds=None, name=target_name(y))
     records = HeldRecords(columns=columns, values=labels)
     return Training(
         records=records,
@@ -153,11 +153,6 @@ def read_classes(
         unit=intake.unit,
         weights=intake.weights,
     )
-
-
-def _name(y: object) -> str:
-    name = y if isinstance(y, str) else getattr(y, "name", None)
-    return name if isinstance(name, str) else ""
 
 
 def read_numbers(
@@ -176,7 +171,7 @@ def read_numbers(
     reading.check_domain(domain)
     checked = None if bounds is None else checked_bounds(bounds)
     persons = times if isinstance(times, Persons) else None
-    name = _name(y)
+    name = target_name(y)
     limits = checked if checked is not None else _declared_bounds(domain, name)
     strict = not private or domain is None or domain.inferred or limits is None
     if isinstance(y, str):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from itertools import chain
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -131,22 +131,34 @@ Publish: TypeAlias = Callable[[Sequence[Evidence]], DecisionTree | RuleList]
 """Makes a model of what is published of its leaves or rules."""
 
 
+class Drawn(NamedTuple):
+    """What a private fit releases of the leaves or rules of a model that it drew."""
+
+    values: Sequence[int]  # Their values, as numbers in the grid of the loss
+    counts: Ints | None  # Their noisy class counts, shape (k, c)
+    rates: Array | None  # The base rates about which values lie, shape (c,)
+    epsilons: tuple[float, float]  # What the model and the counts were drawn at, for one record
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
 class ClassLearner(TransparentModel):
     """A learner of one model of a class of trees or rule lists over public conditions."""
 
-    domain: Domain | None
-    literals: str | Sequence[Literal]
-    n_quantiles: int
-    memory_limit: float
-    time_limit: float
-    progress: Progress | None
+    literals: str | Sequence[Literal] = "auto"
+    n_quantiles: int = 7
+    progress: Progress | None = None
 
-    counts_share: ClassVar[dict[bool, float]]
-    """Share of epsilon for the counts of leaves, by whether the loss ranks."""
+    noun: ClassVar[str]
+    made_of: ClassVar[str]
+    """What a model is, and of what, in words."""
 
     @abstractmethod
     def _check_parameters(self) -> None:
         """Raise InvalidParameterError if the size of the models is out of its range."""
+
+    @abstractmethod
+    def _size(self) -> str:
+        """Return how large the models may be, in words."""
 
     @abstractmethod
     def _conditions(self, domain: Domain) -> Conditions:
@@ -168,20 +180,29 @@ class ClassLearner(TransparentModel):
     def _public_loss(self, n_classes: int, steps: int) -> Loss:
         """Return the public part of the loss, with at most so many steps between values."""
 
+    def _widest(self, domain: Domain, n_classes: int, part_weight: float = 1.0) -> ModelClass[Any]:
+        """Return the class with as many conditions and values as there can be; it follows from what is public alone."""
+        conditions = self._conditions(domain).widest()
+        members = self._members(domain, conditions, self._public_loss(n_classes, MOST_STEPS))
+        return as_fine_as_summed(members, partial(self._public_loss, n_classes), part_weight)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Tabulated(ClassLearner):
+    """A learner that weighs every model of its class by a loss, in tables whose size is limited."""
+
+    memory_limit: float = 4e9
+    time_limit: float = 600.0
+
+    counts_share: ClassVar[dict[bool, float]]
+    """Share of epsilon for the counts of leaves, by whether the loss ranks."""
+
     def _loss(self, rates: Array, strength: float, widest: ModelClass[Any]) -> Loss:
         """Return the loss about base rates, with no more values than the widest class has."""
         return widest.loss
 
     @abstractmethod
-    def _released(
-        self,
-        intake: Intake,
-        loss: Loss,
-        values: Sequence[int],
-        counts: Ints | None,
-        rates: Array | None,
-        epsilons: tuple[float, float],
-    ) -> tuple[Evidence, ...]:
+    def _released(self, intake: Intake, loss: Loss, drawn: Drawn) -> tuple[Evidence, ...]:
         """Return what a private fit publishes of leaves or rules: it follows from what was released of them."""
 
     @abstractmethod
@@ -194,12 +215,6 @@ class ClassLearner(TransparentModel):
     def _target(self, intake: Intake) -> dict[str, Any]:
         """Return what a certificate names as public of the target and the loss."""
 
-    def _widest(self, domain: Domain, n_classes: int, part_weight: float = 1.0) -> ModelClass[Any]:
-        """Return the class with as many conditions and values as there can be; it follows from what is public alone."""
-        conditions = self._conditions(domain).widest()
-        members = self._members(domain, conditions, self._public_loss(n_classes, MOST_STEPS))
-        return as_fine_as_summed(members, partial(self._public_loss, n_classes), part_weight)
-
     def _refuse_too_large(self, members: ModelClass[Any], intake: Intake, **weighing: Any) -> None:
         """Raise ClassTooLargeError if summing a class may exceed the limits, with what would not."""
         # weighing is passed on to refuse_too_large.
@@ -211,39 +226,40 @@ class ClassLearner(TransparentModel):
             raise
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Classes(TransparentClassifier, ClassLearner):
-    """Leaves of classes: errors alone, or with log loss of probabilities about base rates that are released first."""
+    """Leaves of classes, whose errors count."""
 
-    classes: Sequence[Scalar] | None
-
-    accuracy_share: float = 1.0
-    """Share of errors in the loss; learners without such a parameter count errors alone."""
-
-    counts_share: ClassVar[dict[bool, float]] = {False: 0.05, True: 0.095}
+    classes: Sequence[Scalar] | None = None
 
     def _read(self, X: Any, y: Any, times: Any, *, private: bool) -> Intake:
         return read_training(self, X, y, domain=self.domain, classes=self.classes, times=times, private=private)
+
+    def _public_loss(self, n_classes: int, steps: int) -> Loss:
+        return Loss.errors(n_classes)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class RankedClasses(Classes, Tabulated):
+    """Leaves of classes: errors alone, or with log loss of probabilities about base rates that are released first."""
+
+    accuracy_share: float = 0.3
+
+    counts_share: ClassVar[dict[bool, float]] = {False: 0.05, True: 0.095}
 
     def _ranks(self, n_classes: int) -> bool:
         share = check_number(self.accuracy_share, "accuracy_share", low=0.0, high=1.0)
         return share < 1 and n_classes > 1
 
     def _public_loss(self, n_classes: int, steps: int) -> Loss:
-        return Loss.widest(n_classes, steps) if self._ranks(n_classes) else Loss.errors(n_classes)
+        return Loss.widest(n_classes, steps) if self._ranks(n_classes) else super()._public_loss(n_classes, steps)
 
     def _loss(self, rates: Array, strength: float, widest: ModelClass[Any]) -> Loss:
         steps = (widest.loss.n_values - 1) // len(rates)
         return Loss.ranking(rates, strength, float(self.accuracy_share), steps=steps)
 
-    def _released(
-        self,
-        intake: Intake,
-        loss: Loss,
-        values: Sequence[int],
-        counts: Ints | None,
-        rates: Array | None,
-        epsilons: tuple[float, float],
-    ) -> tuple[Evidence, ...]:
+    def _released(self, intake: Intake, loss: Loss, drawn: Drawn) -> tuple[Evidence, ...]:
+        values, counts, rates, epsilons = drawn
         shares = None
         if rates is not None:
             shares = released_probabilities(counts, np.array(values), loss, rates, epsilons)
@@ -261,10 +277,11 @@ class Classes(TransparentClassifier, ClassLearner):
         return {"classes": list(intake.classes), **share}
 
 
-class Numbers(RegressorMixin, ClassLearner):  # type: ignore[misc]  # scikit-learn ships no types
+@dataclass(kw_only=True, eq=False, repr=False)
+class Numbers(RegressorMixin, Tabulated):  # type: ignore[misc]  # scikit-learn ships no types
     """Leaves of numbers in a public range: squared error of values over that range."""
 
-    target_range: tuple[float, float] | None
+    target_range: tuple[float, float] | None = None
 
     counts_share: ClassVar[dict[bool, float]] = {False: 0.1}
 
@@ -296,16 +313,8 @@ class Numbers(RegressorMixin, ClassLearner):  # type: ignore[misc]  # scikit-lea
         pairs = zip(means.tolist(), sizes.tolist(), strict=True)
         return publish([Evidence(value=value, total=size) for value, size in pairs]), errors / max(intake.n_records, 1)
 
-    def _released(
-        self,
-        intake: Intake,
-        loss: Loss,
-        values: Sequence[int],
-        counts: Ints | None,
-        rates: Array | None,
-        epsilons: tuple[float, float],
-    ) -> tuple[Evidence, ...]:
-        lo, hi = _numeric(intake).target_range
+    def _released(self, intake: Intake, loss: Loss, drawn: Drawn) -> tuple[Evidence, ...]:
+        (values, counts, _, epsilons), (lo, hi) = drawn, _numeric(intake).target_range
         means = lo + (hi - lo) * released_means(counts, np.array(values), loss, epsilons)
         sizes = (
             [None] * len(values) if counts is None else np.rint(counts.sum(axis=1) / loss.parts).astype(int).tolist()
@@ -323,13 +332,21 @@ def _numeric(intake: Intake) -> NumericIntake | CountedNumericIntake:
     return intake
 
 
+@dataclass(eq=False, repr=False)
 class Trees(ClassLearner):
     """All trees of at most ``max_depth`` splits on a path."""
 
-    max_depth: int
+    noun, made_of = "tree", "over the literals"
+
+    max_depth: int = 3
+
+    model_: Any = field(init=False)
 
     def _check_parameters(self) -> None:
         check_whole(self.max_depth, "max_depth", 1, 8)
+
+    def _size(self) -> str:
+        return f"of depth {self.max_depth}"
 
     def _conditions(self, domain: Domain) -> LiteralPlan:
         return LiteralPlan.of(domain, self.literals, self.n_quantiles)
@@ -339,17 +356,26 @@ class Trees(ClassLearner):
         return TreeClass(logic=logic, depth=int(self.max_depth), loss=loss)
 
 
+@dataclass(eq=False, repr=False)
 class Lists(ClassLearner):
     """All rule lists of at most ``max_rules`` rules of a pool."""
+
+    noun, made_of = "rule list", "of the pool"
 
     most_rules: ClassVar[int] = 12
     """Largest ``max_rules``: sums over sets of a dozen rules exceed any memory for every pool."""
 
-    max_rules: int
-    pool: str | Sequence[Sequence[Literal]]
+    max_rules: int = 5
+    _: KW_ONLY
+    pool: str | Sequence[Sequence[Literal]] = "literals"
+
+    model_: Any = field(init=False)
 
     def _check_parameters(self) -> None:
         check_whole(self.max_rules, "max_rules", 1, self.most_rules)
+
+    def _size(self) -> str:
+        return f"of up to {self.max_rules} rules"
 
     def _conditions(self, domain: Domain) -> PoolPlan:
         return PoolPlan.of(domain, self.pool, self.literals, self.n_quantiles)

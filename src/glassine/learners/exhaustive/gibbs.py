@@ -199,14 +199,6 @@ def least(options: Sequence[Choice]) -> int:
     return min(options, key=lambda option: option.cost).number
 
 
-def log_probabilities(options: Sequence[Choice]) -> list[float]:
-    """Return the logarithms of the probabilities with which :func:`draw` takes each choice."""
-    most = max(option.scaled for option in options)
-    logs = [math.ldexp(option.scaled - most, -LOG_BITS) for option in options]
-    total = math.log(math.fsum(math.exp(log) for log in logs))
-    return [log - total for log in logs]
-
-
 def rounding(levels: int, fan_out: int, n_terms: int) -> float:
     """Return a bound on the log-ratio between the drawn and the ideal distribution, for two datasets together.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import comb
-from typing import ClassVar, Self
+from typing import ClassVar, Self, Unpack
 
 import numpy as np
 
@@ -17,15 +17,15 @@ from glassine.data.arrays import AnyArray, Array, Ints
 from glassine.data.bits import BitSets
 from glassine.data.conjunctions import ConjunctionCounts, combinations, count_conjunctions, count_steps, index_type
 from glassine.data.slices import Progress, cuts, run
-from glassine.domain import Domain, Literal
-from glassine.domain.attributes import Scalar
+from glassine.domain import Literal
 from glassine.errors import parameter
 from glassine.learners.exhaustive import gibbs
 from glassine.learners.exhaustive.gibbs import Choice, Weighting
 from glassine.learners.exhaustive.losses import Loss
-from glassine.learners.exhaustive.model_class import ModelClass
+from glassine.learners.exhaustive.model_class import ModelClass, Stated
 from glassine.learners.exhaustive.tree_sums import Atoms, Costs, Counts, Weighed, leaf, total
-from glassine.models import Evidence, Guarantee, Rule, RuleList
+from glassine.learners.exhaustive.tree_sums import admissible as divides
+from glassine.models import Evidence, Rule, RuleList
 from glassine.privacy.randomness import Randomness
 
 SLICES = 40
@@ -47,39 +47,16 @@ def admissible(
     # earlier rule alone takes all that they would, or one earlier rule and they take everything: covers. Returns
     # whether the set leaves anything.
     # chosen: (m,), increasing; covers: (p, p) or empty; mask: room of shape (w,); out: (p,).
-    blocks, starts, masks, full = atoms
-    out[:] = True
-    m, width = len(chosen), masks.shape[1]
-    i = 0
-    while i < m:
-        block = blocks[chosen[i]]
-        if block < 0:
-            i += 1
-            continue
-        mask[:] = full[block]
-        while i < m and blocks[chosen[i]] == block:
-            for w in range(width):
-                mask[w] &= ~masks[chosen[i], w]
-            i += 1
-        some = np.uint64(0)
-        for w in range(width):
-            some |= mask[w]
-        if some == 0:
-            return False
-        for rule in range(starts[block], starts[block + 1]):
-            taken = np.uint64(0)
-            left = np.uint64(0)
-            for w in range(width):
-                taken |= mask[w] & masks[rule, w]
-                left |= mask[w] & ~masks[rule, w]
-            out[rule] = taken != 0 and left != 0
+    # What a rule leaves is a node of a tree on its false side.
+    if not divides(chosen, 0, atoms, mask, out):
+        return False
     # Rules of several literals are beyond the atoms of one block: one earlier rule is compared at a time. More may be
     # admitted than is possible, never less.
     if len(covers):
-        for i in range(m):
+        for i in range(len(chosen)):
             for rule in range(len(out)):
                 out[rule] &= not covers[chosen[i], rule]
-    for i in range(m):
+    for i in range(len(chosen)):
         out[chosen[i]] = False
     return True
 
@@ -245,20 +222,9 @@ class ListClass(ModelClass[DrawnList]):
         """Return the values of a list's rules, the default rule last, as numbers in the grid of the loss."""
         return (*(value for _, value in drawn.rules), drawn.default)
 
-    def publish(
-        self,
-        drawn: DrawnList,
-        cells: Sequence[Evidence],
-        *,
-        domain: Domain,
-        classes: tuple[Scalar, ...] | None,
-        source: str,
-        guarantee: Guarantee | None = None,
-    ) -> RuleList:
+    def publish(self, drawn: DrawnList, cells: Sequence[Evidence], **stated: Unpack[Stated]) -> RuleList:
         """Return a rule list as a published model."""
-        return list_model(
-            drawn, self.antecedents, cells, attributes=domain.names, classes=classes, source=source, guarantee=guarantee
-        )
+        return list_model(drawn, self.antecedents, cells, **stated)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -369,46 +335,17 @@ class ListSums:
             counts = counts - self.left(tuple(sorted((*chosen, rule))))
         return gibbs.values(counts, self.lists.loss, self.weighting)
 
-    def log_distribution(self) -> dict[DrawnList, float]:
-        """Return the logarithm of the probability with which :meth:`draw` returns each list. For small classes."""
-        out: dict[DrawnList, float] = {}
-        stack: list[tuple[tuple[tuple[int, int], ...], float]] = [((), 0.0)]
-        # What follows depends on the set of rules before, whatever their order and values.
-        following: dict[tuple[int, ...], list[tuple[int, int, float, float]]] = {}
-        while stack:
-            rules, so_far = stack.pop()
-            chosen = tuple(sorted(rule for rule, _ in rules))
-            if chosen not in following:
-                following[chosen] = list(self._following(chosen))
-            for rule, value, log, more in following[chosen]:
-                if rule == DEFAULT:
-                    out[DrawnList(rules, value)] = so_far + log + more
-                else:
-                    stack.append(((*rules, (rule, value)), so_far + log + more))
-        return out
-
-    def _following(self, chosen: tuple[int, ...]) -> Iterator[tuple[int, int, float, float]]:
-        """Yield each next rule and its value, with the logarithms of their probabilities."""
-        options = self._options(chosen)
-        for option, log in zip(options, gibbs.log_probabilities(options), strict=True):
-            values = self._values(chosen, option.number)
-            for value, more in zip(values, gibbs.log_probabilities(values), strict=True):
-                yield option.number, value.number, log, more
-
 
 def list_model(
     drawn: DrawnList,
     antecedents: Sequence[tuple[Literal, ...]],
     cells: Sequence[Evidence],
-    *,
-    attributes: tuple[str, ...],
-    classes: tuple[Scalar, ...] | None,
-    source: str,
-    guarantee: Guarantee | None = None,
+    **stated: Unpack[Stated],
 ) -> RuleList:
     """Return a rule list as a published model; ``cells`` are its rules' evidence in order, the default rule last."""
+    domain, classes, source, guarantee = stated["domain"], stated["classes"], stated["source"], stated.get("guarantee")
     conditions = [antecedents[rule] for rule, _ in drawn.rules] + [()]
     rules = tuple(
         Rule(antecedent=antecedent, evidence=cell) for antecedent, cell in zip(conditions, cells, strict=True)
     )
-    return RuleList(rules, attributes=attributes, classes=classes, source=source, guarantee=guarantee)
+    return RuleList(rules, attributes=domain.names, classes=classes, source=source, guarantee=guarantee)

@@ -219,20 +219,9 @@ def released_probabilities(
     Guarantee
     ---------
     Post-processing: what it reads was released or is public.
-
-    Parameters
-    ----------
-    counts : ndarray of int64, shape (k, c), or None
-        Noisy class counts of the leaves. Without any, the probabilities are those of the drawn values.
-    values : ndarray of int, shape (k,)
-        The drawn values.
-    loss : Loss
-        Their grid.
-    rates : ndarray of float, shape (c,)
-        The released base rates.
-    epsilons : (float, float)
-        Epsilon per record of the draw and of the counts.
     """
+    # counts: noisy class counts, (k, c), None for the probabilities of the drawn values alone; values: (k,), in the
+    # grid of the loss; rates: (c,); epsilons: per record, of the draw and of the counts.
     if loss.probabilities is None:
         raise ValueError("the values of this loss are labels alone")
     drawn = loss.probabilities[values]
@@ -268,18 +257,8 @@ def released_means(counts: Ints | None, values: Indices, loss: Loss, epsilons: t
     Guarantee
     ---------
     Post-processing: what it reads was released or is public.
-
-    Parameters
-    ----------
-    counts : ndarray of int64, shape (k, 2), or None
-        Noisy numbers of parts of the lower and the upper class. Without any, the means are the drawn values.
-    values : ndarray of int, shape (k,)
-        The drawn values.
-    loss : Loss
-        Their grid.
-    epsilons : (float, float)
-        Epsilon per record of the draw and of the counts.
     """
+    # As there; counts are those of the parts of the lower and the upper class, (k, 2).
     grid = loss.values
     drawn = grid[values]
     if counts is None:

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import comb, isfinite, log, log10
-from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Generic, NotRequired, Protocol, Self, TypedDict, TypeVar, Unpack
 
 import numpy as np
 
@@ -148,6 +148,15 @@ def _seconds(p: int, depth: int) -> float:
 M = TypeVar("M")
 
 
+class Stated(TypedDict):
+    """What a published model states beside its leaves or rules."""
+
+    domain: Domain
+    classes: tuple[Scalar, ...] | None
+    source: str
+    guarantee: NotRequired[Guarantee | None]
+
+
 class Sums(Protocol[M]):
     """Sums over a class of models on some records, from which a member is drawn or the best one taken."""
 
@@ -223,16 +232,7 @@ class ModelClass(ABC, Generic[M]):
         """Return the values of a member's leaves or rules, in order, as numbers in the grid of the loss."""
 
     @abstractmethod
-    def publish(
-        self,
-        drawn: M,
-        cells: Sequence[Evidence],
-        *,
-        domain: Domain,
-        classes: tuple[Scalar, ...] | None,
-        source: str,
-        guarantee: Guarantee | None = None,
-    ) -> DecisionTree | RuleList:
+    def publish(self, drawn: M, cells: Sequence[Evidence], **stated: Unpack[Stated]) -> DecisionTree | RuleList:
         """Return a member as a published model, with what is published of its leaves or rules, in order."""
 
     @abstractmethod

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from fractions import Fraction
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any
 
 from glassine.data.arrays import Ints
 from glassine.data.bits import BitSets
-from glassine.data.slices import Progress
-from glassine.domain import Domain, Literal
-from glassine.domain.attributes import Scalar
+from glassine.domain import Domain
 from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.budget import check_number
-from glassine.learners.estimator import TransparentModel, fitted, keep
-from glassine.learners.exhaustive.families import Classes, ClassLearner, Lists, Trees
+from glassine.learners.estimator import OrdinaryLearner, TransparentModel, fitted
+from glassine.learners.exhaustive.families import Lists, Numbers, RankedClasses, Tabulated, Trees
 from glassine.learners.exhaustive.gibbs import Weighting
 from glassine.learners.exhaustive.list_search import Limits, ListSearch, Room
 from glassine.learners.exhaustive.lists import DrawnList
-from glassine.learners.exhaustive.losses import MOST_STEPS, base_rates
+from glassine.learners.exhaustive.losses import MOST_STEPS, Loss, base_rates
 from glassine.learners.exhaustive.model_class import check_size
 from glassine.learners.intake import Intake
 from glassine.models import DecisionTree, Evidence, RuleList
@@ -28,42 +27,24 @@ from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal
 
 
-class Optimal(ClassLearner):
+@dataclass(eq=False, repr=False)
+class Optimal(OrdinaryLearner, Tabulated):
     """A model of least cost among all of a class: a loss, and a penalty for each split or rule."""
 
     released = TransparentModel.released | {"objective_"}
 
-    model_: Any
-    certificate_: Certificate
-    objective_: float
+    domain: Domain | None = None
+    _: KW_ONLY
+    penalty: float = 0.0
+    min_samples_leaf: int | float = 1
 
-    penalty: float
-    min_samples_leaf: int | float
+    objective_: float = field(init=False)
 
-    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
-        """Find a model of least cost.
-
-        Parameters
-        ----------
-        X : data frame, array-like of shape (n, d), or CountTable
-            Training records.
-        y : array-like of shape (n,), or str
-            Classes, or the name of the column of ``X`` that holds them.
-        sample_weight : array-like of shape (n,), optional
-            How many records each row stands for; whole numbers. ``min_samples_leaf`` counts these records, so that a
-            weight is worth as many copies of its row.
-
-        Raises
-        ------
-        InvalidParameterError
-            If a parameter is outside its range, or there are fewer records than ``min_samples_leaf``.
-        InvalidDataError, ClassTooLargeError
-            As for :class:`~glassine.PrivateTreeClassifier`.
-        """
+    def _learn(self, X: object, y: object, times: object) -> dict[str, Any]:
         self._check_parameters()
         least = _least(self.min_samples_leaf)
         penalty = check_number(self.penalty, "penalty", low=0.0, high=1.0)
-        intake = self._read(X, y, sample_weight, private=False)
+        intake = self._read(X, y, times, private=False)
         conditions = self._conditions(intake.domain).from_data(intake)
         n_classes, n = len(intake.classes), intake.n_records
         fewest = math.ceil(least * n) if isinstance(least, Fraction) else least
@@ -96,8 +77,7 @@ class Optimal(ClassLearner):
         # A tree has one leaf more than splits, a list one part more than rules: the default rule's.
         objective = mean_loss + penalty * (len(counts) - 1)
         certificate = Certificate.none("exact counts of the records")
-        keep(self, fitted(intake, model, certificate) | {"objective_": objective})
-        return self
+        return fitted(intake, model, certificate) | {"objective_": objective}
 
     def _best(self, members: Any, intake: Intake, bitsets: BitSets, penalty: float, fewest: int) -> tuple[Any, Ints]:
         """Return a member of least cost, and the class counts of its leaves or rules, shape (k, c)."""
@@ -119,7 +99,8 @@ def _least(value: object) -> int | Fraction:
     )
 
 
-class OptimalRuleListClassifier(Lists, Classes, Optimal):
+@dataclass(eq=False, repr=False)
+class OptimalRuleListClassifier(RankedClasses, Optimal, Lists):
     """A rule list of least cost among all lists of at most K rules over a pool.
 
     The cost is the loss on the training records plus ``penalty`` times the number of records for each rule. Lists whose
@@ -154,10 +135,8 @@ class OptimalRuleListClassifier(Lists, Classes, Optimal):
     objective_ : float
         Its mean loss, plus ``penalty`` times its rules: with errors alone the objective of Angelino et
         al., *Learning Certifiably Optimal Rule Lists* (2018).
-    certificate_ : Certificate
-        Says that nothing is guaranteed: epsilon is infinite.
-    domain_, classes_, n_features_in_, feature_names_in_
-        As for :class:`~glassine.PrivateTreeClassifier`.
+    certificate_, domain_, classes_, n_features_in_, feature_names_in_
+        As for :class:`~glassine.OptimalTreeClassifier`.
 
     Notes
     -----
@@ -175,23 +154,10 @@ class OptimalRuleListClassifier(Lists, Classes, Optimal):
     (0.0, 3)
     """
 
-    def __init__(
-        self,
-        max_rules: int = 3,
-        domain: Domain | None = None,
-        *,
-        pool: str | Sequence[Sequence[Literal]] = "literals",
-        literals: str | Sequence[Literal] = "auto",
-        classes: Sequence[Scalar] | None = None,
-        accuracy_share: float = 1.0,
-        penalty: float = 0.0,
-        min_samples_leaf: int | float = 1,
-        n_quantiles: int = 15,
-        memory_limit: float = 4e9,
-        time_limit: float = 600.0,
-        progress: Progress | None = None,
-    ) -> None:
-        self._store(locals())
+    max_rules: int = 3
+    _: KW_ONLY
+    accuracy_share: float = 1.0
+    n_quantiles: int = 15
 
     def _refuse_too_large(self, members: Any, intake: Intake, **weighing: Any) -> None:
         # The search itself ends at the limits; before it, only what they are is checked.
@@ -223,7 +189,8 @@ class OptimalRuleListClassifier(Lists, Classes, Optimal):
         return DrawnList(tuple(zip(rules, values, strict=True)), default), counts
 
 
-class OptimalTreeClassifier(Trees, Classes, Optimal):
+@dataclass(eq=False, repr=False)
+class OptimalTreeClassifier(RankedClasses, Optimal, Trees):
     """A decision tree of least cost among all trees of a depth over given literals.
 
     The cost is the loss on the training records plus ``penalty`` times the number of records for each split. The same
@@ -231,8 +198,8 @@ class OptimalTreeClassifier(Trees, Classes, Optimal):
 
     Parameters
     ----------
-    max_depth : int, default=3
-        Largest number of splits on a path, in [1, 8].
+    max_depth
+        As for :class:`~glassine.PrivateTreeClassifier`.
     domain : Domain, optional
         The attributes; inferred from the data by default. A number's ``thresholds`` are its literals.
     literals : {"auto", "thresholds", "quantiles", "coarse"} or sequence of Literal, default="auto"
@@ -282,19 +249,64 @@ class OptimalTreeClassifier(Trees, Classes, Optimal):
     (0.0, 'decision tree with 4 leaves, depth 2')
     """
 
-    def __init__(
-        self,
-        max_depth: int = 3,
-        domain: Domain | None = None,
-        *,
-        literals: str | Sequence[Literal] = "auto",
-        classes: Sequence[Scalar] | None = None,
-        accuracy_share: float = 1.0,
-        penalty: float = 0.0,
-        min_samples_leaf: int | float = 1,
-        n_quantiles: int = 15,
-        memory_limit: float = 4e9,
-        time_limit: float = 600.0,
-        progress: Progress | None = None,
-    ) -> None:
-        self._store(locals())
+    _: KW_ONLY
+    accuracy_share: float = 1.0
+    n_quantiles: int = 15
+
+
+FINE_STEPS = 64
+"""Steps of the values between which optimal trees choose: a tree costs at most (range / 128)^2 more than the best."""
+
+
+@dataclass(eq=False, repr=False)
+class OptimalTreeRegressor(Numbers, Optimal, Trees):
+    """A regression tree of least squared error among all trees of a depth over given literals.
+
+    The cost is the squared error on the training records, plus ``penalty`` times the number of records for each split.
+    The same recursion as that of :class:`~glassine.PrivateTreeRegressor`, with sums replaced by minima.
+
+    Parameters
+    ----------
+    max_depth, domain, literals
+        As for :class:`~glassine.OptimalTreeClassifier`.
+    target_range : (float, float), optional
+        The range of the target; that of the domain or of the data by default. Targets outside are clipped to it.
+    penalty : float, default=0.0
+        Cost of a split as a share of the records times the squared range, in [0, 1].
+    min_samples_leaf
+        As for :class:`~glassine.OptimalTreeClassifier`.
+    n_quantiles, memory_limit, time_limit, progress
+        As for :class:`~glassine.OptimalTreeClassifier`.
+
+    Attributes
+    ----------
+    model_ : DecisionTree
+        The tree, with the exact means and numbers of records of its leaves.
+    objective_ : float
+        Its mean squared error over the squared range, plus ``penalty`` times its splits.
+    certificate_, domain_, n_features_in_, feature_names_in_
+        As for :class:`~glassine.OptimalTreeClassifier`.
+
+    Notes
+    -----
+    Guarantee: none: the tree, its means and numbers of records are those of the records. Audit it before it is
+    published.
+
+    Edge cases: Trees are compared with targets rounded to 255 steps of the range, and with leaf values at 65 points of
+    it: of trees that differ by less than (range / 128)^2 any may be taken. The published means are exact. Of trees of
+    equal cost the one is taken that has a leaf rather than a split, then the first literal, at every node.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+    >>> tree = OptimalTreeRegressor(max_depth=2).fit(X, 10.0 * X[:, 0] + 5 * X[:, 0] * X[:, 1])
+    >>> tree.objective_, str(tree.model_)
+    (0.0, 'regression tree with 3 leaves, depth 2')
+    """
+
+    _: KW_ONLY
+    n_quantiles: int = 15
+
+    def _public_loss(self, n_classes: int, steps: int) -> Loss:
+        return Loss.squares(FINE_STEPS, ends=True)

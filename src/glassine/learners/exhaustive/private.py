@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
-from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 from glassine.data.arrays import Array
 from glassine.data.bits import BitSets
-from glassine.data.slices import Progress
-from glassine.domain import Domain, Literal
-from glassine.domain.attributes import Scalar
-from glassine.learners.antecedents import LiteralPlan, PoolPlan
+from glassine.domain import Domain
 from glassine.learners.budget import Budget, certify, check_number, claim, selection_event
-from glassine.learners.estimator import PrivateLearner, fitted
-from glassine.learners.exhaustive.families import Classes, ClassLearner, Conditions, Lists, Trees
+from glassine.learners.estimator import PrivateEstimator, fitted
+from glassine.learners.exhaustive.families import Conditions, Drawn, Lists, Numbers, RankedClasses, Tabulated, Trees
 from glassine.learners.exhaustive.gibbs import Weighting, powers_bytes, refuse_small_rate
 from glassine.learners.exhaustive.losses import UNITS, base_rates
 from glassine.learners.exhaustive.model_class import ModelClass
@@ -25,14 +20,14 @@ from glassine.learners.intake import Intake
 from glassine.learners.persons import Persons
 from glassine.learners.publishing import noisy_histogram
 from glassine.privacy.accounting import DiscreteLaplaceNoise
-from glassine.privacy.certificate import LOSS_BOUND, Certificate
-from glassine.privacy.randomness import RandomState
+from glassine.privacy.certificate import LOSS_BOUND
 from glassine.privacy.release import Paid, Planned, Price
 
 PROOF = "learners/exhaustive/private.md"
 
 
-class _Exponential(PrivateLearner, ClassLearner):
+@dataclass(eq=False, repr=False)
+class _Exponential(PrivateEstimator, Tabulated):
     """A model drawn from all of a class with probability proportional to prior * exp(-epsilon cost)."""
 
     part: ClassVar[str]
@@ -44,21 +39,25 @@ class _Exponential(PrivateLearner, ClassLearner):
     values_drawn: ClassVar[tuple[str, str]]
     """What is drawn of leaves or rules, as labels alone and as probabilities."""
 
-    model_: Any
-    certificate_: Certificate
+    epsilon: float = 0.1
+    domain: Domain | None = None
+    _: KW_ONLY
+    leaf_counts_share: float | None = None
+    quantile_share: float = 0.2
 
-    epsilon: float
-    leaf_counts_share: float | None
-    base_rate_share: float = 0.05
-    quantile_share: float
+    def _rate_share(self) -> float:
+        """Return the share of epsilon for base rates, where there are any."""
+        return 0.0
 
-    @abstractmethod
-    def _note(self) -> str:
-        """Return what is fitted, for the ledger."""
-
-    @abstractmethod
-    def _public(self, intake: Intake, conditions: Any, n_distinct: int) -> dict[str, Any]:
+    def _public(self, conditions: Conditions, n_distinct: int) -> dict[str, Any]:
         """Return what the certificate names as public, of so many different conditions."""
+        part = self.part.removesuffix("_weight")
+        return {
+            "model class": f"all {self.noun}s {self._size()} {self.made_of}",
+            **conditions.stated(),
+            f"different {part}s": n_distinct,
+            f"prior weight of a {part}": float(getattr(self, self.part)),
+        }
 
     def _plan(self, X: object, y: object, persons: Persons | None = None) -> Planned[dict[str, Any]]:
         self._check_parameters()
@@ -67,7 +66,7 @@ class _Exponential(PrivateLearner, ClassLearner):
         intake = self._read(X, y, persons, private=True)
         conditions = self._conditions(intake.domain)
         ranks = self._ranks(len(intake.classes))
-        rate_share = check_number(self.base_rate_share, "base_rate_share", low=0.0, high=1.0, low_open=True)
+        rate_share = self._rate_share()
         budget = Budget.split(
             self.epsilon,
             literals_share=self.quantile_share,
@@ -90,7 +89,7 @@ class _Exponential(PrivateLearner, ClassLearner):
             part_weight=prior,
         )
         return Planned(
-            price=Price(epsilon=budget.total, note=self._note(), unit=budget.unit),
+            price=Price(epsilon=budget.total, note=f"private {self.noun} {self._size()}", unit=budget.unit),
             caveats=intake.caveats,
             check=partial(claim, budget, intake.caveats),
             draw=partial(self._draw, intake, conditions, budget, widest, prior),
@@ -133,7 +132,7 @@ class _Exponential(PrivateLearner, ClassLearner):
         epsilons = float(spent), float(budget.per_record(budget.counts))
         model = members.publish(
             drawn,
-            self._released(intake, loss, members.values(drawn), counts, shares, epsilons),
+            self._released(intake, loss, Drawn(members.values(drawn), counts, shares, epsilons)),
             domain=intake.domain,
             classes=intake.classes or None,
             source=f"glassine.{type(self).__name__}",
@@ -142,7 +141,7 @@ class _Exponential(PrivateLearner, ClassLearner):
         if loss.parts > 1 and counts is not None:
             # Records are rounded from noisy parts: their noise has no law that could be used to infer them.
             model = replace(model, approximate=True)
-        public = self._public(intake, conditions, len(members.antecedents)) | self._target(intake) | {**intake.weights}
+        public = self._public(conditions, len(members.antecedents)) | self._target(intake) | {**intake.weights}
         # A model that costs t more than the best is drawn with a probability below W exp(-epsilon t), where W is the
         # weight of the class over that of the best: for 1/20, epsilon t is log W + log 20, and what rounding adds.
         # The widest grid is public; how many values lie about the released base rates is not.
@@ -177,7 +176,18 @@ class _Rates(NamedTuple):
     strength: float
 
 
-class PrivateRuleListClassifier(Lists, Classes, _Exponential):
+@dataclass(kw_only=True, eq=False, repr=False)
+class _PrivateClasses(RankedClasses, _Exponential):
+    """Classes whose base rates are released first."""
+
+    base_rate_share: float = 0.05
+
+    def _rate_share(self) -> float:
+        return check_number(self.base_rate_share, "base_rate_share", low=0.0, high=1.0, low_open=True)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PrivateRuleListClassifier(_PrivateClasses, Lists):
     """A differentially private rule list, drawn exactly from all lists of at most K rules over a public pool.
 
     A list of cost e on the training records is drawn with probability proportional to
@@ -217,9 +227,7 @@ class PrivateRuleListClassifier(Lists, Classes, _Exponential):
     ----------
     model_ : RuleList
         The published rule list. Released.
-    certificate_ : Certificate
-        Guarantee, events and assumptions. Public.
-    domain_, classes_, n_features_in_, feature_names_in_
+    certificate_, domain_, classes_, n_features_in_, feature_names_in_
         As for :class:`~glassine.PrivateTreeClassifier`.
 
     Notes
@@ -256,69 +264,22 @@ class PrivateRuleListClassifier(Lists, Classes, _Exponential):
     drawn = "rules, order and {} of the list"
     values_drawn = ("consequents", "values")
 
-    rule_weight: float
-
-    def __init__(
-        self,
-        max_rules: int = 5,
-        epsilon: float = 0.1,
-        domain: Domain | None = None,
-        *,
-        pool: str | Sequence[Sequence[Literal]] = "literals",
-        literals: str | Sequence[Literal] = "auto",
-        classes: Sequence[Scalar] | None = None,
-        accuracy_share: float = 0.3,
-        base_rate_share: float = 0.05,
-        leaf_counts_share: float | None = None,
-        quantile_share: float = 0.2,
-        n_quantiles: int = 7,
-        rule_weight: float = 1.0,
-        ledger: object = None,
-        dataset: str | None = None,
-        records_per_person: int | None = None,
-        person_weights: str = "equal",
-        memory_limit: float = 4e9,
-        time_limit: float = 600.0,
-        progress: Progress | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self._store(locals())
-
-    def _note(self) -> str:
-        return f"private rule list of up to {self.max_rules} rules"
-
-    def _public(self, intake: Intake, conditions: PoolPlan, n_distinct: int) -> dict[str, Any]:
-        return {
-            "model class": f"all rule lists of up to {self.max_rules} rules of the pool",
-            "pool": conditions.text(),
-            "literals": conditions.literals.text(),
-            "different rules": n_distinct,
-            "prior weight of a rule": float(self.rule_weight),
-        }
+    rule_weight: float = 1.0
 
 
-class PrivateTree(Trees, _Exponential):
+@dataclass(kw_only=True, eq=False, repr=False)
+class PrivateTree(_Exponential, Trees):
     """A tree drawn from all trees of a depth."""
 
     part = "split_weight"
     drawn = "structure and {} of the tree"
     values_drawn = ("labels", "leaf values")
 
-    split_weight: float
-
-    def _note(self) -> str:
-        return f"private tree of depth {self.max_depth}"
-
-    def _public(self, intake: Intake, conditions: LiteralPlan, n_distinct: int) -> dict[str, Any]:
-        return {
-            "model class": f"all trees of depth {self.max_depth} over the literals",
-            "literals": conditions.text(),
-            "different splits": n_distinct,
-            "prior weight of a split": float(self.split_weight),
-        }
+    split_weight: float = 1.0
 
 
-class PrivateTreeClassifier(Classes, PrivateTree):
+@dataclass(eq=False, repr=False)
+class PrivateTreeClassifier(_PrivateClasses, PrivateTree):
     """A differentially private decision tree, drawn exactly from all trees of a depth over public literals.
 
     A tree of cost e on the training records is drawn with probability proportional to
@@ -423,27 +384,64 @@ class PrivateTreeClassifier(Classes, PrivateTree):
     (1.0, 1.0)
     """
 
-    def __init__(
-        self,
-        max_depth: int = 3,
-        epsilon: float = 0.1,
-        domain: Domain | None = None,
-        *,
-        literals: str | Sequence[Literal] = "auto",
-        classes: Sequence[Scalar] | None = None,
-        accuracy_share: float = 0.3,
-        base_rate_share: float = 0.05,
-        leaf_counts_share: float | None = None,
-        quantile_share: float = 0.2,
-        n_quantiles: int = 7,
-        split_weight: float = 1.0,
-        ledger: object = None,
-        dataset: str | None = None,
-        records_per_person: int | None = None,
-        person_weights: str = "equal",
-        memory_limit: float = 4e9,
-        time_limit: float = 600.0,
-        progress: Progress | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self._store(locals())
+
+@dataclass(eq=False, repr=False)
+class PrivateTreeRegressor(Numbers, PrivateTree):
+    """A differentially private regression tree, drawn exactly from all trees of a depth over public literals.
+
+    A tree is drawn as by :class:`~glassine.PrivateTreeClassifier`. The cost is the squared error of leaf values at nine
+    points of the public range of the target, from a tenth to nine tenths of it; one record counts at most one. A last
+    release, noisy numbers of records and sums of targets in the leaves, makes their values sharper.
+
+    Parameters
+    ----------
+    max_depth
+        As for :class:`~glassine.PrivateTreeClassifier`.
+    epsilon : float, default=0.1
+        Privacy budget of one fit, at least 1e-5.
+    domain : Domain, optional
+        What is publicly known about the attributes. A number's ``thresholds`` are its literals. It may declare the
+        target, as a ``Real`` or ``Integer`` of the name of ``y``.
+    literals
+        As for :class:`~glassine.PrivateTreeClassifier`.
+    target_range : (float, float), optional
+        The public range of the target, where the domain does not declare it. Targets outside are clipped to it, and
+        predictions lie within it. Noise grows with the range: choose it as narrow as public knowledge allows.
+    leaf_counts_share : float, optional
+        Share of epsilon for the leaves, in [0, 1); 0.1 by default. With 0 they have the drawn values, and no numbers of
+        records.
+    quantile_share, n_quantiles, split_weight, ledger, dataset, records_per_person, person_weights
+        As for :class:`~glassine.PrivateTreeClassifier`.
+    memory_limit, time_limit, progress, random_state
+        As for :class:`~glassine.PrivateTreeClassifier`.
+
+    Attributes
+    ----------
+    model_ : DecisionTree
+        The published tree: its leaves have values and noisy numbers of records. Released.
+    certificate_, domain_, n_features_in_, feature_names_in_
+        As for :class:`~glassine.PrivateTreeClassifier`.
+
+    Notes
+    -----
+    Guarantee: ``epsilon``-differential privacy (pure) for adding or removing one record, or with ``persons`` all
+    records of one person, of everything that is kept: the structure, the values, the numbers of records. See
+    ``private.md``, ``losses.md``, ``publishing.md`` and :attr:`certificate_`.
+
+    Assumptions: As for :class:`~glassine.PrivateTreeClassifier`, the range of the target in the place of the classes.
+
+    Edge cases: Targets are rounded to 255 steps of the range. A record whose target is no number is left out. A table
+    of counts is not supported.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from glassine import Domain
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.integers(0, 2, (2000, 4))
+    >>> y = 100.0 + 40 * X[:, 0] + 20 * X[:, 1]
+    >>> domain = Domain.binary(["a", "b", "c", "d"])
+    >>> tree = PrivateTreeRegressor(2, epsilon=1.0, domain=domain, target_range=(90, 170), random_state=0)
+    >>> tree.fit(X, y).score(X, y) > 0.99, tree.certificate_.epsilon
+    (True, 1.0)
+    """

@@ -222,12 +222,16 @@ def admissible(
     # Returns whether the node itself is possible.
     # chosen: (m,), increasing; mask: room of shape (w,); out: (p,). Literals are sorted by block, so that one pass
     # forms what the node leaves of each block. Literals of other blocks are possible with any of these: they stay.
+    # Rules of several literals have the block -1, and are passed over.
     blocks, starts, masks, full = atoms
     out[:] = True
     m, width = len(chosen), masks.shape[1]
     i = 0
     while i < m:
         block = blocks[chosen[i]]
+        if block < 0:
+            i += 1
+            continue
         # Word by word: Numba takes seconds to compile an assignment of one array to another, with all it may raise.
         for w in range(width):
             mask[w] = full[block, w]

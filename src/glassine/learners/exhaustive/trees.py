@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import comb
-from typing import ClassVar, Self, TypeAlias
+from typing import ClassVar, Self, TypeAlias, Unpack
 
 import numpy as np
 
@@ -17,16 +17,15 @@ from glassine.data.bits import BitSets
 from glassine.data.conjunctions import ConjunctionCounts, count_conjunctions, count_steps
 from glassine.data.slices import Progress
 from glassine.domain import Domain, Literal
-from glassine.domain.attributes import Scalar
 from glassine.domain.literals import complement
 from glassine.errors import parameter
 from glassine.learners.exhaustive import gibbs, tree_sums
 from glassine.learners.exhaustive.gibbs import Choice, Weighting
 from glassine.learners.exhaustive.last_splits import last_level
 from glassine.learners.exhaustive.losses import Loss
-from glassine.learners.exhaustive.model_class import ModelClass
+from glassine.learners.exhaustive.model_class import ModelClass, Stated
 from glassine.learners.exhaustive.tree_sums import Atoms, Costs, Counts, Implied, Weighed, level_above
-from glassine.models import Branch, DecisionTree, Evidence, Guarantee, Node
+from glassine.models import Branch, DecisionTree, Evidence, Node
 from glassine.privacy.randomness import Randomness
 
 LEAF = -1
@@ -134,20 +133,9 @@ class TreeClass(ModelClass[Tree]):
             return (drawn.value,)
         return (*self.values(drawn.true), *self.values(drawn.false))
 
-    def publish(
-        self,
-        drawn: Tree,
-        cells: Sequence[Evidence],
-        *,
-        domain: Domain,
-        classes: tuple[Scalar, ...] | None,
-        source: str,
-        guarantee: Guarantee | None = None,
-    ) -> DecisionTree:
+    def publish(self, drawn: Tree, cells: Sequence[Evidence], **stated: Unpack[Stated]) -> DecisionTree:
         """Return a tree as a published model."""
-        return tree_model(
-            drawn, self.logic.literals, cells, domain=domain, classes=classes, source=source, guarantee=guarantee
-        )
+        return tree_model(drawn, self.logic.literals, cells, **stated)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -254,28 +242,6 @@ class TreeSums:
     def _values(self, chosen: tuple[int, ...], signs: int) -> list[Choice]:
         return gibbs.values(self.node_counts(chosen, signs), self.trees.loss, self.weighting)
 
-    def log_distribution(self) -> dict[Tree, float]:
-        """Return the logarithm of the probability with which :meth:`draw` returns each tree. For small classes."""
-        return dict(self._enumerate((), 0, {}))
-
-    def _enumerate(
-        self, chosen: tuple[int, ...], signs: int, known: dict[tuple[tuple[int, ...], int], list[tuple[Tree, float]]]
-    ) -> list[tuple[Tree, float]]:
-        if (chosen, signs) in known:
-            return known[chosen, signs]
-        out: list[tuple[Tree, float]] = []
-        options = self._options(chosen, signs)
-        for option, log in zip(options, gibbs.log_probabilities(options), strict=True):
-            if option.number == LEAF:
-                values = self._values(chosen, signs)
-                logs = gibbs.log_probabilities(values)
-                out += [(Leaf(value.number), log + more) for value, more in zip(values, logs, strict=True)]
-                continue
-            true, false = (self._enumerate(*child, known) for child in children(chosen, signs, option.number))
-            out += [(Split(option.number, a, b), log + p + q) for a, p in true for b, q in false]
-        known[chosen, signs] = out
-        return out
-
 
 def children(chosen: tuple[int, ...], signs: int, literal: int) -> tuple[tuple[tuple[int, ...], int], ...]:
     """Return the two nodes, set and signs, into which a split on a literal divides a node: where true, where false."""
@@ -302,16 +268,10 @@ def leaf_nodes(tree: Tree) -> list[tuple[tuple[int, ...], int]]:
 
 
 def tree_model(
-    tree: Tree,
-    literals: Sequence[Literal],
-    cells: Sequence[Evidence],
-    *,
-    domain: Domain,
-    classes: tuple[Scalar, ...] | None,
-    source: str,
-    guarantee: Guarantee | None = None,
+    tree: Tree, literals: Sequence[Literal], cells: Sequence[Evidence], **stated: Unpack[Stated]
 ) -> DecisionTree:
     """Return a tree as a published model."""
+    domain, classes, source, guarantee = stated["domain"], stated["classes"], stated["source"], stated.get("guarantee")
     nodes: list[Node] = []
     leaves = iter(cells)
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import KW_ONLY, dataclass, fields
 from fractions import Fraction
 from functools import partial
 from typing import Any, ClassVar
 
-from glassine.data.slices import Progress
-from glassine.domain import Domain, Literal
-from glassine.domain.attributes import Scalar
+from glassine.domain import Domain
 from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.antecedents import PoolPlan
 from glassine.learners.budget import certificate_of, guarantee_of, relation_of
-from glassine.learners.estimator import PrivateLearner, fitted
+from glassine.learners.estimator import PrivateEstimator, fitted
 from glassine.learners.exhaustive.families import Classes, Lists
 from glassine.learners.greedy.growth import GreedyPool, Remaining, count_bytes, most_satisfied
 from glassine.learners.greedy.plan import GreedyPlan, GreedyWish
@@ -30,12 +27,12 @@ from glassine.learners.greedy.strict import LOOKAHEAD, grow_strictly, rehearse
 from glassine.learners.intake import Intake, read_training
 from glassine.learners.persons import Persons
 from glassine.privacy.certificate import Certificate
-from glassine.privacy.randomness import RandomState
 from glassine.privacy.release import Paid, Planned, Price
 from glassine.privacy.unit import RECORD, PrivacyUnit, of_groups
 
 
-class PrivateGreedyRuleListClassifier(PrivateLearner, Classes, Lists):
+@dataclass(eq=False, repr=False)
+class PrivateGreedyRuleListClassifier(PrivateEstimator, Classes, Lists):
     """A rule list grown rule by rule by the Gini impurity, each rule chosen by one of seven private mechanisms.
 
     At each step the rule is chosen that, but for noise, makes the weighted Gini impurity of what it captures and what
@@ -80,9 +77,7 @@ class PrivateGreedyRuleListClassifier(PrivateLearner, Classes, Lists):
     ----------
     model_ : RuleList
         The published rule list. Released.
-    certificate_ : Certificate
-        Guarantee, events and assumptions. Public.
-    domain_, classes_, n_features_in_, feature_names_in_
+    certificate_, domain_, classes_, n_features_in_, feature_names_in_
         As for :class:`~glassine.PrivateTreeClassifier`.
 
     Notes
@@ -117,43 +112,16 @@ class PrivateGreedyRuleListClassifier(PrivateLearner, Classes, Lists):
 
     most_rules: ClassVar[int] = 100
 
-    model_: Any
-    certificate_: Certificate
-
-    epsilon: float
-    mechanism: str
-    delta: float | None
-    accounting: str
-    min_support: float
-    leaf_counts_share: float | None
-    quantile_share: float
-    confidence: float
-
-    def __init__(
-        self,
-        max_rules: int = 5,
-        epsilon: float = 1.0,
-        domain: Domain | None = None,
-        *,
-        mechanism: str = "counted-gini",
-        delta: float | None = None,
-        accounting: str = "strict",
-        min_support: float = 0.05,
-        pool: str | Sequence[Sequence[Literal]] = "literals",
-        literals: str | Sequence[Literal] = "auto",
-        classes: Sequence[Scalar] | None = None,
-        leaf_counts_share: float | None = None,
-        quantile_share: float = 0.2,
-        n_quantiles: int = 7,
-        confidence: float = 0.99,
-        ledger: object = None,
-        dataset: str | None = None,
-        records_per_person: int | None = None,
-        person_weights: str = "equal",
-        progress: Progress | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self._store(locals())
+    epsilon: float = 1.0
+    domain: Domain | None = None
+    _: KW_ONLY
+    mechanism: str = "counted-gini"
+    delta: float | None = None
+    accounting: str = "strict"
+    min_support: float = 0.05
+    leaf_counts_share: float | None = None
+    quantile_share: float = 0.2
+    confidence: float = 0.99
 
     def _plan(self, X: object, y: object, persons: Persons | None = None) -> Planned[dict[str, Any]]:
         # Parameters that contradict each other are refused before the records are read.
@@ -245,12 +213,11 @@ class PrivateGreedyRuleListClassifier(PrivateLearner, Classes, Lists):
 
     def _public(self, intake: Intake, pools: PoolPlan, pool: GreedyPool) -> dict[str, Any]:
         return {
-            "model class": f"rule lists of up to {self.max_rules} rules of the pool",
+            "model class": f"{self.noun}s {self._size()} {self.made_of}",
             "mechanism": self.mechanism,
             "accounting": self.accounting,
             "minimum support": float(self.min_support),
-            "pool": pools.text(),
-            "literals": pools.literals.text(),
+            **pools.stated(),
             "different rules": len(pool.antecedents),
             "classes": list(intake.classes),
             **intake.weights,

@@ -346,7 +346,7 @@ class Growth:
             self.drawn,
             pool.antecedents,
             evidence_of(labels, self.counts),
-            attributes=intake.domain.names,
+            domain=intake.domain,
             classes=intake.classes,
             source=source,
             guarantee=guarantee,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -11,8 +11,7 @@ import numpy as np
 
 from glassine.data.arrays import Ints
 from glassine.data.slices import Progress
-from glassine.domain import Domain, Literal
-from glassine.domain.attributes import Scalar
+from glassine.domain import Domain
 from glassine.learners.budget import check_number
 from glassine.learners.estimator import OrdinaryLearner, fitted
 from glassine.learners.exhaustive.families import Classes, Lists
@@ -24,6 +23,7 @@ from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal
 
 
+@dataclass(eq=False, repr=False)
 class GreedyRuleListClassifier(OrdinaryLearner, Classes, Lists):
     """A rule list grown rule by rule by the Gini impurity, without privacy: GreedyRL.
 
@@ -52,10 +52,8 @@ class GreedyRuleListClassifier(OrdinaryLearner, Classes, Lists):
     ----------
     model_ : RuleList
         The rule list, with exact class counts.
-    certificate_ : Certificate
-        Says that nothing is guaranteed: epsilon is infinite.
-    domain_, classes_, n_features_in_, feature_names_in_
-        As for :class:`~glassine.PrivateTreeClassifier`.
+    certificate_, domain_, classes_, n_features_in_, feature_names_in_
+        As for :class:`~glassine.OptimalTreeClassifier`.
 
     Notes
     -----
@@ -86,24 +84,9 @@ class GreedyRuleListClassifier(OrdinaryLearner, Classes, Lists):
 
     most_rules: ClassVar[int] = 100
 
-    model_: Any
-    certificate_: Certificate
-
-    min_support: float
-
-    def __init__(
-        self,
-        max_rules: int = 5,
-        domain: Domain | None = None,
-        *,
-        min_support: float = 0.05,
-        pool: str | Sequence[Sequence[Literal]] = "literals",
-        literals: str | Sequence[Literal] = "auto",
-        classes: Sequence[Scalar] | None = None,
-        n_quantiles: int = 7,
-        progress: Progress | None = None,
-    ) -> None:
-        self._store(locals())
+    domain: Domain | None = None
+    _: KW_ONLY
+    min_support: float = 0.05
 
     def _learn(self, X: Any, y: Any, times: Any) -> dict[str, Any]:
         self._check_parameters()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -165,16 +167,10 @@ def _half(state: _Strict) -> Fraction:
     return gini_spread(1, state.n_classes)
 
 
-def _global_laplace(state: _Strict, rules: Sequence[int], epsilon: Fraction) -> int | None:
+def _global_pure(select: Callable[..., int], state: _Strict, rules: Sequence[int], epsilon: Fraction) -> int | None:
     scores = [-level for level in _impurities(state, rules)]
     reach = _reach(_half(state), GRID)
-    return permute_and_flip(scores, epsilon, reach, True, randomness=state.randomness) - 1
-
-
-def _global_exponential(state: _Strict, rules: Sequence[int], epsilon: Fraction) -> int | None:
-    scores = [-level for level in _impurities(state, rules)]
-    reach = _reach(_half(state), GRID)
-    return exponential_mechanism(scores, epsilon, reach, True, randomness=state.randomness) - 1
+    return select(scores, epsilon, reach, True, randomness=state.randomness) - 1
 
 
 def _global_gaussian(state: _Strict, rules: Sequence[int], epsilon: Fraction) -> int | None:
@@ -210,9 +206,9 @@ _CHOICES: dict[str, Choose] = {
     "counted-gini": _counted,
     "smooth-laplace": _smooth_laplace,
     "smooth-cauchy": _smooth_cauchy,
-    "global-laplace": _global_laplace,
+    "global-laplace": partial(_global_pure, permute_and_flip),
     "global-gaussian": _global_gaussian,
-    "global-exponential": _global_exponential,
+    "global-exponential": partial(_global_pure, exponential_mechanism),
     "noisy-counts": _noisy_counts,
 }
 
@@ -306,62 +302,51 @@ def _bound_event(state: _Strict, step: int) -> Event:
 
 def _choice_event(state: _Strict, epsilon: Fraction, number: int) -> Event:
     plan = state.plan
-    name = f"choice of {number} rules" if number > 1 else "choice of a rule"
-    share = float(epsilon * number / plan.total)
     below = float(epsilon)
+    said: dict[str, Any] = {
+        "name": f"choice of {number} rules" if number > 1 else "choice of a rule",
+        "count": number,
+        "share": float(epsilon * number / plan.total),
+        "proof": PROOF,
+    }
     if plan.mechanism == "global-exponential":
         return Selection(
-            name=name,
             inverse_temperature=2 * below,
             sensitivity=0.5,
             monotone=True,
-            count=number,
-            share=share,
-            proof=PROOF,
+            **said,
         )
     if plan.mechanism == "noisy-counts":
         return DiscreteLaplaceNoise(
-            name="class counts of all rules of the pool, for each rule of the list",
             l1_sensitivity=float(state.l1),
             scale=float_above(state.l1 / epsilon),
-            count=number,
-            share=share,
-            proof=PROOF,
+            **said | {"name": "class counts of all rules of the pool, for each rule of the list"},
         )
     if plan.mechanism == "smooth-cauchy":
         smoothness, ratio = cauchy_calibration(below, state.candidates)
         return SmoothCauchyMax(
-            name=name,
             candidates=state.candidates,
             smoothness=smoothness,
             ratio=ratio,
             slack=state.candidates * SMOOTH_SLACK,
-            count=number,
-            share=share,
-            proof=PROOF,
+            **said,
         )
     if plan.mechanism == "global-gaussian":
         sigma, _, reach = _gaussian(state, epsilon)
         together = below * state.records
         return GaussianMax(
-            name=name,
             epsilon=spent_on_gaussian(together),
             candidates=state.candidates,
             spread=reach / state.records,
             sigma=sigma,
             slack=min(GAUSSIAN_SLACK, together / 2),
-            count=number,
-            share=share,
-            proof=PROOF,
+            **said,
         )
     # In units in which the changes of the scores lie within an interval of length 1.
     sensitivity = float(COUNTED_LOSS) if plan.mechanism == "counted-gini" else 1.0
     return NoisyMax(
-        name=name,
         inverse_temperature=below / sensitivity,
         sensitivity=sensitivity,
         monotone=True,
-        count=number,
-        share=share,
-        proof=PROOF,
+        **said,
     )

@@ -18,7 +18,7 @@ from glassine.formats import fingerprint
 from glassine.learners.additive.budget import GaussianBudget
 from glassine.learners.additive.publishing import Frame, check_monotone
 from glassine.learners.additive.targets import Target
-from glassine.learners.budget import check_number
+from glassine.learners.budget import check_number, guarantee_of
 from glassine.learners.exhaustive.lists import DrawnList, list_model
 from glassine.learners.exhaustive.trees import Leaf, Split, Tree, tree_model
 from glassine.learners.summaries.additive import additive_model, relabeled
@@ -89,14 +89,8 @@ class SummaryModels:
 
     def _guarantee(self, count_scale: float | None = None) -> Guarantee:
         certificate = self.certificate_
-        return Guarantee(
-            epsilon=certificate.epsilon,
-            delta=certificate.delta,
-            neighboring=certificate.neighboring,
-            records_per_person=certificate.unit.records_per_person,
-            count_scale=count_scale,
-            caveats=certificate.caveats,
-        )
+        epsilon, delta, unit, caveats = certificate.epsilon, certificate.delta, certificate.unit, certificate.caveats
+        return guarantee_of(epsilon, delta, unit=unit, count_scale=count_scale, caveats=caveats)
 
     def additive(self, *, shrinkage: float = 1.0, monotone: Mapping[str, str] | None = None) -> AdditiveModel:
         """Return an additive model; nothing is spent.
@@ -138,10 +132,8 @@ class SummaryModels:
 
         Parameters
         ----------
-        max_items : int, default=10
-            Most items, in [1, 100].
-        max_points : int, default=5
-            Most points of an item, added or taken away, in [1, 100].
+        max_items, max_points
+            As for :class:`~glassine.PrivateScorecardClassifier`.
         shrinkage, monotone
             As for :meth:`additive`.
 
@@ -382,7 +374,7 @@ def _published_rules(
         DrawnList(tuple(enumerate(labels)), int(np.argmax(rest))),
         [(literal,) for literal, _ in rules],
         [_evidence(counts, target) for counts in (*(counts for _, counts in rules), rest)],
-        attributes=domain.names,
+        domain=domain,
         classes=target.classes,
         source=source,
         guarantee=guarantee,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any, ClassVar, Literal, Self, TypeAlias
@@ -14,8 +14,8 @@ import narwhals as nw
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from glassine.data.labels import target_name
 from glassine.data.lazy import held, is_lazy
-from glassine.data.slices import Progress
 from glassine.domain import Domain, Integer, Real
 from glassine.domain.attributes import Scalar
 from glassine.errors import GlassineError, InvalidParameterError, check_whole, parameter
@@ -24,7 +24,7 @@ from glassine.learners.additive.budget import GaussianBudget
 from glassine.learners.additive.grids import Grid, public_grids
 from glassine.learners.additive.targets import Target, Training, read_classes, read_numbers
 from glassine.learners.budget import check_number
-from glassine.learners.estimator import Parameters, PrivateLearner, tags_of_domain
+from glassine.learners.estimator import Parameters, PrivateEstimator, tags_of_domain
 from glassine.learners.persons import Persons, take_persons, unit_of
 from glassine.learners.summaries.derived import MEASURED, MOST_DEPTH, MOST_RULES, RESERVED, SummaryModels
 from glassine.learners.summaries.estimates import score_cuts
@@ -113,7 +113,8 @@ def reserved_model(reserve: Reserve, summary: SummaryModels) -> Model:
     return made
 
 
-class PrivateSummary(SummaryModels, Parameters, PrivateLearner, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+@dataclass(eq=False, repr=False)
+class PrivateSummary(SummaryModels, Parameters, PrivateEstimator, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     """One differentially private summary of records with a target, from which models follow without spending again.
 
     The summary holds noisy counts of every attribute by class, a noisy ranking of all pairs of attributes, the
@@ -124,10 +125,8 @@ class PrivateSummary(SummaryModels, Parameters, PrivateLearner, BaseEstimator): 
 
     Parameters
     ----------
-    epsilon : float, default=1.0
-        Privacy budget of one fit, in [0.001, 1000].
-    delta : float, default=1e-6
-        In [1e-100, 0.1]; well below one over the number of records.
+    epsilon, delta
+        As for :class:`~glassine.PrivateEBMClassifier`.
     domain : Domain, optional
         What is publicly known about the attributes, as for :class:`~glassine.PrivateEBMClassifier`.
     classes : sequence of scalars, optional
@@ -209,38 +208,17 @@ class PrivateSummary(SummaryModels, Parameters, PrivateLearner, BaseEstimator): 
 
     keeps_undeclared: ClassVar[bool] = True
 
-    epsilon: float
-    delta: float
-    domain: Domain | None
-    classes: Sequence[Scalar] | None
-    target_range: tuple[float, float] | None
-    bins: Mapping[str, Any] | None
-    reserve: Reserve | None
-
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        domain: Domain | None = None,
-        *,
-        classes: Sequence[Scalar] | None = None,
-        target_range: tuple[float, float] | None = None,
-        bins: Mapping[str, Any] | None = None,
-        reserve: Reserve | None = None,
-        ledger: Any = None,
-        dataset: str | None = None,
-        records_per_person: int | None = None,
-        person_weights: str = "equal",
-        progress: Progress | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self._store(locals())
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    domain: Domain | None = None
+    _: KW_ONLY
+    classes: Sequence[Scalar] | None = None
+    target_range: tuple[float, float] | None = None
+    bins: Mapping[str, Any] | None = None
+    reserve: Reserve | None = None
 
     def _plan(self, X: Any, y: Any, persons: Persons | None = None) -> Planned[dict[str, Any]]:
-        if self._numeric(y):
-            training = read_numbers(self, X, y, domain=self.domain, bounds=self.target_range, times=persons)
-        else:
-            training = read_classes(self, X, y, domain=self.domain, classes=self.classes, times=persons)
+        training = self._training(X, y, persons)
         target = training.target
         if n_cells_of(target) < 2:
             raise InvalidParameterError(
@@ -260,6 +238,11 @@ class PrivateSummary(SummaryModels, Parameters, PrivateLearner, BaseEstimator): 
             draw=partial(self._draw, training, grids, replace(budget, epsilon=whole.epsilon), kept),
         )
 
+    def _training(self, X: Any, y: Any, persons: Persons | None) -> Training:
+        if self._numeric(y):
+            return read_numbers(self, X, y, domain=self.domain, bounds=self.target_range, times=persons)
+        return read_classes(self, X, y, domain=self.domain, classes=self.classes, times=persons)
+
     def _reserved(self, reserve: object, training: Training, budget: GaussianBudget) -> Fraction:
         """Return the part of epsilon that is reserved; raise if its model cannot be measured on these records."""
         if not isinstance(reserve, Reserve):
@@ -278,10 +261,8 @@ class PrivateSummary(SummaryModels, Parameters, PrivateLearner, BaseEstimator): 
                 f"{parameter('classes')} and {parameter('target_range')} contradict each other.",
                 remedy="Leave one of them out.",
             )
-        name = y if isinstance(y, str) else getattr(y, "name", None)
-        declared = None
-        if isinstance(self.domain, Domain) and isinstance(name, str) and name in self.domain:
-            declared = self.domain[name]
+        name = target_name(y)
+        declared = self.domain[name] if isinstance(self.domain, Domain) and name in self.domain else None
         return self.target_range is not None or (self.classes is None and isinstance(declared, Integer | Real))
 
     def _draw(
@@ -338,7 +319,6 @@ class PrivateSummary(SummaryModels, Parameters, PrivateLearner, BaseEstimator): 
         epsilon: float,
         figures: Sequence[Figure] | None = None,
         persons: Any = None,
-        ledger: Any = None,
         dataset: str | None = None,
     ) -> Measurement:
         """Return how right a model is on records: a second release, with its own charge and certificate.
@@ -363,9 +343,9 @@ class PrivateSummary(SummaryModels, Parameters, PrivateLearner, BaseEstimator): 
             standard deviation of about 1.4 / epsilon records, times the figures and the records per person.
         figures : sequence of {"accuracy", "log_loss", "auroc"}, optional
             What is measured of classes: "accuracy" by default. "auroc" needs two classes, and no ``persons``.
-        ledger, dataset
-            What is charged, and for whose records; those of the summary by default. Records of other people, kept
-            aside, are another dataset.
+        dataset : str, optional
+            Whose records are charged to the summary's ledger; those of the summary by default. Records of other people,
+            kept aside, are another dataset. ``set_params(ledger=...)`` names a ledger to a summary that was read.
         """
         target, unit = self._target, unit_of(self.records_per_person, persons)
         whose: Persons | None = None
@@ -375,15 +355,12 @@ class PrivateSummary(SummaryModels, Parameters, PrivateLearner, BaseEstimator): 
             X, whose = take_persons(X, persons, unit, "equal", y=y, domain=self.domain_)
         # A copy: records are read as in a fit, and the summary does not change.
         reader = copy(self)
-        reader.domain = self.domain_
-        if target.classes is None:
-            training = read_numbers(reader, X, y, domain=self.domain_, bounds=target.bounds, times=whose)
-        else:
-            training = read_classes(reader, X, y, domain=self.domain_, classes=target.classes, times=whose)
+        reader.domain, reader.classes, reader.target_range = self.domain_, target.classes, target.bounds
+        training = reader._training(X, y, whose)
         asked = self._asked(model, check_figures(figures, target, unit))
         return release(
             plan_measurement(training, model, epsilon, asked, {"summary": self.certificate_.model}),
-            ledger=self.ledger if ledger is None else ledger,
+            ledger=self.ledger,
             dataset=self.dataset if dataset is None else dataset,
             random_state=self.random_state,
         )
