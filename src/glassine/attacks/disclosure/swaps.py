@@ -30,7 +30,7 @@ def _largest(counts: AnyArray, cell: int) -> int:
     """Return the largest class count of a cell."""
     largest = 0
     for c in range(counts.shape[1]):
-        largest = max(largest, counts[cell, c])
+        largest = max(largest, int(counts[cell, c]))
     return largest
 
 
