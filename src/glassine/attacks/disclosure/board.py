@@ -11,7 +11,7 @@ many moves are made. It is off by at most one step a class and 2^-51 of itself, 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ import numpy.typing as npt
 from glassine.attacks.disclosure.candidates import CODES, MULTIWAY, ONE_VALUE, THRESHOLD
 from glassine.attacks.disclosure.constraints import Constraints
 from glassine.attacks.disclosure.estimate import Disclosure
-from glassine.data.arrays import Array, Bools, Ints
+from glassine.data.arrays import Bools, Ints
 from glassine.learners.greedy.impurity import split_information
 
 OWN = 3
@@ -29,50 +29,53 @@ FINEST = 40
 """Bits of a step of purity, at most: sums over 100,000 people then still fit 64 bits."""
 
 
+Records: TypeAlias = npt.NDArray[np.void]
+
+FAMILY = np.dtype([("kind", "i8"), ("split", "i8"), ("first", "i8"), ("groups", "i8")])
+"""A family: its kind, the split that it belongs to, its first cell and its number of groups.
+
+Of kind MULTIWAY or OWN group g is cell ``first + g``; else candidate j has the cells ``first + 2 j`` (its side) and
+``first + 2 j + 1`` (the others).
+"""
+
+SPLIT = np.dtype([("own", "i8"), ("whole", "i8"), ("allowance", "f8")])
+"""A split: the families of the chosen one and of the whole node; by how much candidates may be better, in people."""
+
+CELL = np.dtype([("size", "i8"), ("step", "f8"), ("ratio", "f8"), ("open", "?")], align=True)
+"""A cell: its people; steps of a person over that; of its candidate the split information over that of the chosen
+split, 1 without gain ratio, and whether it is allowed."""
+
+LEAF = np.dtype([("path", "i8"), ("person", "i8"), ("label", "i8"), ("correct", "i8")])
+"""A leaf: where its path and its people begin; its label and how many have it, -1 where they are not used."""
+
+QUASI = np.dtype([("leaf", "i8"), ("groups", "i8")])
+"""A quasi-identifier: its leaf, and where its groups begin, one for each family of the leaf's path."""
+
+
 class Board(NamedTuple):
     """What stays the same while classes are swapped.
 
     Families are those of the constraints that hold an allowed candidate, then the chosen split of each node (kind
-    :data:`OWN`, a cell a branch), then each node as a whole (one cell).
+    :data:`OWN`, a cell a branch), then each node as a whole (one cell). What travels together is a record of one
+    array: compiled functions hand few arrays along.
     """
 
-    # kinds, nodes: kind of each family, and the split that it belongs to; shape (f,).
-    kinds: Ints
-    nodes: Ints
-    # own, whole: the families of the chosen split and of the whole node; shape (v,).
-    own: Ints
-    whole: Ints
-    # first, n_groups: first cell and number of groups of each family. Of kind MULTIWAY or OWN group g is cell ``first +
-    # g``; else candidate j has the cells ``first + 2 j`` (its side) and ``first + 2 j + 1`` (the others); shape (f,).
-    first: Ints
-    n_groups: Ints
-    cell_sizes: Ints  # People of each cell; shape (k,)
-    steps: Array  # Steps of a person over the size of each cell; shape (k,)
-    open: Bools  # Whether a cell's candidate is allowed; shape (k,)
-    # Split information of a cell's candidate over that of the chosen split; 1 without gain ratio; shape (k,).
-    ratios: Array
-    allowances: Array  # By how much candidates may be better, in people; shape (v,)
-    # path_starts, path: the families of the nodes above each leaf, those that moves can change.
-    path_starts: Ints
-    path: Ints
-    # group_starts, groups: for each quasi-identifier its group in each family of its leaf's path.
-    group_starts: Ints
+    families: Records  # :data:`FAMILY`; shape (f,)
+    splits: Records  # :data:`SPLIT`; shape (v,)
+    cells: Records  # :data:`CELL`; shape (k,)
+    leaves: Records  # :data:`LEAF`, and one more that says where the last one ends; shape (l + 1,)
+    quasi: Records  # :data:`QUASI`; shape (q,)
+    path: Ints  # The families of the nodes above each leaf, those that moves can change
     groups: npt.NDArray[np.int32]
-    # person, leaf, leaf_starts: quasi-identifier of each person, people ordered by leaf; leaf of each quasi-identifier;
-    # first person of each leaf.
-    person: Ints
-    leaf: Ints
-    leaf_starts: Ints
+    person: Ints  # Quasi-identifier of each person, people ordered by leaf; shape (n,)
     # First and last person (exclusive) of each node; of the root if there is no split; shape (v, 2).
     spans: Ints
-    # labels, correct: label and known number of people of it, -1 where they are not used; shape (l,).
-    labels: Ints
-    correct: Ints
     # low, high: bounds of the class counts of each leaf; shape (l, c).
     low: Ints
     high: Ints
     table: Ints  # n log n in steps; shape (n + 1,)
-    scale: int  # Steps of a person
+    scale: int  # Steps of a person, a power of two
+    step: float  # A step in people
     criterion: int  # 0 Gini, 1 entropy, 2 misclassification
     # divides, free, tied: whether it is the gain ratio; whether the class counts of leaves are unknown; and whether
     # those of all people are known nevertheless.
@@ -165,11 +168,19 @@ def _paths(
     return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), flat, group_starts, groups
 
 
+def records(dtype: np.dtype[np.void], *fields: npt.ArrayLike) -> Records:
+    """Return the fields of some records as one array."""
+    out = np.empty(len(np.asarray(fields[0])), dtype)
+    for name, values in zip(dtype.names or (), fields, strict=True):
+        out[name] = values
+    return out
+
+
 def lay_out(disclosure: Disclosure) -> Board:
     """Return the board of what an attacker knows."""
     people, constraints, leaves = disclosure.people, disclosure.constraints, disclosure.leaves
     families, free = _families(constraints), leaves.counts is None
-    parts = [_cells(family, constraints) for family in families]
+    cells = [_cells(family, constraints) for family in families]
     own, whole = np.full((2, len(people.splits)), -1, dtype=np.int64)
     for f, family in enumerate(families):
         if family.kind == OWN:
@@ -180,40 +191,48 @@ def lay_out(disclosure: Disclosure) -> Board:
     starts = np.concatenate([[0], ends]).astype(np.int64)
     reached = [np.unique(people.leaf[split.members]) for split in people.splits]
     spans = [(starts[held[0]], ends[held[-1]]) for held in reached] or [(0, people.n_people)]
-    n, none = people.n_people, np.full(len(people.leaf_nodes), -1, dtype=np.int64)
+    n, n_leaves = people.n_people, len(people.leaf_nodes)
     steps = np.arange(1, n + 1)
     most = n * math.log(n) + n
     scale = 2 ** min(FINEST, 61 - math.ceil(math.log2(most + 1)))
     rounded = [0] + [round(value * scale) for value in (steps * np.log(steps)).tolist()]
-    zero = np.zeros(0, dtype=np.int64)
     low, high = leaves.class_bounds()
-    sizes = np.concatenate([zero, *(part[0] for part in parts)]).astype(np.int64)
+    sizes = np.concatenate([np.zeros(0, np.int64), *(cell[0] for cell in cells)])
     return Board(
-        kinds=np.array([family.kind for family in families], dtype=np.int64),
-        nodes=np.array([family.split for family in families], dtype=np.int64),
-        own=own,
-        whole=whole,
-        first=np.cumsum([0] + [len(part[0]) for part in parts])[:-1].astype(np.int64),
-        n_groups=np.array([len(family.sizes) for family in families], dtype=np.int64),
-        cell_sizes=sizes,
-        steps=scale / np.maximum(sizes, 1),
-        open=np.concatenate([zero.astype(bool), *(part[1] for part in parts)]),
-        ratios=np.concatenate([zero.astype(np.float64), *(part[2] for part in parts)]),
-        allowances=constraints.tolerance * constraints.node_sizes,
-        path_starts=path_starts,
+        families=records(
+            FAMILY,
+            [family.kind for family in families],
+            [family.split for family in families],
+            np.cumsum([0] + [len(cell[0]) for cell in cells])[:-1],
+            [len(family.sizes) for family in families],
+        ),
+        splits=records(SPLIT, own, whole, constraints.tolerance * constraints.node_sizes),
+        cells=records(
+            CELL,
+            sizes,
+            scale / np.maximum(sizes, 1),
+            [ratio for cell in cells for ratio in cell[2]],
+            np.concatenate([np.zeros(0, bool), *(cell[1] for cell in cells)]),
+        ),
+        leaves=records(
+            LEAF,
+            path_starts,
+            starts,
+            *(
+                np.append(np.full(n_leaves, -1) if known is None or not free else known, -1)
+                for known in (leaves.labels, leaves.correct)
+            ),
+        ),
+        quasi=records(QUASI, people.leaf, group_starts[:-1]),
         path=path,
-        group_starts=group_starts,
         groups=groups,
         person=np.repeat(order, people.sizes[order]).astype(np.int64),
-        leaf=people.leaf.astype(np.int64),
-        leaf_starts=starts,
         spans=np.array(spans, dtype=np.int64),
-        labels=none if leaves.labels is None or not free else leaves.labels.astype(np.int64),
-        correct=none if leaves.correct is None or not free else leaves.correct.astype(np.int64),
         low=low.astype(np.int64),
         high=high.astype(np.int64),
         table=np.array(rounded, dtype=np.int64),
         scale=scale,
+        step=1 / scale,
         criterion=CODES[constraints.criterion],
         divides=constraints.divides,
         free=free,
@@ -224,12 +243,12 @@ def lay_out(disclosure: Disclosure) -> Board:
 def set_up(board: Board, constraints: Constraints, classes: Ints, n_classes: int) -> State:
     """Return the state in which every person has a class, in the order of the board."""
     # Shapes: classes (n,).
-    x = np.zeros((len(board.leaf), n_classes), dtype=np.int64)
+    x = np.zeros((len(board.quasi), n_classes), dtype=np.int64)
     np.add.at(x, (board.person, classes), 1)
-    leaf_counts = np.zeros((len(board.leaf_starts) - 1, n_classes), dtype=np.int64)
-    np.add.at(leaf_counts, board.leaf, x)
-    counts = np.zeros((len(board.cell_sizes), n_classes), dtype=np.int32)
-    for family, first in zip(_families(constraints), board.first.tolist(), strict=True):
+    leaf_counts = np.zeros((len(board.low), n_classes), dtype=np.int64)
+    np.add.at(leaf_counts, board.quasi["leaf"], x)
+    counts = np.zeros((len(board.cells), n_classes), dtype=np.int32)
+    for family, first in zip(_families(constraints), board.families["first"].tolist(), strict=True):
         sums = np.zeros((len(family.sizes), n_classes), dtype=np.int32)
         np.add.at(sums, family.group, x[family.members].astype(np.int32))
         if family.kind in (THRESHOLD, ONE_VALUE):
@@ -238,12 +257,13 @@ def set_up(board: Board, constraints: Constraints, classes: Ints, n_classes: int
         counts[first : first + len(sums)] = sums
     squares = (counts.astype(np.int64) ** 2).sum(axis=1)
     if board.criterion == 0:
-        purity = (squares * board.steps).astype(np.int64)
+        purity = (squares * board.cells["step"]).astype(np.int64)
     elif board.criterion == 1:
-        purity = board.table[counts].sum(axis=1) - board.table[board.cell_sizes]
+        purity = board.table[counts].sum(axis=1) - board.table[board.cells["size"]]
     else:
         purity = counts.max(axis=1, initial=0).astype(np.int64) * board.scale
-    values = np.zeros(len(board.kinds), dtype=np.int64)
-    for f in np.flatnonzero((board.kinds == MULTIWAY) | (board.kinds == OWN)):
-        values[f] = purity[board.first[f] : board.first[f] + board.n_groups[f]].sum()
+    values = np.zeros(len(board.families), dtype=np.int64)
+    for f in np.flatnonzero(np.isin(board.families["kind"], (MULTIWAY, OWN))):
+        first, n = board.families[["first", "groups"]][f]
+        values[f] = purity[first : first + n].sum()
     return State(classes.copy(), x, leaf_counts, counts, squares, purity, values)

@@ -262,8 +262,8 @@ def _dealt(disclosure: Disclosure, board: Board, rng: np.random.Generator, from_
     """Return a class for each person, in the order of the board, that agrees with the leaves."""
     out = np.empty(len(board.person), dtype=np.int64)
     tables = leaf_tables(disclosure, rng)
-    for leaf in range(len(board.leaf_starts) - 1):
-        first, last = int(board.leaf_starts[leaf]), int(board.leaf_starts[leaf + 1])
+    for leaf in range(len(board.low)):
+        first, last = board.leaves["person"][leaf : leaf + 2].tolist()
         counts = tables[leaf]
         hand = np.repeat(np.arange(len(counts)), counts)
         if not from_estimate or (counts > 0).sum() < 2:

@@ -1,7 +1,8 @@
 """The inner loop of the Markov chain: moves, the constraints that they touch, and what is kept of the draws.
 
-Functions below the outer two take the arrays that they use one by one: handing all of them along at every call costs
-more than what the calls do, and tuples of those that each uses made chains a fifth to a third slower.
+Functions take the board and the state as they are. Their arrays are counted by reference, and each count costs as much
+as a move's step: the compiler leaves the counts out where a function binds no array to a name, changes no array in a
+branch, and cannot divide by zero.
 """
 
 from __future__ import annotations
@@ -25,55 +26,47 @@ MOST_PARTS = 4
 
 
 @compiled
-def _shift(
-    counts: AnyArray,
-    squares: AnyArray,
-    purity: AnyArray,
-    steps: AnyArray,
-    table: AnyArray,
-    criterion: int,
-    scale: int,
-    cell: int,
-    a: int,
-    b: int,
-) -> int:
+def _largest(counts: AnyArray, cell: int) -> int:
+    """Return the largest class count of a cell."""
+    largest = 0
+    for c in range(counts.shape[1]):
+        largest = max(largest, int(counts[cell, c]))
+    return largest
+
+
+@compiled
+def _shift(board: Board, state: State, cell: int, a: int, b: int) -> int:
     """Move a person of a cell from class a to b; return by how much its purity rises."""
-    before: int = purity[cell]
-    after = before
-    if criterion == 0:
-        now = squares[cell] + 2 * (counts[cell, b] - counts[cell, a]) + 2
-        squares[cell] = now
-        after = int(now * steps[cell])
-    elif criterion == 1:
-        m, k = counts[cell, a], counts[cell, b]
-        after = before + table[m - 1] - table[m] + table[k + 1] - table[k]
-    counts[cell, a] -= 1
-    counts[cell, b] += 1
-    if criterion == 2:
-        largest = 0
-        for c in range(counts.shape[1]):
-            largest = max(largest, counts[cell, c])
-        after = largest * scale
-    purity[cell] = after
+    before: int = state.purity[cell]
+    m, k = state.counts[cell, a], state.counts[cell, b]
+    state.counts[cell, a] = m - 1
+    state.counts[cell, b] = k + 1
+    if board.criterion == 0:
+        now = state.squares[cell] + 2 * (k - m) + 2
+        state.squares[cell] = now
+        after = int(now * board.cells[cell]["step"])
+    elif board.criterion == 1:
+        after = before + board.table[m - 1] - board.table[m] + board.table[k + 1] - board.table[k]
+    else:
+        after = _largest(state.counts, cell) * board.scale
+    state.purity[cell] = after
     return after - before
 
 
 @compiled
-def _swap(
-    path: AnyArray, start: int, n: int, groups: AnyArray, at_q: int, at_r: int, kinds: AnyArray,
-    first_cells: AnyArray, allowed: AnyArray, counts: AnyArray, squares: AnyArray, purity: AnyArray, values: AnyArray,
-    steps: AnyArray, table: AnyArray, criterion: int, scale: int, a: int, b: int,
-) -> None:  # fmt: skip
+def _swap(board: Board, state: State, q: int, r: int, a: int, b: int) -> None:
     """Swap classes a and b between people of two quasi-identifiers in one leaf."""
-    for k in range(n):
-        g1, g2 = groups[at_q + k], groups[at_r + k]
+    leaf, at_q, at_r = board.quasi[q]["leaf"], board.quasi[q]["groups"], board.quasi[r]["groups"]
+    start = board.leaves[leaf]["path"]
+    for k in range(board.leaves[leaf + 1]["path"] - start):
+        g1, g2 = board.groups[at_q + k], board.groups[at_r + k]
         if g1 == g2:
             continue
-        f = path[start + k]
-        first, kind = first_cells[f], kinds[f]
+        f = board.path[start + k]
+        first, kind = board.families[f]["first"], board.families[f]["kind"]
         if kind in (MULTIWAY, OWN):
-            values[f] += _shift(counts, squares, purity, steps, table, criterion, scale, first + g1, a, b)
-            values[f] += _shift(counts, squares, purity, steps, table, criterion, scale, first + g2, b, a)
+            state.values[f] += _shift(board, state, first + g1, a, b)
+            state.values[f] += _shift(board, state, first + g2, b, a)
             continue
         gone, come = a, b
         low, high, stride = g1, g2, 1
@@ -88,114 +81,109 @@ def _swap(
             cell = first + 2 * j
             if kind == ONE_VALUE and j > low:
                 gone, come = come, gone
-            if allowed[cell]:
-                _shift(counts, squares, purity, steps, table, criterion, scale, cell, gone, come)
-                _shift(counts, squares, purity, steps, table, criterion, scale, cell + 1, come, gone)
+            if board.cells[cell]["open"]:
+                _shift(board, state, cell, gone, come)
+                _shift(board, state, cell + 1, come, gone)
 
 
 @compiled
-def _change(
-    path: AnyArray, start: int, n: int, groups: AnyArray, at_q: int, kinds: AnyArray, first_cells: AnyArray,
-    n_groups: AnyArray, allowed: AnyArray, counts: AnyArray, squares: AnyArray, purity: AnyArray, values: AnyArray,
-    steps: AnyArray, table: AnyArray, criterion: int, scale: int, a: int, b: int,
-) -> None:  # fmt: skip
+def _change(board: Board, state: State, q: int, a: int, b: int) -> None:
     """Move a person of a quasi-identifier from class a to b."""
-    for k in range(n):
-        g, f = groups[at_q + k], path[start + k]
-        first, kind = first_cells[f], kinds[f]
+    leaf, at_q = board.quasi[q]["leaf"], board.quasi[q]["groups"]
+    start = board.leaves[leaf]["path"]
+    for k in range(board.leaves[leaf + 1]["path"] - start):
+        g, f = board.groups[at_q + k], board.path[start + k]
+        first, kind, n_groups = board.families[f]["first"], board.families[f]["kind"], board.families[f]["groups"]
         if kind in (MULTIWAY, OWN):
-            values[f] += _shift(counts, squares, purity, steps, table, criterion, scale, first + g, a, b)
+            state.values[f] += _shift(board, state, first + g, a, b)
             continue
-        for j in range(n_groups[f] - 1 if kind == THRESHOLD else n_groups[f]):
-            if allowed[first + 2 * j]:
+        for j in range(n_groups - 1 if kind == THRESHOLD else n_groups):
+            if board.cells[first + 2 * j]["open"]:
                 inside = g <= j if kind == THRESHOLD else g == j
-                cell = first + 2 * j + (0 if inside else 1)
-                _shift(counts, squares, purity, steps, table, criterion, scale, cell, a, b)
+                _shift(board, state, first + 2 * j + (0 if inside else 1), a, b)
 
 
 @compiled
-def _excess(purity: int, target: int, whole: int, ratio: float, allowance: float, scale: int, divides: bool) -> float:
-    """Return by how much a candidate of a given purity is better than it may be, in people."""
-    slack: float = (target - purity) / scale
-    if divides:
-        slack = (whole - purity) / scale + ratio * ((target - whole) / scale)
-    return float(max(0.0, -slack - allowance))
+def _excess(board: Board, state: State, f: int, cell: int) -> float:
+    """Return by how much a candidate of a family is better than it may be, in people."""
+    purity = state.values[f]
+    if board.families[f]["kind"] != MULTIWAY:
+        purity = state.purity[cell] + state.purity[cell + 1]
+    v = board.families[f]["split"]
+    target, whole = state.values[board.splits[v]["own"]], state.values[board.splits[v]["whole"]]
+    slack: float = (target - purity) * board.step
+    if board.divides:
+        slack = (whole - purity) * board.step + board.cells[cell]["ratio"] * ((target - whole) * board.step)
+    return float(max(0.0, -slack - board.splits[v]["allowance"]))
 
 
 @compiled
-def _span_excess(
-    f: int, low: int, high: int, stride: int, kinds: AnyArray, nodes: AnyArray, own: AnyArray, whole: AnyArray,
-    first_cells: AnyArray, allowed: AnyArray, ratios: AnyArray, allowances: AnyArray, purity: AnyArray,
-    values: AnyArray, scale: int, divides: bool,
-) -> float:  # fmt: skip
+def _span_excess(board: Board, state: State, f: int, low: int, high: int) -> float:
     """Return the excess of some candidates of a family, added up."""
-    first, kind, v = first_cells[f], kinds[f], nodes[f]
-    if kind == OWN:
-        return 0.0
-    target, all_ = values[own[v]], values[whole[v]]
     total = 0.0
-    if kind == MULTIWAY:
-        return float(_excess(values[f], target, all_, ratios[first], allowances[v], scale, divides))
-    for j in range(low, high, stride):
-        cell = first + 2 * j
-        if allowed[cell]:
-            both = purity[cell] + purity[cell + 1]
-            total += _excess(both, target, all_, ratios[cell], allowances[v], scale, divides)
+    for j in range(low, high):
+        cell = board.families[f]["first"] + 2 * j
+        if board.cells[cell]["open"]:
+            total += _excess(board, state, f, cell)
     return total
+
+
+@compiled
+def _n_candidates(families: AnyArray, f: int) -> int:
+    """Return how many candidates a family has; the chosen split is none."""
+    n_groups: int = families[f]["groups"]
+    if families[f]["kind"] == ONE_VALUE:
+        return n_groups
+    if families[f]["kind"] == THRESHOLD:
+        return n_groups - 1
+    return 1 if families[f]["kind"] == MULTIWAY else 0
 
 
 @compiled
 def penalty(board: Board, state: State) -> float:
     """Return the excess of all candidates, in people: 0 in a world."""
     total = 0.0
-    for f in range(len(board.kinds)):
-        high = board.n_groups[f] - 1 if board.kinds[f] == THRESHOLD else board.n_groups[f]
-        total += _span_excess(
-            f, 0, high, 1, board.kinds, board.nodes, board.own, board.whole, board.first, board.open, board.ratios,
-            board.allowances, state.purity, state.values, board.scale, board.divides,
-        )  # fmt: skip
+    for f in range(len(board.families)):
+        total += _span_excess(board, state, f, 0, _n_candidates(board.families, f))
     return total
 
 
 @compiled
-def _touched(
-    path: AnyArray, start: int, n: int, groups: AnyArray, at_q: int, at_r: int, kinds: AnyArray, nodes: AnyArray,
-    own: AnyArray, whole: AnyArray, first_cells: AnyArray, n_groups: AnyArray, allowed: AnyArray, ratios: AnyArray,
-    allowances: AnyArray, purity: AnyArray, values: AnyArray, scale: int, divides: bool,
-) -> float:  # fmt: skip
-    """Return the excess of the candidates that a swap can change or, where ``at_r`` is negative, a change of class."""
+def _touched(board: Board, state: State, q: int, r: int) -> float:
+    """Return the excess of the candidates that a swap can change or, where r is negative, a change of class."""
+    leaf, at_q, at_r = board.quasi[q]["leaf"], board.quasi[q]["groups"], board.quasi[r]["groups"]
+    start = board.leaves[leaf]["path"]
     total = 0.0
-    for k in range(n):
-        f = path[start + k]
-        low, high, stride = 0, n_groups[f] - 1 if kinds[f] == THRESHOLD else n_groups[f], 1
-        if at_r >= 0:
-            g1, g2 = groups[at_q + k], groups[at_r + k]
+    for k in range(board.leaves[leaf + 1]["path"] - start):
+        f = board.path[start + k]
+        low, high = 0, _n_candidates(board.families, f)
+        if r >= 0:
+            g1, g2 = board.groups[at_q + k], board.groups[at_r + k]
             if g1 == g2:
                 continue
-            low, high = min(g1, g2), max(g1, g2)
-            if kinds[f] == ONE_VALUE:
-                high, stride = high + 1, high - low
-        total += _span_excess(
-            f, low, high, stride, kinds, nodes, own, whole, first_cells, allowed, ratios, allowances, purity, values,
-            scale, divides,
-        )  # fmt: skip
+            if board.families[f]["kind"] == ONE_VALUE:
+                total += _span_excess(board, state, f, g1, g1 + 1) + _span_excess(board, state, f, g2, g2 + 1)
+                continue
+            if board.families[f]["kind"] == THRESHOLD:
+                low, high = min(g1, g2), max(g1, g2)
+        total += _span_excess(board, state, f, low, high)
     return total
 
 
 @compiled
-def _leaf_agrees(
-    labels: AnyArray, correct: AnyArray, low: AnyArray, high: AnyArray, leaf_counts: AnyArray, leaf: int
-) -> bool:
-    for c in range(leaf_counts.shape[1]):
-        if leaf_counts[leaf, c] < low[leaf, c] or leaf_counts[leaf, c] > high[leaf, c]:
+def _leaf_agrees(board: Board, state: State, leaf: int) -> bool:
+    """Return whether the class counts of a leaf are what it states."""
+    largest = 0
+    for c in range(state.leaf_counts.shape[1]):
+        n = state.leaf_counts[leaf, c]
+        if n < board.low[leaf, c] or n > board.high[leaf, c]:
             return False
-    label = labels[leaf]
+        largest = max(largest, n)
+    label, correct = board.leaves[leaf]["label"], board.leaves[leaf]["correct"]
     if label < 0:
         return True
-    own = leaf_counts[leaf, label]
-    if correct[leaf] >= 0 and own != correct[leaf]:
-        return False
-    return bool(leaf_counts[leaf].max() <= own)
+    own = state.leaf_counts[leaf, label]
+    return bool(own == largest and correct in (-1, own))
 
 
 @compiled
@@ -212,25 +200,15 @@ def _apply(board: Board, state: State, i: int, j: int, b: int) -> None:
     if _idle(board.person, state.classes, i, j, b):
         return
     q, a = board.person[i], state.classes[i]
-    leaf = board.leaf[q]
-    start = board.path_starts[leaf]
-    n = board.path_starts[leaf + 1] - start
     if j >= 0:
         r, b = board.person[j], state.classes[j]
-        _swap(
-            board.path, start, n, board.groups, board.group_starts[q], board.group_starts[r], board.kinds, board.first,
-            board.open, state.counts, state.squares, state.purity, state.values, board.steps, board.table,
-            board.criterion, board.scale, a, b,
-        )  # fmt: skip
+        _swap(board, state, q, r, a, b)
         state.classes[j] = a
         state.x[r, b] -= 1
         state.x[r, a] += 1
     else:
-        _change(
-            board.path, start, n, board.groups, board.group_starts[q], board.kinds, board.first, board.n_groups,
-            board.open, state.counts, state.squares, state.purity, state.values, board.steps, board.table,
-            board.criterion, board.scale, a, b,
-        )  # fmt: skip
+        leaf = board.quasi[q]["leaf"]
+        _change(board, state, q, a, b)
         state.leaf_counts[leaf, a] -= 1
         state.leaf_counts[leaf, b] += 1
     state.classes[i] = b
@@ -243,15 +221,8 @@ def _parts_excess(board: Board, state: State, parts: AnyArray, size: int) -> flo
     """Return the excess of the candidates that the parts of a move can change."""
     total = 0.0
     for p in range(size):
-        q = board.person[parts[p, 0]]
-        at_r = board.group_starts[board.person[parts[p, 1]]] if parts[p, 1] >= 0 else -1
-        start = board.path_starts[board.leaf[q]]
-        n = board.path_starts[board.leaf[q] + 1] - start
-        total += _touched(
-            board.path, start, n, board.groups, board.group_starts[q], at_r, board.kinds, board.nodes, board.own,
-            board.whole, board.first, board.n_groups, board.open, board.ratios, board.allowances, state.purity,
-            state.values, board.scale, board.divides,
-        )  # fmt: skip
+        j = parts[p, 1]
+        total += _touched(board, state, board.person[parts[p, 0]], board.person[j] if j >= 0 else -1)
     return total
 
 
@@ -263,9 +234,9 @@ def _draw(board: Board, n_classes: int, low: int, high: int, rng: np.random.Gene
     if board.free and rng.random() < 0.5:
         part[2] = int(rng.random() * n_classes)
         return
-    leaf = board.leaf[board.person[i]]
-    first = board.leaf_starts[leaf]
-    part[1] = first + int(rng.random() * (board.leaf_starts[leaf + 1] - first))
+    leaf = board.quasi[board.person[i]]["leaf"]
+    first = board.leaves[leaf]["person"]
+    part[1] = first + int(rng.random() * (board.leaves[leaf + 1]["person"] - first))
 
 
 @compiled
@@ -324,8 +295,7 @@ def run(
             continue
         fine = True
         for p in range(size if board.free else 0):
-            leaf = board.leaf[board.person[parts[p, 0]]]
-            fine &= _leaf_agrees(board.labels, board.correct, board.low, board.high, state.leaf_counts, leaf)
+            fine &= _leaf_agrees(board, state, board.quasi[board.person[parts[p, 0]]]["leaf"])
         if fine:
             after = _parts_excess(board, state, parts, size)
             fine = after <= before

@@ -67,20 +67,17 @@ def bridges(graph: Graph) -> Bools:
 def improve_ranges(graph: Graph, table: Ints, targets: Indices, *, at_most: int | None) -> tuple[Ints, Ints, Bools]:
     """Return the smallest and largest number of records of some edges over all tables, and which are exact."""
     limit = np.iinfo(np.int64).max if at_most is None else at_most
+    ends = np.stack([graph.tails, graph.heads])
+    nodes = np.zeros((4, graph.n_nodes + 1), dtype=np.int64)
+    nodes[FIRST] = graph.starts
     low, high, exact = _ranges(
-        graph.starts,
-        graph.edges,
-        graph.tails,
-        graph.heads,
-        table.copy(),
-        targets.astype(np.int64),
-        limit,
-        at_most is not None,
+        graph.edges, ends, table.copy(), nodes, targets.astype(np.int64), limit, at_most is not None
     )
     return low, high, exact
 
 
-def _bridges_kernel(starts: AnyArray, edges: AnyArray, tails: AnyArray, heads: AnyArray) -> Any:
+@compiled
+def _bridges(starts: AnyArray, edges: AnyArray, tails: AnyArray, heads: AnyArray) -> Any:
     """Depth-first search with low links, without recursion."""
     n = len(starts) - 1
     out = np.zeros(len(tails), dtype=np.bool_)
@@ -124,99 +121,81 @@ def _bridges_kernel(starts: AnyArray, edges: AnyArray, tails: AnyArray, heads: A
     return out
 
 
-_bridges = compiled(_bridges_kernel)
+TAIL, HEAD = 0, 1
+"""Rows of an array of the ends of edges, shape (2, e)."""
+
+FIRST, VIA, SEEN, QUEUE = 0, 1, 2, 3
+"""Rows of an array of nodes, shape (4, n + 1): where a node's edges begin; in a search by breadth the edge that led to
+it, and the last search that saw it; and the nodes in the order in which a search meets them."""
 
 
-def _push_kernel(
-    starts: AnyArray,
-    edges: AnyArray,
-    tails: AnyArray,
-    heads: AnyArray,
+@compiled
+def _push(
+    places: AnyArray,
+    ends: AnyArray,
     table: AnyArray,
-    start: int,
-    goal: int,
-    skip: int,
+    nodes: AnyArray,
+    target: int,
+    forward: bool,
     most: int,
-    via: AnyArray,
-    seen: AnyArray,
-    queue: AnyArray,
     stamp: int,
 ) -> int:
-    """Move up to ``most`` records along a shortest residual path that avoids one edge; return how many."""
-    # From a tail every edge leads on; from a head those that hold records.
-    queue[0] = start
-    seen[start] = stamp
+    """Move up to ``most`` records along a shortest residual path between the ends of an edge; return how many."""
+    # From a tail every edge but this one leads on; from a head those that hold records.
+    start, goal = ends[HEAD, target], ends[TAIL, target]
+    if forward:
+        start, goal = goal, start
+    nodes[QUEUE, 0] = start
+    nodes[SEEN, start] = stamp
     first, last = 0, 1
-    while first < last and seen[goal] != stamp:
-        node = queue[first]
+    while first < last and nodes[SEEN, goal] != stamp:
+        node = nodes[QUEUE, first]
         first += 1
-        for place in range(starts[node], starts[node + 1]):
-            edge = edges[place]
-            if edge == skip:
+        for place in range(nodes[FIRST, node], nodes[FIRST, node + 1]):
+            edge = places[place]
+            if edge == target:
                 continue
-            forward = tails[edge] == node
-            if not forward and table[edge] == 0:
+            out = ends[TAIL, edge] == node
+            if not out and table[edge] == 0:
                 continue
-            other = heads[edge] if forward else tails[edge]
-            if seen[other] != stamp:
-                seen[other] = stamp
-                via[other] = edge
-                queue[last] = other
+            other = ends[HEAD, edge] if out else ends[TAIL, edge]
+            if nodes[SEEN, other] != stamp:
+                nodes[SEEN, other] = stamp
+                nodes[VIA, other] = edge
+                nodes[QUEUE, last] = other
                 last += 1
-    if seen[goal] != stamp:
+    if nodes[SEEN, goal] != stamp:
         return 0
-    amount = most
-    node = goal
+    amount, node = most, goal
     while node != start:
-        edge = via[node]
-        if heads[edge] == node:
-            node = tails[edge]
-        else:
+        edge = nodes[VIA, node]
+        if ends[TAIL, edge] == node:
             amount = min(amount, table[edge])
-            node = heads[edge]
+        node = ends[TAIL, edge] + ends[HEAD, edge] - node
+    # A record more on an edge that leads to its head, one less on an edge that leads back.
     node = goal
     while node != start:
-        edge = via[node]
-        if heads[edge] == node:
-            table[edge] += amount
-            node = tails[edge]
-        else:
-            table[edge] -= amount
-            node = heads[edge]
+        edge = nodes[VIA, node]
+        table[edge] += amount if ends[HEAD, edge] == node else -amount
+        node = ends[TAIL, edge] + ends[HEAD, edge] - node
     return amount
 
 
-_push = compiled(_push_kernel)
-
-
-def _ranges_kernel(
-    starts: AnyArray,
-    edges: AnyArray,
-    tails: AnyArray,
-    heads: AnyArray,
-    table: AnyArray,
-    targets: AnyArray,
-    limit: int,
-    small_only: bool,
+@compiled
+def _ranges(
+    places: AnyArray, ends: AnyArray, table: AnyArray, nodes: AnyArray, targets: AnyArray, limit: int, small_only: bool
 ) -> Any:
     """Push records around each target edge until no residual path is left; what the tables on the way show is kept."""
-    n = len(starts) - 1
     low, high = table.copy(), table.copy()
-    exact = np.zeros(len(tails), dtype=np.bool_)
-    via = np.empty(n, dtype=np.int64)
-    queue = np.empty(n, dtype=np.int64)
-    seen = np.zeros(n, dtype=np.int64)
+    exact = np.zeros(len(table), dtype=np.bool_)
     stamp = 0
     for target in targets:
         if small_only and (low[target] < 1 or high[target] > limit):
             continue
-        tail, head = tails[target], heads[target]
         settled = True
         while table[target] > 0:
             stamp += 1
-            moved = _push(
-                starts, edges, tails, heads, table, tail, head, target, table[target], via, seen, queue, stamp
-            )
+            moved = _push(places, ends, table, nodes, target, True, table[target], stamp)
             if moved == 0:
                 break
             table[target] -= moved
@@ -226,7 +205,7 @@ def _ranges_kernel(
         while settled:
             stamp += 1
             room = max(1, limit + 1 - table[target]) if small_only else 1 << 40
-            moved = _push(starts, edges, tails, heads, table, head, tail, target, room, via, seen, queue, stamp)
+            moved = _push(places, ends, table, nodes, target, False, room, stamp)
             if moved == 0:
                 break
             table[target] += moved
@@ -234,12 +213,9 @@ def _ranges_kernel(
                 settled = False
         high[target] = max(high[target], table[target])
         exact[target] = settled
-        for edge in range(len(tails)):
+        for edge in range(len(table)):
             if table[edge] < low[edge]:
                 low[edge] = table[edge]
             elif table[edge] > high[edge]:
                 high[edge] = table[edge]
     return low, high, exact
-
-
-_ranges = compiled(_ranges_kernel)
