@@ -188,7 +188,7 @@ def beside_archive(data: bytes, stored: object) -> Iterator[OtherContent]:
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            again = skops.dumps(stored)
+            again = skops.io.dumps(stored)
         with zipfile.ZipFile(io.BytesIO(data)) as first, zipfile.ZipFile(io.BytesIO(again)) as second:
             yield from _beside_schema(first, second)
     except Exception:
