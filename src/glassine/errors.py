@@ -6,12 +6,14 @@ does, and a face that has another name for the parameter, such as the command li
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import math
 import re
 import warnings
 from collections.abc import Collection, Iterable, Mapping
 from numbers import Integral
+from types import ModuleType
 from typing import Self
 
 __all__ = [
@@ -41,8 +43,8 @@ __all__ = [
     "check_choice",
     "check_whole",
     "first_of",
+    "installed",
     "marked",
-    "not_installed",
     "parameter",
     "quoted",
     "warn_caller",
@@ -406,15 +408,23 @@ class BudgetExceededError(GlassineError):
         self.remaining_delta = remaining_delta
 
 
-def not_installed(kind: type[GlassineError], purpose: str, package: str, extra: str) -> GlassineError:
-    """Return the error of a step that needs a package of an extra of Glassine.
+def installed(module: str, purpose: str, extra: str, kind: type[GlassineError] = GlassineError) -> ModuleType:
+    """Return a module of a package that an extra of Glassine installs; or raise.
 
     Examples
     --------
-    >>> str(not_installed(GlassineError, "serving needs", "fastapi", "server"))
-    "serving needs the package fastapi. Install it with pip install 'glassine[server]'."
+    >>> installed("unheard_of.parts", "serving needs", "server")
+    Traceback (most recent call last):
+    glassine.errors.GlassineError: serving needs the package unheard_of. Install it with pip install 'glassine[server]'.
     """
-    return kind(f"{purpose} the package {package}.", remedy=f"Install it with pip install 'glassine[{extra}]'.")
+    package = module.partition(".")[0]
+    try:
+        # The package first, as an import statement has it: where it is blocked, its modules may be loaded all the same.
+        importlib.import_module(package)
+        return importlib.import_module(module)
+    except ImportError:
+        remedy = f"Install it with pip install 'glassine[{extra}]'."
+        raise kind(f"{purpose} the package {package}.", remedy=remedy) from None
 
 
 def check_whole(

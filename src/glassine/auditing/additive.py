@@ -15,7 +15,7 @@ from glassine.attacks.values import ValueLeakage
 from glassine.auditing.additive_regions import bits_of_bins as bits_of_regions
 from glassine.auditing.additive_regions import show_shape
 from glassine.auditing.describe import describe_domain, describe_guarantee, relied_on
-from glassine.auditing.describe_membership import describe_membership
+from glassine.auditing.describe_membership import described
 from glassine.auditing.evidence import Evidence
 from glassine.auditing.findings import (
     OF_THE_MODEL,
@@ -136,9 +136,7 @@ class AdditiveSubject(Subject):
         bars = [size for _, sizes in self.extras.histograms for size in sizes]
         n_targets = self.target_ends
         mismatch = MISMATCH.format(parts="bins") if self.outside or self.leakage.differing else ""
-        domain, membership = self.inputs.domain, raw.get("membership")
-        if isinstance(membership, Measured):
-            membership = Measured(describe_membership(membership.value, suppression))
+        domain, membership = self.inputs.domain, described(raw.get("membership"), suppression)
         guarantee = doubted(self.guarantee, membership, people=self.inputs.counts_people)
         evidence = Evidence(
             kind="additive model",
@@ -272,10 +270,6 @@ def _summary(subject: AdditiveSubject) -> ModelSummary:
     )
 
 
-def _terms(subject: AdditiveSubject) -> Outcome[AdditiveSubject]:
-    return Measured(subject)
-
-
 def _hide_terms(subject: AdditiveSubject, suppression: Suppression) -> AdditiveFinding:
     model = subject.model
     accepted = subject.guarantee is not None and subject.guarantee.accepted
@@ -349,7 +343,7 @@ TERMS = Measurement[AdditiveSubject, AdditiveSubject](
     title="Terms and bins",
     question="What does each bin reveal about training values?",
     finding=AdditiveFinding,
-    run=_terms,
+    run=Measured,
     hide=_hide_terms,
     listed=False,
 )

@@ -37,6 +37,7 @@ from glassine.auditing.criterion import (
     joined,
     passed,
     remedy,
+    share_limit,
     unknown,
     whole_limit,
 )
@@ -224,7 +225,7 @@ def _judge_shares(limit: float, shares: Shares, evidence: Evidence) -> Ruling:
 
 PUREST_LEAF: Criterion[float, Shares] = Criterion(
     name="purest_leaf",
-    limit=Limit(unit=SHARE, default=None, most=1, range="a share greater than 0 and at most 1"),
+    limit=share_limit(SHARE),
     words=Words(
         label="Largest class share",
         measures="Largest share of one class in a leaf or rule, in (0, 1]; off unless it is set: for outcomes that are "

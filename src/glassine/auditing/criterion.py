@@ -110,6 +110,12 @@ def whole_limit(unit: Unit, default: int | None = None, *, fewest: bool = False)
     return Limit(unit=unit, default=default, most=MOST_COUNT, range=words, whole=True, zero=True, fewest=fewest)
 
 
+def share_limit(unit: Unit, default: float | None = None, *, fewest: bool = False) -> Limit[float]:
+    """Return a limit in (0, 1]; without a default it is off."""
+    words = f"a {unit.name} greater than 0 and at most 1"
+    return Limit(unit=unit, default=default, most=1.0, range=words, fewest=fewest)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
     """A criterion in words; ``{part}`` and ``{parts}`` stand for what the subject's parts are called."""

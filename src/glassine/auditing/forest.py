@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from glassine.attacks.outcome import Measured, Outcome
-from glassine.auditing.describe_membership import describe_membership
+from glassine.attacks.outcome import Outcome
+from glassine.auditing.describe_membership import described
 from glassine.auditing.evidence import Evidence
 from glassine.auditing.findings import GuaranteeFinding, ModelSummary
 from glassine.auditing.inputs import AuditInputs, people_hint
@@ -56,9 +56,7 @@ class ForestSubject(Subject):
 
     def evidence(self, raw: Raw, suppression: Suppression) -> Evidence:
         """Return the membership advantage as its criterion reads it."""
-        membership = raw.get("membership")
-        if isinstance(membership, Measured):
-            membership = Measured(describe_membership(membership.value, suppression))
+        membership = described(raw.get("membership"), suppression)
         return Evidence(kind="tree", membership=membership, people=self.inputs.counts_people)
 
     def notes(self, raw: Raw, guarantee: GuaranteeFinding | None, suppression: Suppression) -> Sequence[str]:

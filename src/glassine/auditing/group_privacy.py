@@ -9,7 +9,7 @@ import numpy as np
 
 from glassine.attacks.membership.matching import codes_of_rows
 from glassine.attacks.membership.outputs import Records
-from glassine.attacks.outcome import Measured, NotApplicable, Outcome
+from glassine.attacks.outcome import Measured, Outcome
 from glassine.attacks.values import ValueLeakage, leak_values
 from glassine.auditing.findings import DiversityFinding, GroupsFinding, LeavesFinding, RepresentativesFinding
 from glassine.auditing.release_inputs import Leaves, ReleaseInputs, Side
@@ -55,7 +55,7 @@ def groups_of(inputs: ReleaseInputs, leaves: Leaves | None, suppression: Suppres
     """Return how many people stand behind each representative."""
     sizes = sizes_of(inputs, leaves)
     if leaves is None or sizes is None or not sizes.any():
-        return NotApplicable(inputs.lacking or "no record is behind the release.")
+        return inputs.lacks()
     occupied = sizes[sizes > 0]
     distinct = None
     if inputs.people is not None and inputs.groups is not None:
@@ -130,7 +130,7 @@ def leaves_of(
 ) -> Outcome[LeavesFinding]:
     """Return how many people stand behind each leaf."""
     if leaves is None or not leaves.sizes.any():
-        return NotApplicable(inputs.lacking or "no record is behind the release.")
+        return inputs.lacks()
     n = leaves.number
     occupied = leaves.sizes[leaves.sizes > 0]
     alone = int((occupied == 1).sum())

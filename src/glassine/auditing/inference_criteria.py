@@ -13,7 +13,6 @@ from glassine.auditing.criterion import (
     VALUED,
     VALUES,
     Criterion,
-    Limit,
     Remedies,
     Ruling,
     Words,
@@ -23,6 +22,7 @@ from glassine.auditing.criterion import (
     joined,
     passed,
     remedy,
+    share_limit,
     unknown,
     whole_limit,
 )
@@ -248,7 +248,7 @@ def _judge_narrowed(limit: float, narrowed: Narrowed, evidence: Evidence) -> Rul
 
 NARROWEST_ANSWER: Criterion[float, Narrowed] = Criterion(
     name="narrowest_answer",
-    limit=Limit(unit=SHARE, default=None, most=1, range="a share greater than 0 and at most 1", fewest=True),
+    limit=share_limit(SHARE, fewest=True),
     words=Words(
         label="Single answers behind a mean",
         measures="Narrowest interval, as a share of the public range of numeric answers, in which a published mean "
@@ -281,7 +281,7 @@ def _judge_dominance(limit: float, dominance: Dominance, evidence: Evidence) -> 
 
 DOMINANCE: Criterion[float, Dominance] = Criterion(
     name="dominance",
-    limit=Limit(unit=SHARE, default=None, most=1, range="a share greater than 0 and at most 1"),
+    limit=share_limit(SHARE),
     words=Words(
         label="Two largest contributions",
         measures="Largest share of the total behind a mean that two records, or people, make up: of the values of a "

@@ -11,7 +11,6 @@ from glassine.auditing.criterion import (
     NUMBER,
     ROUNDED_SHARE,
     Criterion,
-    Limit,
     Ruling,
     Words,
     covered,
@@ -20,6 +19,7 @@ from glassine.auditing.criterion import (
     inapplicable,
     passed,
     remedy,
+    share_limit,
     unknown,
 )
 from glassine.auditing.evidence import Cells, Evidence, Fact
@@ -81,7 +81,7 @@ def _judge_implied(limit: float, cells: Cells, evidence: Evidence) -> Ruling:
 
 LARGEST_ADVANTAGE: Criterion[float, Cells] = Criterion(
     name="largest_advantage",
-    limit=Limit(unit=NUMBER, default=0.07, most=1.0, range="a number greater than 0 and at most 1"),
+    limit=share_limit(NUMBER, 0.07),
     words=Words(
         label="Membership advantage, by the counts",
         measures="Largest membership advantage that the counts of leaves or rules imply, in (0, 1]; needs no data and "
@@ -137,7 +137,7 @@ def _rounded(share: float, n: float) -> float:
 
 CERTAIN_BY_MEMBERSHIP: Criterion[float, Cells] = Criterion(
     name="certain_by_membership",
-    limit=Limit(unit=ROUNDED_SHARE, default=0.02, most=1.0, range="a share greater than 0 and at most 1"),
+    limit=share_limit(ROUNDED_SHARE, 0.02),
     words=Words(
         label="Outcomes certain only for members",
         measures="Largest share of the records, or people, whose outcome a pure leaf or rule makes certain only "
@@ -260,7 +260,7 @@ def _attacks(evidence: Evidence) -> Fact[MembershipFinding]:
 
 LARGEST_MEASURED_ADVANTAGE: Criterion[float, Any] = Criterion(
     name="largest_measured_advantage",
-    limit=Limit(unit=NUMBER, default=0.10, most=1.0, range="a number greater than 0 and at most 1"),
+    limit=share_limit(NUMBER, 0.10),
     words=Words(
         label="Membership inference",
         measures="Largest advantage of a membership attack, in (0, 1]: true positive rate minus false positive rate. "
@@ -275,7 +275,7 @@ LARGEST_MEASURED_ADVANTAGE: Criterion[float, Any] = Criterion(
 
 LARGEST_ATTACK_ADVANTAGE: Criterion[float, Any] = Criterion(
     name="largest_attack_advantage",
-    limit=Limit(unit=NUMBER, default=None, most=1.0, range="a number greater than 0 and at most 1"),
+    limit=share_limit(NUMBER),
     words=Words(
         label="Membership inference, by both bounds",
         measures="Largest advantage of a membership attack that may remain: passes only if the upper confidence bound "

@@ -13,7 +13,7 @@ from glassine.attacks.membership.suite import MembershipAttacks
 from glassine.attacks.outcome import UNCOVERED, Measured, Measurement, NotApplicable, Outcome
 from glassine.attacks.values import ValueLeakage
 from glassine.auditing.describe import describe_guarantee, relied_on
-from glassine.auditing.describe_membership import describe_membership
+from glassine.auditing.describe_membership import describe_membership, described
 from glassine.auditing.evidence import (
     Bits,
     Certain,
@@ -70,6 +70,7 @@ DECIDED = Inapplicable(
     "The trees were trained on the black box's decisions, which anyone can ask for together with a record."
 )
 DRAWN = Inapplicable("Leaves hold numbers that were drawn with noise, no means of answers.")
+UNANSWERED = "the black box's answers on the training records are not known."
 OF_BLACK_BOX = NotApplicable(
     "the black box's decisions were not looked at, and they may reveal its training records. Audit the black box."
 )
@@ -136,7 +137,7 @@ def evidence_of_release(
             certain=OF_BLACK_BOX,
         )
     groups = sizes_of(inputs, leaves)
-    return replace(
+    evidence = replace(
         evidence,
         groups=_sizes(inputs, Parts("group", "groups", () if groups is None else _held(groups))),
         declared_k=inputs.release.k,
@@ -145,32 +146,27 @@ def evidence_of_release(
         bits=_bits(together),
         membership=membership,
         certain=_certain(inputs, codes),
-        narrowed=_narrowed(inputs, leaves),
-        dominance=_dominance(inputs, leaves),
     )
+    if inputs.release.answer is None:
+        return evidence  # A release of classes has no mean.
+    if inputs.release.drawn:
+        return replace(evidence, narrowed=DRAWN, dominance=DRAWN)
+    return replace(evidence, narrowed=_narrowed(inputs, leaves), dominance=_dominance(inputs, leaves))
 
 
 def _narrowed(inputs: ReleaseInputs, leaves: Leaves | None) -> Fact[Narrowed]:
-    """Return how closely means determine single answers; a release of classes has no mean."""
-    if inputs.release.answer is None:
-        return None
-    if inputs.release.drawn:
-        return DRAWN
+    """Return how closely means determine single answers."""
     widths = widths_left(inputs, leaves)
     if widths is None:
-        return NotApplicable(inputs.lacking or "no record is behind the release.")
+        return inputs.lacks()
     return Measured(Narrowed(widths=tuple(widths.tolist())))
 
 
 def _dominance(inputs: ReleaseInputs, leaves: Leaves | None) -> Fact[Dominance]:
-    """Return how much of the means two contributions make up; a release of classes has no mean."""
-    if inputs.release.answer is None:
-        return None
-    if inputs.release.drawn:
-        return DRAWN
+    """Return how much of the means two contributions make up."""
     shares = dominance_of(inputs, leaves)
     if shares is None:
-        return NotApplicable(inputs.lacking or "the black box's answers on the training records are not known.")
+        return inputs.lacks(UNANSWERED)
     return Measured(Dominance(shares=tuple(shares.tolist())))
 
 
@@ -180,7 +176,7 @@ def _held(sizes: Ints) -> tuple[int, ...]:
 
 def _sizes(inputs: ReleaseInputs, parts: Parts) -> Fact[Sizes]:
     if not parts.sizes:
-        return NotApplicable(inputs.lacking or "no record is behind the release.")
+        return inputs.lacks()
     return Measured(Sizes(parts=(parts,)))
 
 
@@ -189,12 +185,12 @@ def _shares(inputs: ReleaseInputs, leaves: Leaves | None) -> Fact[Shares]:
     if inputs.release.answer is not None and not inputs.release.drawn:
         equal = equal_answers(inputs, leaves)
         if equal is None:
-            return NotApplicable(inputs.lacking or "the black box's answers on the training records are not known.")
+            return inputs.lacks(UNANSWERED)
         return Measured(Shares(bounds=tuple((share, share) for share in equal.tolist()), outcome="one answer"))
     if inputs.kind == DECISIONS:
         return DECIDED
     if leaves is None or leaves.counts is None:
-        return NotApplicable(inputs.lacking or "the true labels of the training records were not passed.")
+        return inputs.lacks("the true labels of the training records were not passed.")
     occupied = leaves.sizes > 0
     shares = (leaves.counts[occupied].max(axis=1) / leaves.sizes[occupied]).tolist()
     return Measured(Shares(bounds=tuple((share, share) for share in shares), outcome="one true label"))
@@ -211,9 +207,9 @@ def _bits(together: Outcome[TogetherFinding]) -> Fact[Bits]:
 def _certain(inputs: ReleaseInputs, codes: Ints | None) -> Fact[Certain]:
     """Return the people, or records, whose group has one sensitive value."""
     if inputs.groups is None or codes is None:
-        return NotApplicable(inputs.lacking or "no sensitive attribute was named.")
+        return inputs.lacks("no sensitive attribute was named.")
     if inputs.people is None:
-        return NotApplicable(inputs.lacking)
+        return inputs.lacks()
     single = np.array([len(np.unique(codes[inputs.groups == g])) == 1 for g in range(inputs.release.n_groups)])
     return Measured(Certain(number=int(inputs.people.counts(np.where(single[inputs.groups], 0, -1), 1)[0])))
 
@@ -321,9 +317,7 @@ class ReleaseSubject(Subject):
 
     def evidence(self, raw: Raw, suppression: Suppression) -> Evidence:
         """Return what was measured as criteria read it."""
-        membership = raw.get("membership")
-        if isinstance(membership, Measured):
-            membership = Measured(describe_membership(membership.value, suppression))
+        membership = described(raw.get("membership"), suppression)
         whole = evidence_of_release(
             self.records,
             self.leaves,
@@ -386,7 +380,7 @@ def _membership(subject: ReleaseSubject) -> Outcome[MembershipAttacks]:
 def _diversity(subject: ReleaseSubject) -> Outcome[tuple[DiversityFinding, ...]]:
     records, sensitive, codes = subject.records, subject.inputs.settings.sensitive, subject.codes
     if records.people is None or records.groups is None:
-        return NotApplicable(records.lacking)
+        return records.lacks()
     out = []
     for kind in (TRUE, DECISIONS):
         labels = records.people.labels(kind)

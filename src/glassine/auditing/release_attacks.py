@@ -118,7 +118,7 @@ def midpoints_of(
     # The reader does not know who is in which group, and seeks the records of a tree among the candidates, the people
     # behind the release and the holdout together, to whom its representative is one of the closest.
     if inputs.people is None:
-        return NotApplicable(inputs.lacking)
+        return inputs.lacks()
     sides = [inputs.people.columns] + ([] if inputs.others is None else [inputs.others.columns])
     closest = np.concatenate([inputs.release.closest(side, REACH) for side in sides])
     candidates = _stacked([native_of(side) for side in sides])
@@ -151,7 +151,7 @@ def gaps_of(inputs: ReleaseInputs) -> tuple[GapFinding, ...]:
 def _gap(inputs: ReleaseInputs, kind: str) -> GapFinding:
     outcome: Outcome[Any]
     if inputs.people is None or inputs.others is None:
-        outcome = NotApplicable(inputs.lacking or NO_HOLDOUT)
+        outcome = inputs.lacks(NO_HOLDOUT)
     elif inputs.release.answer is not None:
         outcome = NotApplicable(OF_NUMBERS)
     else:
@@ -184,7 +184,7 @@ def membership_of(
     # Labels are those on which the trees were trained, where they are known on both sides; else the others.
     people, others = inputs.people, inputs.others
     if people is None or others is None:
-        return NotApplicable(inputs.lacking or NO_HOLDOUT)
+        return inputs.lacks(NO_HOLDOUT)
     kinds = (inputs.kind, *(kind for kind in (TRUE, DECISIONS) if kind != inputs.kind))
     for kind in kinds:
         inside, outside = people.labels(kind), others.labels(kind)
@@ -219,7 +219,7 @@ def _suite(
 def together_of(inputs: ReleaseInputs, leaves: Leaves | None) -> Outcome[TogetherFinding]:
     """Return how far all trees reconstruct the records, if each person's group is known."""
     if leaves is None or not leaves.sizes.any():
-        return NotApplicable(inputs.lacking or "no record is behind the release.")
+        return inputs.lacks()
     domain = inputs.release.domain
     try:
         bits = np.concatenate(
@@ -259,7 +259,7 @@ def guesses_of(
 ) -> Outcome[tuple[GuessFinding, ...]]:
     """Return how often an attacker with all groups guesses labels and a sensitive value."""
     if inputs.people is None or inputs.groups is None:
-        return NotApplicable(inputs.lacking)
+        return inputs.lacks()
     out = []
     for kind in (TRUE, DECISIONS):
         guesses = _guessed_labels(inputs, kind, suppression)

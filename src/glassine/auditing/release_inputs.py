@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.membership.outputs import Records
+from glassine.attacks.outcome import NotApplicable
 from glassine.data.arrays import AnyArray, Indices, Ints
 from glassine.data.conform import Columns
 from glassine.data.labels import Sample
@@ -93,6 +94,10 @@ class ReleaseInputs:
     groups: Ints | None = None  # Their groups; shape (n,), or None
     others: Side | None = None  # A holdout: other people of the same population
     lacking: str = ""  # Why there are no people or no groups; empty if there are
+
+    def lacks(self, reason: str = "no record is behind the release.") -> NotApplicable:
+        """Return why a figure is not measured: no records are there, or this reason."""
+        return NotApplicable(self.lacking or reason)
 
     @property
     def beside(self) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from glassine.attacks.outcome import Measured, Measurement, NotApplicable, Outcome
+from glassine.attacks.outcome import Measured, Measurement, NotApplicable
 from glassine.auditing.additive import AdditiveSubject, additive_subject
 from glassine.auditing.describe import describe_guarantee
 from glassine.auditing.evidence import Evidence
@@ -119,16 +119,12 @@ def _released(published: PrivateSummary) -> SummaryFinding:
     )
 
 
-def _run(subject: SummarySubject) -> Outcome[SummaryFinding]:
-    return Measured(subject.released)
-
-
 RELEASED = Measurement[SummarySubject, SummaryFinding](
     name="released",
     title="What the summary released",
     question="What does the summary hold, and is its certificate of it?",
     finding=SummaryFinding,
-    run=_run,
+    run=lambda subject: Measured(subject.released),
     listed=False,
 )
 

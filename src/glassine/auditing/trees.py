@@ -15,7 +15,7 @@ from glassine.attacks.reconstruction.leakage import SubgroupLeakage
 from glassine.attacks.values import VALUES, ValueLeakage, leak_values
 from glassine.auditing.cell_facts import rounded
 from glassine.auditing.describe import describe_domain, describe_model, describe_parts, tree_shape
-from glassine.auditing.describe_membership import describe_membership
+from glassine.auditing.describe_membership import describe_membership, described
 from glassine.auditing.disclosure import Inferred, Question, expose
 from glassine.auditing.evidence import Certain, Dominance, Evidence, Fact
 from glassine.auditing.findings import (
@@ -95,9 +95,7 @@ class TreeSubject(TreeFigures):
 
     def evidence(self, raw: Raw, suppression: Suppression) -> Evidence:
         """Return what was measured as criteria read it; the guarantee is doubted where an attack beats it."""
-        membership = raw.get("membership")
-        if isinstance(membership, Measured):
-            membership = Measured(describe_membership(membership.value, suppression))
+        membership = described(raw.get("membership"), suppression)
         guarantee = doubted(self.guarantee, membership, people=self.people is not None)
         sizes, summary = self.sizes_of(guarantee), self.domain_summary()
         mismatch = MISMATCH.format(parts=self.nouns[1]) if self.comparison.mismatch else ""
@@ -370,10 +368,6 @@ def _subgroups(subject: TreeSubject) -> Outcome[tuple[SubgroupLeakage, ...]]:
     return subgroups(subject.possible, subject.table, names)
 
 
-def _parts(subject: TreeSubject) -> Outcome[TreeSubject]:
-    return Measured(subject)
-
-
 def _hide_parts(subject: TreeSubject, suppression: Suppression) -> PartsFinding:
     model, noisy = subject.model, subject.noise is not None
     sizes = [cell.evidence.size for cell in model.cells] if noisy else subject.sizes
@@ -458,7 +452,7 @@ PARTS = Measurement[TreeSubject, TreeSubject](
     title="Leaves and rules",
     question="What does each leaf or rule publish?",
     finding=PartsFinding,
-    run=_parts,
+    run=Measured,
     hide=_hide_parts,
     listed=False,
 )

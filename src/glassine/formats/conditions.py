@@ -150,6 +150,12 @@ def all_but(name: str, missing: bool, *, none: bool) -> OneOf:
     return OneOf(name, (), negated=not none, missing=missing)
 
 
+def first_word(attribute: Attribute | None) -> str | None:
+    """Return the first category that is a text, not a code; None where there is none."""
+    values = attribute.values if isinstance(attribute, Category) else ()
+    return next((value for value in values if isinstance(value, str)), None)
+
+
 def check_domain(model: DecisionTree | RuleList, domain: Domain | None) -> None:
     """Check that a model speaks only of attributes and categories of a domain."""
     if domain is None:
@@ -158,10 +164,10 @@ def check_domain(model: DecisionTree | RuleList, domain: Domain | None) -> None:
         require(literal.attribute, domain, "the model tests")
         attribute = domain[literal.attribute]
         if isinstance(literal, Between):
-            words = [v for v in attribute.values if isinstance(v, str)] if isinstance(attribute, Category) else []
-            if words:
+            word = first_word(attribute)
+            if word is not None:
                 raise InvalidModelError(
-                    f"{literal.attribute!r} has the category {words[0]!r}, but the model has the threshold condition "
+                    f"{literal.attribute!r} has the category {word!r}, but the model has the threshold condition "
                     f"{str(literal)!r}.",
                     remedy="Declare a number, or read the model together with its encoder.",
                 )

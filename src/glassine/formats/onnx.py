@@ -12,7 +12,7 @@ import numpy as np
 
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
-from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError, not_installed
+from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError, installed
 from glassine.formats.builder import TreeBuilder, can_be_missing, feature_names, from_shares, place_of, sides, source_of
 from glassine.formats.conditions import damaged, require, with_missing
 from glassine.formats.json import KEY, guarantee_of
@@ -156,11 +156,9 @@ NODE_LISTS = ("nodeids", "treeids", "featureids", "modes", "truenodeids", "false
 
 def onnx_module() -> ModuleType:
     """Return the package onnx."""
-    try:
-        import onnx
-        import onnx.numpy_helper
-    except ImportError:
-        raise not_installed(UnsupportedModelError, "reading and writing ONNX needs", "onnx", "formats") from None
+    installed("onnx.numpy_helper", "reading and writing ONNX needs", "formats", UnsupportedModelError)
+    import onnx
+
     return onnx
 
 

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from glassine.errors import GlassineError, InvalidModelError, UnreadableFileError, UnsupportedModelError, not_installed
+from glassine.errors import GlassineError, InvalidModelError, UnreadableFileError, UnsupportedModelError, installed
 from glassine.files import MAX_BYTES, parse_json
 from glassine.formats.contents import OtherContent, padding, shown_name, size_of
 
@@ -121,10 +121,7 @@ def read_skops(data: bytes, path: str | os.PathLike[str], *, trusted: Sequence[s
     """Return the estimator that a skops file holds."""
     # No code of the file is run: skops builds only types that it trusts, which are those of scikit-learn and NumPy, and
     # the trees' sizes are compared with their arrays first. Names of further types can be given as trusted.
-    try:
-        import skops.io
-    except ImportError:
-        raise not_installed(UnsupportedModelError, "reading skops files needs", "skops", "formats") from None
+    skops = installed("skops.io", "reading skops files needs", "formats", UnsupportedModelError)
     try:
         data = unpacked(data, path)
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -132,7 +129,7 @@ def read_skops(data: bytes, path: str | os.PathLike[str], *, trusted: Sequence[s
             for node in schema.nodes:
                 if node.get("__loader__") == "TreeNode" or node.get("__class__") == "Tree":
                     schema.check_tree(node)
-        foreign = sorted(set(skops.io.get_untrusted_types(data=data)) - {TREE, *trusted})
+        foreign = sorted(set(skops.get_untrusted_types(data=data)) - {TREE, *trusted})
         if foreign:
             raise UnsupportedModelError(
                 f"{os.fspath(path)} holds the type {foreign[0]}, which is not trusted.",
@@ -140,7 +137,7 @@ def read_skops(data: bytes, path: str | os.PathLike[str], *, trusted: Sequence[s
             )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return skops.io.loads(data, trusted=[TREE, *trusted])
+            return skops.loads(data, trusted=[TREE, *trusted])
     except GlassineError:
         raise
     except Exception as error:
@@ -153,14 +150,11 @@ def read_skops(data: bytes, path: str | os.PathLike[str], *, trusted: Sequence[s
 def write_skops(estimator: object) -> bytes:
     """Return the bytes of a skops file of an estimator, the same at every time and in every process."""
     # skops names objects by their addresses, and its archive states when it was written.
-    try:
-        import skops.io
-    except ImportError:
-        raise not_installed(UnsupportedModelError, "writing skops files needs", "skops", "formats") from None
+    skops = installed("skops.io", "writing skops files needs", "formats", UnsupportedModelError)
     numbers: dict[int, int] = {}
     names: dict[str, str] = {}
     out = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(skops.io.dumps(estimator))) as archive, zipfile.ZipFile(out, "w") as copy:
+    with zipfile.ZipFile(io.BytesIO(skops.dumps(estimator))) as archive, zipfile.ZipFile(out, "w") as copy:
         schema = json.loads(archive.read("schema.json"))
         for node in _nodes(schema):
             if isinstance(node.get("__id__"), int):

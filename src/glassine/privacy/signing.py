@@ -11,19 +11,17 @@ import importlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-from glassine.errors import GlassineError, SignatureError, UnreadableFileError, not_installed
+from glassine.errors import SignatureError, UnreadableFileError, installed
 from glassine.files import decoded, parse_json, read_bytes, write_bytes, write_json, write_secret
 
 MAX_KEY_BYTES = 10_000
 
 
-def _cryptography(name: str) -> Any:
-    try:
-        return importlib.import_module(f"cryptography.hazmat.primitives.{name}")
-    except ImportError:
-        raise not_installed(GlassineError, "signatures need", "cryptography", "server") from None
+def _cryptography(name: str) -> ModuleType:
+    return installed(f"cryptography.hazmat.primitives.{name}", "signatures need", "server")
 
 
 def _unsupported() -> type[Exception]:

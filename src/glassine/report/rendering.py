@@ -145,12 +145,6 @@ COMMAND, UNBROKEN = re.compile("`glassine [^`]+`"), "\ue000"
 LONGEST_NAME = 50
 
 
-def as_text(page: Page) -> str:
-    """Return a page as plain text, at most 88 characters wide but for tables and commands."""
-    # The result stands first, then each section under its heading, in the order of the page.
-    return "\n".join(_lines(page)) + "\n"
-
-
 def _lines(page: Page) -> Iterator[str]:
     yield from _wrap(page.opening())
     yield f"Glassine {page.version}: {page.headline.upper() if page.judged else f'{page.headline}.'}"
@@ -287,7 +281,8 @@ def render_text(result: Reportable | Page) -> str:
     str
         The text, with a line feed at its end; some 30 lines for an audit.
     """
-    return as_text(_page(result))
+    # The result stands first, then each section under its heading, in the order of the page.
+    return "\n".join(_lines(_page(result))) + "\n"
 
 
 def _page(result: Reportable | Page, title: str | None = None) -> Page:

@@ -22,7 +22,7 @@ from glassine.errors import InvalidDataError, InvalidModelError, InvalidParamete
 from glassine.models import AdditiveModel, DecisionTree, Evidence, RuleList
 from glassine.models.guarantee import DOMAIN_FROM_DATA
 from glassine.models.implied import OutcomeCounts, implied_advantage
-from glassine.models.transform import merge_leaves, moved_rules, moved_tree
+from glassine.models.transform import merge_leaves, moved_rules, moved_tree, rewritten
 
 MERGED = "leaves were merged by their counts in the training data, which the guarantee does not cover"
 
@@ -330,13 +330,11 @@ def _clean_counts(model: DecisionTree | RuleList, counts: Counts, base: int) -> 
         rate = None if evidence.error_rate is None else round(evidence.error_rate * base) / base
         return Evidence(counts=rounded, total=total, label=evidence.prediction, error_rate=rate, value=value)
 
-    if isinstance(model, DecisionTree):
-        # What is said of a split says more of the leaves: of the mean of a node and those of its children, the share of
-        # each follows; and what one rounded count leaves open, another closes.
-        nodes = tuple(replace(n, evidence=Evidence() if n.branches else clean(n.evidence)) for n in model.nodes)
-        return replace(model, nodes=nodes, approximate=True)
-    rules = tuple(replace(rule, evidence=clean(rule.evidence)) for rule in model.rules)
-    return replace(model, rules=rules, approximate=True)
+    # What is said of a split says more of the leaves: of the mean of a node and those of its children, the share of
+    # each follows; and what one rounded count leaves open, another closes.
+    cells = {cell.node for cell in model.cells}
+    cleaned = rewritten(model, evidence=lambda place, own: clean(own) if place in cells else Evidence())
+    return replace(cleaned, approximate=True)
 
 
 def _step(parts: Sequence[Evidence], base: int) -> float:

@@ -19,7 +19,7 @@ from markupsafe import Markup
 
 from glassine import __version__
 from glassine.domain import Attribute, Binary, Category, Integer
-from glassine.errors import BlackBoxError, GlassineError, InvalidDataError, UnreadableFileError, not_installed
+from glassine.errors import BlackBoxError, GlassineError, InvalidDataError, UnreadableFileError, installed
 from glassine.files import parse_json
 from glassine.report.page import environment, script_json
 from glassine.server.access import Access
@@ -134,10 +134,7 @@ def create_app(
     GlassineError
         If the package fastapi is not installed.
     """
-    try:
-        fastapi = importlib.import_module("fastapi")
-    except ImportError:
-        raise not_installed(GlassineError, "serving needs", "fastapi", "server") from None
+    fastapi = installed("fastapi", "serving needs", "server")
     release = file.release
     box = None if black_box is None else BlackBox(black_box)
     service = _Service(

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 import socket
 from typing import TYPE_CHECKING
 
-from glassine.errors import GlassineError, InvalidParameterError, not_installed, parameter
+from glassine.errors import GlassineError, InvalidParameterError, installed, parameter
 
 if TYPE_CHECKING:
     from glassine.server.access import Access
@@ -76,10 +75,7 @@ def run(app: object, listening: socket.socket, *, limits: Limits | None = None, 
     GlassineError
         If the package uvicorn is not installed.
     """
-    try:
-        uvicorn = importlib.import_module("uvicorn")
-    except ImportError:
-        raise not_installed(GlassineError, "serving needs", "uvicorn", "server") from None
+    uvicorn = installed("uvicorn", "serving needs", "server")
     from glassine.server.access import Access, Connections
     from glassine.server.limits import Limits, PatientProtocol
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 from collections.abc import Callable
 from typing import Any
@@ -19,7 +18,7 @@ from glassine.errors import (
     InvalidParameterError,
     UnreadableFileError,
     UnsupportedModelError,
-    not_installed,
+    installed,
 )
 from glassine.files import read_bytes
 from glassine.surrogates.answers import plain_label
@@ -287,10 +286,7 @@ def load_black_box(path: str | os.PathLike[str]) -> Any:
 
 
 def _read_onnx(data: bytes, name: str) -> _Onnx:
-    try:
-        onnxruntime: Any = importlib.import_module("onnxruntime")
-    except ImportError:
-        raise not_installed(UnsupportedModelError, "reading ONNX files needs", "onnxruntime", "formats") from None
+    onnxruntime = installed("onnxruntime", "reading ONNX files needs", "formats", UnsupportedModelError)
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     try:

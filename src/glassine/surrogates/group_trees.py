@@ -18,7 +18,7 @@ from glassine.domain.grid import log_grid, public_grid, with_cuts
 from glassine.errors import InvalidDataError
 from glassine.formats.sklearn.tree import tree_from_sklearn
 from glassine.models import Branch, DecisionTree, Evidence, Node
-from glassine.models.transform import merge_leaves, renumbered
+from glassine.models.transform import merge_leaves, renumbered, rewritten
 from glassine.surrogates.answers import Answers, NumericAnswer, distinct_records
 
 SINGLE = 3.4e38
@@ -205,12 +205,11 @@ def _with_means(
     tree: DecisionTree, records: dict[str, AnyArray], targets: Ints, whose: Persons, answer: NumericAnswer
 ) -> DecisionTree:
     """Return a tree whose leaves hold means on a step of the range, and whose other nodes hold nothing."""
-    at, nodes = tree.apply(records), [replace(node, evidence=Evidence()) for node in tree.nodes]
+    at, means = tree.apply(records), dict[int, float]()
     for place, cell in enumerate(tree.cells):
         rows = np.flatnonzero(at == place)
-        value = float(answer.mean(targets[rows], whose.take(rows)))
-        nodes[cell.node] = replace(nodes[cell.node], evidence=Evidence(value=value))
-    return replace(tree, nodes=tuple(nodes))
+        means[cell.node] = float(answer.mean(targets[rows], whose.take(rows)))
+    return rewritten(tree, evidence=lambda place, _: Evidence(value=means.get(place)))
 
 
 def _published(tree: DecisionTree, parts: Sequence[_Part], domain: Domain, growth: Growth) -> DecisionTree:

@@ -88,7 +88,10 @@ def one_run_p_value(correct: int, guesses: int, canaries: int, epsilon: float, d
     >>> one_run_p_value(10, 10, 10, 0.0) == 2**-10
     True
     """
-    _check_counts(correct, guesses, canaries)
+    if not 0 <= correct <= guesses <= canaries:
+        raise InvalidParameterError(
+            f"right guesses, guesses and canaries must increase, got {correct}, {guesses} and {canaries}."
+        )
     check_probability(delta, "delta", zero=True)
     if not 0 <= epsilon < math.inf:
         raise InvalidParameterError(f"{parameter('epsilon')} must be a finite number of at least 0, got {epsilon!r}.")
@@ -235,13 +238,6 @@ def _largest_rejected(correct: int, guesses: int, canaries: int, delta: float, a
             return last
         last = epsilon
     return last
-
-
-def _check_counts(correct: int, guesses: int, canaries: int) -> None:
-    if not 0 <= correct <= guesses <= canaries:
-        raise InvalidParameterError(
-            f"right guesses, guesses and canaries must increase, got {correct}, {guesses} and {canaries}."
-        )
 
 
 def _size(canaries: Any) -> int:

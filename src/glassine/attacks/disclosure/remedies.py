@@ -43,7 +43,7 @@ from glassine.formats import as_model
 from glassine.learners.exhaustive.private import PrivateTreeClassifier
 from glassine.models import DecisionTree, Evidence
 from glassine.models.quality import Quality
-from glassine.models.transform import merge_leaves
+from glassine.models.transform import merge_leaves, rewritten
 
 Codes = Indices
 
@@ -369,13 +369,13 @@ class _Bench:
 
     def _counted(self, step: int) -> DecisionTree:
         """Return the tree with the class counts of its leaves alone, to multiples of a step."""
-        nodes = []
-        none = np.zeros(len(self.tree.classes or ()), dtype=np.int64)
-        for index, node in enumerate(self.tree.nodes):
-            counts = (self.tables.get(index, none) + step // 2) // step * step
-            told = Evidence(counts=tuple(counts.tolist()), label=node.evidence.prediction)
-            nodes.append(replace(node, evidence=Evidence() if node.branches else told))
-        return replace(self.tree, nodes=tuple(nodes), approximate=step > 1)
+        none, leaves = np.zeros(len(self.tree.classes or ()), dtype=np.int64), {cell.node for cell in self.tree.cells}
+
+        def evidence(place: int, own: Evidence) -> Evidence:
+            counts = (self.tables.get(place, none) + step // 2) // step * step
+            return Evidence(counts=tuple(counts.tolist()), label=own.prediction) if place in leaves else Evidence()
+
+        return replace(rewritten(self.tree, evidence=evidence), approximate=step > 1)
 
     def private(self, name: str, limit: TimeLimit, epsilon: float, tried: Remedies) -> Remedy:
         """Return what an attacker with private trees concludes, on average over some draws."""
@@ -435,15 +435,14 @@ def _published(tree: DecisionTree, leaves: str) -> DecisionTree:
     """Return a tree whose leaves publish error rates or labels alone, if that is asked."""
     if leaves not in ("error_rates", "labels_only"):
         return tree
-    nodes = []
-    for node in tree.nodes:
-        label, size = node.evidence.prediction, node.evidence.size
-        counts = node.evidence.counts
-        rate = None
-        if leaves == "error_rates" and label is not None and counts is not None and size:
-            rate = 1 - counts[label] / size
-        nodes.append(replace(node, evidence=Evidence(label=label, error_rate=rate)))
-    return replace(tree, nodes=tuple(nodes))
+
+    def evidence(_: int, own: Evidence) -> Evidence:
+        label, counts, rate = own.prediction, own.counts, None
+        if leaves == "error_rates" and label is not None and counts is not None and own.size:
+            rate = 1 - counts[label] / own.size
+        return Evidence(label=label, error_rate=rate)
+
+    return rewritten(tree, evidence=evidence)
 
 
 def _plain(model: object) -> DecisionTree:

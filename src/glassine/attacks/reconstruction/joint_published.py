@@ -22,6 +22,7 @@ from glassine.errors import (
     parameter,
 )
 from glassine.models import DecisionTree, Evidence, Guarantee, RuleList
+from glassine.models.transform import rewritten
 from glassine.models.tree import Forest
 
 # Numbers of records that a model does not publish, counted in the training records.
@@ -40,15 +41,12 @@ def with_sizes(name: str, model: DecisionTree | RuleList, columns: Mapping[str, 
                 remedy="Give the records on which all models were trained.",
             )
         evidence[cell.node] = cell.evidence if published is not None else _of_size(cell.evidence, size)
-    if isinstance(model, RuleList):
-        rules = tuple(replace(rule, evidence=evidence[i]) for i, rule in enumerate(model.rules))
-        return replace(model, rules=rules, approximate=False)
-    nodes = tuple(
-        replace(node, evidence=evidence.get(i, node.evidence if exact else _of_size(node.evidence, None)))
-        for i, node in enumerate(model.nodes)
-    )
+
+    def counted(place: int, own: Evidence) -> Evidence:
+        return evidence.get(place, own if exact else _of_size(own, None))
+
     try:
-        return replace(model, nodes=nodes, approximate=False)
+        return replace(rewritten(model, evidence=counted), approximate=False)
     except InvalidModelError as error:
         raise InvalidDataError(
             f"the data do not have the counts of {name}: {error} Give the records on which all models were trained."

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from glassine.domain import Binary, Category, Domain, Literal, OneOf
+from glassine.domain import Binary, Domain, Literal, OneOf
 from glassine.domain.attributes import LARGEST, Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
-from glassine.formats.conditions import all_but, attribute_of, binary, damaged, with_missing
+from glassine.formats.conditions import all_but, attribute_of, binary, damaged, first_word, with_missing
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree, Forest
 
@@ -22,12 +22,11 @@ def spelled(
 ) -> tuple[Scalar, ...]:
     """Return the categories that codes stand for; the codes themselves where a file has no names for them."""
     if names is None:
-        attribute = attribute_of(name, domain)
-        words = [v for v in attribute.values if isinstance(v, str)] if isinstance(attribute, Category) else []
-        if words:
+        word = first_word(attribute_of(name, domain))
+        if word is not None:
             raise InvalidModelError(
                 f"{what} keeps the codes of {name!r:.60} and not the categories that they stand for, such as "
-                f"{words[0]!r:.40}.",
+                f"{word!r:.40}.",
                 remedy="Declare the codes, or learn the model on a data frame of categories.",
             )
         return tuple(dict.fromkeys(codes))

@@ -7,7 +7,7 @@ read through its own ``to_jsonable``, so that object and file give the same mode
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -201,6 +201,14 @@ def listed(entry: dict[str, Any], key: str, what: str) -> list[Any]:
     return value
 
 
+def _objects(data: dict[str, Any], kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the objects of a kind that a model lists, each with its kind and number."""
+    for i, entry in enumerate(listed(data, f"{kind}s", "the model"), start=1):
+        if not isinstance(entry, dict):
+            raise InvalidModelError(f"{kind} {i} must be an object, got {type(entry).__name__}.")
+        yield f"{kind} {i}", entry
+
+
 def _only_output(data: dict[str, Any]) -> dict[str, Any]:
     outputs = listed(data, "outputs", "the model")
     if len(outputs) != 1 or not isinstance(outputs[0], dict):
@@ -228,10 +236,7 @@ def _output(data: dict[str, Any]) -> tuple[str, tuple[Scalar, ...] | None]:
 
 def _features(data: dict[str, Any], domain: Domain | None) -> tuple[_Feature, ...]:
     out = []
-    for i, entry in enumerate(listed(data, "features", "the model"), start=1):
-        what = f"feature {i}"
-        if not isinstance(entry, dict):
-            raise InvalidModelError(f"{what} must be an object, got {type(entry).__name__}.")
+    for what, entry in _objects(data, "feature"):
         name, kind = entry.get("name"), entry.get("type")
         if not isinstance(name, str) or not is_name(name):
             raise InvalidModelError(f"{what} must have a name, a non-empty string.")
@@ -298,10 +303,7 @@ def _terms(data: dict[str, Any], features: tuple[_Feature, ...]) -> tuple[Term, 
     if len(where) < len(features):
         raise InvalidModelError("two features have one name.", remedy="Give each its own name.")
     raw = []
-    for i, entry in enumerate(listed(data, "terms", "the model"), start=1):
-        what = f"term {i}"
-        if not isinstance(entry, dict):
-            raise InvalidModelError(f"{what} must be an object, got {type(entry).__name__}.")
+    for what, entry in _objects(data, "term"):
         names = listed(entry, "term_features", what)
         if not names or not all(isinstance(name, str) and name in where for name in names):
             raise InvalidModelError(f"{what} must name features of the model.")

@@ -91,11 +91,11 @@ class Basis:
         values: Mapping[str, Any] = outcome
         return values
 
-    def figures(self, name: str) -> Mapping[str, Any]:
-        """Return what an audit measured under a name; raise :class:`NoFigureError` if it did not."""
+    def figures(self, name: str, lead: str = "") -> Mapping[str, Any]:
+        """Return what an audit measured under a name; raise :class:`NoFigureError`, with a lead, if it did not."""
         outcome = self.measured(name)
         if isinstance(outcome, Missing):
-            raise NoFigureError(outcome.reason)
+            raise NoFigureError(f"{lead}{outcome.reason}")
         return outcome
 
     def check(self, name: str) -> Mapping[str, Any] | None:

@@ -238,7 +238,7 @@ def _gap_attack(basis: Basis) -> Iterator[Answer]:
 
 @answer
 def _attribute_inference(basis: Basis) -> Iterator[Answer]:
-    labels, sensitive = basis.measured("labels"), basis.measured("disclosure")
+    labels = basis.measured("labels")
     bound = bound_of(basis, "belief about one")
     if bound is not None:
         yield bound
@@ -250,8 +250,7 @@ def _attribute_inference(basis: Basis) -> Iterator[Answer]:
             f"{labels['base_rate']:.1%} without the model; certain for {shown(labels['n_certain'])} records",
             "published class counts, an attacker who knows the leaf",
         )
-    if isinstance(sensitive, Missing):
-        raise NoFigureError(f"inference of a sensitive attribute: {sensitive.reason}")
+    sensitive = basis.figures("disclosure", "inference of a sensitive attribute: ")
     for reader in sensitive["readers"]:
         rate = "" if reader["guess_rate"] is None else f", guessed right for {reader['guess_rate']:.1%}"
         yield Figure(
@@ -289,9 +288,7 @@ def _reconstruction(basis: Basis) -> Iterator[Answer]:
 
 @answer
 def _rows(basis: Basis) -> Iterator[Answer]:
-    found = basis.measured("rows")
-    if isinstance(found, Missing):
-        raise NoFigureError(f"rows were not rebuilt: {found.reason}")
+    found = basis.figures("rows", "rows were not rebuilt: ")
     certain = "not proved" if found["n_whole"] is None else shown(found["n_whole"])
     yield Figure(f"{found['meaning']} Rows certain in every attribute: {certain}.", "rows that meet every count")
 
