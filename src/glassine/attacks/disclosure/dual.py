@@ -153,7 +153,7 @@ class _Dual:
         block[:, np.arange(r), np.arange(r)] += extra
         rows = np.linalg.solve(block, right[: self.n_rows].reshape(-1, r, 1))[:, :, 0]
         if len(right) == self.n_rows:
-            return rows.ravel()
+            return np.asarray(rows.ravel())
         rest, schur, scale = right[self.n_rows :].copy(), np.diag(diagonal[self.n_rows :]), np.ones(len(self.p.known))
         borders = []
         for group in self.groups:
