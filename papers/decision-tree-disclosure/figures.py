@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from study import FOLDER, Options, Row, one, options, read, select, write
+from study import FOLDER, Options, Row, one, options, read, write
 
 from papers.common.drawing import BLUE, GREY, ORANGE
 from papers.common.drawing import save as write_figure
@@ -37,12 +37,6 @@ def value(rows: Sequence[Row], tree: str, leaves: str, internal: str, name: str 
     return float(reader(rows, tree, leaves, internal)[name])
 
 
-def searched(rows: Sequence[Row], tree: str, name: str = "d_overall") -> float | None:
-    """Return a figure of the reader of error rates and internal nodes; None where the search takes too long."""
-    known = {"tree": tree, "leaves": ERRORS, "internal nodes": "yes"}
-    return value(rows, tree, ERRORS, "yes", name) if select(rows, **known) else None
-
-
 def figure_3(rows: Sequence[Row]) -> Table:
     """Return the effect of the error rate: D_overall with and without it."""
     return [
@@ -51,7 +45,7 @@ def figure_3(rows: Sequence[Row]) -> Table:
             "leaves": reader(rows, tree, ERRORS, "no")["number of leaves"],
             "with error rates": value(rows, tree, ERRORS, "no"),
             "without error rates": value(rows, tree, LABELS, "yes"),
-            "with error rates and internal nodes": searched(rows, tree),
+            "with error rates and internal nodes": value(rows, tree, ERRORS, "yes"),
             "with class counts and internal nodes": value(rows, tree, COUNTS, "yes"),
         }
         for tree in ("gini", "entropy", "entropy-small")
@@ -65,7 +59,7 @@ def figure_4(rows: Sequence[Row]) -> Table:
             "tree": tree,
             "leaves": reader(rows, tree, ERRORS, "no")["number of leaves"],
             "d_overall": value(rows, tree, ERRORS, "no"),
-            "d_overall with internal nodes": searched(rows, tree),
+            "d_overall with internal nodes": value(rows, tree, ERRORS, "yes"),
             "d_overall, class counts": value(rows, tree, COUNTS, "no"),
         }
         for tree in ("gini", "entropy-small", "gini-large", "entropy")
@@ -102,7 +96,7 @@ def figure_7(changes: Sequence[Row]) -> Table:
     out: Table = []
     for rank in map(str, range(1, 11)):
         row: dict[str, object] = {"rank": rank}
-        for name, tree, leaves in (("error rates", "entropy-small", ERRORS), ("class counts", "entropy", COUNTS)):
+        for name, tree, leaves in (("error rates", "entropy", ERRORS), ("class counts", "entropy", COUNTS)):
             found = one(changes, tree=tree, leaves=leaves, rank=rank)
             row |= {f"{name}: {part}": float(found[part]) for part in ("change", "with", "without", "opposite")}
         for part in ("with", "without"):
@@ -136,9 +130,8 @@ def figure_9(rows: Sequence[Row]) -> Table:
             "peak MB": value(rows, tree, leaves, internal, "peak MB"),
             "peak MB before": value(rows, tree, leaves, internal, "peak MB before"),
         }
-        for tree in ("gini", "entropy-small", "entropy")
+        for tree in ("gini", "entropy-small", "gini-large", "entropy")
         for name, leaves, internal in readers
-        if select(rows, **{"tree": tree, "leaves": leaves, "internal nodes": internal})
     ]
 
 
@@ -259,7 +252,6 @@ __all__ = [
     "figure_9",
     "main",
     "reader",
-    "searched",
     "value",
 ]
 

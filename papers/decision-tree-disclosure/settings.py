@@ -192,11 +192,14 @@ class Setting:
         What it is.
     make : callable
         Returns the tree.
+    splits : {"auto", "binary"}
+        What the reader knows of the candidates: a CART on dummies does not state how it split categories.
     """
 
     criterion: Criterion
     title: str
     make: Callable[[], DecisionTree]
+    splits: Literal["auto", "binary"] = "auto"
 
 
 TREES: dict[str, Setting] = {
@@ -209,7 +212,10 @@ TREES: dict[str, Setting] = {
         make=lambda: by_gain("gini", 0.0274, 5),
     ),
     "gini-binary": Setting(
-        criterion="gini", title="Gini, CART on dummies", make=lambda: binary("gini", PUBLISHED["gini"][0])
+        criterion="gini",
+        title="Gini, CART on dummies",
+        make=lambda: binary("gini", PUBLISHED["gini"][0]),
+        splits="binary",
     ),
     "gini-large": Setting(
         criterion="gini", title="Gini, nodes of 8 records or more split", make=lambda: by_size("gini", 8)

@@ -144,7 +144,7 @@ def test_the_quick_form_agrees_with_the_results(
     run("run_all", tmp_path, "--quick")
     machine = ("seconds", "peak MB", "peak MB before")
     rows = read("readers", tmp_path)
-    assert len(rows) == 3
+    assert len(rows) == 4
     for row in rows:
         same(row, reader(row["tree"], row["leaves"], row["internal nodes"]), apart=(*machine, "gap"))
     for row in read("constraint_counts", tmp_path):

@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from scipy import sparse
 from sklearn.tree import DecisionTreeClassifier
 
 from glassine.attacks.disclosure import Adversary, Disclosure, infer_sensitive
 from glassine.attacks.disclosure.concave import Starts
+from glassine.attacks.disclosure.dual import DualProblem, _Dual
+from glassine.attacks.disclosure.leaves import Rows
 from glassine.learners.greedy.impurity import Criterion
 from glassine.models import DecisionTree, Evidence, Node
 from tests.attacks.disclosure.instances import categories, mixed, parity
@@ -73,6 +76,35 @@ def searched(criterion: Criterion, *, n_wanted: int, leaves: Any = "leaf_counts"
             if len(found) == n_wanted:
                 return found
     raise AssertionError("no such instance")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_newton_step_solves_the_whole_system_though_forms_touch_few_leaves(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    leaf = np.sort(np.concatenate([np.arange(5), rng.integers(0, 5, 6)]))
+    rows = Rows(
+        forms=rng.normal(size=(5, 2, 3)), known=np.zeros((5, 2)), exists=rng.random((5, 2)) < 0.8,
+        bounded=np.zeros((5, 2), dtype=bool), possible=np.ones((5, 3), dtype=bool),
+    )  # fmt: skip
+    # The first form touches all leaves, the second two of them, the third one; leaf 4 is touched by the first alone.
+    touches = np.stack([leaf >= 0, leaf < 2, leaf == 3], axis=1)
+    forms = rng.normal(size=(len(leaf), 3, 3)) * touches[:, None, :]
+    posed = DualProblem(
+        mass=rng.integers(1, 9, len(leaf)).astype(float), leaf=leaf, rows=rows,
+        forms=sparse.csr_matrix(forms.reshape(-1, 3)), known=np.zeros(3), bounded=np.ones(3, dtype=bool),
+        offset=np.zeros(3),
+    )  # fmt: skip
+    dual = _Dual(posed)
+    theta, right, diagonal = rng.normal(size=13) * dual.exists, rng.normal(size=13), rng.random(13) + 0.1
+
+    def gradient(point: Floats) -> Floats:
+        return dual.gradient(dual.table(point)[0])
+
+    steps = 1e-5 * np.eye(13)
+    hessian = np.stack([(gradient(theta + d) - gradient(theta - d)) / 2e-5 for d in steps], axis=1)
+    there = dual.exists
+    expected = np.linalg.solve((hessian + np.diag(diagonal))[np.ix_(there, there)], right[there])
+    np.testing.assert_allclose(dual.direction(dual.table(theta)[0], right, diagonal)[there], expected, rtol=1e-6)
 
 
 @pytest.mark.slow

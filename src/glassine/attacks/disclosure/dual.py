@@ -61,6 +61,44 @@ class DualSolution:
     bounded_below: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Group:
+    """Leaves that the same forms touch. A cut of a deep node touches few: most of the border is zeros."""
+
+    leaves: Indices  # Shape (g,)
+    atoms: Indices  # Their atoms, leaf by leaf; shape (m,)
+    starts: Indices  # Where each leaf starts among the atoms; shape (g,)
+    forms: Indices  # The forms that touch them; shape (f,)
+    coefficients: Array  # Of the forms; shape (m, c, f)
+
+
+def _groups(problem: DualProblem, n_classes: int) -> list[_Group]:
+    """Return the leaves that any form touches, those with the same forms together."""
+    entries = problem.forms.tocoo()
+    shape = (len(problem.rows.known), problem.forms.shape[1])
+    touched = sparse.csr_matrix((np.ones(entries.nnz), (problem.leaf[entries.row // n_classes], entries.col)), shape)
+    touched.sum_duplicates()
+    alike: dict[bytes, list[int]] = {}
+    for i, forms in enumerate(np.split(touched.indices, touched.indptr[1:-1])):
+        if len(forms):
+            alike.setdefault(forms.tobytes(), []).append(i)
+    first = np.searchsorted(problem.leaf, np.arange(shape[0] + 1))
+    out = []
+    for members in alike.values():
+        leaves = np.array(members, dtype=np.intp)
+        sizes = first[leaves + 1] - first[leaves]
+        starts = np.cumsum(sizes) - sizes
+        atoms = np.arange(sizes.sum()) + np.repeat(first[leaves] - starts, sizes)
+        forms = touched.indices[touched.indptr[members[0]] : touched.indptr[members[0] + 1]].astype(np.intp)
+        held = problem.forms[(atoms[:, None] * n_classes + np.arange(n_classes)).ravel()]
+        coefficients = np.zeros((len(atoms) * n_classes, len(forms)))
+        cells = np.repeat(np.arange(len(coefficients)), np.diff(held.indptr))
+        coefficients[cells, np.searchsorted(forms, held.indices)] = held.data
+        shaped = coefficients.reshape(len(atoms), n_classes, len(forms))
+        out.append(_Group(leaves=leaves, atoms=atoms, starts=starts, forms=forms, coefficients=shaped))
+    return out
+
+
 class _Dual:
     """The dual function with its derivatives; multipliers are one vector, the leaves' rows first."""
 
@@ -68,17 +106,13 @@ class _Dual:
         self.p = problem
         self.n_leaves, self.per_leaf = problem.rows.known.shape
         self.n_rows = self.n_leaves * self.per_leaf
-        a, c = len(problem.mass), problem.rows.possible.shape[1]
-        self.n_classes = c
+        self.n_classes = c = problem.rows.possible.shape[1]
         self.starts = np.flatnonzero(np.concatenate([[True], np.diff(problem.leaf) > 0]))
         self.possible = problem.rows.possible[problem.leaf]
         self.known = np.concatenate([(problem.rows.known * problem.rows.exists).ravel(), problem.known])
         self.exists = np.concatenate([problem.rows.exists.ravel(), np.ones(len(problem.known), dtype=bool)])
         self.bounded = np.concatenate([(problem.rows.bounded & problem.rows.exists).ravel(), problem.bounded])
-        cells = np.arange(a * c)
-        self.by_atom = sparse.csr_matrix((np.ones(a * c), (cells // c, cells)), shape=(a, a * c))
-        leaf_cell = problem.leaf[cells // c] * c + cells % c
-        self.by_leaf = sparse.csr_matrix((np.ones(a * c), (leaf_cell, cells)), shape=(self.n_leaves * c, a * c))
+        self.groups = _groups(problem, c)
         self.transposed = problem.forms.T.tocsr()
 
     def table(self, theta: Array) -> tuple[Array, float]:
@@ -117,29 +151,35 @@ class _Dual:
         ridge = 1e-12 * (1.0 + np.abs(block[:, np.arange(r), np.arange(r)]))
         extra = np.where(exists, diagonal[: self.n_rows].reshape(-1, r) + ridge, 1.0)
         block[:, np.arange(r), np.arange(r)] += extra
-        first = right[: self.n_rows].reshape(-1, r, 1)
+        rows = np.linalg.solve(block, right[: self.n_rows].reshape(-1, r, 1))[:, :, 0]
         if len(right) == self.n_rows:
-            return np.asarray(np.linalg.solve(block, first)).ravel()
-        border, corner = self._border(x, shares)
-        border = (forms @ border.reshape(self.n_leaves, c, -1)) * exists[:, :, None]
-        solved = np.linalg.solve(block, np.concatenate([first, border], axis=2))
-        flat = border.reshape(self.n_rows, -1)
-        schur = corner - flat.T @ solved[:, :, 1:].reshape(self.n_rows, -1)
+            return np.asarray(rows.ravel())
+        rest, schur, scale = right[self.n_rows :].copy(), np.diag(diagonal[self.n_rows :]), np.ones(len(self.p.known))
+        borders = []
+        for group in self.groups:
+            border, corner = self._border(group, x, shares)
+            border = (forms[group.leaves] @ border) * exists[group.leaves][:, :, None]
+            solved = np.linalg.solve(block[group.leaves], border)
+            flat = border.reshape(-1, len(group.forms))
+            schur[np.ix_(group.forms, group.forms)] += corner - flat.T @ solved.reshape(flat.shape)
+            scale[group.forms] += np.diag(corner)
+            rest[group.forms] -= flat.T @ rows[group.leaves].ravel()
+            borders.append(solved)
         at = np.arange(len(schur))
-        schur[at, at] += diagonal[self.n_rows :] + 1e-13 * (1.0 + np.abs(np.diag(corner)))
-        rest = right[self.n_rows :] - flat.T @ solved[:, :, 0].ravel()
+        schur[at, at] += 1e-13 * scale
         last = _solve(schur, rest)
-        rows = solved[:, :, 0] - solved[:, :, 1:] @ last
+        for group, solved in zip(self.groups, borders, strict=True):
+            rows[group.leaves] -= solved @ last[group.forms]
         return np.concatenate([rows.ravel(), last])
 
-    def _border(self, x: Array, shares: Array) -> tuple[Array, Array]:
-        """Return the Hessian between leaves' class counts and forms, shape (l c, k), and among forms, shape (k, k)."""
-        weighted = sparse.diags(x.ravel()) @ self.p.forms
-        sums = self.by_atom @ weighted
-        spread = sparse.diags(shares.ravel()) @ self.by_atom.T
-        border = np.asarray((self.by_leaf @ weighted - self.by_leaf @ (spread @ sums)).todense())
-        corner = self.transposed @ weighted - sums.T @ (sparse.diags(1 / self.p.mass) @ sums)
-        return border, np.asarray(corner.todense())
+    def _border(self, group: _Group, x: Array, shares: Array) -> tuple[Array, Array]:
+        """Return the Hessian between a group's class counts and its forms, shape (g, c, f), and among these, (f, f)."""
+        weighted = x[group.atoms][:, :, None] * group.coefficients
+        sums = weighted.sum(axis=1)
+        corner = np.tensordot(group.coefficients, weighted, axes=([0, 1], [0, 1]))
+        corner -= sums.T @ (sums / self.p.mass[group.atoms][:, None])
+        weighted -= shares[group.atoms][:, :, None] * sums[:, None, :]
+        return np.add.reduceat(weighted, group.starts, axis=0), corner
 
 
 def _solve(matrix: Array, right: Array) -> Array:
@@ -282,7 +322,8 @@ def _step(
 def _longest(values: Array, steps: Array) -> float:
     """Return the longest step, at most 1, that keeps values positive."""
     falling = steps < 0
-    return float(min(1.0, (FRACTION * values[falling] / -steps[falling]).min(initial=np.inf)))
+    with np.errstate(over="ignore"):  # A step of next to nothing has no bound
+        return float(min(1.0, (FRACTION * values[falling] / -steps[falling]).min(initial=np.inf)))
 
 
 def _solution(dual: _Dual, theta: Array, x: Array, value: float, sound: bool) -> DualSolution:
