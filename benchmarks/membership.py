@@ -332,7 +332,7 @@ def beyond_control(rows: Sequence[Row], measure: str, tree: str, attack: str) ->
 
 
 def judged(rows: Sequence[Row]) -> str:
-    """Return whether the package's best attack finds more than peers and ratios, and the combination than those it meets.
+    """Return whether the package's best attack finds more than the others, and the combination than those it meets.
 
     What is found in the control is taken off.
     """

@@ -8,8 +8,8 @@ printed; the exit status is 1 if one of them does not hold. "Faster" and "better
 five runs, each on a split of its own, and a margin.
 
 ``--store`` puts the rows of a run into ``ratios.csv``, and the table of the page is made from it; ``--page`` makes it
-again without a run. GLASSINE_DATA names the folder of the datasets. ``--synthetic`` puts records of the same shapes in their place, whose
-times are like those of the real ones and whose accuracies mean nothing.
+again without a run. GLASSINE_DATA names the folder of the datasets. ``--synthetic`` puts records of the same shapes in
+their place, whose times are like those of the real ones and whose accuracies mean nothing.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from papers.common.tables import place  # noqa: E402
 PARTS = (*PEERS, "growth")
 
 RESULTS = ROOT / "benchmarks" / "ratios.csv"
-PAGE = ROOT / "docs" / "explanation" / "benchmarks.md"
+PAGE = ROOT / "docs" / "papers" / "private-peers.md"
 
 BUDGET = 20.0
 """Seconds of processors, both sides together, after which a task is not repeated any more."""

@@ -5,8 +5,8 @@ from the comparisons and the rule of the statement alone, so that ``evidence.csv
 says how much the statement claims:
 
 ``every``
-    It names no exception. A case beyond chance refutes it; without one, every mean must exceed zero, and no case may lie
-    below zero, not even within chance.
+    It names no exception. A case beyond chance refutes it; without one, every mean must exceed zero, and so must every
+    case, also within chance.
 ``at least``
     It claims no loss in any case. As ``every``, but a mean of zero is enough.
 ``mean``
