@@ -194,7 +194,7 @@ def cases_of(comparisons: Sequence[Comparison]) -> str:
     better, tied, worse, below = (
         sum(getattr(each, name) for each in comparisons) for name in ("better", "tied", "worse", "below")
     )
-    return f"{better:,} / {tied:,}{f' ({below:,} below)' if below else ''} / {worse:,}"
+    return f"{better:,} / {tied:,}{f'({below:,})' if below else ''} / {worse:,}"
 
 
 def supported(comparisons: Sequence[Comparison]) -> str:

@@ -213,7 +213,7 @@ def test_a_case_below_in_mean_leaves_a_universal_statement_unconfirmed_and_is_co
     cases = [(1.0, 0.1)] * 12 + [(-0.05, 0.1)]
     found = estimated("thirteen budgets", cases, 100)
     assert (found.tied, found.below, found.worse) == (1, 1, 0)
-    assert cases_of([found]) == "12 / 1 (1 below) / 0"
+    assert cases_of([found]) == "12 / 1(1) / 0"
     assert (verdict(EVERY, (found,)), verdict(AT_LEAST, (found,))) == (UNSUPPORTED, UNSUPPORTED)
     above = estimated("thirteen budgets", [*cases[:12], (0.05, 0.1)], 100)
     assert (above.below, verdict(EVERY, (above,))) == (0, CONFIRMED)
