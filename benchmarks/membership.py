@@ -222,6 +222,7 @@ ATTACKS: dict[str, Attack] = {
 THEIRS = ("SACRO-ML QMIA", "SACRO-ML LiRA", "SACRO-ML meta")
 PEERS = ("Privacy Meter RMIA, online", "Privacy Meter RMIA, offline", *THEIRS)
 OURS = tuple(name for name in ATTACKS if name not in (COMBINED, *PEERS))
+LIKELIHOOD_RATIOS = ("likelihood ratio, online", "likelihood ratio, offline")
 NAMES = (*OURS, COMBINED, *PEERS)
 
 
@@ -331,7 +332,7 @@ def beyond_control(rows: Sequence[Row], measure: str, tree: str, attack: str) ->
 
 
 def judged(rows: Sequence[Row]) -> str:
-    """Return whether the package's best attack finds more than each peer, and the combination more than those it meets.
+    """Return whether the package's best attack finds more than the others, and the combination than those it meets.
 
     What is found in the control is taken off.
     """
@@ -339,7 +340,11 @@ def judged(rows: Sequence[Row]) -> str:
     for tree in TREES:
         for measure, margin in MEASURES.items():
             best = best_of_ours(rows, tree, measure)
-            pairs = [*((best, peer) for peer in PEERS), (COMBINED, THEIRS[-1]), (COMBINED, best)]
+            pairs = [
+                *((best, other) for other in (*PEERS, *LIKELIHOOD_RATIOS) if other != best),
+                (COMBINED, THEIRS[-1]),
+                (COMBINED, best),
+            ]
             for ours, peer in pairs:
                 sides = [beyond_control(rows, measure, tree, name) for name in (ours, peer)]
                 common = sides[0].keys() & sides[1].keys()

@@ -7,8 +7,9 @@ their noise from the operating system on both sides. At the end the sentences th
 printed; the exit status is 1 if one of them does not hold. "Faster" and "better" need a 95 % interval over at least
 five runs, each on a split of its own, and a margin.
 
-GLASSINE_DATA names the folder of the datasets. ``--synthetic`` puts records of the same shapes in their place, whose
-times are like those of the real ones and whose accuracies mean nothing.
+``--store`` puts the rows of a run into ``ratios.csv``, and the table of the page is made from it; ``--page`` makes it
+again without a run. GLASSINE_DATA names the folder of the datasets. ``--synthetic`` puts records of the same shapes in
+their place, whose times are like those of the real ones and whose accuracies mean nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import statistics
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -38,8 +39,13 @@ from benchmarks.peers.pairs import PEERS, Pair, pairs  # noqa: E402
 from benchmarks.peers.sources import Source  # noqa: E402
 from benchmarks.peers.turns import PeerFailed, Run, measured  # noqa: E402
 from benchmarks.public_data import DATA  # noqa: E402
+from papers.common.results import read, write  # noqa: E402
+from papers.common.tables import place  # noqa: E402
 
 PARTS = (*PEERS, "growth")
+
+RESULTS = ROOT / "benchmarks" / "ratios.csv"
+PAGE = ROOT / "docs" / "papers" / "private-peers.md"
 
 BUDGET = 20.0
 """Seconds of processors, both sides together, after which a task is not repeated any more."""
@@ -215,6 +221,52 @@ def show(
         say("".join(f"\n- {judgement}" for judgement in judgements))
 
 
+def stored() -> list[Row]:
+    """Return the rows that are stored, in the order of the tasks."""
+    converters: dict[str, Callable[[str], object]] = {
+        "str": str,
+        "int": int,
+        "bool": "True".__eq__,
+        "float | None": lambda text: float(text) if text else None,
+        "tuple[float, ...]": lambda text: tuple(map(float, text.split())),
+    }
+    kinds: dict[str, Any] = {field.name: converters[str(field.type)] for field in fields(Row)}
+    return [Row(**{name: kinds[name](text) for name, text in row.items()}) for row in read(RESULTS)]
+
+
+def keep(rows: Sequence[Row]) -> None:
+    """Store rows in place of those of the same tasks."""
+    known = {(row.peer, row.task, row.data): row for row in (*stored(), *rows)}
+    order = [(pair.peer, pair.task, pair.data) for pair in pairs(standin=False)]
+    flat = [asdict(known[key]) for key in order if key in known]
+    write(
+        RESULTS,
+        [
+            {
+                name: " ".join(f"{one:.6g}" for one in value) if isinstance(value, tuple) else value
+                for name, value in row.items()
+            }
+            for row in flat
+        ],
+    )
+
+
+def compact(rows: Sequence[Row]) -> str:
+    """Return the table of the page: times of processors, the lower ratio in bold where the peer is faster."""
+    lines = []
+    for row in (one.by_processor() for one in rows):
+        *_, ratio, _, ours, theirs = judging.cells(row)
+        shown = f"**{ratio}**" if row.ratio is not None and row.ratio < 1 else ratio
+        same = "equal" if row.agreement == "equal" else f"{ours} / {theirs}" if ours else ""
+        lines.append((row.peer, row.task, row.data, shown, f"{same}, open" if row.agreement == "open" else same))
+    return judging.markdown(("peer", "task", "data", "peer's time / ours", "ours / peer's"), lines)
+
+
+def filled(text: str, rows: Sequence[Row]) -> str:
+    """Return the text of the page with its table."""
+    return place(text, "ratios", compact(rows))
+
+
 def parsed(arguments: Iterable[str] | None) -> argparse.Namespace:
     """Return the arguments, or end with what is wrong with them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -226,6 +278,8 @@ def parsed(arguments: Iterable[str] | None) -> argparse.Namespace:
         "--processor", action="store_true", help="show and judge seconds of processors, for a machine that is not quiet"
     )
     parser.add_argument("--markdown", action="store_true", help="print tables for a page")
+    parser.add_argument("--store", action="store_true", help="store the rows, and write the table of the page")
+    parser.add_argument("--page", action="store_true", help="measure nothing; write the table of the page")
     parser.add_argument("--json", type=Path, help="also write the figures here")
     return parser.parse_args(None if arguments is None else list(arguments))
 
@@ -233,6 +287,12 @@ def parsed(arguments: Iterable[str] | None) -> argparse.Namespace:
 def main(arguments: Iterable[str] | None = None) -> int:
     """Run what was asked for and return the exit status."""
     given = parsed(arguments)
+    if given.page:
+        PAGE.write_text(filled(PAGE.read_text(), stored()))
+        return 0
+    if given.store and given.synthetic:
+        tell("--store is for rows of the datasets: leave --synthetic out.")
+        return 2
     parts = given.only or PARTS
     chosen = [pair for pair in pairs(given.synthetic) if pair.peer in parts and (pair.light or not given.quick)]
     if any(pair.needs_data for pair in chosen) and not given.synthetic and not DATA.is_dir():
@@ -244,6 +304,9 @@ def main(arguments: Iterable[str] | None = None) -> int:
     runs, budget = (5, 2.0) if given.quick else (None, BUDGET)
     rows = compare_all(chosen, given.into, runs, budget)
     grown = grow_all(given.quick, runs or 3, budget) if "growth" in parts else []
+    if given.store:
+        keep(rows)
+        PAGE.write_text(filled(PAGE.read_text(), stored()))
     if given.processor:
         rows = [row.by_processor() for row in rows]
     # Records that are drawn at random support no sentence about accuracy.

@@ -5,7 +5,8 @@ from the comparisons and the rule of the statement alone, so that ``evidence.csv
 says how much the statement claims:
 
 ``every``
-    It names no exception. A case beyond chance refutes it; without one, every mean must exceed zero.
+    It names no exception. A case beyond chance refutes it; without one, every mean must exceed zero, and so must every
+    case, also within chance.
 ``at least``
     It claims no loss in any case. As ``every``, but a mean of zero is enough.
 ``mean``
@@ -59,6 +60,8 @@ class Comparison:
         Mean difference and its 95 % interval over splits; without splits the least and the largest case, ties as zero.
     splits : int
         Independent splits, 1 where one dataset was measured once.
+    below : int
+        Undecided cases whose mean lies against it.
     """
 
     name: str
@@ -70,6 +73,7 @@ class Comparison:
     low: float
     high: float
     splits: int
+    below: int = 0
 
     @property
     def cases(self) -> int:
@@ -144,6 +148,7 @@ def estimated(name: str, cases: Sequence[tuple[float, float]], splits: int) -> C
         low=mean - half,
         high=mean + half,
         splits=splits,
+        below=sum(-each * error <= value < -TINY for value, error in cases),
     )
 
 
@@ -168,9 +173,13 @@ def verdict(rule: str, comparisons: Sequence[Comparison]) -> str:
         raise ValueError(f"no rule is named {rule!r}. Rules: {EVERY}, {AT_LEAST}, {MEAN}, {FIGURE}, {DERIVED}, {NONE}.")
     if sum(each.against for each in comparisons) or min(each.high for each in comparisons) < 0:
         return REFUTED
-    if worse:
+    if worse or any(each.below for each in comparisons):
         return UNSUPPORTED
     return CONFIRMED if lowest > 0 or (rule == AT_LEAST and lowest >= -TINY) else UNSUPPORTED
+
+
+def _below(judgement: Judgement) -> int:
+    return sum(each.below for each in judgement.comparisons)
 
 
 def _span(values: Sequence[float]) -> str:
@@ -179,10 +188,13 @@ def _span(values: Sequence[float]) -> str:
 
 
 def cases_of(comparisons: Sequence[Comparison]) -> str:
-    """Return better, tied and worse, over all comparisons."""
+    """Return better, tied and worse, over all comparisons, and how many of the tied lie below in mean."""
     if not comparisons:
         return ""
-    return " / ".join(f"{sum(getattr(each, name) for each in comparisons):,}" for name in ("better", "tied", "worse"))
+    better, tied, worse, below = (
+        sum(getattr(each, name) for each in comparisons) for name in ("better", "tied", "worse", "below")
+    )
+    return f"{better:,} / {tied:,}{f'({below:,})' if below else ''} / {worse:,}"
 
 
 def supported(comparisons: Sequence[Comparison]) -> str:
@@ -208,9 +220,10 @@ def write_judged(
     named = {judge.__name__: judge for judge in judges}
     stated = read(statements)
     judged = [named[statement["judge"]](found) for statement in stated]
+    # Exact cases are never tied and below: without estimates the column would be empty.
+    names = [name for name in Comparison.__slots__ if name != "below" or any(map(_below, judged))]
     evidence = [
-        {"judge": statement["judge"], "rule": judgement.rule}
-        | {name: getattr(each, name) for name in Comparison.__slots__}
+        {"judge": statement["judge"], "rule": judgement.rule} | {name: getattr(each, name) for name in names}
         for statement, judgement in zip(stated, judged, strict=True)
         for each in judgement.comparisons
     ]
@@ -251,6 +264,7 @@ def compared(results: Path, judge: str) -> tuple[Comparison, ...]:
             low=float(row["low"]),
             high=float(row["high"]),
             splits=int(row["splits"]),
+            below=int(row.get("below", 0)),
         )
         for row in read(results / "evidence.csv")
         if row["judge"] == judge

@@ -128,9 +128,9 @@ def stable(found: Evidence) -> Judgement:
 
 
 def guiding(found: Evidence) -> Judgement:
-    """Judge the gain of the guided protocol over the unguided one."""
-    comparison = clustered("fidelity, guided less unguided", found.by_data(_less("fidelity guided", "fidelity")))
-    return Judgement(rule=EVERY, seen="fidelity, guided less unguided", comparisons=(comparison,))
+    """Say by how much the guided protocol gains: it takes the first tree that agrees, else the unguided one."""
+    gains = [gain for of_split in found.by_data(_less("fidelity guided", "fidelity")).values() for gain in of_split]
+    return Judgement(rule=NONE, seen=f"fidelity {min(gains):+.3f} to {max(gains):+.3f}, guided less unguided")
 
 
 def algorithm_2(found: Evidence) -> Judgement:

@@ -20,6 +20,8 @@ def test_the_page_prints_the_stored_rows() -> None:
     assert near_optimal.filled(text, stored) == text, "run benchmarks/near_optimal.py --page"
     changed = [{**row, "value": "7"} if row["figure"] == "2 trees, lower" else row for row in stored]
     assert near_optimal.filled(text, changed) != text
+    held, leaves = (round(sum(near_optimal.values(stored, f))) for f in ("leaves whose bounds hold", "leaves"))
+    assert f"{held} of {leaves} for leaves" in text
 
 
 def test_stored_figures_are_whole_and_within_their_ranges() -> None:

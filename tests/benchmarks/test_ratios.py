@@ -231,3 +231,15 @@ def test_a_quick_run_counts_as_the_recursion_does(tmp_path: Path, capsys: Any, m
     out = capsys.readouterr().out
     assert "| task | data | peer |" in out
     assert str(tmp_path) not in out
+
+
+def test_the_page_prints_the_stored_rows_and_their_judgements() -> None:
+    ratios: Any = importlib.import_module("benchmarks.ratios")
+    text, stored = ratios.PAGE.read_text(), ratios.stored()
+    assert ratios.filled(text, stored) == text, "run benchmarks/ratios.py --page"
+    assert ratios.filled(text, [replace(stored[0], their_processor=99.0), *stored[1:]]) != text
+    rows = [one.by_processor() for one in stored]
+    assert {judgement.holds for judgement in judging.judge(rows)} == {True}
+    slow = {(one.peer, one.task) for one in rows if one.ratio < 1}
+    assert {peer for peer, _ in slow} == {"diffprivlib", "pystreed", "imodels", "sacroml", "recursion"}
+    assert all("against tree" in task for peer, task in slow if peer == "diffprivlib")

@@ -209,6 +209,16 @@ def test_an_estimated_counterexample_within_chance_leaves_a_statement_open() -> 
     assert verdict(EVERY, (estimated("thirteen budgets", [*cases[:12], (-0.5, 0.1)], 100),)) == REFUTED
 
 
+def test_a_case_below_in_mean_leaves_a_universal_statement_unconfirmed_and_is_counted() -> None:
+    cases = [(1.0, 0.1)] * 12 + [(-0.05, 0.1)]
+    found = estimated("thirteen budgets", cases, 100)
+    assert (found.tied, found.below, found.worse) == (1, 1, 0)
+    assert cases_of([found]) == "12 / 1(1) / 0"
+    assert (verdict(EVERY, (found,)), verdict(AT_LEAST, (found,))) == (UNSUPPORTED, UNSUPPORTED)
+    above = estimated("thirteen budgets", [*cases[:12], (0.05, 0.1)], 100)
+    assert (above.below, verdict(EVERY, (above,))) == (0, CONFIRMED)
+
+
 def test_dependent_cases_do_not_shrink_the_error_of_their_mean() -> None:
     one, many = estimated("a budget", [(0.1, 0.1)], 100), estimated("budgets", [(0.1, 0.1)] * 13, 100)
     assert (one.low, one.high) == pytest.approx((many.low, many.high))
