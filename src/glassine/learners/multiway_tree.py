@@ -56,7 +56,9 @@ class MultiwayTreeClassifier(OrdinaryLearner, TransparentClassifier):
     model_ : DecisionTree
         The tree, with exact class counts. Where a node's records lack some values of its attribute, a last branch for
         those leads to a leaf without records that predicts the node's most frequent class.
-    certificate_, domain_, classes_, n_features_in_, feature_names_in_
+    certificate_ : Certificate
+        Says that nothing is guaranteed: epsilon is infinite.
+    domain_, classes_, n_features_in_, feature_names_in_
         As for :class:`~glassine.OptimalTreeClassifier`.
 
     Notes

@@ -278,21 +278,36 @@ class PrivateEBMClassifier(AdditiveClassifier, _PrivateEBM):
         none below epsilon 0.5; or their names, which costs nothing for the choice. Not with "boosting".
     classes : sequence of scalars, optional
         The public classes, where the domain does not declare the target.
-    ledger, dataset, records_per_person, person_weights
-        As for :class:`~glassine.PrivateTreeClassifier`; with persons delta covers all records of one person as well.
+    ledger : Ledger or path, optional
+        The budget book; the fit is charged to ``dataset`` before anything is drawn.
+    dataset : str, optional
+        Name of the dataset, in the ledger or, without one, among the fits of this process: the second fit on one
+        name warns, and its certificate and those of later ones do not hold.
+    records_per_person : int, optional
+        The most records of one person that count, in [1, 1,000,000]; then ``fit`` takes ``persons``, and epsilon and
+        delta cover all records of one person. It must not be chosen by looking at the records.
+    person_weights : {"equal", "records"}, default="equal"
+        With persons: "equal" repeats the records of a person until there are ``records_per_person``, so that each
+        person counts as much as any other; "records" counts each kept record once.
     memory_limit : float, default=4e9
         Most bytes of the tables, besides the records; what may need more is refused before anything is spent.
     progress : callable, optional
         Called with the rounds done and the total.
-    random_state
-        As for :class:`~glassine.PrivateTreeClassifier`.
+    random_state : int, Generator or None, default=None
+        None draws from the operating system's entropy. Anything else makes the fit repeatable, and not private.
 
     Attributes
     ----------
     model_ : AdditiveModel
         The published model. Released.
-    certificate_, domain_, classes_, n_features_in_, feature_names_in_
-        As for :class:`~glassine.PrivateTreeClassifier`.
+    certificate_ : Certificate
+        Guarantee, events and assumptions. Public.
+    domain_ : Domain
+        Domain of the attributes. Public, unless inferred.
+    classes_ : ndarray of shape (c,)
+        Classes. Public, unless taken from the data.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
 
     Notes
     -----
@@ -300,7 +315,9 @@ class PrivateEBMClassifier(AdditiveClassifier, _PrivateEBM):
     records of one person, of everything that is kept: bins, counts, scores, errors. See ``penalized.md``,
     ``grids.md`` and :attr:`certificate_`.
 
-    Assumptions: As for :class:`~glassine.PrivateTreeClassifier`.
+    Assumptions: ``domain``, ``classes`` and all other parameters are public. What is taken from the data instead,
+    with a ``PrivacyLeakWarning``, is a caveat of the certificate, as is a ``random_state``. Running time is not
+    observed.
 
     Edge cases: An attribute whose values are all in one bin gets no term. Each further fit spends again.
     ``sample_weight`` is refused: a weight changes what one record can do.

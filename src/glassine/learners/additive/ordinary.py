@@ -85,7 +85,9 @@ class EBMClassifier(AdditiveClassifier, _OrdinaryEBM):
     ----------
     model_ : AdditiveModel
         The model, with exact numbers of records in its bins, and no errors.
-    certificate_, domain_, classes_, n_features_in_, feature_names_in_
+    certificate_ : Certificate
+        Says that nothing is guaranteed: epsilon is infinite.
+    domain_, classes_, n_features_in_, feature_names_in_
         As for :class:`~glassine.OptimalTreeClassifier`.
 
     Notes

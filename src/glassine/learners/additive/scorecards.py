@@ -50,8 +50,10 @@ class PrivateScorecardClassifier(PrivateEBMClassifier):
 
     Parameters
     ----------
-    epsilon, delta
-        As for :class:`~glassine.PrivateEBMClassifier`.
+    epsilon : float, default=1.0
+        Privacy budget of one fit, in [0.001, 1000].
+    delta : float, default=1e-6
+        In [1e-100, 0.1]; well below one over the number of records.
     domain : Domain, optional
         What is publicly known about the attributes. A number's ``thresholds`` are its bins, at most twenty of them.
     max_items : int, default=10
@@ -71,7 +73,9 @@ class PrivateScorecardClassifier(PrivateEBMClassifier):
     ----------
     model_ : AdditiveModel
         The published card: whole points times a unit, and ``model_.scorecard``, the risk at each total. Released.
-    certificate_, domain_, classes_, n_features_in_, feature_names_in_
+    certificate_ : Certificate
+        Guarantee, events and assumptions. Public.
+    domain_, classes_, n_features_in_, feature_names_in_
         As for :class:`~glassine.PrivateEBMClassifier`.
 
     Notes
@@ -125,8 +129,10 @@ class ScorecardClassifier(OrdinaryLearner, AdditiveClassifier):
 
     Parameters
     ----------
-    max_items, max_points
-        As for :class:`~glassine.PrivateScorecardClassifier`.
+    max_items : int, default=10
+        Most items, in [1, 100].
+    max_points : int, default=5
+        Most points of an item, added or taken away, in [1, 100].
     domain : Domain, optional
         The attributes; inferred from the data by default. A number's ``thresholds`` are its bins; without, quantiles
         of the data are.
@@ -141,7 +147,9 @@ class ScorecardClassifier(OrdinaryLearner, AdditiveClassifier):
     ----------
     model_ : AdditiveModel
         The card.
-    certificate_, domain_, classes_, n_features_in_, feature_names_in_
+    certificate_ : Certificate
+        Says that nothing is guaranteed: epsilon is infinite.
+    domain_, classes_, n_features_in_, feature_names_in_
         As for :class:`~glassine.OptimalTreeClassifier`.
 
     Notes

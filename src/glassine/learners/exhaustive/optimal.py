@@ -135,8 +135,10 @@ class OptimalRuleListClassifier(RankedClasses, Optimal, Lists):
     objective_ : float
         Its mean loss, plus ``penalty`` times its rules: with errors alone the objective of Angelino et
         al., *Learning Certifiably Optimal Rule Lists* (2018).
-    certificate_, domain_, classes_, n_features_in_, feature_names_in_
-        As for :class:`~glassine.OptimalTreeClassifier`.
+    certificate_ : Certificate
+        Says that nothing is guaranteed: epsilon is infinite.
+    domain_, classes_, n_features_in_, feature_names_in_
+        As for :class:`~glassine.PrivateTreeClassifier`.
 
     Notes
     -----
@@ -198,8 +200,8 @@ class OptimalTreeClassifier(RankedClasses, Optimal, Trees):
 
     Parameters
     ----------
-    max_depth
-        As for :class:`~glassine.PrivateTreeClassifier`.
+    max_depth : int, default=3
+        Largest number of splits on a path, in [1, 8].
     domain : Domain, optional
         The attributes; inferred from the data by default. A number's ``thresholds`` are its literals.
     literals : {"auto", "thresholds", "quantiles", "coarse"} or sequence of Literal, default="auto"

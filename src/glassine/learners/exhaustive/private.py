@@ -227,7 +227,9 @@ class PrivateRuleListClassifier(_PrivateClasses, Lists):
     ----------
     model_ : RuleList
         The published rule list. Released.
-    certificate_, domain_, classes_, n_features_in_, feature_names_in_
+    certificate_ : Certificate
+        Guarantee, events and assumptions. Public.
+    domain_, classes_, n_features_in_, feature_names_in_
         As for :class:`~glassine.PrivateTreeClassifier`.
 
     Notes
@@ -395,8 +397,8 @@ class PrivateTreeRegressor(Numbers, PrivateTree):
 
     Parameters
     ----------
-    max_depth
-        As for :class:`~glassine.PrivateTreeClassifier`.
+    max_depth : int, default=3
+        Largest number of splits on a path, in [1, 8].
     epsilon : float, default=0.1
         Privacy budget of one fit, at least 1e-5.
     domain : Domain, optional

@@ -77,7 +77,9 @@ class PrivateGreedyRuleListClassifier(PrivateEstimator, Classes, Lists):
     ----------
     model_ : RuleList
         The published rule list. Released.
-    certificate_, domain_, classes_, n_features_in_, feature_names_in_
+    certificate_ : Certificate
+        Guarantee, events and assumptions. Public.
+    domain_, classes_, n_features_in_, feature_names_in_
         As for :class:`~glassine.PrivateTreeClassifier`.
 
     Notes

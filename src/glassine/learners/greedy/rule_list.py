@@ -52,8 +52,10 @@ class GreedyRuleListClassifier(OrdinaryLearner, Classes, Lists):
     ----------
     model_ : RuleList
         The rule list, with exact class counts.
-    certificate_, domain_, classes_, n_features_in_, feature_names_in_
-        As for :class:`~glassine.OptimalTreeClassifier`.
+    certificate_ : Certificate
+        Says that nothing is guaranteed: epsilon is infinite.
+    domain_, classes_, n_features_in_, feature_names_in_
+        As for :class:`~glassine.PrivateTreeClassifier`.
 
     Notes
     -----

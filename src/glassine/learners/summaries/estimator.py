@@ -125,8 +125,10 @@ class PrivateSummary(SummaryModels, Parameters, PrivateEstimator, BaseEstimator)
 
     Parameters
     ----------
-    epsilon, delta
-        As for :class:`~glassine.PrivateEBMClassifier`.
+    epsilon : float, default=1.0
+        Privacy budget of one fit, in [0.001, 1000].
+    delta : float, default=1e-6
+        In [1e-100, 0.1]; well below one over the number of records.
     domain : Domain, optional
         What is publicly known about the attributes, as for :class:`~glassine.PrivateEBMClassifier`.
     classes : sequence of scalars, optional
