@@ -53,6 +53,7 @@ nitpick_ignore = [
     ("py:class", "glassine.attacks.outcome.T"),
     ("py:class", "glassine.auditing.criterion.N"),
     ("py:class", "glassine.microaggregation.mdav.Mixed"),
+    ("py:class", "glassine.formats.loading.P"),
     ("py:class", "glassine.models.records.Records"),
     ("py:class", "glassine.attacks.membership.outputs.Records"),
     ("py:obj", "glassine.auditing.evidence.T"),
