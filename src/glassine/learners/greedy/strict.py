@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -206,9 +205,9 @@ _CHOICES: dict[str, Choose] = {
     "counted-gini": _counted,
     "smooth-laplace": _smooth_laplace,
     "smooth-cauchy": _smooth_cauchy,
-    "global-laplace": partial(_global_pure, permute_and_flip),
+    "global-laplace": lambda *choice: _global_pure(permute_and_flip, *choice),
     "global-gaussian": _global_gaussian,
-    "global-exponential": partial(_global_pure, exponential_mechanism),
+    "global-exponential": lambda *choice: _global_pure(exponential_mechanism, *choice),
     "noisy-counts": _noisy_counts,
 }
 
