@@ -81,7 +81,7 @@ def test_no_draw_makes_a_fit_spend_more_than_was_fixed(name: str, monkeypatch: p
     for seed in range(14):
         scripted(seed, monkeypatch)
         learner = FITS[name]()
-        training = learner._read_training(X, target(learner), None)
+        training = learner._read_training(X, target(learner), None, private=True)
         names = ("algorithm", "accounting", "bins", "monotone", "interactions")
         plan = Plan.of(training, **{name: getattr(learner, name) for name in names})
         pairs = pairs_asked_for(plan.interactions)
