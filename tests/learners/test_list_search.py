@@ -196,6 +196,30 @@ def test_a_rough_bound_and_small_batches_cost_no_list(monkeypatch: pytest.Monkey
     assert found() == sharp
 
 
+@pytest.mark.parametrize(("penalty", "searches"), [(0.5, 2), (30.0, 1)])
+def test_where_the_beam_leaves_nothing_out_nothing_is_searched_twice(
+    penalty: float, searches: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = records(8, 400, 8, 2)
+    _, pool = pool_of(8, pairs=False)
+    bitsets = BitSets.pack(truth_of(pool, X), y, 2)
+    widths: list[int | None] = []
+    ends = ListSearch._ends
+
+    def counted(search: ListSearch, *arguments: Any) -> Any:
+        widths.append(arguments[-1])
+        return ends(search, *arguments)
+
+    monkeypatch.setattr(list_search, "BEAM", 20)
+    monkeypatch.setattr(ListSearch, "_ends", counted)
+    narrow = ListSearch(bitsets, Loss.errors(2), fewest=1, fewest_left=1, limits=LIMITS, penalty=penalty).best(4)
+    assert widths == [20, None][:searches]
+    monkeypatch.setattr(list_search, "BEAM", 1)
+    assert (
+        ListSearch(bitsets, Loss.errors(2), fewest=1, fewest_left=1, limits=LIMITS, penalty=penalty).best(4) == narrow
+    )
+
+
 def test_costs_of_rules_prune_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = records(8, 400, 8, 2)
     _, pool = pool_of(8, pairs=False)

@@ -198,21 +198,21 @@ class ListSearch:
     def best(self, most_rules: int) -> Found:
         """Return a list of least cost, penalties included, of at most so many rules."""
         # Of lists of equal cost the one is taken that ends first, then the first rule of the pool, at every position.
-        # A list is known before the first search: that of no rule. Where rules are dear, no beginning goes far.
-        ends: list[Found] = []
-        known = float(self._cost(self._sets.totals()[:-1]))
-        for width in (BEAM, None):
-            ends += self._ends(most_rules, [known - self._penalty * m for m in range(most_rules + 1)], 0, width)
-            known = min(one.cost + self._penalty * len(one.rules) for one in ends)
+        ends, every = self._ends(most_rules, [math.inf] * (most_rules + 1), 0, BEAM)
+        if not every:
+            # Where rules are dear, no beginning goes far: the beam kept all of them, and there is nothing to search.
+            known = self._least(ends)
+            bounds = [known - self._penalty * m for m in range(most_rules + 1)]
+            ends = [*ends, *self._ends(most_rules, bounds, 0, None)[0]]
         return min(ends, key=lambda one: (one.cost + Fraction(self._penalty) * len(one.rules), one.rules))
 
     def by_length(self, most_rules: int, tests: int = 0) -> list[Found]:
         """Return a list of least cost, without penalties, of at most 0, 1, ..., ``most_rules`` rules."""
         # Of lists of equal cost the one of fewest rules is taken, then, with tests 1 or -1, the one whose rules are
         # tested on records least or most often, then the first rule of the pool, at every position.
-        rough = {len(one.rules): one.cost for one in self._ends(most_rules, [math.inf] * (most_rules + 1), 0, BEAM)}
-        bounds = [float(min(cost for n, cost in rough.items() if n <= m)) for m in range(most_rules + 1)]
-        ends = self._ends(most_rules, bounds, tests, None)
+        rough = self._ends(most_rules, [math.inf] * (most_rules + 1), 0, BEAM)[0]
+        bounds = [self._least([one for one in rough if len(one.rules) <= m]) for m in range(most_rules + 1)]
+        ends = self._ends(most_rules, bounds, tests, None)[0]
         return [
             min((one for one in ends if len(one.rules) <= m), key=lambda one: (one.cost, len(one.rules)))
             for m in range(most_rules + 1)
@@ -234,10 +234,17 @@ class ListSearch:
         least = (counts.astype(np.float64) @ self._prices.T).min(axis=-1)
         return np.asarray(least.astype(np.int64))
 
-    def _ends(self, most_rules: int, bounds: Sequence[float], tests: int, width: int | None) -> list[Found]:
+    def _least(self, ends: Sequence[Found]) -> float:
+        """Return what the cheapest of some lists costs, penalties included."""
+        return min(one.cost + self._penalty * len(one.rules) for one in ends)
+
+    def _ends(
+        self, most_rules: int, bounds: Sequence[float], tests: int, width: int | None
+    ) -> tuple[list[Found], bool]:
         """Return the best list of each number of rules; ``bounds[m]`` is what one of m rules may cost at most."""
-        # Lists beyond the bound may be left out. With a width only so many beginnings are kept, by what they cost if
-        # they end.
+        # Lists beyond the bound, or dearer than one of fewer rules, may be left out. With a width only so many
+        # beginnings are kept, by what they cost if they end; the second result says whether that left none out.
+        every = True
         whole = self._sets.totals()[:-1]
         alone = self._cost(whole)[None]
         nothing = np.zeros(1, dtype=np.int64)
@@ -245,8 +252,8 @@ class ListSearch:
         levels = [_Level(everything, nothing, nothing, alone, nothing, nothing)]
         found = [Found(rules=(), cost=int(alone[0]), tested=0)]
         for m in range(most_rules if len(self._numbers) else 0):
-            # A beginning that goes on has at least one rule more.
-            bound = bounds[m + 2] + SLACK if m + 2 <= most_rules else -1.0
+            # A beginning that goes on has at least one rule more, and must not cost more than a list that ends.
+            bound = min(bounds[m + 2], self._least(found) - self._penalty * (m + 2)) if m + 2 <= most_rules else -1.0
             level, ends, parts = levels[-1], [], []
             batch = max(1, ROOM // (len(self._numbers) * self._sets.n_classes))
             for start in range(0, len(level.costs), batch):
@@ -261,13 +268,14 @@ class ListSearch:
                 found.append(Found(rules=rules, cost=cost, tested=abs(tested)))
             following = _merged(parts[0] if len(parts) == 1 else _joined(parts), tests)
             if width is not None and len(following.costs) > width:
+                every = False
                 following = following.take(np.sort(np.argsort(following.whole, kind="stable")[:width]))
             if self._progress is not None and width is None:
                 self._progress(m + 1, most_rules)
             if not len(following.costs):
                 break
             levels.append(following)
-        return found
+        return found, every
 
     def _expand(
         self, level: _Level, some: slice, bound: float, tests: int
@@ -302,7 +310,9 @@ class ListSearch:
             fewest = np.flatnonzero(whole == whole.min())
             pick = fewest[np.argmin(tests * tested[fewest])]
             ends.append((int(whole[pick]), tests * int(tested[pick]), int(at[pick] * p + rules[pick])))
-        on = costs + rest[rows, rules, -1] <= bound
+            # Another rule has its price.
+            bound = min(bound, float(whole[pick]) - self._penalty)
+        on = costs + rest[rows, rules, -1] <= bound + SLACK
         on &= sizes_left[rows, rules] >= self._fewest + self._fewest_left
         at, rows, rules = at[on], rows[on], rules[on]
         words = left[rows] & ~self._words[rules]
