@@ -214,6 +214,7 @@ def test_corels_and_the_search_agree_on_the_cost() -> None:
         (exact,) = some(rows, data=row["data"], penalty=row["penalty"], learner="exact search of lists")
         assert row["cost"] == exact["cost"]
         (ours,) = some(rows, data=row["data"], penalty=row["penalty"], learner="OptimalRuleListClassifier")
+        assert float(ours["seconds"]) <= float(row["seconds"])
         assert int(ours["cost"]) >= int(exact["cost"])
         assert int(exact["rules"]) > 5 or ours["cost"] == exact["cost"]
 
