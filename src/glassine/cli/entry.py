@@ -42,20 +42,20 @@ def refusal(error: Any, given: Sequence[str]) -> str:
     path = "glassine" if context is None else context.command_path
     kind, said = type(error).__name__, path.removeprefix("glassine ")
     if kind == "NoSuchOption":
-        told = _option(error.option_name, context, said)
+        sentence = _option(error.option_name, context, said)
     elif kind == "MissingParameter":
         name = _called(error.param)
-        told = f"{said} needs {name}{_choices(error)}.{f' {DRAFTING}' if name == '--domain' else ''}"
+        sentence = f"{said} needs {name}{_choices(error)}.{f' {DRAFTING}' if name == '--domain' else ''}"
     elif kind == "BadParameter" and error.param is not None:
-        told = _value(error, given)
+        sentence = _value(error, given)
     else:
-        told = _other(error.format_message(), context, path)
-    return f"{told} See {path} --help."
+        sentence = _other(error.format_message(), context, path)
+    return f"{sentence} See {path} --help."
 
 
 def _option(option: str, context: Any, path: str) -> str:
-    known = [name for param in context.command.params for name in (*param.opts, *param.secondary_opts)]
-    return f"{path} has no option {option}.{nearest(option, [name for name in known if name.startswith('--')])}"
+    options = [name for param in context.command.params for name in (*param.opts, *param.secondary_opts)]
+    return f"{path} has no option {option}.{nearest(option, [name for name in options if name.startswith('--')])}"
 
 
 def _called(param: Any) -> str:
@@ -74,10 +74,10 @@ def _value(error: Any, given: Sequence[str]) -> str:
     name, message = _called(error.param), str(error.message).removeprefix("Value error, ")
     value = _given(error.param, given)
     for pattern, rule in RULES:
-        found = re.fullmatch(pattern, message, flags=re.DOTALL)
-        if found is None:
+        match = re.fullmatch(pattern, message, flags=re.DOTALL)
+        if match is None:
             continue
-        parts = found.groupdict()
+        parts = match.groupdict()
         words = re.findall(r"'([^']*)'", parts.get("rule") or "")
         value = parts.get("value", value)
         got = "" if value is None else f", got {value!r}"
@@ -100,18 +100,18 @@ def _given(param: Any, given: Sequence[str]) -> str | None:
 
 def _other(message: str, context: Any, path: str) -> str:
     said = path.removeprefix("glassine ")
-    if found := re.match(r"No such command '(.*?)'\.", message):
+    if match := re.match(r"No such command '(.*?)'\.", message):
         return (
-            f"there is no command {path} {found[1]}.{nearest(found[1], list(getattr(context.command, 'commands', ())))}"
+            f"there is no command {path} {match[1]}.{nearest(match[1], list(getattr(context.command, 'commands', ())))}"
         )
-    if found := re.match(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)", message, flags=re.DOTALL):
+    if match := re.match(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)", message, flags=re.DOTALL):
         options = {name for param in context.command.params for name in param.opts}
         model = " A model goes to --model." if "--model" in options else ""
-        return f"{said} takes no further argument, got {found[1]!r}.{model}"
-    if found := re.match(r"Option '(.*)' requires an argument", message):
-        return f"{found[1]} needs a value."
-    if found := re.match(r"Option '(.*)' does not take a value", message):
-        return f"{found[1]} takes no value."
+        return f"{said} takes no further argument, got {match[1]!r}.{model}"
+    if match := re.match(r"Option '(.*)' requires an argument", message):
+        return f"{match[1]} needs a value."
+    if match := re.match(r"Option '(.*)' does not take a value", message):
+        return f"{match[1]} takes no value."
     if message.startswith("Missing command"):
         return f"{said} needs a command."
     return message if message.endswith((".", "?")) else f"{message}."

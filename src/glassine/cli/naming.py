@@ -109,8 +109,8 @@ def as_command(remedy: Remedy, files: Mapping[str, str] | None = None) -> Remedy
     # A backtick would end the command.
     names = {role: shlex.quote(name) for role, name in (files or {}).items() if "`" not in name}
     # These are options already, with a blank before them; without any, they are nothing.
-    given = {role: (files or {}).get(role, "") for role in (WRITTEN, READING)}
-    names |= {role: f" {options}" if options and "`" not in options else "" for role, options in given.items()}
+    commands = {role: (files or {}).get(role, "") for role in (WRITTEN, READING)}
+    names |= {role: f" {options}" if options and "`" not in options else "" for role, options in commands.items()}
     if remedy.action == "rebuild":
         models = [name for role, name in names.items() if role.startswith("model")] or ["MODEL..."]
         read = [f"--{role} {names.get(role, 'FILE')}" for role in ("domain", "data")]
@@ -302,9 +302,9 @@ def nearest(name: str, known: Iterable[str]) -> str:
     # The dashes of options are no likeness. A name that begins as what was typed was meant before one that shares
     # letters further on, and need not share as many.
     typed, by_letters = name.lower().lstrip("-"), {one.lower().lstrip("-"): one for one in known}
-    found = difflib.get_close_matches(typed, by_letters, n=3, cutoff=0.5)
-    begun = [one for one in found if one[:BEGUN] == typed[:BEGUN]]
-    near = begun or difflib.get_close_matches(typed, found, n=1, cutoff=0.6)
+    close = difflib.get_close_matches(typed, by_letters, n=3, cutoff=0.5)
+    begun = [one for one in close if one[:BEGUN] == typed[:BEGUN]]
+    near = begun or difflib.get_close_matches(typed, close, n=1, cutoff=0.6)
     if not near:
         return ""
     meant = by_letters[near[0]]

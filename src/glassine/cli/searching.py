@@ -81,7 +81,7 @@ def grid_of(
     """Return the grid that ``--search NAME=A,B``, perhaps repeated, or ``--search default`` asks for."""
     if not texts:
         return None
-    known = {name.replace("_", "-"): kinds for name, kinds in searchable(groups).items()}
+    kinds_of = {name.replace("_", "-"): kinds for name, kinds in searchable(groups).items()}
     grid: dict[str, list[Any]] = {}
     for text in texts:
         if text == "default":
@@ -93,12 +93,12 @@ def grid_of(
                 raise InvalidParameterError(
                     f"--search must be an option and its values, such as {_example(model)}, or default, got {text!r}."
                 )
-            if name not in known:
+            if name not in kinds_of:
                 raise InvalidParameterError(
-                    f"--search names {name!r}, which cannot be searched for this model.{nearest(name, known)} There "
-                    f"are {', '.join(known)}."
+                    f"--search names {name!r}, which cannot be searched for this model.{nearest(name, kinds_of)} There "
+                    f"are {', '.join(kinds_of)}."
                 )
-            found = {name.replace("-", "_"): _values(name, values, known[name])}
+            found = {name.replace("-", "_"): _values(name, values, kinds_of[name])}
         for name in found:
             if name in grid:
                 raise InvalidParameterError(

@@ -60,9 +60,9 @@ def fine_counts(
         # Those that lie on both sides of a cut point are distinguished by comparing.
         split = placed.filter(nw.col("place").is_in(some))
         above = [(nw.col("k0") > float(cuts[i])).cast(nw.Int64) for i in between]
-        found = _grouped(split.with_columns(balanced_sum(above).alias("side")), ["place", "side"])
-        _, bins, _ = _bins(found, cuts)
-        np.add.at(out, bins, found["n"].to_numpy().astype(np.int64))
+        grouped = _grouped(split.with_columns(balanced_sum(above).alias("side")), ["place", "side"])
+        _, bins, _ = _bins(grouped, cuts)
+        np.add.at(out, bins, grouped["n"].to_numpy().astype(np.int64))
     if out[-1] and not attribute.missing:
         checked_columns({name: attribute}, {name: np.array([np.nan])})
     return out

@@ -159,8 +159,8 @@ class AdditiveClassifier(ClassifierMixin, Editable):  # type: ignore[misc]  # sc
     def decision_function(self, X: object) -> Array:
         """Return the log-odds of the second of two classes, shape (n,); of more classes, their scores, shape (n, c)."""
         records = self._records(X)
-        found = self.model_.scores(records)
-        return found[:, 0] if self.model_.link == "logit" else found
+        scores = self.model_.scores(records)
+        return scores[:, 0] if self.model_.link == "logit" else scores
 
     def predict_proba(self, X: object) -> Array:
         """Return the probability of each class for each record, shape (n, c)."""

@@ -200,10 +200,10 @@ class ListSearch:
         # Of lists of equal cost the one is taken that ends first, then the first rule of the pool, at every position.
         # A list is known before the first search: that of no rule. Where rules are dear, no beginning goes far.
         ends: list[Found] = []
-        known = float(self._cost(self._sets.totals()[:-1]))
+        least = float(self._cost(self._sets.totals()[:-1]))
         for width in (BEAM, None):
-            ends += self._ends(most_rules, [known - self._penalty * m for m in range(most_rules + 1)], 0, width)
-            known = min(one.cost + self._penalty * len(one.rules) for one in ends)
+            ends += self._ends(most_rules, [least - self._penalty * m for m in range(most_rules + 1)], 0, width)
+            least = min(one.cost + self._penalty * len(one.rules) for one in ends)
         return min(ends, key=lambda one: (one.cost + Fraction(self._penalty) * len(one.rules), one.rules))
 
     def by_length(self, most_rules: int, tests: int = 0) -> list[Found]:
@@ -243,7 +243,7 @@ class ListSearch:
         nothing = np.zeros(1, dtype=np.int64)
         everything = np.concatenate([self._sets.valid, self._room.full])[None]
         levels = [_Level(everything, nothing, nothing, alone, nothing, nothing)]
-        found = [Found(rules=(), cost=int(alone[0]), tested=0)]
+        best_lists = [Found(rules=(), cost=int(alone[0]), tested=0)]
         for m in range(most_rules if len(self._numbers) else 0):
             # A beginning that goes on has at least one rule more.
             bound = bounds[m + 2] + SLACK if m + 2 <= most_rules else -1.0
@@ -258,7 +258,7 @@ class ListSearch:
             if ends:
                 cost, tested, place = min(ends)
                 rules = self._rules(levels, *divmod(place, len(self._numbers)))
-                found.append(Found(rules=rules, cost=cost, tested=abs(tested)))
+                best_lists.append(Found(rules=rules, cost=cost, tested=abs(tested)))
             following = _merged(parts[0] if len(parts) == 1 else _joined(parts), tests)
             if width is not None and len(following.costs) > width:
                 following = following.take(np.sort(np.argsort(following.whole, kind="stable")[:width]))
@@ -267,7 +267,7 @@ class ListSearch:
             if not len(following.costs):
                 break
             levels.append(following)
-        return found
+        return best_lists
 
     def _expand(
         self, level: _Level, some: slice, bound: float, tests: int
