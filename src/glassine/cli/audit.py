@@ -366,9 +366,9 @@ def _sample(release: SurrogateRelease, path: Path | None, options: AuditOptions)
     return Sample(frame, labels)
 
 
-def _check_names(option: str, given: Sequence[str], names: Sequence[str], advice: str = "") -> None:
+def _check_names(option: str, asked: Sequence[str], names: Sequence[str], advice: str = "") -> None:
     """Raise if an option names what is neither in the domain nor a column of the data, where one of them is given."""
-    for name in given:
+    for name in asked:
         if names and name not in names:
             raise InvalidDataError(
                 f"{option} names {name!r}, which is neither in the domain nor a column of the data.{advice}"

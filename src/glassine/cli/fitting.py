@@ -163,7 +163,7 @@ class Order:
         return f"{'a private' if self.private else 'an optimal'} {'tree' if self.model == TREE else 'rule list'}"
 
     @property
-    def given(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         """All parameters of the learner, None where they are not given."""
         budget = self.shared.budget
         return {
@@ -231,11 +231,11 @@ def run(order: Order, display: Display) -> Outcome:
     )
     whose = {} if budget.person is None else {"persons": budget.person}
     declared: dict[str, Any] = {"domain": domain} if number else {"domain": domain, "classes": training.classes}
-    known = public_parameters(domain, shared.target, budget.person, declared)
+    declarations = public_parameters(domain, shared.target, budget.person, declared)
     if isinstance(rule := options.get("max_depth"), str):
-        options["max_depth"] = depth_of(rule, learner, known, options)
+        options["max_depth"] = depth_of(rule, learner, declarations, options)
     with charge.admitted(shared.files.certified):
-        display.stage("preparing", *_stages(order, learner, known, options))
+        display.stage("preparing", *_stages(order, learner, declarations, options))
         estimator = _estimator(order, learner, declared, options, display)
         with warnings.catch_warnings():
             # The certificate says the same, and so does the summary.
@@ -244,7 +244,7 @@ def run(order: Order, display: Display) -> Outcome:
                 with deferred(*BEHIND_KERNELS):
                     estimator.fit(training.frame, shared.target, **whose)
             except ClassTooLargeError as error:
-                _advise(error, estimator, known)
+                _advise(error, estimator, declarations)
                 raise
         # The chosen fit, whose model and certificate state what the whole search spent.
         estimator = estimator if order.grid is None else estimator.best_estimator_
@@ -365,7 +365,7 @@ def _learner(order: Order, number: bool) -> Any:
 
 def _options(order: Order, learner: Any, number: bool) -> dict[str, Any]:
     """Return the options that were given, each a parameter of the learner."""
-    set_by_user = {name: value for name, value in order.given.items() if value is not None}
+    set_by_user = {name: value for name, value in order.parameters.items() if value is not None}
     parameters = inspect.signature(learner).parameters
     for name in set_by_user:
         if name not in parameters:
@@ -425,7 +425,7 @@ def report_on(
         records = {} if data is None else {"data": shared.data}
         options = {"target": shared.target, WRITTEN: shlex.join(shared.written.words)}
         named = with_inputs(findings, {"model": written, **files}, records, options=options)
-        own_options = () if shared.summary is not None else order.given
+        own_options = () if shared.summary is not None else order.parameters
         own = [in_own_command(one, sys.argv[1:], own_options) for one in named.advice]
         findings = replace(named, advice=tuple(own), inputs=input_files(model=written, **files))
         write_report(findings, shared.files.report or Path(), title=shared.files.output.name)

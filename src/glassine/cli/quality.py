@@ -60,7 +60,7 @@ def changed(before: Measured, after: Measured) -> Measured:
     }
 
 
-def sentences(found: Mapping[str, Mapping[str, float | None]], records: str = "data") -> list[str]:
+def sentences(measures: Mapping[str, Mapping[str, float | None]], records: str = "data") -> list[str]:
     """Return a line a measure that has a value, and which ones have none.
 
     >>> sentences({"auroc": {"before": 0.81, "after": None, "baseline": 0.5}})
@@ -70,7 +70,7 @@ def sentences(found: Mapping[str, Mapping[str, float | None]], records: str = "d
     """
     out: list[str] = []
     lacking: list[str] = []
-    for name, values in found.items():
+    for name, values in measures.items():
         figures = [value for key, value in values.items() if key != "baseline" and value is not None]
         if not figures or values["baseline"] is None:
             lacking.append(NAMES[name] if not lacking else NAMES[name].lower())

@@ -246,7 +246,7 @@ def input_files(**files: Path | FileContent | None) -> tuple[InputFile, ...]:
 
 
 def with_inputs(
-    found: Findings,
+    findings: Findings,
     files: Mapping[str, FileContent | None],
     records: Mapping[str, Path | None],
     *,
@@ -263,10 +263,10 @@ def with_inputs(
     if data is not None:
         of_records = {role: option for role, option in (options or {}).items() if option} | _typed({"data": data})
     names[READING] = (options or {}).get(READING) or ""
-    given, found = input_files(**files, **records), in_commands(found, names, of_records)
-    if found.holder is None:
-        return replace(found, inputs=given)
-    return replace(found, inputs=input_files(**files), holder=replace(found.holder, inputs=given))
+    inputs, findings = input_files(**files, **records), in_commands(findings, names, of_records)
+    if findings.holder is None:
+        return replace(findings, inputs=inputs)
+    return replace(findings, inputs=input_files(**files), holder=replace(findings.holder, inputs=inputs))
 
 
 def _typed(paths: Mapping[str, Path]) -> dict[str, str]:

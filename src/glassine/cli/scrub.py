@@ -153,8 +153,8 @@ def scrub_command(
     files = {"domain": domain_file, "policy": policy_file}
     options = {"target": target, "person": person, WRITTEN: shlex.join(written.words)}
     first, second = (
-        with_inputs(found, {"model": file, **files}, {"data": data}, policy=audited.policy, options=options)
-        for found, file in ((first, model_file), (second, copied))
+        with_inputs(findings, {"model": file, **files}, {"data": data}, policy=audited.policy, options=options)
+        for findings, file in ((first, model_file), (second, copied))
     )
     if audited.audience == "public":
         first, second, cost = first.public(), second.public(), None

@@ -85,7 +85,7 @@ def grid_of(
     grid: dict[str, list[Any]] = {}
     for text in texts:
         if text == "default":
-            found = DEFAULT_GRIDS[model]
+            added = DEFAULT_GRIDS[model]
         else:
             name, equals, values = text.partition("=")
             name = name.strip().removeprefix("--").replace("_", "-")
@@ -98,13 +98,13 @@ def grid_of(
                     f"--search names {name!r}, which cannot be searched for this model.{nearest(name, kinds_of)} There "
                     f"are {', '.join(kinds_of)}."
                 )
-            found = {name.replace("-", "_"): _values(name, values, kinds_of[name])}
-        for name in found:
+            added = {name.replace("-", "_"): _values(name, values, kinds_of[name])}
+        for name in added:
             if name in grid:
                 raise InvalidParameterError(
                     f"--search sets {name.replace('_', '-')} twice.", remedy="List its values once."
                 )
-        grid |= found
+        grid |= added
     for name in grid:
         if options.get(name) is not None:
             option = option_of(name)

@@ -315,7 +315,7 @@ def fit_from_summary(order: Order, path: Path) -> None:
     from glassine.learners.summaries.estimator import PrivateSummary
 
     files = order.shared.files
-    parameters = {name: value for name, value in order.given.items() if value is not None}
+    parameters = {name: value for name, value in order.parameters.items() if value is not None}
     if order.shared.path is not None or order.shared.public != PublicOptions() or order.shared.columns.exclude:
         raise InvalidParameterError(
             "a summary has its records, domain and classes behind it.",

@@ -55,29 +55,29 @@ class TwinOptions(Group, heading="A private model and its twin without privacy")
 class TwinReport:
     """What the comparison found, with its text and JSON."""
 
-    found: TwinComparison
+    comparison: TwinComparison
 
     @property
     def exit_status(self) -> int:
         """0 where nothing contradicts the guarantee, 1 where an attack does, 3 where that is open."""
-        return STATUS[self.found.standing]
+        return STATUS[self.comparison.standing]
 
     def text(self) -> str:
         """Return the comparison as text."""
-        found, claim = self.found, self.found.claim
-        lines = [FOR_CHECKER, SAID[found.standing], ""]
+        comparison, claim = self.comparison, self.comparison.claim
+        lines = [FOR_CHECKER, SAID[comparison.standing], ""]
         if claim is not None:
             delta = f", delta {claim.delta:g}" if claim.delta else ""
-            lines.append(f"Claim: epsilon {claim.epsilon:g}{delta}, by {found.claimed_by}.")
+            lines.append(f"Claim: epsilon {claim.epsilon:g}{delta}, by {comparison.claimed_by}.")
             lines += [f"It does not hold: {one_line(caveat)}." for caveat in claim.caveats]
-        if found.ceiling is not None:
-            lines.append(f"It allows any attack on membership an advantage of at most {found.ceiling:.3f}.")
-        lines += [line for side in (found.private, found.twin) for line in ("", *_lines(side, found))]
+        if comparison.ceiling is not None:
+            lines.append(f"It allows any attack on membership an advantage of at most {comparison.ceiling:.3f}.")
+        lines += [line for side in (comparison.private, comparison.twin) for line in ("", *_lines(side, comparison))]
         lines += [
             "",
-            *_price(found),
-            f"Attacked on {found.n_members:,} members and {found.n_others:,} others.",
-            *found.doubts,
+            *_price(comparison),
+            f"Attacked on {comparison.n_members:,} members and {comparison.n_others:,} others.",
+            *comparison.doubts,
         ]
         return "\n".join(lines)
 
@@ -86,8 +86,8 @@ class TwinReport:
         plain: dict[str, Any] = {
             "schema": SCHEMA,
             "audience": "checker",
-            "meaning": SAID[self.found.standing],
-            **self.found.to_dict(),
+            "meaning": SAID[self.comparison.standing],
+            **self.comparison.to_dict(),
         }
         write_by_ending(output, plain, self.text() + "\n")
         print_value(plain if as_json else self.text(), as_json)

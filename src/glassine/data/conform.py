@@ -366,7 +366,7 @@ def _coded(
     name: str,
     attribute: Category | Binary,
     kind: nw.dtypes.DType,
-    known: Mapping[Any, int],
+    codes_of: Mapping[Any, int],
     absent: tuple[int, int],
     *,
     compared: bool,
@@ -387,7 +387,7 @@ def _coded(
         # Arrow looks values up by their bits, in which -0.0 differs from 0.0.
         column = nw.when(column == 0).then(nw.lit(0.0)).otherwise(column)
     size = {np.int8: nw.Int8, np.int16: nw.Int16, np.int32: nw.Int32}[code_type(attribute)]
-    coded = _looked_up(column, known, unknown, compared=compared)
+    coded = _looked_up(column, codes_of, unknown, compared=compared)
     if isinstance(attribute, Category) and kind in (nw.String, nw.Categorical, nw.Enum):
         # From the shortest start to the longest, and last what is listed, so that each goes before those that it begins
         # with.
@@ -396,7 +396,7 @@ def _coded(
         ]
         if asked:
             coded = nw.lit(unknown)
-            asked.append((column, dict.fromkeys(GAP_TEXTS, unknown) | dict(known)))
+            asked.append((column, dict.fromkeys(GAP_TEXTS, unknown) | dict(codes_of)))
         for texts, codes in asked:
             begun = _looked_up(texts, codes, NO_PLACE, compared=compared)
             coded = nw.when(begun != NO_PLACE).then(begun).otherwise(coded)

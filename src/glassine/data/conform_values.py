@@ -57,13 +57,13 @@ def numbers_of_texts(texts: Any) -> Array:
         # Half a surrogate pair, which a broken export leaves, has no bytes in UTF-8, and is in no numeral.
         words = pl.Series([text.encode(errors="replace").decode() for text in texts], dtype=pl.String)
     words = words.str.strip_chars(BLANKS)
-    found: Array = words.cast(pl.Float64, strict=False).to_numpy(writable=True)
+    numbers: Array = words.cast(pl.Float64, strict=False).to_numpy(writable=True)
     # The cast may read more than numerals, and leaves out the truth values.
-    odd = (~words.str.contains(NUMERAL)).fill_null(True).to_numpy() | np.isnan(found)
+    odd = (~words.str.contains(NUMERAL)).fill_null(True).to_numpy() | np.isnan(numbers)
     for i in np.flatnonzero(odd).tolist():
         number = None if words[i] is None else number_of(words[i])
-        found[i] = math.nan if number is None else _double(number)
-    return found
+        numbers[i] = math.nan if number is None else _double(number)
+    return numbers
 
 
 def declared_numbers(attribute: Category | Binary) -> dict[int | float, int]:
