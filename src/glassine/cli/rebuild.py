@@ -316,7 +316,7 @@ def rebuild_command(
         raise typer.Exit(judged.exit_status)
 
 
-def _blurred(published: Any, domain: Domain, stated: CountNoise | None) -> ProbabilisticDataset | None:
+def _blurred(published: object, domain: Domain, stated: CountNoise | None) -> ProbabilisticDataset | None:
     """Return what a tree or rule list with inexact counts reveals; None for others."""
     from glassine.attacks.reconstruction.entropy import reconstruct
     from glassine.models import DecisionTree, RuleList

@@ -85,7 +85,7 @@ def _place(attribute: Integer | Real, cuts: Array) -> nw.Expr:
     return nw.when(~number.is_null()).then(place).otherwise(nw.lit(float(GAP))).cast(nw.Int64).alias("place")
 
 
-def _grouped(lazy: Any, by: list[str]) -> nw.DataFrame[Any]:
+def _grouped(lazy: nw.DataFrame[Any] | nw.LazyFrame[Any], by: list[str]) -> nw.DataFrame[Any]:
     number = nw.col("k0")
     return collect(lazy.group_by(by).agg(nw.col("n").sum(), number.min().alias("least"), number.max().alias("most")))
 
