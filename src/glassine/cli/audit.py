@@ -119,8 +119,10 @@ def audit_command(options: AuditOptions) -> None:
         title = "" if several else options.models[0].name
         write_report(findings, report.output, title=title or None)
     options.exchange.write({options.models[0]: findings})
-    shown = findings.public() if printed == "public" else findings
-    print_value(shown.to_dict() if report.as_json else text_of(shown, report.output), report.as_json)
+    audience_findings = findings.public() if printed == "public" else findings
+    print_value(
+        audience_findings.to_dict() if report.as_json else text_of(audience_findings, report.output), report.as_json
+    )
     raise typer.Exit(_status(findings, options))
 
 
@@ -217,19 +219,19 @@ def _together(options: AuditOptions) -> Findings:
     files = [read_once(path) for path in options.models]
     domain_file = opened(options.domain)
     limits, policy_file = _limits(options)
-    known, records = read_domain(domain_file), options.records
+    domain, records = read_domain(domain_file), options.records
     if records.person is not None or records.holdout is not None or records.target is not None:
         raise InvalidParameterError(
             "--together judges records by the counts of the models alone.",
             remedy="Leave --holdout, --target and --person out.",
         )
     with in_options(OPTIONS), stages() as progress:
-        models = tuple(load_whole(file, known, options.reading.trust_pickle) for file in files)
-        data = None if records.data is None else read_records(records.data, options.written, known)
+        models = tuple(load_whole(file, domain, options.reading.trust_pickle) for file in files)
+        data = None if records.data is None else read_records(records.data, options.written, domain)
         findings = audit(
             SeveralModels(models=models, names=tuple(path.name for path in options.models)),
             data,
-            domain=known,
+            domain=domain,
             policy=limits,
             settings=options.settings(max_steps=options.max_steps, progress=progress),
         )
@@ -251,7 +253,7 @@ def _check_holdout(options: AuditOptions) -> None:
         )
 
 
-def _of_model(file: FileContent, known: Domain | None, options: AuditOptions, limits: Policy) -> Findings:
+def _of_model(file: FileContent, domain: Domain | None, options: AuditOptions, limits: Policy) -> Findings:
     from glassine.auditing.api import audit
     from glassine.auditing.inputs import MembershipSettings, Statements
     from glassine.models import AdditiveModel
@@ -260,22 +262,22 @@ def _of_model(file: FileContent, known: Domain | None, options: AuditOptions, li
     settings = asked.settings(alone=options.alone == "disclosure")
     whole = None
     if options.alone == "membership":
-        read = load_published(file, known, reading.trust_pickle, reading.tree)
+        read = load_published(file, domain, reading.trust_pickle, reading.tree)
     else:
-        whole = load_whole(file, known, reading.trust_pickle, reading.tree)
+        whole = load_whole(file, domain, reading.trust_pickle, reading.tree)
         read = whole.model
     with stages() as progress:
         progress("reading the records")
         texts = {} if asked.sensitive is None else written_values(read, asked.sensitive)
         texts |= identifiers(records.person)
         table, others = (
-            None if path is None else read_records(path, options.written, known, attributes=texts)
+            None if path is None else read_records(path, options.written, domain, attributes=texts)
             for path in (records.data, records.holdout)
         )
         check_person(records.person, {records.data: table, records.holdout: others})
         if options.exchange.ci is None:
             tell_repeats(table, records.person)
-        names = [*(known or ()), *(() if table is None else table.names)]
+        names = [*(domain or ()), *(() if table is None else table.names)]
         sensitive = () if asked.sensitive is None else (asked.sensitive,)
         if settings is None or records.target != asked.sensitive:
             check_target(records.target, records.data, None if table is None else table.names)
@@ -286,7 +288,7 @@ def _of_model(file: FileContent, known: Domain | None, options: AuditOptions, li
             read if whole is None else whole,
             table,
             records.target,
-            domain=known,
+            domain=domain,
             holdout=others,
             persons=records.person,
             policy=limits,
@@ -314,8 +316,8 @@ def _of_summary(file: FileContent, options: AuditOptions, limits: Policy) -> Fin
     from glassine.learners.summaries.estimator import PrivateSummary
 
     records = options.records
-    given = {"--domain": options.domain, "--data": records.data, "--holdout": records.holdout}
-    if named := [name for name, value in given.items() if value is not None]:
+    files = {"--domain": options.domain, "--data": records.data, "--holdout": records.holdout}
+    if named := [name for name, value in files.items() if value is not None]:
         raise InvalidParameterError("a summary is audited alone.", remedy=f"Leave {' and '.join(named)} out.")
     return audit(PrivateSummary.read(file), policy=limits)
 
@@ -349,10 +351,10 @@ def _sample(release: SurrogateRelease, path: Path | None, options: AuditOptions)
     target, person = options.records.target, options.records.person
     # An explainer that was given an array numbers the columns.
     numbered = release.domain.names == tuple(f"x{i}" for i in range(len(release.domain)))
-    known = None if numbered else release.domain
+    domain = None if numbered else release.domain
     if path is None:
         return Sample()
-    frame: Any = read_records(path, options.written, known, attributes=identifiers(person)).frame.to_native()
+    frame: Any = read_records(path, options.written, domain, attributes=identifiers(person)).frame.to_native()
     labels = None
     check_person(person, {path: frame})
     if target is not None:
@@ -364,9 +366,9 @@ def _sample(release: SurrogateRelease, path: Path | None, options: AuditOptions)
     return Sample(frame, labels)
 
 
-def _check_names(option: str, given: Sequence[str], names: Sequence[str], advice: str = "") -> None:
+def _check_names(option: str, asked: Sequence[str], names: Sequence[str], advice: str = "") -> None:
     """Raise if an option names what is neither in the domain nor a column of the data, where one of them is given."""
-    for name in given:
+    for name in asked:
         if names and name not in names:
             raise InvalidDataError(
                 f"{option} names {name!r}, which is neither in the domain nor a column of the data.{advice}"

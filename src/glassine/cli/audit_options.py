@@ -96,9 +96,7 @@ class ExchangeOptions(Group, heading="Pipelines and other tools"):
                 _write_to(*self.to, findings.public(), model.as_posix())
         if self.ci is None:
             return
-        public = {
-            path.as_posix(): found if isinstance(found, str) else found.public() for path, found in audits.items()
-        }
+        public = {path.as_posix(): one if isinstance(one, str) else one.public() for path, one in audits.items()}
         if self.ci == "github":
             _show_on_github(public)
         else:
@@ -110,14 +108,14 @@ class ExchangeOptions(Group, heading="Pipelines and other tools"):
 def _show_on_github(public: Mapping[str, Findings | str]) -> None:
     from glassine.report.exchange import as_annotations, as_summary
 
-    for path, found in public.items():
+    for path, findings in public.items():
         # GitHub reads both streams; standard output stays what was asked for.
-        if lines := as_annotations(found, path):
+        if lines := as_annotations(findings, path):
             tell(lines.rstrip("\n"))
-        if not isinstance(found, str) and os.environ.get(SUMMARY):
+        if not isinstance(findings, str) and os.environ.get(SUMMARY):
             # Each step of a job adds to the same file.
             with Path(os.environ[SUMMARY]).open("a", encoding="utf-8") as stream:
-                stream.write(as_summary(found, path))
+                stream.write(as_summary(findings, path))
 
 
 def _write_to(form: str, output: Path, public: Findings, path: str) -> None:

@@ -228,14 +228,14 @@ def evidence_command(
 
     check_outputs([output], list(files), overwrite=overwrite)
     check_ending(output, (".md", ".json", ".txt"), "evidence is written as Markdown, JSON or text")
-    given: dict[str, Any] = {}
+    stated: dict[str, Any] = {}
     for path in files:
         kind, value = _read(path)
-        if kind in given:
+        if kind in stated:
             raise InvalidParameterError(f"{path} is a second {kind}.", remedy="Give one report and one certificate.")
-        given[kind] = value
+        stated[kind] = value
     try:
-        document = evidence(which, findings=given.get("report"), certificate=given.get("certificate"))
+        document = evidence(which, findings=stated.get("report"), certificate=stated.get("certificate"))
     except GlassineError as error:
         raise error.word({"findings": "the report"}) from None
     write_by_ending(output, document.to_dict(), document.text(), document.markdown)

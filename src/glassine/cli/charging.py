@@ -36,14 +36,14 @@ class Charge:
     def _open(self, path: Path) -> Ledger:
         from glassine.privacy.ledger import Ledger
 
-        known = self
+        checked = self
 
         class Remembering(Ledger):
             def charge(self, *args: Any, **kwargs: Any) -> Entry:
                 # A signal between the two would leave an unknown charge.
                 with uninterrupted():
-                    known.entry = super().charge(*args, **kwargs)
-                return known.entry
+                    checked.entry = super().charge(*args, **kwargs)
+                return checked.entry
 
         return Remembering(path)
 

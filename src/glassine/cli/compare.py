@@ -202,10 +202,10 @@ def compare_command(
             records_per_person=comparison.records_per_person,
         )
     domain_file = opened(public.domain)
-    known = without(read_domain(domain_file), exclude, target, comparison.person)
+    attributes = without(read_domain(domain_file), exclude, target, comparison.person)
     ranked: Measure | None = "log_loss" if comparison.measure == "log-loss" else comparison.measure
     limits = range_of(models.target_range)
-    number = _predicts_number(known, target, public, models, task)
+    number = _predicts_number(attributes, target, public, models, task)
     if ranked not in (None, *(NUMBER_MEASURES if number else CLASS_MEASURES)):
         raise InvalidParameterError(
             f"--measure {comparison.measure} is for {'classes' if number else 'numbers'}, and the target {target!r} is "
@@ -216,13 +216,13 @@ def compare_command(
     with shown_progress(quiet=as_json) as display, in_options(OPTIONS):
         display.stage("reading the records")
         training = read_training(
-            file, target, known, public.classes, number=number, ranged=limits is not None, counts=True
+            file, target, attributes, public.classes, number=number, ranged=limits is not None, counts=True
         )
         display.stage("fitting and measuring")
         compared = compare(
             training.frame,
             target,
-            domain=known,
+            domain=attributes,
             classes=training.classes,
             persons=comparison.person,
             task=replace(task, target_range=limits),
@@ -309,7 +309,7 @@ def _predicts_number(
 
 
 def _write(
-    found: Comparison,
+    comparison: Comparison,
     measure: Measure | None,
     command: str,
     inputs: Sequence[InputFile],
@@ -320,7 +320,7 @@ def _write(
     from glassine.report.advice import advice_of
     from glassine.report.sections.comparison import comparison_page
 
-    advice = advice_of(found, measure)
+    advice = advice_of(comparison, measure)
     chosen: dict[str, Any] | None = None
     if (row := advice.recommendation.chosen) is not None:
         chosen = {"model": row.model, "epsilon": row.epsilon, "command": command}
@@ -338,10 +338,10 @@ def _write(
             "chosen": chosen,
         },
         "notes": list(advice.notes),
-        **found.to_dict(),
+        **comparison.to_dict(),
     }
     title = f"Learners compared on {name}"
-    page = comparison_page(found, title=title, measure=measure, command=command, inputs=inputs)
+    page = comparison_page(comparison, title=title, measure=measure, command=command, inputs=inputs)
     text = render_text(page)
     write_by_ending(report.output, plain, text, lambda: render_html(page))
     text += f"\nPage: {report.output}\n" if report.output else ""

@@ -16,6 +16,7 @@ from glassine.cli.options import JsonOption, OverwriteOption, option
 from glassine.cli.progress import stages
 from glassine.cli.quality import Measured, changed, quality, sentences
 from glassine.cli.writing import check_outputs, print_value, refuse_dash
+from glassine.data.arrays import Indices
 from glassine.domain import Domain, Real
 from glassine.domain import Literal as Condition
 from glassine.errors import UnreadableFileError
@@ -105,7 +106,7 @@ def greedy_rules(frame: Any, labels: Any, classes: tuple[str, ...], *, n_rules: 
     y, left = np.asarray(labels), np.arange(len(labels))
     rules: list[Rule] = []
 
-    def counts(rows: Any) -> tuple[int, ...]:
+    def counts(rows: Indices) -> tuple[int, ...]:
         return tuple(int((y[rows] == k).sum()) for k in range(len(classes)))
 
     while len(rules) < n_rules and len(left) >= 2 * min_support and max(counts(left)) < len(left):

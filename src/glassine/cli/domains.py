@@ -112,12 +112,12 @@ def infer_command(
                 f"{model} tests none of the columns.", remedy=f"Check their names.{listed('', table.names)}"
             )
         domain, undeclared = draft(table.restrict(left))
-        found = remarks(table.restrict(domain.names))
+        remarked = remarks(table.restrict(domain.names))
     for name, reason in undeclared.items():
         tell(f"glassine: {name}: left out: {reason}")
     # Of free text, the remark says enough; of another column whose values recur, the line below says so.
-    repeated = {one.column: one for one in repeats(table) if "free text" not in found.get(one.column, "")}
-    first = {name: text for name, text in found.items() if name not in repeated or "identifier?" not in text}
+    repeated = {one.column: one for one in repeats(table) if "free text" not in remarked.get(one.column, "")}
+    first = {name: text for name, text in remarked.items() if name not in repeated or "identifier?" not in text}
     for text, names in _alike(first).items():
         tell(f"glassine: {_shown(names)}: {text}")
     if stated := _codes(first, table.names):
@@ -131,7 +131,9 @@ def infer_command(
         )
     kept = set(include or [])
     # What the model tests is needed, whatever it looks like.
-    personal = [name for name, remark in found.items() if tested is None and any(word in remark for word in PERSONAL)]
+    personal = [
+        name for name, remark in remarked.items() if tested is None and any(word in remark for word in PERSONAL)
+    ]
     dropped = dict.fromkeys(name for name in personal if name not in kept)
     if len(dropped) == len(domain):
         raise InvalidDataError(
@@ -141,10 +143,10 @@ def infer_command(
     domain = domain.restrict([name for name in domain if name not in dropped])
     if dropped:
         tell(f"glassine: Left out of the draft. To keep them: {shlex.join(f'--include={name}' for name in dropped)}")
-    doubtful = [name for name, remark in found.items() if "Leave it out" in remark and name not in dropped]
+    doubtful = [name for name, remark in remarked.items() if "Leave it out" in remark and name not in dropped]
     if doubtful:
         tell(f"glassine: To leave them out: {shlex.join(f'--exclude={name}' for name in doubtful)}")
-    _write(domain, output, {name: [str(worded(remark, OF_REMARKS))] for name, remark in found.items()})
+    _write(domain, output, {name: [str(worded(remark, OF_REMARKS))] for name, remark in remarked.items()})
     if output is not None:
         from glassine.report.wording import plural
 
@@ -155,18 +157,18 @@ def infer_command(
             say(f"Next, with these options in every command: glassine domain check {output} --data {read}")
 
 
-def _alike(found: Mapping[str, str]) -> dict[str, list[str]]:
+def _alike(remarks: Mapping[str, str]) -> dict[str, list[str]]:
     """Return remarks with options in place of parameters, and the columns of each."""
     alike: dict[str, list[str]] = {}
-    for name, remark in found.items():
+    for name, remark in remarks.items():
         alike.setdefault(worded(remark, OF_REMARKS), []).append(name)
     return alike
 
 
-def _codes(found: Mapping[str, str], names: Sequence[str]) -> str:
+def _codes(remarks: Mapping[str, str], names: Sequence[str]) -> str:
     """Return the option that states the codes of remarks as missing, as typed; empty without any."""
     # Columns with one beginning, such as q1 and q2, are named together where no other column has it.
-    pairs = [(name, code) for name, remark in found.items() for code in re.findall(r"COLUMN=(-?\d+)", remark)]
+    pairs = [(name, code) for name, remark in remarks.items() for code in re.findall(r"COLUMN=(-?\d+)", remark)]
     stated: dict[str, None] = {}
     for name, code in pairs:
         start = LAST_PART.sub("", name)
@@ -202,14 +204,14 @@ def tested_literals(model: PublishedModel) -> list[Literal]:
 
     if not isinstance(model, AdditiveModel):
         return list(model.literals)
-    found: list[Literal] = []
+    literals: list[Literal] = []
     for bins in (bins for term in model.terms for bins in term.bins):
         if isinstance(bins, NumericBins):
-            found += [Between(bins.attribute, hi=cut) for cut in bins.cuts]
+            literals += [Between(bins.attribute, hi=cut) for cut in bins.cuts]
         else:
             values = tuple(value for group in bins.groups for value in group if value is not None)
-            found.append(OneOf(bins.attribute, values))
-    return found
+            literals.append(OneOf(bins.attribute, values))
+    return literals
 
 
 def new_command(
@@ -276,24 +278,24 @@ def check_command(
     """
     from glassine.data.inference import broken_rules, remarks
 
-    known = stated_domain(domain)
+    declared = stated_domain(domain)
     broken: Broken = {}
     n_records = None
     with stages() as progress:
         progress("reading the records")
         if data is not None:
-            table = read_records(data, written, known)
-            n_records, broken = len(table), broken_rules(known, table)
+            table = read_records(data, written, declared)
+            n_records, broken = len(table), broken_rules(declared, table)
             outside = [name for name in broken if name in table.names]
             for text, names in _alike(remarks(table.restrict(outside)) if outside else {}).items():
                 if "--" in text:
                     tell(f"glassine: {_shown(names)}: {text}")
-    size = known.size()
-    inferred = [name for name in known if known[name].inferred]
+    size = declared.size()
+    inferred = [name for name in declared if declared[name].inferred]
     if as_json:
         summary = {
-            "attributes": len(known),
-            "groups": len(known.groups),
+            "attributes": len(declared),
+            "groups": len(declared.groups),
             "possible_records": None if size is None else str(size),
             "inferred": inferred,
             "violations": {name: _number(reasons) for name, reasons in broken.items()},
@@ -301,7 +303,7 @@ def check_command(
         }
         print_value(summary, True)
     else:
-        print_value("\n".join(_lines(known, size, inferred, broken, n_records)), False)
+        print_value("\n".join(_lines(declared, size, inferred, broken, n_records)), False)
     raise typer.Exit(1 if broken else 0)
 
 

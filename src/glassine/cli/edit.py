@@ -105,9 +105,9 @@ def _edited(model: AdditiveModel, asked: EditOptions, common: dict[str, Any]) ->
     for text in asked.zero or ():
         model = editing.zero(model, _term(model, text, "--zero")[0].name, **common)
     for text in asked.set_ or ():
-        where, found, value = text.rpartition("=")
-        term, rest = _term(model, where if found else text, "--set")
-        if not found or not rest:
+        where, separator, value = text.rpartition("=")
+        term, rest = _term(model, where if separator else text, "--set")
+        if not separator or not rest:
             raise InvalidParameterError(
                 f"--set needs TERM:BIN=SCORE, got {text!r}.", remedy="For example: --set 'age:40 to 50=0.2'."
             )
@@ -115,10 +115,10 @@ def _edited(model: AdditiveModel, asked: EditOptions, common: dict[str, Any]) ->
     for text in asked.flatten or ():
         term, rest = _term(model, text, "--flatten")
         model = editing.flatten(model, term.name, _range(term, rest), **common)
-    given: dict[str, Any] = {"strength": asked.strength, "passes": asked.passes}
+    parameters: dict[str, Any] = {"strength": asked.strength, "passes": asked.passes}
     for text in asked.smooth or ():
         term, rest = _term(model, text, "--smooth")
-        model = editing.smooth(model, term.name, _range(term, rest), **given, **common)
+        model = editing.smooth(model, term.name, _range(term, rest), **parameters, **common)
     for text in asked.monotone or ():
         where, _, direction = text.rpartition(":")
         term, rest = _term(model, where, "--monotone")

@@ -36,26 +36,26 @@ RULES = (
 """What the parser says of a value, and the rule in our words."""
 
 
-def refusal(error: Any, given: Sequence[str]) -> str:
+def refusal(error: Any, words: Sequence[str]) -> str:
     """Return one line for what the parser refuses."""
     context = getattr(error, "ctx", None)
     path = "glassine" if context is None else context.command_path
     kind, said = type(error).__name__, path.removeprefix("glassine ")
     if kind == "NoSuchOption":
-        told = _option(error.option_name, context, said)
+        sentence = _option(error.option_name, context, said)
     elif kind == "MissingParameter":
         name = _called(error.param)
-        told = f"{said} needs {name}{_choices(error)}.{f' {DRAFTING}' if name == '--domain' else ''}"
+        sentence = f"{said} needs {name}{_choices(error)}.{f' {DRAFTING}' if name == '--domain' else ''}"
     elif kind == "BadParameter" and error.param is not None:
-        told = _value(error, given)
+        sentence = _value(error, words)
     else:
-        told = _other(error.format_message(), context, path)
-    return f"{told} See {path} --help."
+        sentence = _other(error.format_message(), context, path)
+    return f"{sentence} See {path} --help."
 
 
 def _option(option: str, context: Any, path: str) -> str:
-    known = [name for param in context.command.params for name in (*param.opts, *param.secondary_opts)]
-    return f"{path} has no option {option}.{nearest(option, [name for name in known if name.startswith('--')])}"
+    options = [name for param in context.command.params for name in (*param.opts, *param.secondary_opts)]
+    return f"{path} has no option {option}.{nearest(option, [name for name in options if name.startswith('--')])}"
 
 
 def _called(param: Any) -> str:
@@ -70,14 +70,14 @@ def _choices(error: Any) -> str:
     return f", one of {', '.join(words)}" if words else ""
 
 
-def _value(error: Any, given: Sequence[str]) -> str:
+def _value(error: Any, typed: Sequence[str]) -> str:
     name, message = _called(error.param), str(error.message).removeprefix("Value error, ")
-    value = _given(error.param, given)
+    value = _given(error.param, typed)
     for pattern, rule in RULES:
-        found = re.fullmatch(pattern, message, flags=re.DOTALL)
-        if found is None:
+        match = re.fullmatch(pattern, message, flags=re.DOTALL)
+        if match is None:
             continue
-        parts = found.groupdict()
+        parts = match.groupdict()
         words = re.findall(r"'([^']*)'", parts.get("rule") or "")
         value = parts.get("value", value)
         got = "" if value is None else f", got {value!r}"
@@ -87,10 +87,10 @@ def _value(error: Any, given: Sequence[str]) -> str:
     return f"{name}: {message.rstrip('.')}."
 
 
-def _given(param: Any, given: Sequence[str]) -> str | None:
+def _given(param: Any, typed: Sequence[str]) -> str | None:
     """Return the word that was passed for an option, if it can be identified."""
     for option in param.opts if param.param_type_name == "option" else ():
-        for word, following in zip(given, [*given[1:], None], strict=True):
+        for word, following in zip(typed, [*typed[1:], None], strict=True):
             if word == option:
                 return following
             if word.startswith(f"{option}="):
@@ -100,18 +100,18 @@ def _given(param: Any, given: Sequence[str]) -> str | None:
 
 def _other(message: str, context: Any, path: str) -> str:
     said = path.removeprefix("glassine ")
-    if found := re.match(r"No such command '(.*?)'\.", message):
+    if match := re.match(r"No such command '(.*?)'\.", message):
         return (
-            f"there is no command {path} {found[1]}.{nearest(found[1], list(getattr(context.command, 'commands', ())))}"
+            f"there is no command {path} {match[1]}.{nearest(match[1], list(getattr(context.command, 'commands', ())))}"
         )
-    if found := re.match(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)", message, flags=re.DOTALL):
+    if match := re.match(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)", message, flags=re.DOTALL):
         options = {name for param in context.command.params for name in param.opts}
         model = " A model goes to --model." if "--model" in options else ""
-        return f"{said} takes no further argument, got {found[1]!r}.{model}"
-    if found := re.match(r"Option '(.*)' requires an argument", message):
-        return f"{found[1]} needs a value."
-    if found := re.match(r"Option '(.*)' does not take a value", message):
-        return f"{found[1]} takes no value."
+        return f"{said} takes no further argument, got {match[1]!r}.{model}"
+    if match := re.match(r"Option '(.*)' requires an argument", message):
+        return f"{match[1]} needs a value."
+    if match := re.match(r"Option '(.*)' does not take a value", message):
+        return f"{match[1]} takes no value."
     if message.startswith("Missing command"):
         return f"{said} needs a command."
     return message if message.endswith((".", "?")) else f"{message}."
@@ -262,25 +262,25 @@ def _parser(loaded: frozenset[str]) -> Any:
     return typer.main.get_command(application(loaded))
 
 
-def _run(given: list[str]) -> int:
+def _run(arguments: list[str]) -> int:
     """Run a command and return its exit status."""
     # Neither --version nor --help, which may stand before a command, has a value.
-    words = [word for word in given if not word.startswith("-")]
+    words = [word for word in arguments if not word.startswith("-")]
     command = _parser(frozenset({" ".join(words[:1]), " ".join(words[:2])}))
     # Run by hand: the parser's own way ends with 1 on a closed pipe, which means "outside policy".
     try:
-        with command.make_context("glassine", list(given)) as context:
+        with command.make_context("glassine", list(arguments)) as context:
             command.invoke(context)
     except typer.Exit as ended:
         # A group of commands without one has done nothing, though some versions of the parser end well.
-        return int(ended.exit_code) or (2 if given == [] or (len(given) == 1 and given[0] in GROUPS) else 0)
+        return int(ended.exit_code) or (2 if arguments == [] or (len(arguments) == 1 and arguments[0] in GROUPS) else 0)
     except ParserError as error:
-        return _refuse(error, given)
+        return _refuse(error, arguments)
     except GlassineError as error:
         tell(f"glassine: {error}")
     except BrokenPipeError:
         drop_output()
-        return 0 if not given or not {"-h", "--help"}.isdisjoint(given) else 2
+        return 0 if not arguments or not {"-h", "--help"}.isdisjoint(arguments) else 2
     except OSError as error:
         drop_output()
         named = "" if error.filename is None else f"{error.filename}: "
@@ -293,12 +293,12 @@ def _run(given: list[str]) -> int:
     return 2
 
 
-def _refuse(error: Exception, given: list[str]) -> int:
+def _refuse(error: Exception, arguments: list[str]) -> int:
     """Say what the parser refuses; a group of commands without one is answered by its help."""
     if type(error).__name__ == "NoArgsIsHelpError":
         tell(str(getattr(error, "message", "")))
     else:
-        tell(f"glassine: {refusal(error, given)}")
+        tell(f"glassine: {refusal(error, arguments)}")
     return 2
 
 

@@ -138,7 +138,7 @@ def make_command(
     check_outputs([output, report, None if charge.book is None else spent], read, overwrite=files.overwrite)
     check_report(report)
     check_room(output)
-    known, declared = _without_target(read_domain(records.domain), records.target, records.classes)
+    attributes, declared = _without_target(read_domain(records.domain), records.target, records.classes)
     decides = black_box_of(box.black_box)
     settings: dict[str, Any] = {
         "classes": declared,
@@ -147,7 +147,7 @@ def make_command(
         "labels": groups.labels,
         "method": groups.method,
         "scaling": groups.scaling,
-        "distance": groups.distance or ("gower" if known is not None and _mixed(known) else "euclidean"),
+        "distance": groups.distance or ("gower" if attributes is not None and _mixed(attributes) else "euclidean"),
         "epsilon": privacy.epsilon,
         "partition": groups.partition,
         "n_closest": groups.n_closest,
@@ -160,10 +160,10 @@ def make_command(
     with in_options(OPTIONS), stages() as progress, given_as(box.takes), charge.admitted(spent):
         progress("explaining")
         if data is None:
-            explainer = _from_queries(decides, known, groups.k, records.queries, takes_of(box.takes), settings)
+            explainer = _from_queries(decides, attributes, groups.k, records.queries, takes_of(box.takes), settings)
             measured, truth = None, None
         else:
-            explainer, measured, truth = _from_records(decides, known, groups.k, records, box.takes, settings)
+            explainer, measured, truth = _from_records(decides, attributes, groups.k, records, box.takes, settings)
         charge.release(json_text(explainer.release().to_dict()), output)
         progress("auditing the release")
         verdict = None if report is None else _report(explainer, truth, files)
@@ -202,14 +202,14 @@ def _report(explainer: SurrogateExplainer, truth: Any, files: FileOptions) -> st
     from glassine.auditing.api import audit
 
     private = explainer.epsilon is not None
-    found = audit(explainer.release()) if private else audit(explainer, target=truth)
+    findings = audit(explainer.release()) if private else audit(explainer, target=truth)
     if private and files.audience == "checker":
         # The policy need not accept the guarantee: all that the records add is for the checker.
         whole = audit(explainer, target=truth)
-        found = replace(found, holder=whole.holder or whole)
-    found = with_inputs(found, {"release": read_once(files.output)}, {})
-    write_report(found.public() if files.audience == "public" else found, files.report or Path(), title=TITLE)
-    return found.verdict
+        findings = replace(findings, holder=whole.holder or whole)
+    findings = with_inputs(findings, {"release": read_once(files.output)}, {})
+    write_report(findings.public() if files.audience == "public" else findings, files.report or Path(), title=TITLE)
+    return findings.verdict
 
 
 def _without_target(
@@ -264,7 +264,7 @@ def _from_queries(
             remedy="Leave these options out.",
         )
     left_out = ("random_state", "epsilon", "partition", "ledger", "dataset")
-    given = {name: value for name, value in settings.items() if name not in left_out}
+    passed = {name: value for name, value in settings.items() if name not in left_out}
     return SurrogateExplainer.from_queries(
         box,
         domain,
@@ -272,7 +272,7 @@ def _from_queries(
         n_queries=10_000 if queries is None else queries,
         takes=frame or "array",
         random_state=settings["random_state"],
-        **given,
+        **passed,
     )
 
 
@@ -313,11 +313,11 @@ def _from_records(
                 remedy=f"Add it or drop it there.{nearest(absent[0], records.columns)}",
             )
         records = records.select(domain.names)
-    given = records.to_pandas() if takes == "pandas" else records
+    frame = records.to_pandas() if takes == "pandas" else records
     box = ArrayBox(box) if takes == "array" else box
-    explainer = SurrogateExplainer(box, k, domain=domain, **settings).fit(given, truth, persons=persons)
+    explainer = SurrogateExplainer(box, k, domain=domain, **settings).fit(frame, truth, persons=persons)
     # Of private trees, figures on the records would be one more release.
-    measured = explainer.measures(given, truth).to_dict() if settings["epsilon"] is None else None
+    measured = explainer.measures(frame, truth).to_dict() if settings["epsilon"] is None else None
     return explainer, measured, truth
 
 

@@ -59,14 +59,14 @@ def _export_clean(
 
     if output is None:
         raise GlassineError("--clean writes a file.", remedy="Give -o.")
-    known = read_domain(domain)
-    file = load_whole(read_once(model), known, reading.trust_pickle, reading.tree)
-    form = write_clean(file, output, to=to, domain=known)
+    declared = read_domain(domain)
+    file = load_whole(read_once(model), declared, reading.trust_pickle, reading.tree)
+    form = write_clean(file, output, to=to, domain=declared)
     left_out = next((one.left_out(file.model) for one in formats() if one.to == form), "")
     digest, n, fitted = read_once(output).sha256, file.contents.n_other, file.contents.fitted
-    told = {"to": form, "file": str(output), "sha256": digest, "removed": n, "leaves_out": left_out}
+    summary = {"to": form, "file": str(output), "sha256": digest, "removed": n, "leaves_out": left_out}
     if as_json:
-        print_value(told, True)
+        print_value(summary, True)
         return
     values = f", {sum(entry.n_values for entry in fitted):,} values of a pipeline" if fitted else ""
     print_value(
@@ -154,8 +154,8 @@ def export_command(
     }
     if to == "sklearn" and output is not None:
         options = {"extension": output.suffix}
-    known = read_domain(domain)
-    read = load_kind(model, known, reading.trust_pickle, reading.tree)
+    declared = read_domain(domain)
+    read = load_kind(model, declared, reading.trust_pickle, reading.tree)
     if to == CARD:
         _export_card(read, output, as_json=as_json)
         return
@@ -166,17 +166,17 @@ def export_command(
         )
     assert form.write is not None  # noqa: S101 - what has a name to be written under has a writer
     with in_options({"dialect": "--dialect"}):
-        written = form.write(read, known, **{key: value for key, value in options.items() if value is not None})
-    told: dict[str, Any] = {"to": to, "file": None if output is None else str(output)}
+        written = form.write(read, declared, **{key: value for key, value in options.items() if value is not None})
+    summary: dict[str, Any] = {"to": to, "file": None if output is None else str(output)}
     left_out = form.left_out(read)
     if left_out:
-        told["leaves_out"] = left_out
+        summary["leaves_out"] = left_out
     if output is not None and isinstance(written, bytes):
         write_bytes(written, output)
     elif output is not None:
         write_text(str(written).rstrip("\n") + "\n", output)
     if as_json:
-        print_value(told if isinstance(written, bytes) else {**told, "text": written}, True)
+        print_value(summary if isinstance(written, bytes) else {**summary, "text": written}, True)
         return
     say(str(written).rstrip() if output is None else f"Written: {output}")
     if left_out:

@@ -208,7 +208,7 @@ def _fit(order: Order) -> None:
             raise InvalidParameterError(
                 f"fit {order.model} needs {name}.", remedy=f"See glassine fit {order.model} --help."
             )
-    names = options_of(*order.given, "random_state", "domain", "classes", grid="--search")
+    names = options_of(*order.parameters, "random_state", "domain", "classes", grid="--search")
     as_json = order.shared.files.as_json
     with progress(quiet=as_json) as display, in_options(names):
         outcome = run(order, display)

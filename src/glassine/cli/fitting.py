@@ -163,7 +163,7 @@ class Order:
         return f"{'a private' if self.private else 'an optimal'} {'tree' if self.model == TREE else 'rule list'}"
 
     @property
-    def given(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         """All parameters of the learner, None where they are not given."""
         budget = self.shared.budget
         return {
@@ -231,11 +231,11 @@ def run(order: Order, display: Display) -> Outcome:
     )
     whose = {} if budget.person is None else {"persons": budget.person}
     declared: dict[str, Any] = {"domain": domain} if number else {"domain": domain, "classes": training.classes}
-    known = public_parameters(domain, shared.target, budget.person, declared)
+    declarations = public_parameters(domain, shared.target, budget.person, declared)
     if isinstance(rule := options.get("max_depth"), str):
-        options["max_depth"] = depth_of(rule, learner, known, options)
+        options["max_depth"] = depth_of(rule, learner, declarations, options)
     with charge.admitted(shared.files.certified):
-        display.stage("preparing", *_stages(order, learner, known, options))
+        display.stage("preparing", *_stages(order, learner, declarations, options))
         estimator = _estimator(order, learner, declared, options, display)
         with warnings.catch_warnings():
             # The certificate says the same, and so does the summary.
@@ -244,7 +244,7 @@ def run(order: Order, display: Display) -> Outcome:
                 with deferred(*BEHIND_KERNELS):
                     estimator.fit(training.frame, shared.target, **whose)
             except ClassTooLargeError as error:
-                _advise(error, estimator, known)
+                _advise(error, estimator, declarations)
                 raise
         # The chosen fit, whose model and certificate state what the whole search spent.
         estimator = estimator if order.grid is None else estimator.best_estimator_
@@ -275,8 +275,8 @@ def _advise(error: ClassTooLargeError, estimator: Any, public: Mapping[str, Any]
 
     domain, classes = public["domain"], public.get("classes")
     n_classes = estimator._n_classes() if classes is None else len(classes)
-    known = isinstance(estimator, ClassLearner) and domain is not None and n_classes is not None
-    if known and (ways := smaller(estimator, domain, n_classes)):
+    sized = isinstance(estimator, ClassLearner) and domain is not None and n_classes is not None
+    if sized and (ways := smaller(estimator, domain, n_classes)):
         error.advise(ways.text(lambda names: f"with {shlex.join(f'--exclude={name}' for name in names)}"))
 
 
@@ -365,22 +365,22 @@ def _learner(order: Order, number: bool) -> Any:
 
 def _options(order: Order, learner: Any, number: bool) -> dict[str, Any]:
     """Return the options that were given, each a parameter of the learner."""
-    given = {name: value for name, value in order.given.items() if value is not None}
+    set_by_user = {name: value for name, value in order.parameters.items() if value is not None}
     parameters = inspect.signature(learner).parameters
-    for name in given:
+    for name in set_by_user:
         if name not in parameters:
             kind = f"{order.kind} of numbers" if number else order.kind
             raise InvalidParameterError(f"{option_of(name)} does not apply to {kind}.", remedy="Leave it out.")
     for name in ("memory_limit", "time_limit"):
-        if not 0 < given.get(name, 1) < math.inf:
+        if not 0 < set_by_user.get(name, 1) < math.inf:
             raise InvalidParameterError(
-                f"{option_of(name)} must be a positive number, got {given[name]!r}.", remedy="Leave it out."
+                f"{option_of(name)} must be a positive number, got {set_by_user[name]!r}.", remedy="Leave it out."
             )
-    if order.private and "epsilon" not in given:
+    if order.private and "epsilon" not in set_by_user:
         raise InvalidParameterError(
             "--epsilon is needed: the privacy budget that the fit uses.", remedy="Typical values are 0.1 to 1."
         )
-    return given
+    return set_by_user
 
 
 def write_fitted(estimator: Any, files: FileOptions) -> None:
@@ -425,8 +425,8 @@ def report_on(
         records = {} if data is None else {"data": shared.data}
         options = {"target": shared.target, WRITTEN: shlex.join(shared.written.words)}
         named = with_inputs(findings, {"model": written, **files}, records, options=options)
-        known = () if shared.summary is not None else order.given
-        own = [in_own_command(one, sys.argv[1:], known) for one in named.advice]
+        own_options = () if shared.summary is not None else order.parameters
+        own = [in_own_command(one, sys.argv[1:], own_options) for one in named.advice]
         findings = replace(named, advice=tuple(own), inputs=input_files(model=written, **files))
         write_report(findings, shared.files.report or Path(), title=shared.files.output.name)
     except GlassineError as error:

@@ -109,8 +109,8 @@ def as_command(remedy: Remedy, files: Mapping[str, str] | None = None) -> Remedy
     # A backtick would end the command.
     names = {role: shlex.quote(name) for role, name in (files or {}).items() if "`" not in name}
     # These are options already, with a blank before them; without any, they are nothing.
-    given = {role: (files or {}).get(role, "") for role in (WRITTEN, READING)}
-    names |= {role: f" {options}" if options and "`" not in options else "" for role, options in given.items()}
+    commands = {role: (files or {}).get(role, "") for role in (WRITTEN, READING)}
+    names |= {role: f" {options}" if options and "`" not in options else "" for role, options in commands.items()}
     if remedy.action == "rebuild":
         models = [name for role, name in names.items() if role.startswith("model")] or ["MODEL..."]
         read = [f"--{role} {names.get(role, 'FILE')}" for role in ("domain", "data")]
@@ -180,10 +180,10 @@ VOIDING = ("--seed", "--infer-domain", "--infer-classes", "--accounting")
 """Options of a fit that void its guarantee."""
 
 
-def in_own_command(remedy: Remedy, given: Sequence[str], known: Collection[str]) -> Remedy:
+def in_own_command(remedy: Remedy, typed: Sequence[str], parameters: Collection[str]) -> Remedy:
     """Return a remedy with the command that trains the model again, for the checker only: it names the records.
 
-    ``given`` are the words of the fit, and ``known`` the parameters of its learner.
+    ``typed`` are the words of the fit, and ``parameters`` those of its learner.
 
     Examples
     --------
@@ -195,12 +195,12 @@ def in_own_command(remedy: Remedy, given: Sequence[str], known: Collection[str])
     from glassine.auditing.criterion import Named
 
     again = remedy.retraining
-    if again is None or not set(again.parameters) <= set(known):
+    if again is None or not set(again.parameters) <= set(parameters):
         return remedy
     options = {option_of(name): f"{value:g}" for name, value in again.parameters.items()}
     private = ["--not-private"] if "--epsilon" in options else []
-    words, drafts = _without(given, [*options, *private] or VOIDING), []
-    if not options and len(words) == len(given):
+    words, drafts = _without(typed, [*options, *private] or VOIDING), []
+    if not options and len(words) == len(typed):
         return remedy
     if not options and "--domain" not in {word.partition("=")[0] for word in words}:
         words += ["--domain", DRAFT[True]]
@@ -209,7 +209,7 @@ def in_own_command(remedy: Remedy, given: Sequence[str], known: Collection[str])
     step = f"`{shlex.join(['glassine', *words, *['--overwrite'] * ('--overwrite' not in words)])}`"
     piece = again.piece or remedy.step
     text = remedy.text.replace(piece, step if options else f"{piece}: {step}{''.join(drafts)}")
-    if "--not-private" not in given:
+    if "--not-private" not in typed:
         text += " The budgets of both fits add up."
     public = remedy.text.public if isinstance(remedy.text, Named) else remedy.text
     return replace(remedy, text=Named(text, public))
@@ -219,10 +219,10 @@ FLAGS = ("--infer-domain", "--infer-classes", "--not-private")
 """Options that take no value."""
 
 
-def _without(given: Sequence[str], options: Iterable[str]) -> list[str]:
+def _without(typed: Sequence[str], options: Iterable[str]) -> list[str]:
     """Return the words of a command without some of its options and their values."""
     dropped, out = set(options), list[str]()
-    words = iter(given)
+    words = iter(typed)
     for word in words:
         if word not in dropped and word.partition("=")[0] not in dropped:
             out.append(word)
@@ -232,22 +232,22 @@ def _without(given: Sequence[str], options: Iterable[str]) -> list[str]:
 
 
 def in_commands(
-    found: Findings, files: Mapping[str, str] | None = None, records: Mapping[str, str] | None = None
+    findings: Findings, files: Mapping[str, str] | None = None, records: Mapping[str, str] | None = None
 ) -> Findings:
     """Return findings whose advice, reasons and meanings name commands, options and the files of each role."""
     # Files of records, and how they are read, are named to the checker only.
     from glassine.auditing.criterion import Named, Remedy
 
-    worded_: Findings = _in_options(found)
-    holder = None if found.holder is None else in_commands(found.holder, files, records)
-    advice = _commands(found.advice, files)
-    if records and found.holder is None:
-        named = _commands(found.advice, {**(files or {}), **records})
+    worded_: Findings = _in_options(findings)
+    holder = None if findings.holder is None else in_commands(findings.holder, files, records)
+    advice = _commands(findings.advice, files)
+    if records and findings.holder is None:
+        named = _commands(findings.advice, {**(files or {}), **records})
         advice = tuple(
             replace(one, text=Named(one.text, bare.text), step=Named(one.step, bare.step))
             for one, bare in zip(named, advice, strict=True)
         )
-    if found.requests and found.verdict == "inconclusive" and found.guarantee is None:
+    if findings.requests and findings.verdict == "inconclusive" and findings.guarantee is None:
         advice = (*advice, Remedy(text=ANSWERS))
     return replace(worded_, advice=advice, holder=holder)
 
@@ -285,7 +285,7 @@ BEGUN = 4
 """Letters that two names must share from their start for one to be meant by the other."""
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def nearest(name: str, candidates: Iterable[str]) -> str:
     """Return a question that names what was probably meant, a space before it; nothing if no name is near.
 
     Examples
@@ -301,17 +301,17 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """
     # The dashes of options are no likeness. A name that begins as what was typed was meant before one that shares
     # letters further on, and need not share as many.
-    typed, by_letters = name.lower().lstrip("-"), {one.lower().lstrip("-"): one for one in known}
-    found = difflib.get_close_matches(typed, by_letters, n=3, cutoff=0.5)
-    begun = [one for one in found if one[:BEGUN] == typed[:BEGUN]]
-    near = begun or difflib.get_close_matches(typed, found, n=1, cutoff=0.6)
+    typed, by_letters = name.lower().lstrip("-"), {one.lower().lstrip("-"): one for one in candidates}
+    close = difflib.get_close_matches(typed, by_letters, n=3, cutoff=0.5)
+    begun = [one for one in close if one[:BEGUN] == typed[:BEGUN]]
+    near = begun or difflib.get_close_matches(typed, close, n=1, cutoff=0.6)
     if not near:
         return ""
     meant = by_letters[near[0]]
     return f" Did you mean {meant if meant.startswith('--') else repr(meant)}?"
 
 
-def listed(name: str, known: Iterable[str]) -> str:
+def listed(name: str, candidates: Iterable[str]) -> str:
     """Return which names there are, a space before it: the one that was probably meant, else the first of them.
 
     Examples
@@ -319,6 +319,6 @@ def listed(name: str, known: Iterable[str]) -> str:
     >>> listed("weight", ["age", "income"])
     " There are 'age', 'income'."
     """
-    names = list(known)
+    names = list(candidates)
     more = " and more" if len(names) > MOST_NAMES else ""
     return nearest(name, names) or f" There are {', '.join(map(repr, names[:MOST_NAMES]))}{more}."

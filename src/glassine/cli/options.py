@@ -227,8 +227,10 @@ class GroupedCommand(TyperCommand):
                 sections.setdefault(heading, []).append((name, default))
         if folded:
             # The same in every command that reads records: in full, they would fill a third of a screen.
-            shown = "Show this message and exit; --separator and more: glassine domain infer -h."
-            sections["Options"] = [(names, shown if "--help" in names else text) for names, text in sections["Options"]]
+            help_text = "Show this message and exit; --separator and more: glassine domain infer -h."
+            sections["Options"] = [
+                (names, help_text if "--help" in names else text) for names, text in sections["Options"]
+            ]
         formatter.write_paragraph()
         for heading, records in sections.items():
             formatter.write_heading(heading)
@@ -384,9 +386,9 @@ class RecordsFileOptions(Group, heading="Reading the records"):
     def words(self) -> list[str]:
         """The options that were given, as they are typed."""
         missing = [("missing", texts) for texts in self.missing or []]
-        given = [("separator", self.separator), ("encoding", self.encoding), *missing]
+        settings = [("separator", self.separator), ("encoding", self.encoding), *missing]
         flags = ["--decimal-comma"] * self.decimal_comma + ["--header"] * self.header
-        return [*(f"--{name}={value}" for name, value in given if value is not None), *flags]
+        return [*(f"--{name}={value}" for name, value in settings if value is not None), *flags]
 
 
 ExcludeOption: TypeAlias = Annotated[

@@ -96,7 +96,7 @@ SAID = {signal.SIGINT: b"glassine: interrupted.\n", signal.SIGTERM: b"glassine: 
 class _State:
     """Whether signals are held back, and the one that came meanwhile."""
 
-    held = 0
+    depth = 0
     pending: int | None = None
 
 
@@ -107,7 +107,7 @@ def install() -> None:
 
 
 def _end(number: int, _frame: Any = None) -> None:
-    if _State.held:
+    if _State.depth:
         _State.pending = number
         return
     # The stream may be in use where the signal arrives: its file is not.
@@ -120,11 +120,11 @@ def _end(number: int, _frame: Any = None) -> None:
 def uninterrupted() -> Iterator[None]:
     """Hold signals back until the block is done; the last one that came is then acted on."""
     # A mask of the thread would not do: another thread may take the signal, and the handler runs in this one.
-    _State.held += 1
+    _State.depth += 1
     try:
         yield
     finally:
-        _State.held -= 1
-        if not _State.held and _State.pending is not None:
+        _State.depth -= 1
+        if not _State.depth and _State.pending is not None:
             number, _State.pending = _State.pending, None
             _end(number)

@@ -44,11 +44,11 @@ def quality(model: DecisionTree | RuleList | AdditiveModel, data: Any, target: s
     base = Quality.baseline(own, len(model.classes))
     # Classes are compared as text for the accuracy, which is that above.
     foretold = model.predict_proba(columns) if (own >= 0).all() else None
-    found = Quality.measured(own, own, foretold)
+    measured = Quality.measured(own, own, foretold)
     return {
         "accuracy": {"value": value, "baseline": base.accuracy},
-        "auroc": {"value": found.auroc, "baseline": base.auroc},
-        "log_loss": {"value": found.log_loss, "baseline": base.log_loss},
+        "auroc": {"value": measured.auroc, "baseline": base.auroc},
+        "log_loss": {"value": measured.log_loss, "baseline": base.log_loss},
     }
 
 
@@ -60,7 +60,7 @@ def changed(before: Measured, after: Measured) -> Measured:
     }
 
 
-def sentences(found: Mapping[str, Mapping[str, float | None]], records: str = "data") -> list[str]:
+def sentences(measures: Mapping[str, Mapping[str, float | None]], records: str = "data") -> list[str]:
     """Return a line a measure that has a value, and which ones have none.
 
     >>> sentences({"auroc": {"before": 0.81, "after": None, "baseline": 0.5}})
@@ -70,9 +70,9 @@ def sentences(found: Mapping[str, Mapping[str, float | None]], records: str = "d
     """
     out: list[str] = []
     lacking: list[str] = []
-    for name, values in found.items():
-        known = [value for key, value in values.items() if key != "baseline" and value is not None]
-        if not known or values["baseline"] is None:
+    for name, values in measures.items():
+        figures = [value for key, value in values.items() if key != "baseline" and value is not None]
+        if not figures or values["baseline"] is None:
             lacking.append(NAMES[name] if not lacking else NAMES[name].lower())
             continue
         digits = ".6g" if name == "rmse" else ".4f"

@@ -246,7 +246,7 @@ def input_files(**files: Path | FileContent | None) -> tuple[InputFile, ...]:
 
 
 def with_inputs(
-    found: Findings,
+    findings: Findings,
     files: Mapping[str, FileContent | None],
     records: Mapping[str, Path | None],
     *,
@@ -263,10 +263,10 @@ def with_inputs(
     if data is not None:
         of_records = {role: option for role, option in (options or {}).items() if option} | _typed({"data": data})
     names[READING] = (options or {}).get(READING) or ""
-    given, found = input_files(**files, **records), in_commands(found, names, of_records)
-    if found.holder is None:
-        return replace(found, inputs=given)
-    return replace(found, inputs=input_files(**files), holder=replace(found.holder, inputs=given))
+    inputs, findings = input_files(**files, **records), in_commands(findings, names, of_records)
+    if findings.holder is None:
+        return replace(findings, inputs=inputs)
+    return replace(findings, inputs=input_files(**files), holder=replace(findings.holder, inputs=inputs))
 
 
 def _typed(paths: Mapping[str, Path]) -> dict[str, str]:
@@ -333,10 +333,10 @@ def identifiers(person: str | None) -> dict[str, Attribute]:
 
 def check_person(person: str | None, tables: Mapping[Path | None, Any]) -> None:
     """Raise if records lack the column of identifiers, or none are given."""
-    given = {path: table for path, table in tables.items() if path is not None and table is not None}
-    if person is not None and not given:
+    tables_by_path = {path: table for path, table in tables.items() if path is not None and table is not None}
+    if person is not None and not tables_by_path:
         raise InvalidParameterError("--person names a column of the records, and none are given.", remedy="Add --data.")
-    for path, table in given.items():
+    for path, table in tables_by_path.items():
         columns = list(getattr(table, "names", None) or table.columns)
         if person is not None and person not in columns:
             raise InvalidDataError(
@@ -360,12 +360,12 @@ def tell_repeats(table: Table | None, person: str | None = None) -> None:
         if said := spelling_advice(spelled_alike(table.frame[person].to_list())):
             tell(f"glassine: for the checker only: {person}:{said}")
     elif table is not None and len(table):
-        found = list(repeats(table))
-        for repeat in found:
+        repeated = list(repeats(table))
+        for repeat in repeated:
             tell(f"glassine: for the checker only: {repeat}")
-        if found:
+        if repeated:
             tell(
                 "glassine: for the checker only: If such a column identifies people, a guarantee for one record does "
                 "not cover all records of a person. Records are counted here; --person "
-                f"{shlex.quote(found[0].column)} counts people."
+                f"{shlex.quote(repeated[0].column)} counts people."
             )

@@ -121,8 +121,8 @@ def joint_text(joint: JointReconstruction, *, have_data: bool) -> str:
 def _provisos(joint: JointReconstruction, have_data: bool) -> list[str]:
     said = [f"Left out: {entry.name} {entry.reason}" for entry in joint.left_out]
     if any(entry.can_be_counted for entry in joint.left_out):
-        given = "" if have_data else "--data and "
-        said.append(f"What an attacker learns who also knows their numbers of records: {given}--count-from-data.")
+        needed = "" if have_data else "--data and "
+        said.append(f"What an attacker learns who also knows their numbers of records: {needed}--count-from-data.")
     if joint.filled:
         said.append(
             f"Counted in the data, without classes: {', '.join(joint.filled)}. The figures are those of an attacker "
@@ -264,11 +264,11 @@ def rebuild_command(
             remedy="Leave out -o, --rows, --count-from-data and other models.",
         )
     limits, _ = read_policy(published.policy)
-    known = stated_domain(published.domain)
-    original = None if published.data is None else read_records(published.data, written, known)
-    trees = [load_trees(model, known, published.trust_pickle) for model in models]
+    declared = stated_domain(published.domain)
+    original = None if published.data is None else read_records(published.data, written, declared)
+    trees = [load_trees(model, declared, published.trust_pickle) for model in models]
     if len(models) == 1 and output is None and not rows and not counting.count_from_data:
-        blurred = _blurred(trees[0], known, stated)
+        blurred = _blurred(trees[0], declared, stated)
         if blurred is not None:
             _print_estimate(blurred, counting.confidence, as_json)
             return
@@ -284,19 +284,19 @@ def rebuild_command(
                 smallest_group=together.smallest_group,
                 time_limit=solver.time_limit,
             )
-            joint, judged = _together(several, known, original, limits, progress)
+            joint, judged = _together(several, declared, original, limits, progress)
         rebuilt, error = None, None
         if wanted and (joint is None or joint.contradiction is None):
             progress("rebuilding rows")
             search = Search(time_limit=solver.time_limit, progress=progress)
             if len(models) == 1:
                 outcome = reconstruct_records(
-                    trees[0], known, random_state=solver.seed, use_seeds=not counting.counts_only, search=search
+                    trees[0], declared, random_state=solver.seed, use_seeds=not counting.counts_only, search=search
                 )
             else:
                 outcome = reconstruct_records(
                     trees,
-                    known,
+                    declared,
                     data=original,
                     counts=counts,
                     same_labels=not together.other_labels,
@@ -316,7 +316,7 @@ def rebuild_command(
         raise typer.Exit(judged.exit_status)
 
 
-def _blurred(published: Any, known: Domain, stated: CountNoise | None) -> ProbabilisticDataset | None:
+def _blurred(published: object, domain: Domain, stated: CountNoise | None) -> ProbabilisticDataset | None:
     """Return what a tree or rule list with inexact counts reveals; None for others."""
     from glassine.attacks.reconstruction.entropy import reconstruct
     from glassine.models import DecisionTree, RuleList
@@ -324,25 +324,29 @@ def _blurred(published: Any, known: Domain, stated: CountNoise | None) -> Probab
     if not isinstance(published, DecisionTree | RuleList):
         return None
     exact = published.counts_are_exact or all(cell.evidence.size is None for cell in published.cells)
-    return None if exact and stated is None else reconstruct(published, known, noise=stated)
+    return None if exact and stated is None else reconstruct(published, domain, noise=stated)
 
 
-def _print_estimate(known: ProbabilisticDataset, confidence: float, as_json: bool) -> None:
+def _print_estimate(dataset: ProbabilisticDataset, confidence: float, as_json: bool) -> None:
     with in_options(NAMES | {"confidence": "--confidence"}):
-        found = known.estimate(confidence=confidence, domain_aware=True)
-    noise = known.noise
+        estimate = dataset.estimate(confidence=confidence, domain_aware=True)
+    noise = dataset.noise
     if as_json:
         blurred = None if noise is None else {"kind": noise.kind, "scale": noise.scale}
-        print_value(found.to_dict() | {"noise": blurred}, as_json=True)
+        print_value(estimate.to_dict() | {"noise": blurred}, as_json=True)
         return
     said = ["The counts are rounded, so that each figure lies in an interval:"]
     if noise is not None and noise.kind != "rounded":
         said = [
-            f"The counts carry {noise.kind} noise of scale {noise.scale:g} records. With {found.confidence:.4g} "
+            f"The counts carry {noise.kind} noise of scale {noise.scale:g} records. With {estimate.confidence:.4g} "
             "confidence, each figure lies in its interval:"
         ]
-    said.append(f"  training records: {found.n_records.lower:,.0f} to {found.n_records.upper:,.0f}")
-    named = (("bits learned per record", found.bits_per_record), ("Dist", found.dist), ("Dist_G", found.dist_g))
+    said.append(f"  training records: {estimate.n_records.lower:,.0f} to {estimate.n_records.upper:,.0f}")
+    named = (
+        ("bits learned per record", estimate.bits_per_record),
+        ("Dist", estimate.dist),
+        ("Dist_G", estimate.dist_g),
+    )
     said += [f"  {name}: {interval}" for name, interval in named if interval is not None]
     said.append("Rows are not rebuilt: too many numbers of records are possible.")
     print_value("\n".join(said), as_json=False)
@@ -355,7 +359,7 @@ def _names(models: list[Path]) -> list[str]:
 
 
 def _together(
-    several: SeveralModels, known: Domain, data: Any, policy: Policy, progress: Callable[[str], None]
+    several: SeveralModels, domain: Domain, data: Any, policy: Policy, progress: Callable[[str], None]
 ) -> tuple[JointReconstruction, Findings]:
     """Return what the models reveal together, no count suppressed, and the audit of that."""
     from glassine.auditing.inputs import AuditInputs, AuditSettings
@@ -364,7 +368,7 @@ def _together(
     from glassine.data.labels import Sample
 
     settings = AuditSettings(show_small_counts=True, progress=progress)
-    inputs = AuditInputs(domain=known, members=Sample(data), settings=settings)
+    inputs = AuditInputs(domain=domain, members=Sample(data), settings=settings)
     subject = several_subject(several, inputs, policy)
     with in_options(NAMES):
         joint = subject.joint
@@ -394,7 +398,7 @@ def _rows(
 
 def _print(
     joint: JointReconstruction | None,
-    found: RowReconstruction | None,
+    rows: RowReconstruction | None,
     error: ErrorEstimate | None,
     findings: Findings | None,
     output: Path | None,
@@ -404,7 +408,7 @@ def _print(
     from glassine.report.wording import CHECKER_ONLY
 
     if as_json:
-        plain = None if found is None else _plain(found, error)
+        plain = None if rows is None else _plain(rows, error)
         judged = {} if findings is None else verdict_plain(findings)
         whole = plain or {} if joint is None else joint.to_dict() | judged | {"rows": plain}
         print_value({"audience": "checker" if have_data else "public"} | whole, as_json=True)
@@ -412,18 +416,18 @@ def _print(
     said = [CHECKER_ONLY] if have_data else []
     said += [] if joint is None else [joint_text(joint, have_data=have_data)]
     said += [] if findings is None else [verdict_text(findings)]
-    said += [] if found is None else [_text(found, error, output, joint is not None and len(joint.models) > 1)]
+    said += [] if rows is None else [_text(rows, error, output, joint is not None and len(joint.models) > 1)]
     print_value("\n\n".join(said), as_json=False)
 
 
-def _write(found: RowReconstruction, output: Path, *, for_checker: bool) -> None:
+def _write(rows: RowReconstruction, output: Path, *, for_checker: bool) -> None:
     """Write the rows; those that follow from counts in the data say in a column of their own whose they are."""
     import polars as pl
 
     from glassine.files import write_text
 
-    columns: dict[str, Any] = {name: values.tolist() for name, values in found.rows.items()}
-    for name, values in (("class", found.labels), ("certain", found.certain)):
+    columns: dict[str, Any] = {name: values.tolist() for name, values in rows.rows.items()}
+    for name, values in (("class", rows.labels), ("certain", rows.certain)):
         if values is not None:
             columns[name if name not in columns else f"{name} of the row"] = values.tolist()
     frame = pl.DataFrame(columns, strict=False)
@@ -433,31 +437,31 @@ def _write(found: RowReconstruction, output: Path, *, for_checker: bool) -> None
     write_text(frame.write_csv(), output)
 
 
-def _plain(found: RowReconstruction, error: ErrorEstimate | None) -> dict[str, Any]:
+def _plain(rows: RowReconstruction, error: ErrorEstimate | None) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
-        "status": found.status,
-        "meaning": found.meaning,
-        "records": found.n_records,
-        "certain": found.n_certain,
-        "whole": found.n_whole,
-        "share_certain": found.share_certain,
-        "ordered": found.ordered,
-        "reproduced": found.reproduced,
+        "status": rows.status,
+        "meaning": rows.meaning,
+        "records": rows.n_records,
+        "certain": rows.n_certain,
+        "whole": rows.n_whole,
+        "share_certain": rows.share_certain,
+        "ordered": rows.ordered,
+        "reproduced": rows.reproduced,
         "error": None if error is None else error.error,
         "error_of_random_records": None if error is None else error.baseline,
     }
 
 
-def _text(found: RowReconstruction, error: ErrorEstimate | None, output: Path | None, several: bool) -> str:
+def _text(rows: RowReconstruction, error: ErrorEstimate | None, output: Path | None, several: bool) -> str:
     whose = "the models" if several else "the model"
-    said = [f"Rebuilt {found.n_records:,} rows that meet every count of {whose}. {found.meaning}"]
-    if found.n_certain is not None and found.share_certain is not None:
-        whole = f"{found.n_whole:,} rows are" if found.n_whole else "No row is"
-        said.append(f"The counts fix {100 * found.share_certain:.1f}% of all values. {whole} fixed in every attribute.")
-    if found.ordered:
+    said = [f"Rebuilt {rows.n_records:,} rows that meet every count of {whose}. {rows.meaning}"]
+    if rows.n_certain is not None and rows.share_certain is not None:
+        whole = f"{rows.n_whole:,} rows are" if rows.n_whole else "No row is"
+        said.append(f"The counts fix {100 * rows.share_certain:.1f}% of all values. {whole} fixed in every attribute.")
+    if rows.ordered:
         said.append("The rows are in the order of the training records.")
-    if found.reproduced:
+    if rows.reproduced:
         said.append("The forest, trained again on these rows with its own seeds, comes out the same.")
     if error is not None:
         said.append(

@@ -62,7 +62,7 @@ def black_box_of(text: str) -> Any:
     if folder not in sys.path:
         sys.path.insert(0, folder)
     try:
-        found: Any = importlib.import_module(module)
+        imported: Any = importlib.import_module(module)
     # A module that ends the process would end this one with its own exit code.
     except (Exception, SystemExit) as error:
         raise BlackBoxError(
@@ -71,12 +71,12 @@ def black_box_of(text: str) -> Any:
         ) from None
     try:
         for part in name.split("."):
-            found = getattr(found, part)
+            imported = getattr(imported, part)
     except AttributeError:
         raise GlassineError(
             f"--black-box: the module {module} has no {name}.", remedy="Name a function of it."
         ) from None
-    return found
+    return imported
 
 
 @contextlib.contextmanager
@@ -159,8 +159,8 @@ def _constraints(options: ConstraintOptions) -> ContrastConstraints:
                 remedy="Attributes without a cost count as 1.",
             )
         costs[name] = cost
-    given = {name: getattr(options, name) for name in ("fixed", "only_up", "only_down")}
-    listed = {name: words_of(text, option_of(name), "attributes") for name, text in given.items() if text is not None}
+    texts = {name: getattr(options, name) for name in ("fixed", "only_up", "only_down")}
+    listed = {name: words_of(text, option_of(name), "attributes") for name, text in texts.items() if text is not None}
     return ContrastConstraints(
         costs=costs,
         at_least=options.at_least,

@@ -103,10 +103,10 @@ def scrub_command(
     check_outputs([output, report], read, overwrite=audited.overwrite)
     check_report(report)
     model_file, domain_file, (limits, policy_file) = read_once(model), read_once(domain), read_policy(audited.policy)
-    known = stated_domain(domain_file)
+    declared = stated_domain(domain_file)
     if target is not None and data is None:
         raise GlassineError("--target needs --data: accuracy is measured on given records.", remedy="Add it.")
-    whole = load_whole(model_file, known, reading.trust_pickle, reading.tree)
+    whole = load_whole(model_file, declared, reading.trust_pickle, reading.tree)
     before = whole.model
     private = relied_on(describe_guarantee(before, limits))
     merging = bool(smallest_leaf or copy.largest_advantage)
@@ -119,7 +119,7 @@ def scrub_command(
     with stages() as progress:
         progress("reading the records")
         person = audited.person
-        table = None if data is None else read_records(data, written, known, attributes=identifiers(person))
+        table = None if data is None else read_records(data, written, declared, attributes=identifiers(person))
         check_person(person, {data: table})
         tell_repeats(table, person)
         check_target(target, data, None if table is None else table.names)
@@ -128,7 +128,7 @@ def scrub_command(
         counted = None if private else table
         result = scrub(
             before,
-            known,
+            declared,
             counts=copy.counts,
             base=copy.base,
             smallest_leaf=smallest_leaf,
@@ -139,13 +139,13 @@ def scrub_command(
         cost = None
         if target is not None:
             cost = changed(quality(before, table, target), quality(result.model, table, target))
-        beside: dict[str, Any] = {"domain": known, "persons": person, "policy": limits}
+        beside: dict[str, Any] = {"domain": declared, "persons": person, "policy": limits}
         beside["settings"] = AuditSettings(progress=progress)
         # The files are judged, as by an audit of them: the copy is what is handed out.
         first = audit(whole, table, target, **beside)
         write_model(result.model, output)
         copied = read_once(output)
-        second = audit(load_whole(copied, known, trust_pickle=False), table, target, **beside)
+        second = audit(load_whole(copied, declared, trust_pickle=False), table, target, **beside)
     if private and cost is not None and second.holder is not None:
         measured = map(RecordNote, sentences(cost))
         second = replace(second, holder=replace(second.holder, notes=(*second.holder.notes, *measured)))
@@ -153,8 +153,8 @@ def scrub_command(
     files = {"domain": domain_file, "policy": policy_file}
     options = {"target": target, "person": person, WRITTEN: shlex.join(written.words)}
     first, second = (
-        with_inputs(found, {"model": file, **files}, {"data": data}, policy=audited.policy, options=options)
-        for found, file in ((first, model_file), (second, copied))
+        with_inputs(findings, {"model": file, **files}, {"data": data}, policy=audited.policy, options=options)
+        for findings, file in ((first, model_file), (second, copied))
     )
     if audited.audience == "public":
         first, second, cost = first.public(), second.public(), None

@@ -81,11 +81,11 @@ def grid_of(
     """Return the grid that ``--search NAME=A,B``, perhaps repeated, or ``--search default`` asks for."""
     if not texts:
         return None
-    known = {name.replace("_", "-"): kinds for name, kinds in searchable(groups).items()}
+    kinds_of = {name.replace("_", "-"): kinds for name, kinds in searchable(groups).items()}
     grid: dict[str, list[Any]] = {}
     for text in texts:
         if text == "default":
-            found = DEFAULT_GRIDS[model]
+            added = DEFAULT_GRIDS[model]
         else:
             name, equals, values = text.partition("=")
             name = name.strip().removeprefix("--").replace("_", "-")
@@ -93,18 +93,18 @@ def grid_of(
                 raise InvalidParameterError(
                     f"--search must be an option and its values, such as {_example(model)}, or default, got {text!r}."
                 )
-            if name not in known:
+            if name not in kinds_of:
                 raise InvalidParameterError(
-                    f"--search names {name!r}, which cannot be searched for this model.{nearest(name, known)} There "
-                    f"are {', '.join(known)}."
+                    f"--search names {name!r}, which cannot be searched for this model.{nearest(name, kinds_of)} There "
+                    f"are {', '.join(kinds_of)}."
                 )
-            found = {name.replace("-", "_"): _values(name, values, known[name])}
-        for name in found:
+            added = {name.replace("-", "_"): _values(name, values, kinds_of[name])}
+        for name in added:
             if name in grid:
                 raise InvalidParameterError(
                     f"--search sets {name.replace('_', '-')} twice.", remedy="List its values once."
                 )
-        grid |= found
+        grid |= added
     for name in grid:
         if options.get(name) is not None:
             option = option_of(name)

@@ -186,12 +186,12 @@ def summarize_command(
             display.stage("releasing tables")
             summary.fit(training.frame, target, persons=budget.person)
             charge.release(summary._text, released.output)
-    certificate, found = summary.certificate_, getattr(summary, "measurement_", None)
+    certificate, measurement = summary.certificate_, getattr(summary, "measurement_", None)
     plain = {"summary": str(released.output), "certificate": certificate.to_dict(), "charge": charge.to_dict()}
     text = "\n".join([*_unread(summary), _text(certificate, released.output)])
-    if found is not None:
-        plain["measurement"] = found.to_dict()
-        text = f"Of the {reserve} on these records, which flatter it: {found}.\n{text}"
+    if measurement is not None:
+        plain["measurement"] = measurement.to_dict()
+        text = f"Of the {reserve} on these records, which flatter it: {measurement}.\n{text}"
     print_value(plain if released.as_json else text, released.as_json)
 
 
@@ -250,7 +250,7 @@ def _measure(
         training = read_training(file, target, domain, None, number=number, ranged=number, lenient=True)
         with charge.admitted(released.output.with_suffix(".certificate.json")):
             display.stage("measuring")
-            found = summary.set_params(ledger=charge.book).measure(
+            measurement = summary.set_params(ledger=charge.book).measure(
                 model,
                 training.frame,
                 target,
@@ -259,14 +259,14 @@ def _measure(
                 persons=budget.person,
                 dataset=budget.dataset,
             )
-            charge.release(json_text(found.to_dict()), released.output)
-    certificate = found.certificate
+            charge.release(json_text(measurement.to_dict()), released.output)
+    certificate = measurement.certificate
     holds = "" if certificate.holds else f"The guarantee does not hold: {'; '.join(certificate.caveats)}.\n"
     text = (
-        f"{found}.\n{holds}Measured at epsilon {certificate.epsilon:g}, per {certificate.unit}, beside what the "
+        f"{measurement}.\n{holds}Measured at epsilon {certificate.epsilon:g}, per {certificate.unit}, beside what the "
         f"summary spent.\nMeasurement: {released.output}"
     )
-    plain = {"measurement": str(released.output), **found.to_dict(), "charge": charge.to_dict()}
+    plain = {"measurement": str(released.output), **measurement.to_dict(), "charge": charge.to_dict()}
     print_value(plain if released.as_json else text, released.as_json)
 
 
@@ -315,14 +315,14 @@ def fit_from_summary(order: Order, path: Path) -> None:
     from glassine.learners.summaries.estimator import PrivateSummary
 
     files = order.shared.files
-    given = {name: value for name, value in order.given.items() if value is not None}
+    parameters = {name: value for name, value in order.parameters.items() if value is not None}
     if order.shared.path is not None or order.shared.public != PublicOptions() or order.shared.columns.exclude:
         raise InvalidParameterError(
             "a summary has its records, domain and classes behind it.",
             remedy="Leave RECORDS, --exclude and what is public out.",
         )
-    for name in given if order.private else ("not_private",):
-        by_rule = name == "max_depth" and isinstance(given[name], str)
+    for name in parameters if order.private else ("not_private",):
+        by_rule = name == "max_depth" and isinstance(parameters[name], str)
         if by_rule or name not in OF_A_SUMMARY.get(order.model, ()):
             raise InvalidParameterError(
                 f"{option_of(name)} does not apply to {order.kind} from a summary.", remedy="Leave it out."
@@ -335,19 +335,19 @@ def fit_from_summary(order: Order, path: Path) -> None:
     policy, policy_file = read_policy(files.policy)
     files.check([path, files.policy])
     summary = PrivateSummary.read(path)
-    if "measure" in given:
+    if "measure" in parameters:
         if summary.target_range is not None:
             raise InvalidParameterError(
                 "--measure is of classes; this summary's target is a number.", remedy="Leave it out."
             )
-        given["measure"] = given["measure"].replace("-", "_")
+        parameters["measure"] = parameters["measure"].replace("-", "_")
     makes: dict[str, Any] = {
         TREE: summary.tree,
         RULE_LIST: summary.rule_list,
         ADDITIVE: summary.additive,
         SCORECARD: summary.scorecard,
     }
-    model = makes[order.model](**given)
+    model = makes[order.model](**parameters)
     fitted = _Fitted(model_=model, certificate_=summary.certify(model), domain_=summary.domain_)
     write_fitted(fitted, files)
     report = None
@@ -439,10 +439,10 @@ def near_optimal_from_summary(
         trees = summary.near_optimal(max_depth, share)
         records = None if ask is None else read_records(ask, written, summary.domain_)
         display.stage("comparing what they decide")
-        found = trees.multiplicity(records)
+        multiplicity = trees.multiplicity(records)
     inputs = input_files(summary=file, **{"records to decide": ask})
-    page = near_optimal_page(found, inputs=inputs)
-    plain = {**found.to_dict(), "summary": summary.certificate_.model, "inputs": [asdict(one) for one in inputs]}
+    page = near_optimal_page(multiplicity, inputs=inputs)
+    plain = {**multiplicity.to_dict(), "summary": summary.certificate_.model, "inputs": [asdict(one) for one in inputs]}
     text = render_text(page)
     write_by_ending(report.output, plain, text, lambda: render_html(page))
     reported = "" if report.output is None else f"\n\nReport: {report.output}"

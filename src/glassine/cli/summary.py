@@ -329,9 +329,9 @@ def _training_figures(outcome: Outcome) -> dict[str, float | None]:
     # Of classes AUROC and log loss on the records that exact counts stand for; of numbers the root mean squared error.
     if outcome.errors is not None:
         return dict(zip(("rmse", "baseline_rmse"), outcome.errors, strict=True))
-    if (found := outcome.quality) is not None:
-        values = {name: found[name]["value"] for name in ("auroc", "log_loss")}
-        return {**values, "baseline_log_loss": found["log_loss"]["baseline"]}
+    if (quality := outcome.quality) is not None:
+        values = {name: quality[name]["value"] for name in ("auroc", "log_loss")}
+        return {**values, "baseline_log_loss": quality["log_loss"]["baseline"]}
     import numpy as np
 
     from glassine.learners.publishing import probabilities

@@ -55,29 +55,29 @@ class TwinOptions(Group, heading="A private model and its twin without privacy")
 class TwinReport:
     """What the comparison found, with its text and JSON."""
 
-    found: TwinComparison
+    comparison: TwinComparison
 
     @property
     def exit_status(self) -> int:
         """0 where nothing contradicts the guarantee, 1 where an attack does, 3 where that is open."""
-        return STATUS[self.found.standing]
+        return STATUS[self.comparison.standing]
 
     def text(self) -> str:
         """Return the comparison as text."""
-        found, claim = self.found, self.found.claim
-        lines = [FOR_CHECKER, SAID[found.standing], ""]
+        comparison, claim = self.comparison, self.comparison.claim
+        lines = [FOR_CHECKER, SAID[comparison.standing], ""]
         if claim is not None:
             delta = f", delta {claim.delta:g}" if claim.delta else ""
-            lines.append(f"Claim: epsilon {claim.epsilon:g}{delta}, by {found.claimed_by}.")
+            lines.append(f"Claim: epsilon {claim.epsilon:g}{delta}, by {comparison.claimed_by}.")
             lines += [f"It does not hold: {one_line(caveat)}." for caveat in claim.caveats]
-        if found.ceiling is not None:
-            lines.append(f"It allows any attack on membership an advantage of at most {found.ceiling:.3f}.")
-        lines += [line for side in (found.private, found.twin) for line in ("", *_lines(side, found))]
+        if comparison.ceiling is not None:
+            lines.append(f"It allows any attack on membership an advantage of at most {comparison.ceiling:.3f}.")
+        lines += [line for side in (comparison.private, comparison.twin) for line in ("", *_lines(side, comparison))]
         lines += [
             "",
-            *_price(found),
-            f"Attacked on {found.n_members:,} members and {found.n_others:,} others.",
-            *found.doubts,
+            *_price(comparison),
+            f"Attacked on {comparison.n_members:,} members and {comparison.n_others:,} others.",
+            *comparison.doubts,
         ]
         return "\n".join(lines)
 
@@ -86,21 +86,21 @@ class TwinReport:
         plain: dict[str, Any] = {
             "schema": SCHEMA,
             "audience": "checker",
-            "meaning": SAID[self.found.standing],
-            **self.found.to_dict(),
+            "meaning": SAID[self.comparison.standing],
+            **self.comparison.to_dict(),
         }
         write_by_ending(output, plain, self.text() + "\n")
         print_value(plain if as_json else self.text(), as_json)
 
 
-def _price(found: TwinComparison) -> list[str]:
+def _price(comparison: TwinComparison) -> list[str]:
     lines = []
-    if (lost := found.accuracy_lost) is not None:
+    if (lost := comparison.accuracy_lost) is not None:
         lines.append(
             f"Accuracy lost against the twin: {100 * lost.value:.1f} points ({100 * lost.low:.1f} to "
             f"{100 * lost.high:.1f}, {lost.confidence:.0%} confidence)."
         )
-    if (added := found.rmse_added) is not None:
+    if (added := comparison.rmse_added) is not None:
         lines.append(
             f"Root mean squared error added to the twin's: {added.value:.4g} ({added.low:.4g} to {added.high:.4g}, "
             f"{added.confidence:.0%} confidence)."
@@ -108,10 +108,10 @@ def _price(found: TwinComparison) -> list[str]:
     return lines
 
 
-def _lines(side: TwinSide, found: TwinComparison) -> list[str]:
+def _lines(side: TwinSide, comparison: TwinComparison) -> list[str]:
     out = [f"{side.title[0].upper()}{side.title[1:]}"]
     if (accuracy := side.accuracy) is not None:
-        base = found.baseline
+        base = comparison.baseline
         alone = "" if base is None else f"; {BASELINES['accuracy']}: {base.accuracy:.1%}"
         out.append(
             f"  Accuracy on the holdout: {accuracy.value:.1%} ({accuracy.low:.1%} to {accuracy.high:.1%}){alone}."
@@ -120,7 +120,7 @@ def _lines(side: TwinSide, found: TwinComparison) -> list[str]:
         measures = {name: {"value": getattr(side, name), "baseline": getattr(base, name, None)} for name in names}
         out += [f"  {line}" for line in sentences(measures, "holdout")]
     if (rmse := side.rmse) is not None:
-        alone = "" if found.baseline_rmse is None else f"; {BASELINES['rmse']}: {found.baseline_rmse:.4g}"
+        alone = "" if comparison.baseline_rmse is None else f"; {BASELINES['rmse']}: {comparison.baseline_rmse:.4g}"
         out.append(
             f"  Root mean squared error on the holdout: {rmse.value:.4g} ({rmse.low:.4g} to {rmse.high:.4g}){alone}."
         )
@@ -142,7 +142,7 @@ def compare_with_twin(file: TrainingFile, target: str, domain: Path | None, twin
     from glassine.comparison.twin import compare_twin
 
     data, person = file.path, file.person
-    known = without(read_domain(domain), file.exclude, target, person)
+    attributes = without(read_domain(domain), file.exclude, target, person)
     if twin.twin is None or twin.holdout is None:
         raise InvalidParameterError(
             "--twin needs --holdout: records of the same population that were not used for training.", remedy="Add it."
@@ -150,24 +150,24 @@ def compare_with_twin(file: TrainingFile, target: str, domain: Path | None, twin
     with in_options({"twin": "--ordinary"}), stages() as progress:
         progress("reading the records")
         paths = (data, twin.holdout)
-        tables = [read_records(path, file.written, known, attributes=identifiers(person)) for path in paths]
+        tables = [read_records(path, file.written, attributes, attributes=identifiers(person)) for path in paths]
         check_person(person, dict(zip(paths, tables, strict=True)))
         progress("attacking both models")
         members, others = (table.frame.to_native().drop(file.exclude, strict=False) for table in tables)
         return TwinReport(
             compare_twin(
-                _loaded(twin.twin, known, twin.trust_pickle),
+                _loaded(twin.twin, attributes, twin.trust_pickle),
                 members,
                 others,
                 target,
-                twin=None if twin.ordinary is None else _loaded(twin.ordinary, known, twin.trust_pickle),
-                domain=known,
+                twin=None if twin.ordinary is None else _loaded(twin.ordinary, attributes, twin.trust_pickle),
+                domain=attributes,
                 persons=person,
             )
         )
 
 
-def _loaded(path: Path, known: Domain | None, trust_pickle: bool) -> Any:
+def _loaded(path: Path, domain: Domain | None, trust_pickle: bool) -> Any:
     """Return a model as a value; an estimator of another library that states an epsilon, unchanged."""
     from glassine.formats import load_model
     from glassine.formats.loading import load_estimator
@@ -175,8 +175,8 @@ def _loaded(path: Path, known: Domain | None, trust_pickle: bool) -> Any:
     try:
         estimator = load_estimator(path, trust_pickle=trust_pickle)
     except UnsupportedModelError:
-        return load_model(path, known, trust_pickle=trust_pickle)
+        return load_model(path, domain, trust_pickle=trust_pickle)
     of_another = not type(estimator).__module__.startswith("glassine.")
     if of_another and hasattr(estimator, "epsilon") and hasattr(estimator, "predict"):
         return estimator
-    return load_published(path, known, trust_pickle)
+    return load_published(path, domain, trust_pickle)

@@ -135,7 +135,7 @@ def print_value(value: Any, as_json: bool) -> None:
     """Print plain values as JSON, or text, without characters that steer a terminal."""
     if as_json:
         plain = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
-        say(STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", plain))
+        say(STEERING.sub(lambda match: f"\\u{ord(match[0]):04x}", plain))
     else:
         say(STEERING.sub("\ufffd", str(value).rstrip()))
 

@@ -149,12 +149,12 @@ def open_frame(data: Any, attributes: Mapping[str, Attribute]) -> tuple[Frame, d
     kinds = {name: schema[name] for name in wanted if is_column(name, schema)}
     if isinstance(frame, nw.LazyFrame):
         return frame, {}
-    found = {
+    laid_out = {
         name: _loose(frame[name], kind, attributes[name])
         for name, kind in kinds.items()
         if not _is_plain(kind, attributes[name])
     }
-    return frame, {name: loose for name, loose in found.items() if loose is not None}
+    return frame, {name: loose for name, loose in laid_out.items() if loose is not None}
 
 
 def check_width(records: AnyArray, width: int) -> None:
@@ -329,14 +329,14 @@ def _is_wide(kind: nw.dtypes.DType) -> bool:
 def _known_codes(name: str, attribute: Category | Binary, kind: nw.dtypes.DType, *, refuse: bool) -> dict[Any, int]:
     """Return the codes of the values that a column of a type can hold, by the values as it holds them."""
     values = values_of(attribute)
-    known: dict[Any, int] = {}
+    codes: dict[Any, int] = {}
     if kind in (nw.String, nw.Categorical, nw.Enum):
         # A lazy frame's engine reads no numbers from texts: they would have to be among the declared values.
         texts = {value: code for code, value in enumerate(values) if isinstance(value, str)}
         matching = len(texts) == len(values)
-        known = {value: code for value, code in texts.items() if not isinstance(value, Prefix)}
+        codes = {value: code for value, code in texts.items() if not isinstance(value, Prefix)}
         if attribute.missing:
-            known = dict.fromkeys(GAP_TEXTS, -1) | known
+            codes = dict.fromkeys(GAP_TEXTS, -1) | codes
     elif kind.is_integer() or kind == nw.Boolean:
         numbers = declared_numbers(attribute)
         matching = bool(numbers)
@@ -344,13 +344,13 @@ def _known_codes(name: str, attribute: Category | Binary, kind: nw.dtypes.DType,
             if value == int(value):
                 whole = int(value)
                 if _is_wide(kind):
-                    known[str(whole)] = code
+                    codes[str(whole)] = code
                 elif -(2**63) <= whole < 2**63:
-                    known[whole] = code
+                    codes[whole] = code
     elif kind.is_numeric():
         numbers = declared_numbers(attribute)
         matching = bool(numbers)
-        known = {float(value): code for value, code in numbers.items() if float(value) == value}
+        codes = {float(value): code for value, code in numbers.items() if float(value) == value}
     else:
         matching = False
     if not matching and refuse:
@@ -359,14 +359,14 @@ def _known_codes(name: str, attribute: Category | Binary, kind: nw.dtypes.DType,
             f"{first_of([repr(str(value)) for value in values], 8)}.",
             remedy="Convert the column, or declare its values as they are.",
         )
-    return known
+    return codes
 
 
 def _coded(
     name: str,
     attribute: Category | Binary,
     kind: nw.dtypes.DType,
-    known: Mapping[Any, int],
+    codes_of: Mapping[Any, int],
     absent: tuple[int, int],
     *,
     compared: bool,
@@ -387,7 +387,7 @@ def _coded(
         # Arrow looks values up by their bits, in which -0.0 differs from 0.0.
         column = nw.when(column == 0).then(nw.lit(0.0)).otherwise(column)
     size = {np.int8: nw.Int8, np.int16: nw.Int16, np.int32: nw.Int32}[code_type(attribute)]
-    found = _looked_up(column, known, unknown, compared=compared)
+    coded = _looked_up(column, codes_of, unknown, compared=compared)
     if isinstance(attribute, Category) and kind in (nw.String, nw.Categorical, nw.Enum):
         # From the shortest start to the longest, and last what is listed, so that each goes before those that it begins
         # with.
@@ -395,12 +395,12 @@ def _coded(
             (column.str.slice(0, length), starts) for length, starts in reversed(attribute.places)
         ]
         if asked:
-            found = nw.lit(unknown)
-            asked.append((column, dict.fromkeys(GAP_TEXTS, unknown) | dict(known)))
+            coded = nw.lit(unknown)
+            asked.append((column, dict.fromkeys(GAP_TEXTS, unknown) | dict(codes_of)))
         for texts, codes in asked:
             begun = _looked_up(texts, codes, NO_PLACE, compared=compared)
-            found = nw.when(begun != NO_PLACE).then(begun).otherwise(found)
-    usual: nw.Expr = nw.when(usable).then(found).otherwise(nw.lit(gap))
+            coded = nw.when(begun != NO_PLACE).then(begun).otherwise(coded)
+    usual: nw.Expr = nw.when(usable).then(coded).otherwise(nw.lit(gap))
     return usual.cast(size)
 
 
@@ -408,25 +408,25 @@ NO_PLACE = -4
 """Stands for the code of a text that is not looked up; below every code."""
 
 
-def _looked_up(column: nw.Expr, known: Mapping[Any, int], absent: int, *, compared: bool) -> nw.Expr:
+def _looked_up(column: nw.Expr, codes: Mapping[Any, int], absent: int, *, compared: bool) -> nw.Expr:
     """Return the codes of the values of a column, and one for all others."""
-    if not known:
+    if not codes:
         return nw.lit(absent)
-    if not compared or len(known) > MOST_COMPARED:
-        return column.replace_strict(list(known), list(known.values()), default=nw.lit(absent), return_dtype=nw.Int64)
-    found: nw.Expr = nw.lit(absent)
-    for value, code in known.items():
-        found = found + (column == nw.lit(value)).fill_null(False).cast(nw.Int64) * (code - absent)
-    return found
+    if not compared or len(codes) > MOST_COMPARED:
+        return column.replace_strict(list(codes), list(codes.values()), default=nw.lit(absent), return_dtype=nw.Int64)
+    coded: nw.Expr = nw.lit(absent)
+    for value, code in codes.items():
+        coded = coded + (column == nw.lit(value)).fill_null(False).cast(nw.Int64) * (code - absent)
+    return coded
 
 
 def _from_numbers(
     frame: nw.DataFrame[Any], attributes: Mapping[str, Attribute], outside: Outside
 ) -> dict[str, AnyArray]:
     """Return what :func:`expressions` would, of the columns that are arrays of numbers already."""
-    found: dict[str, AnyArray] = {}
+    arrays_of: dict[str, AnyArray] = {}
     for name, array in plain_arrays(frame, attributes).items():
         column = conformed(array, attributes[name], outside)
         if column is not None:
-            found[name] = column
-    return found
+            arrays_of[name] = column
+    return arrays_of

@@ -57,13 +57,13 @@ def numbers_of_texts(texts: Any) -> Array:
         # Half a surrogate pair, which a broken export leaves, has no bytes in UTF-8, and is in no numeral.
         words = pl.Series([text.encode(errors="replace").decode() for text in texts], dtype=pl.String)
     words = words.str.strip_chars(BLANKS)
-    found: Array = words.cast(pl.Float64, strict=False).to_numpy(writable=True)
+    numbers: Array = words.cast(pl.Float64, strict=False).to_numpy(writable=True)
     # The cast may read more than numerals, and leaves out the truth values.
-    odd = (~words.str.contains(NUMERAL)).fill_null(True).to_numpy() | np.isnan(found)
+    odd = (~words.str.contains(NUMERAL)).fill_null(True).to_numpy() | np.isnan(numbers)
     for i in np.flatnonzero(odd).tolist():
         number = None if words[i] is None else number_of(words[i])
-        found[i] = math.nan if number is None else _double(number)
-    return found
+        numbers[i] = math.nan if number is None else _double(number)
+    return numbers
 
 
 def declared_numbers(attribute: Category | Binary) -> dict[int | float, int]:
@@ -231,19 +231,19 @@ def plain_arrays(frame: nw.DataFrame[Any], attributes: Mapping[str, Attribute]) 
     whole = (nw.Int8, nw.Int16, nw.Int32, nw.Int64, nw.UInt8, nw.UInt16, nw.UInt32, nw.UInt64)
     schema = frame.collect_schema()
     native = frame.to_native()
-    found: dict[str, AnyArray] = {}
+    arrays: dict[str, AnyArray] = {}
     for name in attributes:
         if schema[name] not in (*whole, nw.Float32, nw.Float64, nw.Boolean):
             continue
         if frame.implementation.is_pandas():
             column = native[name]
             if isinstance(column.dtype, np.dtype) and column.dtype.kind in "biuf":
-                found[name] = column.to_numpy()
+                arrays[name] = column.to_numpy()
         elif frame.implementation.is_polars():
             column = native.get_column(name)
             if not column.null_count():
-                found[name] = column.to_numpy()
-    return found
+                arrays[name] = column.to_numpy()
+    return arrays
 
 
 def conformed(array: AnyArray, attribute: Attribute, outside: Outside) -> AnyArray | None:
@@ -252,23 +252,23 @@ def conformed(array: AnyArray, attribute: Attribute, outside: Outside) -> AnyArr
     if isinstance(attribute, Integer | Real):
         return clipped(np.ascontiguousarray(array, dtype=np.float64), attribute, refuse=outside.refuses)
     unknown, gap = outside.codes(attribute)
-    known = declared_numbers(attribute)
-    if not known or len(known) > MOST_COMPARED:
+    declared = declared_numbers(attribute)
+    if not declared or len(declared) > MOST_COMPARED:
         return None
     # Booleans are compared as whole numbers, which alone are safe from numbers beyond 64 bits.
     # Fractions are compared as doubles: of two declared ones that are near, both equal one in single precision.
     compared: type[Any] = {"b": np.int8, "f": np.float64}.get(array.dtype.kind, array.dtype.type)
     array = np.ascontiguousarray(array.astype(compared, copy=False))
     codes = np.zeros(len(array), dtype=code_type(attribute))
-    found = np.zeros(len(array), dtype=bool)
-    for value, code in known.items():
+    matched = np.zeros(len(array), dtype=bool)
+    for value, code in declared.items():
         number = _as_held(value, array.dtype)
         if number is not None:
             here = array == number
             codes += here * codes.dtype.type(code)
-            found |= here
-    if not found.all():
-        codes[~found] = unknown
+            matched |= here
+    if not matched.all():
+        codes[~matched] = unknown
         if array.dtype.kind == "f":
             codes[np.isnan(array)] = gap
             if gap == GAP:

@@ -207,8 +207,10 @@ def _counts(frame: object, weights: str | npt.ArrayLike | None, n_records: int) 
         source, name = {"weights": np.asarray(weights)}, "weights"
     elif isinstance(frame, np.ndarray):
         raise InvalidDataError(f"an array has no column named {name!r}.", remedy="Also pass the weights as an array.")
-    given = conform(source, Domain({name: WEIGHT})).numbers[name]
-    if len(given) != n_records:
-        raise InvalidDataError(f"{parameter('weights')} must have one entry per record, {n_records}, got {len(given)}.")
-    check_weights(int((~valid(given)).sum()), name)
-    return given.astype(np.int64)
+    counts = conform(source, Domain({name: WEIGHT})).numbers[name]
+    if len(counts) != n_records:
+        raise InvalidDataError(
+            f"{parameter('weights')} must have one entry per record, {n_records}, got {len(counts)}."
+        )
+    check_weights(int((~valid(counts)).sum()), name)
+    return counts.astype(np.int64)

@@ -98,10 +98,10 @@ class CsvDialect:
                 )
         if self.encoding is not None:
             try:
-                known = codecs.lookup(self.encoding)._is_text_encoding
+                of_text = codecs.lookup(self.encoding)._is_text_encoding
             except LookupError:
-                known = False
-            if not known:
+                of_text = False
+            if not of_text:
                 raise InvalidParameterError(
                     f"{parameter('encoding')} must name an encoding, such as windows-1250, got {self.encoding!r}."
                 )
@@ -161,8 +161,8 @@ def delimited(
 def _utf8(data: bytes, encoding: str | None, *, path: Path, lenient: bool) -> tuple[bytes, str]:
     """Return a text in UTF-8 without a mark, and the encoding that it has."""
     mark = next((mark for mark in BOMS if data.startswith(mark)), b"")
-    known = BOMS.get(mark) or encoding or _wide(data)
-    if known is None:
+    stated = BOMS.get(mark) or encoding or _wide(data)
+    if stated is None:
         if data.isascii():
             return data, "utf-8"
         try:
@@ -172,16 +172,16 @@ def _utf8(data: bytes, encoding: str | None, *, path: Path, lenient: bool) -> tu
         return data, "utf-8"
     data = data[len(mark) :]
     try:
-        text = data.decode(known, errors="replace" if lenient else "strict")
+        text = data.decode(stated, errors="replace" if lenient else "strict")
     except UnicodeDecodeError as error:
         # Not the bytes, which are a record's.
-        line = data[: error.start].decode(known, errors="replace").count("\n") + 1
+        line = data[: error.start].decode(stated, errors="replace").count("\n") + 1
         raise UnreadableFileError(
-            f"line {line:,} of {path} is no text in the encoding {known}.",
+            f"line {line:,} of {path} is no text in the encoding {stated}.",
             remedy=f"Save the file as UTF-8, or state its {parameter('encoding')}.",
             path=path,
         ) from None
-    return text.encode(errors="replace"), known
+    return text.encode(errors="replace"), stated
 
 
 def _wide(data: bytes) -> str | None:

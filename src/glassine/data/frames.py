@@ -60,9 +60,9 @@ def fine_counts(
         # Those that lie on both sides of a cut point are distinguished by comparing.
         split = placed.filter(nw.col("place").is_in(some))
         above = [(nw.col("k0") > float(cuts[i])).cast(nw.Int64) for i in between]
-        found = _grouped(split.with_columns(balanced_sum(above).alias("side")), ["place", "side"])
-        _, bins, _ = _bins(found, cuts)
-        np.add.at(out, bins, found["n"].to_numpy().astype(np.int64))
+        grouped = _grouped(split.with_columns(balanced_sum(above).alias("side")), ["place", "side"])
+        _, bins, _ = _bins(grouped, cuts)
+        np.add.at(out, bins, grouped["n"].to_numpy().astype(np.int64))
     if out[-1] and not attribute.missing:
         checked_columns({name: attribute}, {name: np.array([np.nan])})
     return out
@@ -85,7 +85,7 @@ def _place(attribute: Integer | Real, cuts: Array) -> nw.Expr:
     return nw.when(~number.is_null()).then(place).otherwise(nw.lit(float(GAP))).cast(nw.Int64).alias("place")
 
 
-def _grouped(lazy: Any, by: list[str]) -> nw.DataFrame[Any]:
+def _grouped(lazy: nw.DataFrame[Any] | nw.LazyFrame[Any], by: list[str]) -> nw.DataFrame[Any]:
     number = nw.col("k0")
     return collect(lazy.group_by(by).agg(nw.col("n").sum(), number.min().alias("least"), number.max().alias("most")))
 

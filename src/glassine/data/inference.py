@@ -173,18 +173,18 @@ def remarks(frame: object) -> dict[str, str]:
     Remarks are made on identifiers, dates, free text, columns of one value, numbers read as text, and values that
     differ only by case or spaces. Most begin their advice with "Leave it out".
     """
-    found = {name: _remark(name, column) for name, column in columns(frame).items()}
-    return {name: remark for name, remark in found.items() if remark}
+    remarks_by_name = {name: _remark(name, column) for name, column in columns(frame).items()}
+    return {name: remark for name, remark in remarks_by_name.items() if remark}
 
 
 def _frequent(words: Iterable[str], present: Iterable[object]) -> str:
     """Return words of a column of numbers to quote: those of few records can be what one person said."""
     counts = Counter(map(str, present))
     listed = list(words)
-    shown = [repr(word) for word in listed if counts[word] >= FREQUENT][:3]
+    quotable = [repr(word) for word in listed if counts[word] >= FREQUENT][:3]
     few = sum(counts[word] < FREQUENT for word in listed)
     rare = [f"{few:,} {'text' if few == 1 else 'texts'} of fewer than {FREQUENT} records"] if few else []
-    return ", ".join(shown + rare)
+    return ", ".join(quotable + rare)
 
 
 def _remark(name: str, column: AnyArray) -> str:
@@ -353,7 +353,7 @@ def broken_rules(domain: Domain, frame: object) -> dict[str, dict[str, list[int]
     It is for the holder of the records: rows reveal which they are. Parameters and errors as for :func:`violations`.
     """
     data = columns(frame)
-    found = {
+    rows_by_reason = {
         name: {why: np.flatnonzero(rows).tolist() for why, rows in _outside(domain[name], data[name]).items()}
         for name in domain
         if is_column(name, data)
@@ -361,8 +361,10 @@ def broken_rules(domain: Domain, frame: object) -> dict[str, dict[str, list[int]
     for block, possible in domain.blocks:
         allowed = set(possible)
         rows = enumerate(zip(*(data[name].tolist() for name in block), strict=True))
-        found[" + ".join(block)] = {"no combination of the group": [i for i, row in rows if row not in allowed]}
-    kept = {name: {why: rows for why, rows in reasons.items() if rows} for name, reasons in found.items()}
+        rows_by_reason[" + ".join(block)] = {
+            "no combination of the group": [i for i, row in rows if row not in allowed]
+        }
+    kept = {name: {why: rows for why, rows in reasons.items() if rows} for name, reasons in rows_by_reason.items()}
     return {name: reasons for name, reasons in kept.items() if reasons}
 
 

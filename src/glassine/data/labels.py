@@ -99,12 +99,12 @@ def declared_classes(
             f"{parameter('classes')} must be a sequence of classes, got the string {classes!r}.", remedy="List them."
         )
     if classes is not None:
-        known = tuple(value.item() if isinstance(value, np.generic) else value for value in classes)
-        if not known or len(set(known)) < len(known) or not all(is_scalar(value) for value in known):
+        declared = tuple(value.item() if isinstance(value, np.generic) else value for value in classes)
+        if not declared or len(set(declared)) < len(declared) or not all(is_scalar(value) for value in declared):
             raise InvalidParameterError(
                 f"{parameter('classes')} must be different scalars, at least one, got {classes!r}."
             )
-        return known
+        return declared
     if domain is not None and isinstance(target, str) and target in domain:
         attribute = domain[target]
         if isinstance(attribute, Category):
@@ -180,8 +180,8 @@ def class_places(values: AnyArray, classes: Sequence[object]) -> Indices:
     if set(map(type, listed)) != {str}:
         return np.array([place.get(class_key(value), -1) for value in listed], dtype=np.intp)
     # Each text is looked up once: records have few classes.
-    known = {text: place.get(class_key(text), -1) for text in set(listed)}
-    return np.fromiter(map(known.__getitem__, listed), np.intp, len(listed))
+    codes = {text: place.get(class_key(text), -1) for text in set(listed)}
+    return np.fromiter(map(codes.__getitem__, listed), np.intp, len(listed))
 
 
 def class_key(value: object) -> str:

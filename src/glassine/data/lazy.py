@@ -218,17 +218,17 @@ class _Keys:
 
     def arrays(self, grouped: nw.DataFrame[Any]) -> dict[str, AnyArray]:
         """Return the conformed columns that keys stand for."""
-        found: dict[int, AnyArray] = {place: grouped[f"k{place}"].to_numpy() for place in self.loose}
+        codes: dict[int, AnyArray] = {place: grouped[f"k{place}"].to_numpy() for place in self.loose}
         for i, word in enumerate(self.words):
             rest = grouped[f"w{i}"].to_numpy().astype(np.int64)
             for place, n_codes in word:
                 code = rest % n_codes - ROOM
                 rest //= n_codes
                 # The entry after the last is that of code -1; a gap that is not allowed is a missing value, too.
-                found[place] = (
+                codes[place] = (
                     np.append(self.cells[place], np.nan)[np.maximum(code, -1)] if place in self.cells else code
                 )
-        return {name: found[place] for place, name in enumerate(self.attributes)}
+        return {name: codes[place] for place, name in enumerate(self.attributes)}
 
 
 def balanced_sum(terms: Sequence[nw.Expr]) -> nw.Expr:

@@ -96,22 +96,22 @@ class Persons:
         n : int
             Number of parts.
         """
-        held = (self.codes >= 0) & (by >= 0)
+        counted = (self.codes >= 0) & (by >= 0)
         # A person counts once in each part in which they have records, and in several parts if they do.
-        pairs = np.unique(self.codes[held] * np.int64(n) + by[held])
+        pairs = np.unique(self.codes[counted] * np.int64(n) + by[counted])
         return np.bincount(pairs % n, minlength=n)
 
     def mean(self, values: npt.NDArray[np.floating]) -> Array:
         """Return the mean over the records of each person, shape (number,)."""
-        held = self.codes >= 0
-        sums = np.bincount(self.codes[held], weights=values[held], minlength=self.number)
-        return sums / np.bincount(self.codes[held], minlength=self.number)
+        counted = self.codes >= 0
+        sums = np.bincount(self.codes[counted], weights=values[counted], minlength=self.number)
+        return sums / np.bincount(self.codes[counted], minlength=self.number)
 
     def largest(self, values: npt.NDArray[np.floating]) -> Array:
         """Return the largest value among the records of each person, shape (number,)."""
-        held = self.codes >= 0
+        counted = self.codes >= 0
         out = np.full(self.number, -np.inf)
-        np.maximum.at(out, self.codes[held], values[held])
+        np.maximum.at(out, self.codes[counted], values[counted])
         return out
 
     def take(self, rows: Bools | Indices) -> Persons:
@@ -149,10 +149,10 @@ def refuse_shared(data: Persons | None, holdout: Persons | None) -> None:
     """Raise if people have records both in the data and in the holdout: who is a member is then not defined."""
     if data is None or holdout is None:
         return
-    known = set(data.keys)
-    n_shared = len(known & set(holdout.keys))
+    keys = set(data.keys)
+    n_shared = len(keys & set(holdout.keys))
     if n_shared:
-        n_records = sum(key in known for key in holdout.keys)
+        n_records = sum(key in keys for key in holdout.keys)
         have = "person of the holdout has" if holdout.number == 1 else "people of the holdout have"
         raise InvalidDataError(
             f"{n_shared:,} of {holdout.number:,} {have} records in the data too: {n_records:,} of the holdout's "
@@ -234,8 +234,8 @@ def spelled_alike(values: Iterable[object]) -> int:
     """
     # Of several texts for one person, such as 7 and 7.0, any will do.
     texts = {identifier(value): plain(str(value)) for value in values}
-    found = Counter(ZEROS.sub("", text) for key, text in texts.items() if key is not None)
-    return sum(number for number in found.values() if number > 1)
+    spellings = Counter(ZEROS.sub("", text) for key, text in texts.items() if key is not None)
+    return sum(number for number in spellings.values() if number > 1)
 
 
 def plain(text: str) -> str:

@@ -215,7 +215,7 @@ def _inferred(columns: Sequence[pl.Series], dialect: CsvDialect) -> list[pl.Seri
     # Whole numbers beyond 64 bits name things: as doubles, two of them would be one.
     rest = _which(written, rest, lambda text: ~(text.str.contains(DIGITS) | text.is_null()).all())
     plain = _which(written, rest, lambda text: (_is_numeral(text) | text.is_null()).all())
-    found = texts.with_columns(
+    converted = texts.with_columns(
         *written.select(pl.col(i).cast(pl.Int64, strict=False) for i in wholes),
         *texts.select(pl.col(i).str.to_lowercase() == "true" for i in truths),
         *written.select(pl.col(i).str.strip_chars(BLANKS).cast(pl.Float64) for i in plain),
@@ -226,7 +226,7 @@ def _inferred(columns: Sequence[pl.Series], dialect: CsvDialect) -> list[pl.Seri
             if all(text is None or number_of(text) is not None for text in written[i].to_list())
         ),
     )
-    return [column.alias(name) for column, name in zip(found, names, strict=True)]
+    return [column.alias(name) for column, name in zip(converted, names, strict=True)]
 
 
 def _which(frame: pl.DataFrame, names: Sequence[str], holds: Callable[[pl.Expr], pl.Expr]) -> list[str]:

@@ -388,7 +388,7 @@ class Category:
         """
         if text in GAP_TEXTS:
             return None
-        return next((found[text[:n]] for n, found in self.places if len(text) >= n and text[:n] in found), None)
+        return next((codes[text[:n]] for n, codes in self.places if len(text) >= n and text[:n] in codes), None)
 
     @property
     def places(self) -> tuple[tuple[int, dict[str, int]], ...]:

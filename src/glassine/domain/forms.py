@@ -281,17 +281,17 @@ def _entry(cells: Mapping[str, str]) -> Entry:
     if stated not in TYPES:
         raise ValueError(f"the type {stated!r} is not known. Use integer, real, category or binary.")
     kind = TYPES[stated]
-    found = RANGE.fullmatch(values)
+    bounds = RANGE.fullmatch(values)
     if not kind:
-        kind = "category" if found is None else "real" if any(map(_fraction, found.groups())) else "integer"
+        kind = "category" if bounds is None else "real" if any(map(_fraction, bounds.groups())) else "integer"
     entry: Entry = {"name": name, "type": kind}
     if kind in ("integer", "real"):
-        if found is None:
+        if bounds is None:
             raise ValueError(f"the values of {name!r} must be a range, such as 0-120 or 0..1 step 0.01.")
         number = int if kind == "integer" else float
-        entry |= {"lo": number(found[1]), "hi": number(found[2])}
-        if found[3] is not None and kind == "real":
-            entry["resolution"] = float(found[3])
+        entry |= {"lo": number(bounds[1]), "hi": number(bounds[2])}
+        if bounds[3] is not None and kind == "real":
+            entry["resolution"] = float(bounds[3])
     elif kind == "category":
         entry["values"] = _codes(values)
         if not entry["values"]:

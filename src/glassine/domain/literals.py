@@ -378,10 +378,10 @@ def conjunction_texts(conjunctions: Iterable[Sequence[Literal]], digits: int | N
             own, _ = shared[-1].get(literal.attribute, ((), []))
             shared.append(shared[-1] | {literal.attribute: ((*own, literal), [])})
         texts: list[str] = []
-        for own, known in shared[-1].values():
-            if not known:
-                known += _texts_on_one(own, digits)
-            texts += known
+        for own, written in shared[-1].values():
+            if not written:
+                written += _texts_on_one(own, digits)
+            texts += written
         yield all_of(dict.fromkeys(texts))
 
 

@@ -99,12 +99,12 @@ def _single(value: float, what: str) -> float:
 
 def _values_of(model: AdditiveModel) -> dict[str, tuple[Scalar, ...]]:
     """Return the values that the terms name of each category; their places are its codes."""
-    found: dict[str, dict[Scalar, None]] = {}
+    values_of_category: dict[str, dict[Scalar, None]] = {}
     for term in model.terms:
         for bins in term.bins:
             if isinstance(bins, CategoryBins):
-                found.setdefault(bins.attribute, {}).update(dict.fromkeys(bins.values))
-    for name, values in found.items():
+                values_of_category.setdefault(bins.attribute, {}).update(dict.fromkeys(bins.values))
+    for name, values in values_of_category.items():
         kinds = {isinstance(value, str) for value in values}
         single = all(isinstance(value, str) or float(np.float32(value)) == value for value in values)
         if len(kinds) > 1 or "" in values or not single:
@@ -112,7 +112,7 @@ def _values_of(model: AdditiveModel) -> dict[str, tuple[Scalar, ...]]:
                 f"the values of {name!r} are neither texts, none of them empty, nor numbers of single precision.",
                 remedy="Recode them.",
             )
-    return {name: tuple(values) for name, values in found.items()}
+    return {name: tuple(values) for name, values in values_of_category.items()}
 
 
 def _encoder(onnx: Any, name: str, column: str, values: Sequence[Scalar], words: bool) -> Any:
@@ -161,9 +161,9 @@ def _classified(onnx: Any, classes: Sequence[Scalar], scores: str, names: Sequen
 def _axis(bins: Bins, column: int, values: Mapping[str, tuple[Scalar, ...]]) -> _Axis:
     """Return how a runtime cuts one attribute of a term."""
     if isinstance(bins, CategoryBins):
-        known = values[bins.attribute]
-        cells = (*bins.find(known).tolist(), bins.missing, bins.n_bins - 1)
-        return _Axis(column, tuple(code + 0.5 for code in range(len(known) + 1)), cells, None)
+        declared = values[bins.attribute]
+        cells = (*bins.find(declared).tolist(), bins.missing, bins.n_bins - 1)
+        return _Axis(column, tuple(code + 0.5 for code in range(len(declared) + 1)), cells, None)
     bounds: list[float] = []
     kept = [0]
     for place, cut in enumerate(bins.cuts, start=1):

@@ -124,10 +124,10 @@ def beside_onnx(data: bytes, domain: Domain | None, tree: int | None) -> Iterato
         "bytes",
         max(len(data) - n_bytes, int(len(model.SerializeToString()) != n_bytes)),
     )
-    known = onnx.ModelProto()
-    known.CopyFrom(model)
-    known.DiscardUnknownFields()
-    yield OtherContent("fields that ONNX does not have", "unknown field", n_bytes - known.ByteSize())
+    without_unknown = onnx.ModelProto()
+    without_unknown.CopyFrom(model)
+    without_unknown.DiscardUnknownFields()
+    yield OtherContent("fields that ONNX does not have", "unknown field", n_bytes - without_unknown.ByteSize())
     yield from _beside_fields(model)
     yield from _beside_graph(onnx, model.graph, tree)
     read = tree_from_onnx(data, domain, tree)
@@ -269,11 +269,11 @@ def _values(onnx: Any, graph: Any, model: DecisionTree, domain: Domain | None) -
         attribute = str(node.input[0])
         keys = [
             entry.decode(errors="replace") if isinstance(entry, bytes) else str(entry)
-            for held in node.attribute
-            if held.name.startswith("keys_")
-            for entry in onnx.helper.get_attribute_value(held)
+            for stated in node.attribute
+            if stated.name.startswith("keys_")
+            for entry in onnx.helper.get_attribute_value(stated)
         ]
-        known = named.get(attribute, set())
-        more = [key for key in keys if key not in known and key not in ("", "\x01", "nan", "inf")]
-        more = [key for key in more if key.removesuffix(".0") not in known]
+        declared = named.get(attribute, set())
+        more = [key for key in keys if key not in declared and key not in ("", "\x01", "nan", "inf")]
+        more = [key for key in more if key.removesuffix(".0") not in declared]
         yield from fitted_categories("a LabelEncoder", attribute, more, domain)

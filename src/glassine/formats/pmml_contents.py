@@ -159,11 +159,11 @@ def _size(element: Element) -> int:
 
 def _beside_markup(data: bytes) -> Iterator[OtherContent]:
     """Yield comments, processing instructions, namespaces and spacing of an XML document."""
-    found: list[OtherContent] = []
+    others: list[OtherContent] = []
     texts: list[str] = []
 
     def add(where: str, kind: str, n: int) -> None:
-        found.append(OtherContent(where, kind, n))
+        others.append(OtherContent(where, kind, n))
 
     def opened(name: str, attributes: Mapping[str, str]) -> None:
         closed(name)
@@ -196,7 +196,7 @@ def _beside_markup(data: bytes) -> Iterator[OtherContent]:
     # Tags can be wide without any text between them.
     wide = sum(len(run) for run in re.findall(rb"<[^<>]*?([ \t\r\n]{80,})[^<>]*?>", data))
     add("within tags", "spacing", wide)
-    yield from found
+    yield from others
 
 
 def _values(root: Element, model: DecisionTree, domain: Domain | None) -> Iterator[FittedValues]:

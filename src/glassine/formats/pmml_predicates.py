@@ -205,8 +205,8 @@ def _sources(parts: Sequence[Element | None], types: Mapping[str, str]) -> dict[
             continue
         source = inner[0].attributes.get("field", "")
         source = sources.get(source, source)
-        given = types.get(source, "")
-        same = kind == given != "" or (kind in ("float", "double") and given in NUMERIC)
+        kind_there = types.get(source, "")
+        same = kind == kind_there != "" or (kind in ("float", "double") and kind_there in NUMERIC)
         if name in types or sources.get(name, source) != source:
             raise InvalidModelError(f"two fields are named {name!r:.60}; each needs its own name.")
         if same and "mapMissingTo" not in inner[0].attributes:
@@ -248,8 +248,8 @@ def fields_of(root: Element, model: Element, domain: Domain | None, outer: Eleme
         raise damaged("the MiningSchema names a field twice.")
     kind = types.get(target or "", "string")
     labels = () if target is None or target in (domain or ()) else values.get(target, ())
-    given = tuple(dict.fromkeys(sources.get(name, name) for name in active))
-    return Fields(types, values, given, frozenset(changed), labels, kind, sources)
+    names = tuple(dict.fromkeys(sources.get(name, name) for name in active))
+    return Fields(types, values, names, frozenset(changed), labels, kind, sources)
 
 
 def typed(text: str, kind: str) -> Scalar:

@@ -243,8 +243,10 @@ def coarse(domain: Domain, names: Sequence[str]) -> list[Literal]:
 
 def _together(attribute: Category) -> list[tuple[Scalar, ...]]:
     """Return the groups of a hierarchy and the values in none; the outermost groups where all are too many."""
-    held = {value for group in attribute.hierarchy for value in group}
-    alone: list[tuple[Scalar, ...]] = [(value,) for value in attribute.values if value not in held] if held else []
+    grouped = {value for group in attribute.hierarchy for value in group}
+    alone: list[tuple[Scalar, ...]] = (
+        [(value,) for value in attribute.values if value not in grouped] if grouped else []
+    )
     groups = list(attribute.hierarchy)
     if len(groups) + len(alone) > COARSE_VALUES:
         outer: dict[Scalar, tuple[Scalar, ...]] = {}
@@ -262,12 +264,12 @@ def _begun_alike(values: tuple[Scalar, ...]) -> list[tuple[Scalar, ...]]:
         return []
     groups: list[tuple[Scalar, ...]] = []
     for length in range(1, max(map(len, starts)) + 1):
-        found: dict[str, list[Scalar]] = {}
+        by_start: dict[str, list[Scalar]] = {}
         for start, value in zip(starts, values, strict=True):
-            found.setdefault(start[:length], []).append(value)
-        if len(found) > COARSE_VALUES:
+            by_start.setdefault(start[:length], []).append(value)
+        if len(by_start) > COARSE_VALUES:
             break
-        groups = list(map(tuple, found.values()))
+        groups = list(map(tuple, by_start.values()))
     return groups if len(groups) > 1 else []
 
 

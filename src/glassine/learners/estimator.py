@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
@@ -226,7 +227,7 @@ class OrdinaryLearner(ABC):
     released: ClassVar[frozenset[str]]
     """The fitted attributes; nothing else is kept or pickled."""
 
-    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
+    def fit(self, X: object, y: object, sample_weight: npt.ArrayLike | None = None) -> Self:
         """Learn a model.
 
         Parameters
@@ -251,7 +252,7 @@ class OrdinaryLearner(ABC):
         return self
 
     @abstractmethod
-    def _learn(self, X: object, y: object, times: object) -> dict[str, Any]:
+    def _learn(self, X: object, y: object, times: npt.ArrayLike | None) -> dict[str, Any]:
         """Read the records and return the fitted attributes by name; ``times`` are the weights of ``fit``."""
 
 

@@ -93,7 +93,7 @@ class MultiwayTreeClassifier(OrdinaryLearner, TransparentClassifier):
 
     model_: Any = field(init=False)
 
-    def _learn(self, X: Any, y: Any, times: Any) -> dict[str, Any]:
+    def _learn(self, X: object, y: object, times: npt.ArrayLike | None) -> dict[str, Any]:
         rules = _Rules(
             criterion=check_criterion(self.criterion),
             smallest=check_whole(self.min_samples_split, "min_samples_split", 2, 2**62),

@@ -240,7 +240,7 @@ def cell_labels(model: Model) -> Indices:
 
 def cell_shares(model: Model) -> Array:
     """Return :func:`cell_probabilities` as an array, shape (cells, classes), NaN where they are not revealed."""
-    rows = [known or (math.nan,) * len(model.classes or ()) for known in cell_probabilities(model)]
+    rows = [shares or (math.nan,) * len(model.classes or ()) for shares in cell_probabilities(model)]
     return np.array(rows)
 
 

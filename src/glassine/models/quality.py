@@ -124,8 +124,8 @@ class Quality:
         """Return the means of several models; None where one of them has none."""
 
         def over(values: Sequence[float | None]) -> float | None:
-            known = [value for value in values if value is not None]
-            return math.fsum(known) / len(known) if known and len(known) == len(values) else None
+            measured = [value for value in values if value is not None]
+            return math.fsum(measured) / len(measured) if measured and len(measured) == len(values) else None
 
         return cls(
             accuracy=math.fsum(one.accuracy for one in several) / len(several),

@@ -51,8 +51,8 @@ def read_records(model: ScoringModel, data: object) -> Columns | None:
 
 def _attribute(model: ScoringModel, name: str) -> Attribute:
     """Return what the bins of an attribute imply about it: any number, or one of the listed values."""
-    found = [bins for term in model.terms for bins in term.bins if bins.attribute == name]
-    values = dict.fromkeys(chain.from_iterable(bins.values for bins in found if isinstance(bins, CategoryBins)))
+    bins_of_name = [bins for term in model.terms for bins in term.bins if bins.attribute == name]
+    values = dict.fromkeys(chain.from_iterable(bins.values for bins in bins_of_name if isinstance(bins, CategoryBins)))
     return Category(tuple(values), missing=True) if values else Real(-LARGEST, LARGEST, missing=True)
 
 
@@ -72,8 +72,8 @@ def _bins_of(bins: Bins, columns: Columns) -> Indices:
         return bins.index(columns.numbers[bins.attribute])
     declared = columns.attributes[bins.attribute]
     values = values_of(declared)
-    found: Indices = bins.lookup(values)[columns.codes[bins.attribute]]
-    return found
+    codes: Indices = bins.lookup(values)[columns.codes[bins.attribute]]
+    return codes
 
 
 def _indices(model: ScoringModel, data: object) -> tuple[int, Iterator[Indices]]:
@@ -86,13 +86,13 @@ def _indices(model: ScoringModel, data: object) -> tuple[int, Iterator[Indices]]
 
 def _walk(model: ScoringModel, columns: Columns) -> Iterator[Indices]:
     pairs = Counter(bins for term in model.terms for bins in term.bins)
-    known: dict[Bins, Indices] = {}
+    indices: dict[Bins, Indices] = {}
     for term in model.terms:
         parts = []
         for bins in term.bins:
-            parts.append(known[bins] if bins in known else _bins_of(bins, columns))
+            parts.append(indices[bins] if bins in indices else _bins_of(bins, columns))
             if pairs[bins] > 1:
-                known[bins] = parts[-1]
+                indices[bins] = parts[-1]
         yield parts[0] if len(parts) == 1 else parts[0] * term.shape[1] + parts[1]
 
 
@@ -168,10 +168,10 @@ class ScoringModel:
         data : data frame, mapping of str to ndarray of shape (n,), Table, or ndarray of shape (n, d)
             As for :meth:`scores`.
         """
-        found = self.scores(data)
+        scores = self.scores(data)
         if self.classes is None:
-            return found[:, 0] if self.target_bounds is None else np.clip(found[:, 0], *self.target_bounds)
-        chosen = (found[:, 0] > 0).astype(np.intp) if self.link == "logit" else found.argmax(axis=1)
+            return scores[:, 0] if self.target_bounds is None else np.clip(scores[:, 0], *self.target_bounds)
+        chosen = (scores[:, 0] > 0).astype(np.intp) if self.link == "logit" else scores.argmax(axis=1)
         return np.asarray(class_array(self.classes)[chosen])
 
     def predict_proba(self, data: object) -> Array:
@@ -184,13 +184,13 @@ class ScoringModel:
         """
         if self.classes is None:
             raise InvalidModelError("a regression has no probabilities of classes.", remedy="Use its predictions.")
-        found = self.scores(data)
+        scores = self.scores(data)
         if self.link == "logit":
-            shrunk = np.exp(-np.abs(found[:, 0]))
+            shrunk = np.exp(-np.abs(scores[:, 0]))
             rare, common = shrunk / (1 + shrunk), 1 / (1 + shrunk)
-            second = np.where(found[:, 0] > 0, common, rare)
-            return np.column_stack([np.where(found[:, 0] > 0, rare, common), second])
-        powers = np.exp(found - found.max(axis=1, keepdims=True))
+            second = np.where(scores[:, 0] > 0, common, rare)
+            return np.column_stack([np.where(scores[:, 0] > 0, rare, common), second])
+        powers = np.exp(scores - scores.max(axis=1, keepdims=True))
         return np.asarray(powers / powers.sum(axis=1, keepdims=True))
 
     def contributions(self, data: object) -> Contributions:

@@ -355,8 +355,8 @@ def _marks(bins: Bins, length: float, *, slot: bool) -> list[tuple[float, str]]:
     if isinstance(bins, NumericBins):
         low, high = _range(bins)
         inner = edges[bins.n_bins - 2][1]
-        known = bool(bins.cuts or bins.bounds)
-        marks = [((at - low) / (high - low) * inner, f"{at:,.6g}") for at in ticks(low, high, 7)] if known else []
+        ranged = bool(bins.cuts or bins.bounds)
+        marks = [((at - low) / (high - low) * inner, f"{at:,.6g}") for at in ticks(low, high, 7)] if ranged else []
     else:
         marks = [((a + b) / 2, label) for (a, b), label in zip(edges, bins.labels[:-1], strict=False)]
     if slot:

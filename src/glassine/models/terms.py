@@ -241,8 +241,7 @@ class Term:
             raise InvalidModelError(f"a term's name must be a text, got {self.name!r}.")
         object.__setattr__(self, "name", self.name or " & ".join(entry.attribute for entry in bins))
         shape = self.shape
-        scores = finite_array(self.scores, f"the scores of term {self.name!r}")
-        scores = scores[..., None] if scores.ndim == len(shape) else scores
+        scores = self._by_output(self.scores, "scores")
         if scores.shape[:-1] != shape or not scores.shape[-1]:
             raise InvalidModelError(
                 f"the scores of term {self.name!r} must have shape {shape} for one output, or {(*shape, 'outputs')}, "
@@ -250,8 +249,7 @@ class Term:
             )
         object.__setattr__(self, "scores", frozen(scores))
         if self.errors is not None:
-            errors = finite_array(self.errors, f"the errors of term {self.name!r}")
-            errors = errors[..., None] if errors.ndim == len(shape) else errors
+            errors = self._by_output(self.errors, "errors")
             if errors.shape != scores.shape or not (errors >= 0).all():
                 raise InvalidModelError(
                     f"the errors of term {self.name!r} must be at least 0 and have the shape of its scores, "
@@ -265,6 +263,11 @@ class Term:
                     f"the weights of term {self.name!r} must have shape {shape}, got {weights.shape}."
                 )
             object.__setattr__(self, "weights", frozen(weights))
+
+    def _by_output(self, values: object, what: str) -> Array:
+        """Return numbers of bins and outputs, which lack the last axis where there is one output."""
+        array = finite_array(values, f"the {what} of term {self.name!r}")
+        return array[..., None] if array.ndim == len(self.shape) else array
 
     @property
     def attributes(self) -> tuple[str, ...]:

@@ -243,10 +243,10 @@ def merge_leaves(
         index = stack.pop()
         order.append(index)
         stack += [branch.child for branch in tree.nodes[index].branches]
-    nodes, held = dict(enumerate(tree.nodes)), dict(sizes)
+    nodes, sizes_now = dict(enumerate(tree.nodes)), dict(sizes)
 
     def fails(index: int) -> bool:
-        node, size = nodes[index], held[index]
+        node, size = nodes[index], sizes_now[index]
         if node.branches or (exact and not size):
             return False
         counts = node.evidence.counts or (0,)
@@ -257,10 +257,10 @@ def merge_leaves(
         children = [branch.child for branch in nodes[index].branches]
         if not children:
             continue
-        held[index] = sum(held[child] for child in children)
+        sizes_now[index] = sum(sizes_now[child] for child in children)
         if any(fails(child) for child in children):
             # What is below was merged before: its leaves are the children, and splits that stayed.
-            parts = [(nodes[i].evidence, held[i]) for i in _leaves(nodes, index)]
+            parts = [(nodes[i].evidence, sizes_now[i]) for i in _leaves(nodes, index)]
             nodes[index] = Node(evidence=_joined(parts, nodes[index].evidence))
     return replace(tree, nodes=renumbered(nodes, 0))
 
@@ -277,11 +277,11 @@ def _leaves(nodes: Mapping[int, Node], root: int) -> list[int]:
 
 def _joined(parts: list[tuple[Evidence, int]], own: Evidence) -> Evidence:
     """Return the evidence of merged leaves and their sizes: what the split published, completed by their sums."""
-    known = [(evidence.counts, evidence.size) for evidence, _ in parts]
+    published = [(evidence.counts, evidence.size) for evidence, _ in parts]
     counts: tuple[int, ...] | None = None
-    if all(c is not None for c, _ in known):
-        counts = tuple(map(sum, zip(*(c or () for c, _ in known), strict=True)))
-    total = sum(size or 0 for _, size in known) if all(size is not None for _, size in known) else None
+    if all(c is not None for c, _ in published):
+        counts = tuple(map(sum, zip(*(c or () for c, _ in published), strict=True)))
+    total = sum(size or 0 for _, size in published) if all(size is not None for _, size in published) else None
     weight = sum(size for _, size in parts)
     value = own.value
     if value is None and weight and all(evidence.value is not None for evidence, _ in parts):

@@ -217,6 +217,16 @@ def _log_delta(log_orders: np.ndarray, rho: float, epsilon: float) -> np.ndarray
     return exponent
 
 
+def _least_over_orders(bounds: Callable[[np.ndarray], np.ndarray]) -> float:
+    """Return the least of the bounds at all orders, on a grid that is twice made finer around the best."""
+    # Every order is sound: a finer grid only tightens the bound.
+    grid = _LOG_ORDERS
+    for _ in range(2):
+        best, step = int(np.argmin(bounds(grid))), grid[1] - grid[0]
+        grid = np.linspace(grid[best] - step, grid[best] + step, 401)
+    return float(bounds(grid).min())
+
+
 def delta_from_rho(rho: float, epsilon: float) -> float:
     """Return a delta for which rho-zCDP gives (epsilon, delta).
 
@@ -230,14 +240,7 @@ def delta_from_rho(rho: float, epsilon: float) -> float:
         return 0.0
     if math.isinf(rho):
         return 1.0
-    grid = _LOG_ORDERS
-    for _ in range(2):
-        # Every order is sound: a finer grid around the best one only tightens the bound.
-        values = _log_delta(grid, rho, epsilon)
-        best = int(np.argmin(values))
-        step = grid[1] - grid[0]
-        grid = np.linspace(grid[best] - step, grid[best] + step, 401)
-    return math.exp(min(0.0, float(_log_delta(grid, rho, epsilon).min())))
+    return math.exp(min(0.0, _least_over_orders(lambda log_orders: _log_delta(log_orders, rho, epsilon))))
 
 
 def epsilon_from_rho(rho: float, delta: float) -> float:
@@ -254,16 +257,13 @@ def epsilon_from_rho(rho: float, delta: float) -> float:
     if math.isinf(rho) or delta == 0:
         return math.inf
     _check_delta(delta)
-    grid = _LOG_ORDERS
-    bound = math.inf
-    for _ in range(3):
-        # The bound is linear in epsilon at each order, so that it can be solved for epsilon; then as above.
-        values = (_log_delta(grid, rho, 0.0) - math.log(delta)) / np.exp(grid)
-        best = int(np.argmin(values))
-        bound = float(values[best])
-        step = grid[1] - grid[0]
-        grid = np.linspace(grid[best] - step, grid[best] + step, 401)
-    return max(0.0, bound)
+    # The bound is linear in epsilon at each order, so that it can be solved for epsilon.
+    return max(
+        0.0,
+        _least_over_orders(
+            lambda log_orders: (_log_delta(log_orders, rho, 0.0) - math.log(delta)) / np.exp(log_orders)
+        ),
+    )
 
 
 def _least(holds: Callable[[float], bool]) -> float:

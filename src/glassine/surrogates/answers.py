@@ -234,7 +234,7 @@ def index_of(labels: AnyArray, answers: Answers, what: str) -> Ints:
     return out
 
 
-def shown(answer: Scalar) -> str:
+def formatted(answer: Scalar) -> str:
     """Return an answer as sentences show it: a number with separators of thousands."""
     return f"{answer:,.6g}" if isinstance(answer, float) else f"{answer:,}" if type(answer) is int else str(answer)
 

@@ -145,8 +145,8 @@ class Metric:
     def differences(self, one: Array, other: Array, domain: Domain) -> dict[str, float]:
         """Return how far two embedded records, each of shape (1, d), lie apart in each attribute, in its scale."""
         if self.distance == "euclidean":
-            apart = np.where(np.isnan(one - other), np.sqrt(_squares(one, other)), np.abs(one - other))
-            return dict(zip(domain, apart[0].tolist(), strict=True))
+            differences = np.where(np.isnan(one - other), np.sqrt(_squares(one, other)), np.abs(one - other))
+            return dict(zip(domain, differences[0].tolist(), strict=True))
         return {
             name: float(self._dissimilarities(name, domain[name], one[0, j : j + 1], other[0, j : j + 1])[0])
             for j, name in enumerate(domain)

@@ -72,9 +72,9 @@ def joined_groups(
     members = [np.flatnonzero(groups == group) for group in range(n_groups)]
     while len(members) > 1 and fewest.min() < k:
         small = int(fewest.argmin())
-        apart = metric.between(middles[small : small + 1], middles, domain)[0]
-        apart[small] = np.inf
-        low, high = sorted((small, int(np.argmin(apart))))
+        distances = metric.between(middles[small : small + 1], middles, domain)[0]
+        distances[small] = np.inf
+        low, high = sorted((small, int(np.argmin(distances))))
         members[low] = np.sort(np.concatenate([members[low], members.pop(high)]))
         middles, fewest = np.delete(middles, high, axis=0), np.delete(fewest, high)
         own, one = columns.take(members[low]), np.zeros(len(members[low]), dtype=np.int64)

@@ -122,8 +122,8 @@ def grow_trees(
     numeric = answers if isinstance(answers, NumericAnswer) else None
     if numeric is not None:
         units.append(distinct_records(columns))
-    found, often = np.unique(targets, return_counts=True)
-    common = int(found[often.argmax()])
+    labels, often = np.unique(targets, return_counts=True)
+    common = int(labels[often.argmax()])
     trees = []
     for group in range(n_groups):
         rows = order[bounds[group] : bounds[group + 1]]
@@ -152,8 +152,8 @@ def _of_enough(tree: DecisionTree, records: dict[str, AnyArray], behind: Sequenc
     """Return a tree whose leaves hold at least so many of each kind of unit, splits undone from below."""
     while behind:
         at = tree.apply(records)
-        held = np.min([units.counts(at, len(tree.cells)) for units in behind], axis=0).tolist()
-        merged = merge_leaves(tree, {cell.node: size for cell, size in zip(tree.cells, held, strict=True)}, least)
+        fewest = np.min([units.counts(at, len(tree.cells)) for units in behind], axis=0).tolist()
+        merged = merge_leaves(tree, {cell.node: size for cell, size in zip(tree.cells, fewest, strict=True)}, least)
         # A person in two leaves is one in both together: what was merged is counted again.
         if len(merged.cells) == len(tree.cells):
             break

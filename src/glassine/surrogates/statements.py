@@ -6,7 +6,7 @@ import math
 
 from glassine.domain import Category
 from glassine.privacy.certificate import Certificate
-from glassine.surrogates.answers import shown
+from glassine.surrogates.answers import formatted
 from glassine.surrogates.private_trees import FIXED, LABELS_ONLY
 from glassine.surrogates.release import SurrogateRelease
 from glassine.surrogates.values import Explanation
@@ -129,7 +129,7 @@ def _of_ends(release: SurrogateRelease, fewest: int) -> str:
     """Return what means at an end of the range reveal, if there are any."""
     answer = release.answer
     values = {cell.evidence.value for tree in release.trees for cell in tree.cells}
-    ends = [] if answer is None else [shown(end) for end in (answer.lo, answer.hi) if end in values]
+    ends = [] if answer is None else [formatted(end) for end in (answer.lo, answer.hi) if end in values]
     if answer is None or not ends:
         return ""
     return (
@@ -184,8 +184,8 @@ def fit_of(explanation: Explanation) -> tuple[str, ...]:
     if not explanation.agrees and explanation.tolerance is not None:
         subject = "The closest tree has no" if explanation.n_closest == 1 else "The closest trees have no"
         out.append(
-            f"{subject} mean within {shown(explanation.tolerance)} of the black box's answer: the tree shown explains "
-            "answers nearby, not this one."
+            f"{subject} mean within {formatted(explanation.tolerance)} of the black box's answer: the tree shown "
+            "explains answers nearby, not this one."
         )
     elif not explanation.agrees:
         tried = "closest tree does not decide" if explanation.n_closest == 1 else "closest trees decides"

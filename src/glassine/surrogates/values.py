@@ -19,7 +19,7 @@ from glassine.errors import InvalidModelError, InvalidParameterError, parameter
 from glassine.formats.json import TREE
 from glassine.models.quality import Quality
 from glassine.models.tree import DecisionTree
-from glassine.surrogates.answers import REACHED, AnswerErrors, Goal, shown
+from glassine.surrogates.answers import REACHED, AnswerErrors, Goal, formatted
 
 CHOICES = {
     "form": ("restricted", "paper"),
@@ -278,18 +278,18 @@ class Explanation:
         way = " and ".join(self.conditions) or "every record of the group"
         several = f"none of the {self.n_closest} closest trees" if self.n_closest > 1 else "the tree"
         if self.tolerance is not None:
-            near = f"mean {shown(self.tree_decision)}"
+            near = f"mean {formatted(self.tree_decision)}"
             if not self.agrees:
                 verb = "is" if self.n_closest > 1 else "is not"
-                near = f"but {several} {verb} within {shown(self.tolerance)} of it. The closest has the {near}"
-            text = f"answer {shown(self.decision)}, {near}: {way}"
+                near = f"but {several} {verb} within {formatted(self.tolerance)} of it. The closest has the {near}"
+            text = f"answer {formatted(self.decision)}, {near}: {way}"
         elif self.agrees:
             text = f"decision {self.decision}: {way}"
         else:
             others = f"{several} decides so" if self.n_closest > 1 else f"{several} does not"
             text = f"decision {self.decision}, but {others}. The closest decides {self.tree_decision}: {way}"
         for contrast in self.contrasts[:1]:
-            other = str(contrast.decision) if self.tolerance is None else f"Mean {shown(contrast.decision)}"
+            other = str(contrast.decision) if self.tolerance is None else f"Mean {formatted(contrast.decision)}"
             text += f". {other} if " + " and ".join(change.condition for change in contrast.changes)
         return text + REACHED.get(self.goal, "")
 

@@ -46,9 +46,9 @@ def beside_lightgbm(text: str, domain: Domain | None, tree: int | None) -> Itera
     file = described(noted[0], [*noted[1]], noted[2], categories, domain)
     tree_of_file(file, domain, tree)
     yield from _ranges(file.names, head.get("feature_infos", "").split(), domain)
-    found: list[OtherContent] = []
-    yield from beside_lines(text, _needed(*noted, bool(categories.strip()), found.append))
-    yield from found
+    others: list[OtherContent] = []
+    yield from beside_lines(text, _needed(*noted, bool(categories.strip()), others.append))
+    yield from others
 
 
 def _needed(

@@ -355,8 +355,8 @@ def _needed(text: str, domain: Domain | None) -> Callable[[int, str], str | None
         if number not in kept:
             return None
         # Records that a tree was pruned with are printed apart, and hide the others from the reader.
-        held = re.search(rf"\({COUNT}(/{COUNT})?\) *\[{COUNT}(/{COUNT})?\]$", content)
-        return line if held is None else without(line, held[0])
+        evidence = re.search(rf"\({COUNT}(/{COUNT})?\) *\[{COUNT}(/{COUNT})?\]$", content)
+        return line if evidence is None else without(line, evidence[0])
 
     return needed
 

@@ -140,8 +140,8 @@ def _is_parameter(estimator: object, name: str, value: object, classes: Sequence
     if isinstance(value, tuple | list):
         return len(value) <= 2 and all(map(_is_number, value))
     if name == "class_weight" and type(value) is dict:
-        known = {str(label) for label in classes}
-        return all(str(key) in known and _is_number(weight) for key, weight in value.items())
+        labels = {str(label) for label in classes}
+        return all(str(key) in labels and _is_number(weight) for key, weight in value.items())
     width = getattr(estimator, "n_features_in_", 0)
     if name in ("monotonic_cst", "n_bins"):
         return _is_array(np.asarray(value), (width,), "iu")
@@ -316,8 +316,8 @@ class _Walk:
             column = columns[i] if columns is not None and i < len(columns) else None
             attribute = column.attribute if column is not None else f"column {i}"
             if statistic == "categories":
-                known = self.named.get(attribute, set())
-                listed = [part for part in listed if str(part) not in known]
+                declared = self.named.get(attribute, set())
+                listed = [part for part in listed if str(part) not in declared]
                 if not listed:
                     continue
             private = None
@@ -362,19 +362,19 @@ class _Walk:
         elif "ColumnTransformer" in kinds:
             self._listed([entry[:2] for entry in (*step.transformers, *step.transformers_)], here)
             fitted = {name: one for name, one, _ in step.transformers_}
-            known = list(map(str, getattr(step, "feature_names_in_", ())))
+            inputs = list(map(str, getattr(step, "feature_names_in_", ())))
             for name, one, chosen in step.transformers:
                 self.due[id(one)] = getattr(fitted.get(name), "categories_", None)
                 self.step(one, None, f"{where}, {shown_name(name)} as it was before the fit")
-                if not _points(chosen, self.names.union(known), [10_000]):
+                if not _points(chosen, self.names.union(inputs), [10_000]):
                     self.others.append(_other(f"{here}, transformers", chosen))
             for name, one, chosen in step.transformers_:
-                if not _points(chosen, self.names.union(known), [10_000]):
+                if not _points(chosen, self.names.union(inputs), [10_000]):
                     self.others.append(_other(f"{here}, transformers_", chosen))
                 inner = None
                 if columns is not None and not callable(chosen):
                     with suppress(GlassineError, ValueError, IndexError, TypeError):
-                        inner = selected_columns(chosen, columns, known, here)
+                        inner = selected_columns(chosen, columns, inputs, here)
                 self.step(one, inner, f"{where}, {shown_name(name)}")
             self.add(step, here, columns, handled=("transformers", "transformers_"))
         else:
@@ -460,17 +460,17 @@ def beside_object(obj: object, read: Callable[[Any], object]) -> Others:
 def _probed(obj: object, read: Callable[[Any], object]) -> tuple[dict[str, Any], set[str]]:
     """Read a copy of an object that notes which attributes are asked for; return what they held, and their names."""
     asked: set[str] = set()
-    held = {name: tracked(value) for name, value in vars(obj).items()}
+    tracked_values = {name: tracked(value) for name, value in vars(obj).items()}
 
     class Probe(type(obj)):  # type: ignore[misc]  # the class is known when it runs
         def __getattribute__(self, name: str) -> Any:
-            if name in held:
+            if name in tracked_values:
                 asked.add(name)
             return super().__getattribute__(name)
 
     Probe.__module__ = type(obj).__module__
     probe = copy.copy(obj)
-    object.__getattribute__(probe, "__dict__").update(held)
+    object.__getattribute__(probe, "__dict__").update(tracked_values)
     object.__setattr__(probe, "__class__", Probe)
     read(probe)
-    return held, asked
+    return tracked_values, asked

@@ -73,12 +73,14 @@ def stated_parameters(obj: object) -> StatedParameters | None:
     least = next((parameter for kind, parameter in LEAST.items() if kind in names), None)
     if least is None:
         return None
-    held = vars(obj) if hasattr(obj, "__dict__") else {}
-    values = {name: _plain(held[name]) for name in SIZES if name in held}
+    attributes = vars(obj) if hasattr(obj, "__dict__") else {}
+    values = {name: _plain(attributes[name]) for name in SIZES if name in attributes}
     # The trees of a bootstrap hold draws, not records.
     bounds = least in values and not names.intersection(FORESTS)
     return StatedParameters(
-        values=values, least=least if bounds else "", smallest_leaf=_records(values[least], held) if bounds else None
+        values=values,
+        least=least if bounds else "",
+        smallest_leaf=_records(values[least], attributes) if bounds else None,
     )
 
 
@@ -93,7 +95,7 @@ def _plain(value: object) -> Value:
     return value if isinstance(value, str) and value in WORDS else "other"
 
 
-def _records(value: Value, held: Mapping[str, object]) -> int | None:
+def _records(value: Value, attributes: Mapping[str, object]) -> int | None:
     """Return a least number of records, of which a share of all may be stated; None where it says nothing."""
     # A share becomes a number as its own learner makes it one: scikit-learn's by floating point, ours by its decimals.
     if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
@@ -102,8 +104,8 @@ def _records(value: Value, held: Mapping[str, object]) -> int | None:
         return value
     if not value < 1:
         return None
-    sizes: Sequence[int] = getattr(held.get("tree_"), "n_node_samples", ())
+    sizes: Sequence[int] = getattr(attributes.get("tree_"), "n_node_samples", ())
     if len(sizes):
         return math.ceil(value * int(sizes[0]))
-    n = getattr(held.get("model_"), "n_records", None)
+    n = getattr(attributes.get("model_"), "n_records", None)
     return math.ceil(Fraction(str(value)) * n) if isinstance(n, int) else None

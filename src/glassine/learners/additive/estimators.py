@@ -9,6 +9,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, Self
 
+import numpy.typing as npt
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -84,7 +85,7 @@ class AdditiveEstimator(Editable):
     """What private and ordinary additive estimators do besides: explain the model, and round it to a scorecard."""
 
     @abstractmethod
-    def _read_training(self, X: object, y: object, times: Any, *, private: bool) -> Training:
+    def _read_training(self, X: object, y: object, times: Persons | npt.ArrayLike | None, *, private: bool) -> Training:
         """Read the arguments of a fit; ``times`` are persons or sample weights."""
 
     def summarize_model(self, coverage: float = 0.9) -> tuple[ShapeFunction, ...]:
@@ -146,7 +147,7 @@ class AdditiveClassifier(ClassifierMixin, Editable):  # type: ignore[misc]  # sc
 
     classes_: AnyArray = field(init=False)  # Classes; shape (c,)
 
-    def _read_training(self, X: object, y: object, times: Any, *, private: bool) -> Training:
+    def _read_training(self, X: object, y: object, times: Persons | npt.ArrayLike | None, *, private: bool) -> Training:
         training = read_classes(self, X, y, domain=self.domain, classes=self.classes, times=times, private=private)
         classes = training.target.classes or ()
         if len(classes) < 2:
@@ -159,8 +160,8 @@ class AdditiveClassifier(ClassifierMixin, Editable):  # type: ignore[misc]  # sc
     def decision_function(self, X: object) -> Array:
         """Return the log-odds of the second of two classes, shape (n,); of more classes, their scores, shape (n, c)."""
         records = self._records(X)
-        found = self.model_.scores(records)
-        return found[:, 0] if self.model_.link == "logit" else found
+        scores = self.model_.scores(records)
+        return scores[:, 0] if self.model_.link == "logit" else scores
 
     def predict_proba(self, X: object) -> Array:
         """Return the probability of each class for each record, shape (n, c)."""
@@ -176,7 +177,7 @@ class AdditiveRegressor(RegressorMixin, Editable):  # type: ignore[misc]  # scik
 
     target_range: tuple[float, float] | None = None
 
-    def _read_training(self, X: object, y: object, times: Any, *, private: bool) -> Training:
+    def _read_training(self, X: object, y: object, times: Persons | npt.ArrayLike | None, *, private: bool) -> Training:
         return read_numbers(self, X, y, domain=self.domain, bounds=self.target_range, times=times, private=private)
 
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
+import numpy.typing as npt
+
 from glassine.data.slices import Progress
 from glassine.domain import Domain
 from glassine.learners.additive.estimators import (
@@ -35,7 +37,7 @@ class _OrdinaryEBM(OrdinaryLearner, AdditiveEstimator):
     memory_limit: float = 4e9
     progress: Progress | None = None
 
-    def _learn(self, X: object, y: object, times: object) -> dict[str, Any]:
+    def _learn(self, X: object, y: object, times: npt.ArrayLike | None) -> dict[str, Any]:
         training = self._read_training(X, y, times, private=False)
         plan = Plan.of(
             training,

@@ -193,9 +193,9 @@ class CountedNumbers:
 
     def distinct(self, grids: Sequence[Grid], axes: Sequence[Axis]) -> tuple[Binned, Ints]:
         """Return the distinct records in bins, some perhaps in several parts, and how often each occurs."""
-        found = self._grouped(axes)
+        distinct = self._grouped(axes)
         self.grouped.clear()
-        return found
+        return distinct
 
     def tables(self, grids: Sequence[Grid], axes: Sequence[Axis], places: Sequence[Places], n_classes: int) -> Tables:
         """Return the exact parts of records at each level in each cell of one or two terms each."""
@@ -215,9 +215,9 @@ class CountedNumbers:
             if merged is not None:
                 return Binned(codes=merged, values=binned.values), counts
         codes, numbers, counts = _in_bins(self.intake, axes, self.target)
-        found = Binned(codes=codes, values=scaled(numbers, self.bounds)), counts
-        self.grouped[:] = [(axes, *found)]
-        return found
+        binned_and_counts = Binned(codes=codes, values=scaled(numbers, self.bounds)), counts
+        self.grouped[:] = [(axes, *binned_and_counts)]
+        return binned_and_counts
 
 
 AdditiveRecords: TypeAlias = HeldRecords | CountedRecords | CountedNumbers

@@ -178,7 +178,7 @@ class ScorecardClassifier(OrdinaryLearner, AdditiveClassifier):
     bins: Mapping[str, Any] | None = None
     progress: Progress | None = None
 
-    def _learn(self, X: object, y: object, times: Any) -> dict[str, Any]:
+    def _learn(self, X: object, y: object, times: npt.ArrayLike | None) -> dict[str, Any]:
         intake = read_training(
             self, X, y, domain=self.domain, classes=self.classes, times=times, private=False, keep_undeclared=True
         )

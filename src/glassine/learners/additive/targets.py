@@ -24,7 +24,7 @@ from glassine.learners import reading
 from glassine.learners.additive.budget import Mechanism
 from glassine.learners.additive.records import AdditiveRecords, CountedNumbers, CountedRecords, HeldRecords, scaled
 from glassine.learners.budget import RANGE_FROM_DATA, check_number, warn_of
-from glassine.learners.intake import read_training
+from glassine.learners.intake import HeldIntake, read_training
 from glassine.learners.persons import Persons
 from glassine.learners.reading import EngineIntake
 from glassine.models.guarantee import DOMAIN_FROM_DATA
@@ -134,25 +134,22 @@ def read_classes(
         private=private,
         keep_undeclared=estimator.keeps_undeclared,
     )
-    if isinstance(intake, EngineIntake):
-        target = Target(classes=intake.classes, bounds=None, name=target_name(y))
-        return Training(
-            records=CountedRecords(intake=intake), target=target, domain=intake.domain, caveats=intake.caveats
-        )
-    columns, labels = intake.columns, intake.labels
-    if intake.multiplicities is not None:
-        rows = np.repeat(np.arange(len(labels)), intake.multiplicities)
-        columns, labels = columns.take(rows), labels[rows]
-    target = Target(classes=intake.classes, bounds=None, name=target_name(y))
-    records = HeldRecords(columns=columns, values=labels)
     return Training(
-        records=records,
-        target=target,
+        records=CountedRecords(intake=intake) if isinstance(intake, EngineIntake) else _repeated(intake),
+        target=Target(classes=intake.classes, bounds=None, name=target_name(y)),
         domain=intake.domain,
         caveats=intake.caveats,
         unit=intake.unit,
         weights=intake.weights,
     )
+
+
+def _repeated(intake: HeldIntake) -> HeldRecords:
+    """Return the records of an intake, each as often as it counts."""
+    if intake.multiplicities is None:
+        return HeldRecords(columns=intake.columns, values=intake.labels)
+    rows = np.repeat(np.arange(len(intake.labels)), intake.multiplicities)
+    return HeldRecords(columns=intake.columns.take(rows), values=intake.labels[rows])
 
 
 def read_numbers(

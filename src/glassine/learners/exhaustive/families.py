@@ -169,7 +169,7 @@ class ClassLearner(TransparentModel):
         """Return all models over some conditions."""
 
     @abstractmethod
-    def _read(self, X: object, y: object, times: object, *, private: bool) -> Intake:
+    def _read(self, X: object, y: object, times: Persons | npt.ArrayLike | None, *, private: bool) -> Intake:
         """Read the arguments of a fit; ``times`` are persons or sample weights."""
 
     def _ranks(self, n_classes: int) -> bool:
@@ -232,7 +232,7 @@ class Classes(TransparentClassifier, ClassLearner):
 
     classes: Sequence[Scalar] | None = None
 
-    def _read(self, X: Any, y: Any, times: Any, *, private: bool) -> Intake:
+    def _read(self, X: object, y: object, times: Persons | npt.ArrayLike | None, *, private: bool) -> Intake:
         return read_training(self, X, y, domain=self.domain, classes=self.classes, times=times, private=private)
 
     def _public_loss(self, n_classes: int, steps: int) -> Loss:
@@ -289,7 +289,9 @@ class Numbers(RegressorMixin, Tabulated):  # type: ignore[misc]  # scikit-learn 
         # Of the parts of a record: those of the lower and of the upper class.
         return 2
 
-    def _read(self, X: Any, y: Any, times: Any, *, private: bool) -> NumericIntake | CountedNumericIntake:
+    def _read(
+        self, X: object, y: object, times: Persons | npt.ArrayLike | None, *, private: bool
+    ) -> NumericIntake | CountedNumericIntake:
         return read_numeric(self, X, y, domain=self.domain, bounds=self.target_range, times=times, private=private)
 
     def _public_loss(self, n_classes: int, steps: int) -> Loss:

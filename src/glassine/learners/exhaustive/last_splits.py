@@ -74,10 +74,10 @@ def last_level(
             run(cuts(len(level.costs), PIECES), count)
         return completed(nodes, counts, implied)
     side = int(max(1, min(REMEMBERED, comb(p, size) << size >> 4)) ** (1 / counts.table.shape[1]))
-    known = Weighed(*np.empty((2, side ** counts.table.shape[1])))
-    remember(side, counts.table[0].copy(), costs, known)
+    few = Weighed(*np.empty((2, side ** counts.table.shape[1])))
+    remember(side, counts.table[0].copy(), costs, few)
     for k in range(size, -1, -1):
-        for start, leaves in _leaves((counts, atoms, implied, costs, side, known), k, progress if k == size else None):
+        for start, leaves in _leaves((counts, atoms, implied, costs, side, few), k, progress if k == size else None):
             if k < size:
                 settle(start, leaves, costs, nodes[k])
             if k:
@@ -146,15 +146,15 @@ def possible_signs(
 
 
 @compiled
-def remember(side: int, counts: AnyArray, costs: Costs, known: Weighed) -> None:  # pragma: no cover - compiled
+def remember(side: int, counts: AnyArray, costs: Costs, few: Weighed) -> None:  # pragma: no cover - compiled
     """Sum the leaves with fewer than ``side`` records of each class: digits of their place in base ``side``."""
     # counts: (c,), room.
-    for place in range(len(known.costs)):
+    for place in range(len(few.costs)):
         rest = place
         for c in range(len(counts) - 1, -1, -1):
             counts[c] = rest % side
             rest //= side
-        known.costs[place], known.weights[place] = leaf(counts, costs)
+        few.costs[place], few.weights[place] = leaf(counts, costs)
 
 
 @compiled
@@ -325,13 +325,13 @@ def sum_empty(
         if m and (row == 0 or chosen[0] <= before):
             for signs in range(1 << (m - 1)):
                 beside[signs] = n_splits(tail, signs, atoms, mask, allowed)
-        apart = m == 1 or (m > 1 and blocks[chosen[0]] != blocks[chosen[1]])
+        unrelated = m == 1 or (m > 1 and blocks[chosen[0]] != blocks[chosen[1]])
         wanted[:] = (1 << m) - 1
         keep_apart(chosen, implied, wanted)
         for signs in range(1 << m):
             if wanted[signs] != (1 << m) - 1:
                 continue
-            if apart:
+            if unrelated:
                 number = alone[chosen[0], signs & 1] + beside[signs >> 1] - p
             else:
                 number = n_splits(chosen, signs, atoms, mask, allowed)

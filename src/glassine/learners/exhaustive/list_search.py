@@ -201,8 +201,8 @@ class ListSearch:
         ends, every = self._ends(most_rules, [math.inf] * (most_rules + 1), 0, BEAM)
         if not every:
             # Where rules are dear, no beginning goes far: the beam kept all of them, and there is nothing to search.
-            known = self._least(ends)
-            bounds = [known - self._penalty * m for m in range(most_rules + 1)]
+            least = self._least(ends)
+            bounds = [least - self._penalty * m for m in range(most_rules + 1)]
             ends = [*ends, *self._ends(most_rules, bounds, 0, None)[0]]
         return min(ends, key=lambda one: (one.cost + Fraction(self._penalty) * len(one.rules), one.rules))
 
@@ -250,10 +250,12 @@ class ListSearch:
         nothing = np.zeros(1, dtype=np.int64)
         everything = np.concatenate([self._sets.valid, self._room.full])[None]
         levels = [_Level(everything, nothing, nothing, alone, nothing, nothing)]
-        found = [Found(rules=(), cost=int(alone[0]), tested=0)]
+        best_lists = [Found(rules=(), cost=int(alone[0]), tested=0)]
         for m in range(most_rules if len(self._numbers) else 0):
             # A beginning that goes on has at least one rule more, and must not cost more than a list that ends.
-            bound = min(bounds[m + 2], self._least(found) - self._penalty * (m + 2)) if m + 2 <= most_rules else -1.0
+            bound = (
+                min(bounds[m + 2], self._least(best_lists) - self._penalty * (m + 2)) if m + 2 <= most_rules else -1.0
+            )
             level, ends, parts = levels[-1], [], []
             batch = max(1, ROOM // (len(self._numbers) * self._sets.n_classes))
             for start in range(0, len(level.costs), batch):
@@ -265,7 +267,7 @@ class ListSearch:
             if ends:
                 cost, tested, place = min(ends)
                 rules = self._rules(levels, *divmod(place, len(self._numbers)))
-                found.append(Found(rules=rules, cost=cost, tested=abs(tested)))
+                best_lists.append(Found(rules=rules, cost=cost, tested=abs(tested)))
             following = _merged(parts[0] if len(parts) == 1 else _joined(parts), tests)
             if width is not None and len(following.costs) > width:
                 every = False
@@ -275,7 +277,7 @@ class ListSearch:
             if not len(following.costs):
                 break
             levels.append(following)
-        return found, every
+        return best_lists, every
 
     def _expand(
         self, level: _Level, some: slice, bound: float, tests: int

@@ -9,6 +9,8 @@ from fractions import Fraction
 from numbers import Integral, Real
 from typing import Any
 
+import numpy.typing as npt
+
 from glassine.data.arrays import Ints
 from glassine.data.bits import BitSets
 from glassine.domain import Domain
@@ -40,7 +42,7 @@ class Optimal(OrdinaryLearner, Tabulated):
 
     objective_: float = field(init=False)
 
-    def _learn(self, X: object, y: object, times: object) -> dict[str, Any]:
+    def _learn(self, X: object, y: object, times: npt.ArrayLike | None) -> dict[str, Any]:
         self._check_parameters()
         least = _least(self.min_samples_leaf)
         penalty = check_number(self.penalty, "penalty", low=0.0, high=1.0)

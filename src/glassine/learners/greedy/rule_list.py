@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from glassine.data.arrays import Ints
 from glassine.data.slices import Progress
@@ -90,7 +91,7 @@ class GreedyRuleListClassifier(OrdinaryLearner, Classes, Lists):
     _: KW_ONLY
     min_support: float = 0.05
 
-    def _learn(self, X: Any, y: Any, times: Any) -> dict[str, Any]:
+    def _learn(self, X: object, y: object, times: npt.ArrayLike | None) -> dict[str, Any]:
         self._check_parameters()
         support = decimal(check_number(self.min_support, "min_support", low=0.0, high=0.5), "min_support")
         intake = read_training(self, X, y, domain=self.domain, classes=self.classes, times=times, private=False)

@@ -320,11 +320,11 @@ class SummaryModels:
 
     def _growth(self, measure: SplitMeasure | None) -> Growth:
         classes, released = self._target.classes, self.released_
-        known = OF_CLASSES if classes is not None else OF_NUMBERS
+        measures = OF_CLASSES if classes is not None else OF_NUMBERS
         if measure is not None:
-            check_choice(measure, "measure", known)
+            check_choice(measure, "measure", measures)
         least = NOISE * (released.deviations[2] or released.deviations[0])
-        asked, tree = measure or known[0], junction_tree(released)
+        asked, tree = measure or measures[0], junction_tree(released)
         return Growth(
             tree=relabeled(released, tree) if asked == "additive" else tree,
             axes=released.coarse,

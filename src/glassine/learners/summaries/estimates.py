@@ -254,12 +254,15 @@ def _measured(
         squares = released.squares[0] - (records.classes @ released.levels) @ (2 * means)
         squares += records.classes.sum(axis=1) @ means**2
         return math.nan, math.nan, float(scale[0] * np.sqrt(max(squares, 0.0) / records.classes.sum()))
-    found = chances(model, _columns(released, domain, records.codes))
-    right = np.take_along_axis(records.classes, found.argmax(axis=1)[:, None], axis=1).sum() / records.classes.sum()
+    predicted_shares = chances(model, _columns(released, domain, records.codes))
+    right = (
+        np.take_along_axis(records.classes, predicted_shares.argmax(axis=1)[:, None], axis=1).sum()
+        / records.classes.sum()
+    )
     if records.classes.shape[1] != 2:
         return float(right), math.nan, math.nan
-    labels = np.repeat([0, 1], len(found))
-    scores, weights = np.tile(found[:, 1], 2), records.classes.T.ravel()
+    labels = np.repeat([0, 1], len(predicted_shares))
+    scores, weights = np.tile(predicted_shares[:, 1], 2), records.classes.T.ravel()
     return float(right), float(roc_auc_score(labels, scores, sample_weight=weights)), math.nan
 
 

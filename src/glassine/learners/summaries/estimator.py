@@ -108,8 +108,8 @@ def check_reserve(reserve: Reserve, target: Target, unit: PrivacyUnit) -> None:
 def reserved_model(reserve: Reserve, summary: SummaryModels) -> Model:
     """Return the model of a summary that the measurement is about."""
     named = SIZES[reserve.model]
-    given = {} if reserve.size is None or named is None else {named[0]: reserve.size}
-    made: Model = getattr(summary, reserve.model)(**given)
+    sized = {} if reserve.size is None or named is None else {named[0]: reserve.size}
+    made: Model = getattr(summary, reserve.model)(**sized)
     return made
 
 
@@ -308,9 +308,9 @@ class PrivateSummary(SummaryModels, Parameters, PrivateEstimator, BaseEstimator)
             # What the summary released gives no such model: the part stays unspent.
             return {}
         asked = maker._asked(model, check_figures(reserve.figures, training.target, training.unit))
-        found = release_measurement(training, model, kept, asked, {"summary": certificate.model}, paid)
-        events = (*certificate.events, *found.certificate.events)
-        return {"certificate_": replace(certificate, events=events), "measurement_": found}
+        measurement = release_measurement(training, model, kept, asked, {"summary": certificate.model}, paid)
+        events = (*certificate.events, *measurement.certificate.events)
+        return {"certificate_": replace(certificate, events=events), "measurement_": measurement}
 
     def measure(
         self,

@@ -130,8 +130,8 @@ class Measurement:
         counts = {name: list(values) for name, values in self.counts.items()}
         plain = {"schema": SCHEMA, "counts": counts, "n": self.n, "confidence": CONFIDENCE}
         # Of no records at all there is no figure.
-        shown = {name: [None if math.isnan(value) else value for value in row] for name, row in figures.items()}
-        return {**plain, **shown, "certificate": self.certificate.to_dict()}
+        rows = {name: [None if math.isnan(value) else value for value in row] for name, row in figures.items()}
+        return {**plain, **rows, "certificate": self.certificate.to_dict()}
 
     def __str__(self) -> str:
         whom = "persons" if self.certificate.unit.is_person else "records"
@@ -320,8 +320,8 @@ def count_losses(model: Model, columns: Columns, values: AnyArray, times: Ints |
     ---------
     As of :func:`count_cells`: each record adds :data:`PARTS`.
     """
-    found = _chances(model, columns)
-    of_class = found[np.arange(len(values)), values.astype(np.int64)]
+    of_classes = _chances(model, columns)
+    of_class = of_classes[np.arange(len(values)), values.astype(np.int64)]
     # Without a probability the loss is the largest.
     losses = np.log(np.clip(np.nan_to_num(of_class, nan=0.0), LEAST, 1.0)) / math.log(LEAST)
     return _parts_of(losses, times)

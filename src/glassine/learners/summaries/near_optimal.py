@@ -63,8 +63,8 @@ class Area:
         """Return how far the decisions of trees differ for these records, and the standard error of that mean."""
         if not len(self.weights):
             raise InvalidParameterError("the summary expects no records in the region.", remedy="Name a larger one.")
-        found = decided(trees, target, self.codes)
-        values = found.sum(axis=1) > 1 if target.classes is not None else found[:, 1] - found[:, 0]
+        decisions = decided(trees, target, self.codes)
+        values = decisions.sum(axis=1) > 1 if target.classes is not None else decisions[:, 1] - decisions[:, 0]
         shares = self.weights / self.weights.sum()
         mean = float(shares @ values)
         return mean, float(np.sqrt(shares**2 @ (values - mean) ** 2))
@@ -72,8 +72,8 @@ class Area:
 
 def decided(trees: TreeSet, target: Target, codes: Ints) -> AnyArray:
     """Return the classes that trees predict for records, shape (n, classes), or the least and greatest number."""
-    found, (half, middle) = trees.decisions(codes), target.scale
-    return found if target.classes is not None else half * found + middle
+    decisions, (half, middle) = trees.decisions(codes), target.scale
+    return decisions if target.classes is not None else half * decisions + middle
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
@@ -175,9 +175,9 @@ class NearOptimalTrees:
     def _ambiguity(self, literals: Sequence[Literal]) -> tuple[float, float]:
         return Area.of(self._released, self._domain, literals).ambiguity(self._trees, self._target)
 
-    def _interval(self, found: tuple[float, float], place: int) -> tuple[float, float]:
+    def _interval(self, ambiguity: tuple[float, float], place: int) -> tuple[float, float]:
         """Return bounds of an ambiguity, as of a reliance; place 0 is the whole domain, the others are leaves."""
-        (mean, error), offsets = found, self._offsets[:, place]
+        (mean, error), offsets = ambiguity, self._offsets[:, place]
         width = float(np.abs(offsets).max()) + BEYOND * math.hypot(float(offsets.std(ddof=1)), error)
         most = 1.0 if self._target.classes is not None else 2 * self._target.scale[0]
         return max(mean - width, 0.0), min(mean + width, most)
@@ -187,9 +187,9 @@ class NearOptimalTrees:
         total = float(self._trees.counts.whole[0].sum())
         out: list[LeafAmbiguity] = []
         for place, (path, expected) in enumerate(_leaves(self._trees.best(), self.best), 1):
-            found = self._ambiguity(path)
-            low, high = self._interval(found, place)
-            out.append(LeafAmbiguity(literals=path, share=expected / total, ambiguous=found[0], low=low, high=high))
+            ambiguity = self._ambiguity(path)
+            low, high = self._interval(ambiguity, place)
+            out.append(LeafAmbiguity(literals=path, share=expected / total, ambiguous=ambiguity[0], low=low, high=high))
         return tuple(out)
 
     def multiplicity(self, records: Any = None) -> Multiplicity:

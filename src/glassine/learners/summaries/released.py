@@ -57,9 +57,9 @@ def _rates(table: Array, sizes: Array, deviation: float) -> tuple[Array, Array]:
     # A total that may be noise alone would make rates look certain.
     totals = np.maximum(table.sum(axis=1), np.sqrt(noise * n_classes) + 1.0)
     rates = np.clip(table / totals[:, None], 0.0, 1.0)
-    known = np.clip(rates, 1.0 / (totals[:, None] + 2.0), 1.0 - 1.0 / (totals[:, None] + 2.0))
+    inner_rates = np.clip(rates, 1.0 / (totals[:, None] + 2.0), 1.0 - 1.0 / (totals[:, None] + 2.0))
     of_noise = noise[:, None] * ((1 - rates) ** 2 + (n_classes - 1) * rates**2) / totals[:, None] ** 2
-    return rates, known * (1 - known) / totals[:, None] + of_noise
+    return rates, inner_rates * (1 - inner_rates) / totals[:, None] + of_noise
 
 
 def _runs(table: Array, deviation: float, most: int) -> Ints:

@@ -119,9 +119,9 @@ class Growth:
     def candidates(self) -> Iterator[tuple[int, Bools, Literal]]:
         """Yield the splits of all records: attribute, bins of the true side, and the literal that holds there."""
         for k, table in enumerate(self.tree.tables([None] * len(self.axes))):
-            held = self.present(k)
+            present = self.present(k)
             for bins, literal in self._candidates(k, table[:, 0]):
-                if (bins & held).any() and (~bins & held).any():
+                if (bins & present).any() and (~bins & present).any():
                     yield k, bins, literal
 
     def present(self, attribute: int) -> Bools:
@@ -154,15 +154,15 @@ class Growth:
         weights = [None if k not in region else region[k][None, None] for k in range(len(self.axes))]
         best: _Split | None = None
         for k, table in enumerate(self.tree.tables(weights)):
-            held = self.present(k)
+            present = self.present(k)
             if k in region:
-                held &= region[k] > 0
+                present &= region[k] > 0
             for bins, literal in self._candidates(k, table[:, 0]):
                 inside = table[:, 0] @ bins
                 outside = table[:, 0] @ ~bins
                 if not min(inside.sum(), outside.sum()) >= self.least:
                     continue
-                if not ((bins & held).any() and (~bins & held).any()):
+                if not ((bins & present).any() and (~bins & present).any()):
                     continue
                 cost = self._cost(inside) + self._cost(outside)
                 if best is None or cost < best.cost - 1e-9:

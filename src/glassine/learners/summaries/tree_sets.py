@@ -264,12 +264,12 @@ def _decide(
 
 
 @compiled
-def _add(found: AnyArray, label: float, number: bool) -> None:
+def _add(decisions: AnyArray, label: float, number: bool) -> None:
     """Mark a class, or widen the least and the greatest number."""
     if number:
-        found[0], found[1] = min(found[0], label), max(found[1], label)
+        decisions[0], decisions[1] = min(decisions[0], label), max(decisions[1], label)
     else:
-        found[int(label)] = 1.0
+        decisions[int(label)] = 1.0
 
 
 def tree_of_lowest_errors(growth: Growth, depth: int) -> Node:
