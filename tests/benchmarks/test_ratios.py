@@ -250,6 +250,37 @@ def test_the_page_prints_the_stored_rows_and_their_judgements() -> None:
     assert all("against tree" in task for peer, task in slow if peer == "diffprivlib")
 
 
+def test_what_is_loaded_beside_the_first_runs_is_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    turns: Any = importlib.import_module("benchmarks.peers.turns")
+    made: list[Any] = []
+
+    class Side:
+        def __init__(self, python: Path, module: str, patience: float) -> None:
+            self.runs: list[int] = []
+            made.append(self)
+
+        def ready(self, work: str, data: Path, settings: dict[str, Any]) -> None:
+            assert work == "solve"
+
+        def run(self, seed: int) -> Any:
+            self.runs.append(seed)
+            # Compiling goes on beside the first three runs.
+            return turns.Run(seconds=0.1, processor=0.5 if len(self.runs) <= 3 else 0.1, figures={})
+
+        def close(self) -> None:
+            pass
+
+    monkeypatch.setattr(turns, "Warm", Side)
+    given: Any = ((Path("a"), Path("b")), (("a", "solve", {}), ("b", "solve", {})), Path("records"))
+    found = turns.measured(*given, first={}, runs=2, budget=10.0, patience=1.0)
+    assert [[run.processor for run in side] for side in found] == [[0.1, 0.1]] * 2
+    assert all(side.runs == [*range(turns.WARM_RUNS), 0, 1] for side in made)
+    monkeypatch.setattr(turns, "WARM_SECONDS", 1.2)
+    made.clear()
+    turns.measured(*given, first={}, runs=2, budget=10.0, patience=1.0)
+    assert all(side.runs == [0, 1, 2, 0, 1] for side in made)
+
+
 @pytest.mark.parametrize(
     ("speeds", "verdict"),
     [

@@ -106,7 +106,8 @@ def test_pydl85_still_misses_the_optimum(
     X, y = twelve(columns, labels)
     np.savez(tmp_path / "records.npz", X=X.astype(np.uint8), y=y)
     task = json.dumps([{"depth": depth, "least": fewest, "limit": 60, "at once": True}])
-    command = [python, ROOT / "papers" / "reconstruction" / "peer_pydl85.py", tmp_path / "records.npz", task]
+    script = ROOT / "papers" / "reconstruction" / "peer_pydl85.py"
+    command = [str(python), str(script), str(tmp_path / "records.npz"), task]
     (found,) = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
     assert (found["finished"], errors_of(found["tree"], X, y)) == (True, theirs)
 
