@@ -243,7 +243,7 @@ def test_the_page_prints_the_stored_rows_and_their_judgements() -> None:
     ratios: Any = importlib.import_module("benchmarks.ratios")
     text, stored = ratios.PAGE.read_text(), ratios.stored()
     assert ratios.filled(text, stored) == text, "run benchmarks/ratios.py --page"
-    assert ratios.filled(text, [replace(stored[0], their_processor=99.0), *stored[1:]]) != text
+    assert ratios.filled(text, [replace(stored[0], their_seconds=99.0), *stored[1:]]) != text
     assert {(one.clock, one.ours_processor) for one in stored} == {("processor", None)}
     slow = {(one.peer, one.task) for one in stored if one.ratio < 1}
     assert {peer for peer, _ in slow} == SLOWER
