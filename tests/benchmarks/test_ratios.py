@@ -247,7 +247,7 @@ def test_the_page_prints_the_stored_rows_and_their_judgements() -> None:
     assert {(one.clock, one.ours_processor) for one in stored} == {("processor", None)}
     slow = {(one.peer, one.task) for one in stored if one.ratio < 1}
     assert {peer for peer, _ in slow} == SLOWER
-    assert all("against tree" in task for peer, task in slow if peer == "diffprivlib")
+    assert all("depth 3 against tree" in task for peer, task in slow if peer == "diffprivlib")
 
 
 def test_what_is_loaded_beside_the_first_runs_is_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
