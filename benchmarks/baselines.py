@@ -20,6 +20,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
+from math import log
 from pathlib import Path
 from statistics import fmean, median
 
@@ -27,6 +28,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.peers.environments import EVERY_PEER, FOLDER, Missing, prepare  # noqa: E402 - after the path is set
+from benchmarks.peers.judging import FASTER, exceeds  # noqa: E402
 from benchmarks.peers.sources import additive  # noqa: E402
 from benchmarks.peers.turns import PeerFailed, Warm  # noqa: E402
 from benchmarks.ratios import store  # noqa: E402
@@ -277,6 +279,26 @@ def lost(rows: Sequence[Row]) -> str:
     return markdown(["peer", "data", "measure", "epsilon", "worse by"], lines or [["none", "", "", "", ""]])
 
 
+def slower(rows: Sequence[Row]) -> str:
+    """Return by dataset and model of ours which peers are faster at epsilon 1, with median processor seconds.
+
+    Faster is what the comparison of times calls so: beyond chance and the margin, over five splits.
+    """
+    lines = []
+    for data, ours in product(DATA, OURS):
+        seconds = {
+            name: by_split(select(rows, data=data, model=name, epsilon="1"), "processor seconds") for name in NAMES
+        }
+        mine, faster = seconds[ours], []
+        for theirs, other in seconds.items():
+            common = sorted(mine.keys() & other.keys())
+            if theirs not in OURS and exceeds([log(mine[i] / other[i]) for i in common], log(FASTER)):
+                faster.append(f"{theirs} {median(other.values()):.2g}")
+        if mine:
+            lines.append([data, ours, f"{median(mine.values()):.2g}", ", ".join(faster) or "none"])
+    return markdown(["data", "model", "CPU s", "faster"], lines)
+
+
 def equal_depth(rows: Sequence[Row]) -> str:
     """Return each case of our tree against trees of equal depth on AIM's records: difference of AUROC, and verdict.
 
@@ -311,6 +333,7 @@ def filled(text: str, rows: Sequence[Row]) -> str:
     text = place(text, "versions", markdown(["package", "version"], [*pins, ["PrivaTree", PRIVATREE]]))
     published = markdown(["epsilon", "accuracy", "AUROC"], [list(line) for line in PUBLISHED])
     text = place(text, "equal depth", equal_depth(rows))
+    text = place(text, "slower", slower(rows))
     return place(place(place(text, "judged", judged(rows)), "lost", lost(rows)), "published", published)
 
 

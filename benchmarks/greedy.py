@@ -1,31 +1,33 @@
-"""Benchmarks of greedy rule lists: ``python benchmarks/greedy.py [accuracy] [speed]``.
+"""Benchmarks of greedy rule lists: ``python benchmarks/greedy.py [speed] [--page]``.
 
-Accuracies are means over seeded 70/30 splits, on test records, of lists of up to five rules; every form gets the same
-splits. The sensitive attributes are left out as in the paper, or kept. Times are of warm runs in this process.
+Accuracies are of seeded 70/30 splits, on test records, of lists of up to five rules; every form gets the same splits.
+The sensitive attributes are left out as in the paper, or kept. A row of ``greedy.csv`` has the accuracies of a form by
+split; rows that are stored are not measured again. Times are of warm runs in this process.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import resource
-import statistics
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
+from itertools import product
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "benchmarks"))
+sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
 
 import numpy as np  # noqa: E402 - after the path is set
 import public_data  # noqa: E402
 from public_data import Benchmark  # noqa: E402
 
 import glassine  # noqa: E402
+from benchmarks.stored import kept  # noqa: E402
 from glassine.learners.antecedents import (  # noqa: E402 - after the path is set
     declared,
     pairs,
@@ -34,17 +36,23 @@ from glassine.learners.greedy.estimator import PrivateGreedyRuleListClassifier  
 from glassine.learners.greedy.growth import bit_set_bytes  # noqa: E402
 from glassine.learners.greedy.plan import MECHANISMS  # noqa: E402
 from glassine.learners.greedy.rule_list import GreedyRuleListClassifier  # noqa: E402
+from papers.common.results import Row, one, say  # noqa: E402
+from papers.common.tables import markdown  # noqa: E402
 
-EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
+EPSILONS = ("0.1", "0.3", "1", "3", "10")
+SHOWN = ("0.1", "1", "10")
+"""The budgets of the page."""
+SPLITS = 20
+DATA = {"Adult": public_data.adult_binarised, "COMPAS": public_data.compas}
+PARTS = ("without sensitive", "all")
+"""The attributes that are used."""
 SENSITIVE = {"adult_binarised": ("gender", "age"), "compas": ("Race", "Age", "Gender")}
 STRICT_DELTA = 1e-9
 RULES = 5
-
-
-def say(text: str) -> None:
-    """Write one line."""
-    sys.stdout.write(text + "\n")
-    sys.stdout.flush()
+PLAIN, OURS, EXPONENTIAL = "GreedyRL, not private", "counted-gini, strict", "PrivateRuleListClassifier"
+PUBLISHED = tuple(f"{mechanism}, published" for mechanism in MECHANISMS if mechanism != "counted-gini")
+FORMS = (PLAIN, OURS, *PUBLISHED, *(form.replace("published", "strict") for form in PUBLISHED), EXPONENTIAL)
+LISTS = f"`{EXPONENTIAL}`"
 
 
 def without_sensitive(data: Benchmark) -> Benchmark:
@@ -53,14 +61,19 @@ def without_sensitive(data: Benchmark) -> Benchmark:
     return replace(data, frame=data.frame.select(names), domain=data.domain.restrict(names))
 
 
-def greedy(data: Benchmark, mechanism: str | None, accounting: str, epsilon: float | None, seed: int) -> Any:
-    """Return one learner; without a mechanism, one without privacy."""
-    if mechanism is None or epsilon is None:
+def learner(data: Benchmark, form: str, epsilon: str, seed: int) -> Any:
+    """Return the learner of a form."""
+    if form == PLAIN:
         return GreedyRuleListClassifier(RULES, data.domain, classes=data.classes)
+    if form == EXPONENTIAL:
+        return glassine.PrivateRuleListClassifier(
+            RULES, float(epsilon), data.domain, classes=data.classes, random_state=seed
+        )
+    mechanism, accounting = form.split(", ")
     needs_delta = mechanism in ("smooth-laplace", "global-gaussian") and accounting == "strict"
     return PrivateGreedyRuleListClassifier(
         RULES,
-        epsilon,
+        float(epsilon),
         data.domain,
         mechanism=mechanism,
         delta=STRICT_DELTA if needs_delta else None,
@@ -70,75 +83,50 @@ def greedy(data: Benchmark, mechanism: str | None, accounting: str, epsilon: flo
     )
 
 
-def scores(data: Benchmark, make: Callable[[int], Any], splits: int) -> list[float]:
+@cache
+def part(name: str, attributes: str) -> Benchmark:
+    """Return a dataset with the attributes that are used."""
+    data = DATA[name]()
+    return without_sensitive(data) if attributes == PARTS[0] else data
+
+
+def measure(key: Mapping[str, str]) -> dict[str, object]:
     """Return the test accuracy of each split."""
-    found = []
-    for split in range(splits):
-        train, test = data.split(split, 0.7)
-        model = make(split).fit(data.frame[train], data.labels[train])
-        found.append(float(model.score(data.frame[test], data.labels[test])))
-    return found
-
-
-def row(name: str, by_epsilon: dict[float, list[float]]) -> dict[str, float]:
-    """Print and return means."""
-    means = {f"{epsilon:g}": statistics.fmean(values) for epsilon, values in by_epsilon.items()}
-    say(f"  {name:<32}" + "  ".join(f"{value:.4f}" for value in means.values()))
-    return means
-
-
-def table(title: str, data: Benchmark, splits: int, *, strict: bool) -> dict[str, Any]:
-    """Print and return accuracies of all forms, and whether counted-gini beats every published one."""
-    say(f"\n{title}, {splits} splits; epsilon " + ", ".join(f"{epsilon:g}" for epsilon in EPSILONS))
-    out: dict[str, Any] = {}
-    plain = statistics.fmean(scores(data, lambda seed: greedy(data, None, "strict", None, seed), splits))
-    say(f"  {'GreedyRL, not private':<32}{plain:.4f}")
-    out["GreedyRL"] = plain
-    forms = [("counted-gini", "strict")]
-    forms += [(mechanism, "published") for mechanism in MECHANISMS if mechanism != "counted-gini"]
-    if strict:
-        forms += [(mechanism, "strict") for mechanism in MECHANISMS if mechanism != "counted-gini"]
-    for mechanism, accounting in forms:
-        found = {
-            epsilon: scores(
-                data, lambda seed, m=mechanism, a=accounting, e=epsilon: greedy(data, m, a, e, seed), splits
-            )
-            for epsilon in EPSILONS
-        }
-        out[f"{mechanism}, {accounting}"] = row(f"{mechanism}, {accounting}", found)
-    lists = {
-        epsilon: scores(
-            data,
-            lambda seed, e=epsilon: glassine.PrivateRuleListClassifier(
-                RULES, e, data.domain, classes=data.classes, random_state=seed
-            ),
-            splits,
-        )
-        for epsilon in EPSILONS
-    }
-    out["exponential rule list"] = row("exponential rule list", lists)
-    ours = out["counted-gini, strict"]
-    margins = {
-        epsilon: ours[epsilon] - max(values[epsilon] for name, values in out.items() if name.endswith("published"))
-        for epsilon in ours
-    }
-    say("  counted-gini above the best published form by " + ", ".join(f"{margin:.4f}" for margin in margins.values()))
-    out["margin"] = margins
-    return out
-
-
-def accuracy(splits: int, *, strict: bool) -> dict[str, Any]:
-    """Print accuracies against epsilon."""
-    out = {}
+    data, found = part(key["data"], key["attributes"]), []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for data in (public_data.adult_binarised(), public_data.compas()):
-            for title, part in (("without sensitive attributes", without_sensitive(data)), ("all attributes", data)):
-                out[f"{data.name}, {title}"] = table(f"{data.name}, {title}", part, splits, strict=strict)
-    return out
+        for split in range(SPLITS):
+            train, test = data.split(split, 0.7)
+            model = learner(data, key["form"], key["epsilon"], split).fit(data.frame[train], data.labels[train])
+            found.append(float(model.score(data.frame[test], data.labels[test])))
+    return {"accuracies": " ".join(f"{value:.5g}" for value in found)}
 
 
-def speed(n: int = 1_000_000) -> dict[str, float]:
+KEYS = [
+    {"data": data, "attributes": attributes, "form": form, "epsilon": epsilon}
+    for data, attributes, form in product(DATA, PARTS, FORMS)
+    for epsilon in (EPSILONS if form != PLAIN else ("",))
+]
+
+
+def mean(rows: Sequence[Row], data: str, form: str, epsilon: str) -> float:
+    """Return a mean accuracy without the sensitive attributes."""
+    row = one(rows, data=data, attributes=PARTS[0], form=form, epsilon=epsilon)
+    return fmean(map(float, row["accuracies"].split()))
+
+
+def tables(rows: Sequence[Row]) -> dict[str, str]:
+    """Return the table of the page."""
+    lines = []
+    for data in DATA:
+        best = [max(mean(rows, data, form, epsilon) for form in PUBLISHED) for epsilon in SHOWN]
+        ours, lists = ([mean(rows, data, form, epsilon) for epsilon in SHOWN] for form in (OURS, EXPONENTIAL))
+        for name, means in ((f"{data}: `counted-gini`", ours), ("best published form", best), (LISTS, lists)):
+            lines.append([name, *(f"{value:.3f}" for value in means)])
+    return {"greedy": markdown(["", f"epsilon {SHOWN[0]}", *SHOWN[1:]], lines)}
+
+
+def speed(n: int = 1_000_000) -> None:
     """Print the time of five rules of a pool of about 10,000 on a million records."""
     names = [f"x{i}" for i in range(71)]
     domain = glassine.Domain.binary(names)
@@ -150,41 +138,27 @@ def speed(n: int = 1_000_000) -> dict[str, float]:
     import polars as pl
 
     frame = pl.DataFrame(columns)
-    out: dict[str, float] = {}
     small = frame[:1000]
     for mechanism, epsilon in ((None, None), ("counted-gini", 1.0), ("smooth-laplace", 1.0)):
         usual: dict[str, Any] = {"min_support": 0.0, "classes": (False, True), "pool": pool}
-        learner: Any = GreedyRuleListClassifier(RULES, domain, **usual)
+        model: Any = GreedyRuleListClassifier(RULES, domain, **usual)
         if mechanism is not None and epsilon is not None:
             delta = 1e-9 if mechanism == "smooth-laplace" else None
-            learner = PrivateGreedyRuleListClassifier(RULES, epsilon, domain, mechanism=mechanism, delta=delta, **usual)
-        learner.fit(small, y[:1000])
+            model = PrivateGreedyRuleListClassifier(RULES, epsilon, domain, mechanism=mechanism, delta=delta, **usual)
+        model.fit(small, y[:1000])
         started = time.perf_counter()
-        learner.fit(frame, y)
-        out[str(mechanism)] = time.perf_counter() - started
-        say(f"{mechanism}: {len(pool):,} rules, {n:,} records: {out[str(mechanism)]:.2f} s, {learner.model_}")
+        model.fit(frame, y)
+        seconds = time.perf_counter() - started
+        say(f"{mechanism}: {len(pool):,} rules, {n:,} records: {seconds:.2f} s, {model.model_}")
     size = bit_set_bytes(pool, n)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     say(f"bit sets {size / 1e6:.1f} MB; peak memory of the process {peak / 1e6:.2f} GB, records and all")
-    return out
 
 
-def main(arguments: Iterable[str] | None = None) -> None:
-    """Run the chosen parts."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", choices=["accuracy", "speed", []])
-    parser.add_argument("--splits", type=int, default=20)
-    parser.add_argument("--strict", action="store_true", help="also the strict forms of the paper's mechanisms")
-    parser.add_argument("--json", type=Path)
-    given = parser.parse_args(None if arguments is None else list(arguments))
-    parts: dict[str, Callable[[], Any]] = {
-        "accuracy": lambda: accuracy(given.splits, strict=given.strict),
-        "speed": speed,
-    }
-    results = {name: parts[name]() for name in given.parts or parts}
-    if given.json:
-        given.json.write_text(json.dumps(results, indent=2))
+def main(arguments: Iterable[str] | None = None) -> int:
+    """Measure what is not stored, and write the page; or measure times."""
+    return kept(__file__, __doc__, KEYS, measure, tables, arguments, others={"speed": speed})
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,15 +1,16 @@
-"""Time and width of joint reconstruction: ``python benchmarks/joint.py [--quick] [--json FILE]``.
+"""Time and width of joint reconstruction: ``python benchmarks/joint.py [--page]``.
 
 Trees of the public datasets in the folder GLASSINE_DATA, grown with random features so that they differ. The width is
-that of the proved interval of bits per record; seconds are those of the processor.
+that of the proved interval of bits per record; seconds are those of the processor. A row of ``joint.csv`` is one
+setting; rows that are stored are not measured again.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 import time
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +21,16 @@ import numpy as np  # noqa: E402 - after the path is set
 from sklearn.tree import DecisionTreeClassifier  # noqa: E402
 
 from benchmarks.public_data import Benchmark, adult, adult_binarised, compas  # noqa: E402
+from benchmarks.stored import kept  # noqa: E402
 from glassine import Category, Domain, as_model  # noqa: E402
 from glassine.attacks.reconstruction.joint import reconstruct_jointly  # noqa: E402
 from glassine.models import DecisionTree  # noqa: E402
+from papers.common.results import Row, one  # noqa: E402
+from papers.common.tables import markdown  # noqa: E402
 
-QUICK = [("compas", 5771, 20, 2), ("compas", 5771, 60, 2), ("adult", 32_561, 500, 2)]
-WHOLE = [
+SHOWN = {"COMPAS, 5,771 records": ("compas", 5771, 60, 2), "Adult, 5 numbers": ("adult", 32_561, 500, 2)}
+"""The settings of the page's table."""
+SETTINGS = [
     ("compas", 1000, 60, 2),
     ("compas", 2500, 60, 2),
     ("compas", 5771, 10, 2),
@@ -66,49 +71,56 @@ def trees(data: Benchmark, n: int, leaves: int, models: int) -> tuple[list[Decis
     return [as_model(tree, domain) for tree in grown], domain, frame
 
 
-def measure(name: str, n: int, leaves: int, models: int) -> dict[str, Any]:
+def key_of(setting: tuple[str, int, int, int]) -> dict[str, str]:
+    """Return what names the row of a setting."""
+    return dict(zip(("data", "records", "leaves", "models"), map(str, setting), strict=True))
+
+
+@cache
+def warm() -> None:
+    """Compile what is compiled at its first use."""
+    grown, domain, _ = trees(compas(), 500, 5, 2)
+    reconstruct_jointly(grown, domain)
+
+
+def measure(key: Mapping[str, str]) -> dict[str, object]:
     """Return the figures of one setting."""
-    grown, domain, frame = trees(LOADERS[name](), n, leaves, models)
+    warm()
+    grown, domain, frame = trees(LOADERS[key["data"]](), *(int(key[name]) for name in ("records", "leaves", "models")))
     # Nearly all of it runs in one thread: the processor's time is that of a machine with nothing else to do.
     started = time.process_time()
     known = reconstruct_jointly(grown, domain)
     seconds = time.process_time() - started
     bits = known.bits_per_record
-    aligned = reconstruct_jointly(grown, domain, data=frame).bits_aligned
     return {
-        "data": name,
-        "records": n,
-        "leaves": leaves,
-        "models": models,
         "cells": 0 if known.cells is None else len(known.cells),
-        "seconds": round(seconds, 2),
-        "alone": round(max(known.bits_alone), 3),
-        "lower": round(bits.lower, 4),
-        "upper": round(bits.upper, 4),
-        "width": round(bits.width, 4),
-        "independent": round(known.bits_if_independent, 3),
-        "aligned": None if aligned is None else round(aligned, 3),
+        "seconds": f"{seconds:.2g}",
+        "alone": max(known.bits_alone),
+        "lower": bits.lower,
+        "upper": bits.upper,
+        "width": bits.width,
+        "independent": known.bits_if_independent,
+        "aligned": reconstruct_jointly(grown, domain, data=frame).bits_aligned,
         "small groups": len(known.small_groups),
     }
 
 
-def main() -> None:
-    """Print a table, a row for each setting."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="three settings alone")
-    parser.add_argument("--json", type=Path, help="also write the figures here")
-    arguments = parser.parse_args()
-    measure("compas", 500, 5, 2)  # compiles what is compiled at its first use
-    rows: list[dict[str, Any]] = []
-    for setting in QUICK if arguments.quick else WHOLE:
-        rows.append(measure(*setting))
-        if len(rows) == 1:
-            print("| " + " | ".join(rows[0]) + " |")  # noqa: T201 - the table is the result
-            print("|" + "---|" + "---:|" * (len(rows[0]) - 1))  # noqa: T201
-        print("| " + " | ".join(str(value) for value in rows[-1].values()) + " |", flush=True)  # noqa: T201
-    if arguments.json:
-        arguments.json.write_text(json.dumps(rows, indent=2) + "\n")
+def tables(rows: Sequence[Row]) -> dict[str, str]:
+    """Return the table of the page."""
+    lines = []
+    for name, setting in SHOWN.items():
+        row = one(rows, **key_of(setting))
+        alone, lower, upper, independent = (float(row[key]) for key in ("alone", "lower", "upper", "independent"))
+        bits = (f"{alone:.2f}", f"{lower:.3f} to {upper:.3f}", f"{independent:.2f}")
+        lines.append([name, row["leaves"], *bits, row["small groups"]])
+    header = ["data", "leaves", "best alone", "together", "if independent", "small groups"]
+    return {"several models": markdown(header, lines)}
+
+
+def main(arguments: Iterable[str] | None = None) -> int:
+    """Measure what is not stored, and write the page."""
+    return kept(__file__, __doc__, [key_of(setting) for setting in SETTINGS], measure, tables, arguments)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

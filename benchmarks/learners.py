@@ -1,23 +1,21 @@
-"""Benchmarks of private and optimal learners: ``python benchmarks/learners.py [accuracy] [depth] [chosen-depth] ...``.
+"""Private and optimal learners: ``python benchmarks/learners.py [depth] [speed] [scale] [size] [--page]``.
 
-Accuracies are means over seeded splits, on test records, of models drawn at the whole epsilon with default parameters:
-a twentieth of it pays for the counts of the leaves. Times are medians of warm runs in this process; the first fit on a
-machine compiles for some seconds more.
+Accuracies are on test records, of models drawn at the whole epsilon: a twentieth of it pays for the counts of the
+leaves. A row of ``learners.csv`` has them by split, each the mean of five fits; rows that are stored are not measured
+again. Times are medians of warm runs in this process; the first fit on a machine compiles for some seconds more.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import resource
 import statistics
-import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -27,161 +25,182 @@ import numpy as np  # noqa: E402 - after the path is set
 import polars as pl  # noqa: E402
 import public_data  # noqa: E402
 from public_data import Benchmark  # noqa: E402
-from sklearn.metrics import log_loss, roc_auc_score  # noqa: E402
+from sklearn.dummy import DummyClassifier  # noqa: E402
 from sklearn.tree import DecisionTreeClassifier  # noqa: E402
 
 import glassine  # noqa: E402
-from benchmarks.peers.environments import OTHER_PEERS, Missing, python_of  # noqa: E402
+from benchmarks.stored import kept  # noqa: E402
 from glassine.counting.logic import LiteralLogic  # noqa: E402
 from glassine.learners.antecedents import declared  # noqa: E402
 from glassine.learners.exhaustive.losses import Loss  # noqa: E402
 from glassine.learners.exhaustive.trees import TreeClass  # noqa: E402
+from papers.common.results import Row, one, say  # noqa: E402
+from papers.common.tables import markdown  # noqa: E402
 
-EPSILONS = (0.01, 0.03, 0.1, 1.0)
-DRAWS = 5
+EPSILONS = ("0.01", "0.03", "0.1", "1")
+DRAWS, SPLITS = 5, 10
+ADULT_RECORDS = 26_000
+"""About the training records of a split, which the rule of the depth is given."""
 
-Fit = Callable[[float, int], Any]
-
-
-def say(text: str) -> None:
-    """Write one line."""
-    sys.stdout.write(text + "\n")
-    sys.stdout.flush()
+Make = Callable[[str, int], Any]
 
 
-def mean_accuracy(data: Benchmark, make: Callable[[int], Any], splits: int, share: float, draws: int) -> float:
-    """Return the mean test accuracy over splits and draws."""
-    scores = []
-    for split in range(splits):
-        train, test = data.split(split, share)
-        for draw in range(draws):
-            model = make(1000 * split + draw)
-            model.fit(data.frame[train], data.labels[train])
-            scores.append(model.score(data.frame[test], data.labels[test]))
-    return statistics.fmean(scores)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """A private learner on a dataset: its names on the page, how it is made, and the optimum of its class."""
+
+    data: str
+    model: str
+    make: Callable[[Benchmark], Make]
+    load: Callable[[], Benchmark]
+    share: float
+    optimum: Callable[[Benchmark], Any] | None = None
 
 
-def table(
-    title: str, data: Benchmark, private: Fit, optimal: Any, *, splits: int, share: float, draws: int = DRAWS
-) -> dict[str, Any]:
-    """Print and return accuracies of a private learner beside the optimum of its class."""
-    say(f"\n{title}, {splits} splits")
-    row: dict[str, Any] = {}
-    for epsilon in EPSILONS:
-        row[f"{epsilon:g}"] = mean_accuracy(
-            data, lambda seed, e=epsilon: private(e, seed), splits=splits, share=share, draws=draws
-        )
-    row["optimum"] = mean_accuracy(data, lambda _: optimal, splits=splits, share=share, draws=1)
-    row["majority"] = max(np.unique(data.labels, return_counts=True)[1]) / len(data.labels)
-    say("  " + "  ".join(f"{key}: {value:.4f}" for key, value in row.items()))
-    return row
-
-
-def cart(data: Benchmark, depth: int, splits: int, share: float) -> float:
-    """Return the mean test accuracy of scikit-learn's tree on the same literals, without privacy."""
-    columns = {name: data.frame[name].to_numpy() for name in data.frame.columns}
-    literals = declared(data.domain, data.domain.names)
-    truth = np.column_stack([literal.holds(columns[literal.attribute]) for literal in literals])
-    scores = []
-    for split in range(splits):
-        train, test = data.split(split, share)
-        tree = DecisionTreeClassifier(max_depth=depth, random_state=split).fit(truth[train], data.labels[train])
-        scores.append(tree.score(truth[test], data.labels[test]))
-    return statistics.fmean(scores)
-
-
-def cart_numbers(data: Benchmark, depth: int, splits: int, share: float) -> float:
-    """Return the mean test accuracy of scikit-learn's tree on the numbers as they are and one column per category."""
-    encoded = data.frame.to_dummies(
-        [name for name in data.frame.columns if data.frame[name].dtype == pl.String]
-    ).to_numpy()
-    scores = []
-    for split in range(splits):
-        train, test = data.split(split, share)
-        tree = DecisionTreeClassifier(max_depth=depth, random_state=split).fit(encoded[train], data.labels[train])
-        scores.append(tree.score(encoded[test], data.labels[test]))
-    return statistics.fmean(scores)
-
-
-def private_tree(data: Benchmark, depth: int, **more: Any) -> Callable[[float, int], Any]:
+def private_tree(data: Benchmark, depth: int, **more: Any) -> Make:
     """Return a factory of private trees."""
     return lambda epsilon, seed: glassine.PrivateTreeClassifier(
-        depth, epsilon, data.domain, classes=data.classes, random_state=seed, accuracy_share=1.0, **more
+        depth, float(epsilon), data.domain, classes=data.classes, random_state=seed, accuracy_share=1.0, **more
     )
 
 
-def private_list(data: Benchmark, length: int) -> Callable[[float, int], Any]:
+def private_list(data: Benchmark, length: int) -> Make:
     """Return a factory of private rule lists."""
     return lambda epsilon, seed: glassine.PrivateRuleListClassifier(
-        length, epsilon, data.domain, classes=data.classes, random_state=seed, accuracy_share=1.0
+        length, float(epsilon), data.domain, classes=data.classes, random_state=seed, accuracy_share=1.0
     )
 
 
-def accuracy(splits: int) -> dict[str, Any]:
-    """Print accuracies against epsilon."""
-    out: dict[str, Any] = {}
-    data = public_data.adult()
-    how = {"splits": splits, "share": 0.8}
-    out["adult depth 3"] = table(
-        "Adult, 76 public literals, trees of depth 3",
-        data,
-        private_tree(data, 3),
-        glassine.OptimalTreeClassifier(3, data.domain, classes=data.classes),
-        **how,
+def suggested(data: Benchmark) -> Make:
+    """Return a factory of private trees of few literals, whose depth follows from n and epsilon by the public rule."""
+    literals = public_data.adult_coarse()[1]
+
+    def make(epsilon: str, seed: int) -> Any:
+        depth = glassine.learners.suggested_depth(ADULT_RECORDS, float(epsilon), len(literals))
+        return private_tree(data, depth, literals=literals)(epsilon, seed)
+
+    return make
+
+
+def optimal_tree(depth: int, data: Benchmark) -> Any:
+    """Return a learner of optimal trees."""
+    return glassine.OptimalTreeClassifier(depth, data.domain, classes=data.classes)
+
+
+def optimal_list(length: int, data: Benchmark) -> Any:
+    """Return a learner of optimal lists."""
+    return glassine.OptimalRuleListClassifier(length, data.domain, classes=data.classes)
+
+
+def list_setting(data: str, length: int, load: Callable[[], Benchmark]) -> Setting:
+    """Return the setting of rule lists on a dataset."""
+    return Setting(
+        data=data,
+        model=f"list of up to {length} rules",
+        make=lambda data: private_list(data, length),
+        load=load,
+        share=0.7,
+        optimum=partial(optimal_list, length),
     )
-    out["adult depth 3"]["CART, same literals"] = cart(data, 3, **how)
-    out["adult depth 3"]["CART, raw numbers"] = cart_numbers(data, 3, **how)
-    say("  " + "  ".join(f"{k}: {v:.4f}" for k, v in out["adult depth 3"].items() if k.startswith("CART")))
-    for data, length in (
-        (public_data.adult_binarised(), 5),
-        (public_data.compas(), 3),
-        (public_data.german(), 3),
-    ):
-        out[data.name] = table(
-            f"{data.name}, rule lists of up to {length} rules, 70/30",
-            data,
-            private_list(data, length),
-            glassine.OptimalRuleListClassifier(length, data.domain, classes=data.classes),
-            splits=splits,
-            share=0.7,
+
+
+WIDE = "Adult, 76 literals"
+
+
+def tree_setting(depth: int) -> Setting:
+    """Return the setting of trees on Adult."""
+    return Setting(
+        data=WIDE,
+        model=f"tree of depth {depth}",
+        make=lambda data: private_tree(data, depth),
+        load=public_data.adult,
+        share=0.8,
+        optimum=partial(optimal_tree, depth),
+    )
+
+
+SETTINGS = (
+    tree_setting(3),
+    Setting(
+        data="Adult, 24 coarse literals",
+        model="`suggested_depth`",
+        make=suggested,
+        load=lambda: public_data.adult_coarse()[0],
+        share=0.8,
+    ),
+    list_setting("Adult, 38 dummies", 5, public_data.adult_binarised),
+    list_setting("COMPAS, 27 dummies", 3, public_data.compas),
+    list_setting("German credit, 52 literals", 3, public_data.german),
+)
+OPTIMUM, CART, MAJORITY = "optimum", "CART", "majority"
+
+
+def by_split(data: Benchmark, make: Callable[[int], Any], splits: int, share: float, draws: int) -> list[float]:
+    """Return the test accuracy of each split, the mean over draws."""
+    found = []
+    for split in range(splits):
+        train, test = data.split(split, share)
+        models = [make(1000 * split + draw).fit(data.frame[train], data.labels[train]) for draw in range(draws)]
+        found.append(fmean(float((model.predict(data.frame[test]) == data.labels[test]).mean()) for model in models))
+    return found
+
+
+def learner(setting: Setting, data: Benchmark, epsilon: str) -> Callable[[int], Any]:
+    """Return what is fitted: a private model of a budget, or an ordinary one by its name."""
+    if epsilon == OPTIMUM and setting.optimum is not None:
+        optimum = setting.optimum
+        return lambda _: optimum(data)
+    if epsilon == CART:
+        return lambda seed: Cart(
+            declared(data.domain, data.domain.names), DecisionTreeClassifier(max_depth=3, random_state=seed)
         )
-    say(
-        "  Published, smooth-laplace at epsilon 10: adult 0.795, compas 0.658, german 0.683; "
-        "greedy, not private: 0.798, 0.660, 0.711"
-    )
-    return out
+    if epsilon == MAJORITY:
+        return lambda _: DummyClassifier()
+    return partial(setting.make(data), epsilon)
 
 
-def depth(splits: int) -> dict[str, Any]:
+def keys() -> list[Row]:
+    """Return what names each row."""
+    found = []
+    for setting in SETTINGS:
+        ordinary = (*((OPTIMUM,) if setting.optimum else ()), *((CART,) if setting.data == WIDE else ()), MAJORITY)
+        found += [{"data": setting.data, "model": setting.model, "epsilon": e} for e in (*EPSILONS, *ordinary)]
+    return found
+
+
+def measure(key: Mapping[str, str]) -> dict[str, object]:
+    """Return the accuracies of a row."""
+    setting = next(each for each in SETTINGS if (each.data, each.model) == (key["data"], key["model"]))
+    data = setting.load()
+    draws = DRAWS if key["epsilon"] in EPSILONS else 1
+    found = by_split(data, learner(setting, data, key["epsilon"]), SPLITS, setting.share, draws)
+    return {"accuracies": " ".join(f"{value:.5g}" for value in found)}
+
+
+def mean(rows: Sequence[Row], data: str, epsilon: str) -> float:
+    """Return the mean accuracy of a row."""
+    return fmean(map(float, one(rows, data=data, epsilon=epsilon)["accuracies"].split()))
+
+
+def tables(rows: Sequence[Row]) -> dict[str, str]:
+    """Return the table of the page."""
+    lines = []
+    for setting in SETTINGS:
+        shown = (*EPSILONS, *((OPTIMUM,) if setting.optimum else ()))
+        cells = [f"{mean(rows, setting.data, epsilon):.3f}" for epsilon in shown]
+        lines.append([setting.data, setting.model, *cells, *([] if setting.optimum else [""])])
+    header = ["data", "model", f"epsilon {EPSILONS[0]}", *EPSILONS[1:], "best of the class, not private"]
+    return {"learners": markdown(header, lines)}
+
+
+def depth() -> None:
     """Print accuracies of deeper trees on Adult."""
-    data = public_data.adult()
-    out: dict[str, Any] = {}
-    for levels in (4, 5):
-        out[f"depth {levels}"] = table(
-            f"Adult, 76 public literals, trees of depth {levels}",
-            data,
-            private_tree(data, levels),
-            glassine.OptimalTreeClassifier(levels, data.domain, classes=data.classes),
-            splits=splits if levels == 4 else min(splits, 5),
-            share=0.8,
-            draws=DRAWS if levels == 4 else 1,
-        )
-    return out
-
-
-def chosen_depth(splits: int) -> dict[str, Any]:
-    """Print accuracies of trees over few literals whose depth follows from n and epsilon by the public rule."""
-    data, literals = public_data.adult_coarse()
-    out: dict[str, Any] = {}
-    say(f"\nAdult, {len(literals)} public literals, depth by the rule for 26,000 records, {splits} splits")
-    for epsilon in EPSILONS:
-        levels = glassine.learners.suggested_depth(26_000, epsilon, len(literals))
-        make = private_tree(data, levels, literals=literals)
-        value = mean_accuracy(data, lambda seed, m=make, e=epsilon: m(e, seed), splits=splits, share=0.8, draws=2)
-        ordinary = cart_numbers(data, levels, splits=splits, share=0.8)
-        out[f"{epsilon:g}"] = {"depth": levels, "accuracy": value, "CART of that depth, raw numbers": ordinary}
-        say(f"  {epsilon:g}: depth {levels}, {value:.4f}; CART of that depth on the raw numbers {ordinary:.4f}")
-    return out
+    for levels, splits, draws in ((4, SPLITS, DRAWS), (5, 5, 1)):
+        setting = tree_setting(levels)
+        data = setting.load()
+        for epsilon in (*EPSILONS, OPTIMUM):
+            found = by_split(data, learner(setting, data, epsilon), splits, setting.share, draws)
+            say(f"Adult, 76 public literals, {setting.model}, {epsilon}: {fmean(found):.4f}")
 
 
 class Cart:
@@ -210,87 +229,6 @@ class Cart:
         return np.column_stack([literal.holds(columns[literal.attribute]) for literal in self.literals])
 
 
-def quality(data: Benchmark, make: Callable[[int], Any], splits: int, draws: int) -> dict[str, float]:
-    """Return means over splits and draws on test records, and the standard error of the AUROC over splits."""
-    found: dict[str, list[float]] = {"AUROC": [], "accuracy": [], "log loss": []}
-    for split in range(splits):
-        train, test = data.split(split, 0.8)
-        truth = (data.labels[test] == data.classes[1]).astype(int)
-        of_split = []
-        for draw in range(draws):
-            model = make(1000 * split + draw).fit(data.frame[train], data.labels[train])
-            chances = model.predict_proba(data.frame[test])[:, list(model.classes_).index(data.classes[1])]
-            correct = float((model.predict(data.frame[test]) == data.labels[test]).mean())
-            of_split.append((roc_auc_score(truth, chances), correct, log_loss(truth, chances)))
-        for key, values in zip(found, zip(*of_split, strict=True), strict=True):
-            found[key].append(statistics.fmean(values))
-    error = statistics.stdev(found["AUROC"]) / splits**0.5 if splits > 1 else float("nan")
-    return {key: statistics.fmean(values) for key, values in found.items()} | {"standard error of AUROC": error}
-
-
-def cards(splits: int) -> dict[str, dict[str, dict[str, float]]]:
-    """Print scorecards of ten items by epsilon, beside ordinary ones, and FasterRisk's where it has an environment."""
-    out: dict[str, dict[str, dict[str, float]]] = {}
-    for make in (public_data.adult, public_data.telco, public_data.compas, public_data.german):
-        data = make()
-        shared: dict[str, Any] = {"domain": data.domain, "classes": data.classes}
-        rows: dict[str, Callable[[int], Any]] = {
-            f"epsilon {epsilon:g}": partial(_private_card, epsilon, shared) for epsilon in (0.1, 0.5, 1.0, 4.0)
-        }
-        rows["not private"] = lambda _, shared=shared: glassine.ScorecardClassifier(**shared)
-        try:
-            say(f"FasterRisk: {python_of(PEER)}")
-            rows["FasterRisk"] = lambda _, data=data: FasterRisk(data)
-        except Missing as reason:
-            say(f"FasterRisk: {reason}")
-        out[data.name] = {}
-        for name, fit in rows.items():
-            found = quality(data, fit, splits, 1)
-            out[data.name][name] = found
-            say(f"{data.name}, {name}: " + ", ".join(f"{key} {value:.4f}" for key, value in found.items()))
-    return out
-
-
-def _private_card(epsilon: float, shared: dict[str, Any], seed: int) -> Any:
-    return glassine.PrivateScorecardClassifier(epsilon, random_state=seed, **shared)
-
-
-PEER = next(peer for peer in OTHER_PEERS if peer.name == "fasterrisk")
-
-
-class FasterRisk:
-    """The published learner of cards on the declared literals: ten items of at most five points."""
-
-    def __init__(self, data: Benchmark) -> None:
-        self.literals = declared(data.domain, data.domain.names)
-        self.classes_ = np.array(data.classes)
-
-    def fit(self, X: pl.DataFrame, y: np.ndarray) -> FasterRisk:
-        """Fit the first of its cards."""
-        with tempfile.TemporaryDirectory() as folder:
-            task = Path(folder) / "task.npz"
-            np.savez(task, X=self._truth(X), y=np.where(y == self.classes_[1], 1, -1), items=10, points=5)
-            runner = ROOT / "benchmarks" / "peers" / PEER.runner
-            command = [str(python_of(PEER)), str(runner), str(task)]
-            done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603 - made here
-        self.card = json.loads(done.stdout.splitlines()[-1])
-        return self
-
-    def predict_proba(self, X: pl.DataFrame) -> np.ndarray:
-        """Return the risks."""
-        totals = self.card["intercept"] + self._truth(X) @ np.array(self.card["coefficients"])
-        risks = 1 / (1 + np.exp(-totals / self.card["multiplier"]))
-        return np.column_stack([1 - risks, risks])
-
-    def predict(self, X: pl.DataFrame) -> np.ndarray:
-        """Return the likelier class."""
-        return self.classes_[(self.predict_proba(X)[:, 1] > 0.5).astype(int)]
-
-    def _truth(self, X: pl.DataFrame) -> np.ndarray:
-        columns = {name: X[name].to_numpy() for name in X.columns}
-        return np.column_stack([literal.holds(columns[literal.attribute]) for literal in self.literals]).astype(float)
-
-
 def median_time(work: Callable[[], Any], runs: int = 3) -> float:
     """Return the median duration of some runs after a first one."""
     work()
@@ -302,7 +240,7 @@ def median_time(work: Callable[[], Any], runs: int = 3) -> float:
     return statistics.median(times)
 
 
-def speed() -> dict[str, float]:
+def speed() -> None:
     """Print the time of whole fits."""
     data = public_data.adult()
     binarised = public_data.adult_binarised()
@@ -311,10 +249,10 @@ def speed() -> dict[str, float]:
     many = rng.integers(0, 2, (26_000, 200))
     labels = many[:, 0] & many[:, 1]
     runs: dict[str, Callable[[], Any]] = {
-        "Adult, 76 literals, depth 3": lambda: private_tree(data, 3)(0.1, 0).fit(data.frame, data.labels),
-        "Adult, 76 literals, depth 4": lambda: private_tree(data, 4)(0.1, 0).fit(data.frame, data.labels),
-        "Adult, 76 literals, depth 5": lambda: private_tree(data, 5)(0.1, 0).fit(data.frame, data.labels),
-        "adult_binarised, 38 literals, K = 5": lambda: private_list(binarised, 5)(0.1, 0).fit(
+        "Adult, 76 literals, depth 3": lambda: private_tree(data, 3)("0.1", 0).fit(data.frame, data.labels),
+        "Adult, 76 literals, depth 4": lambda: private_tree(data, 4)("0.1", 0).fit(data.frame, data.labels),
+        "Adult, 76 literals, depth 5": lambda: private_tree(data, 5)("0.1", 0).fit(data.frame, data.labels),
+        "adult_binarised, 38 literals, K = 5": lambda: private_list(binarised, 5)("0.1", 0).fit(
             binarised.frame, binarised.labels
         ),
         "26,000 x 200 literals, depth 3": lambda: glassine.PrivateTreeClassifier(
@@ -323,16 +261,14 @@ def speed() -> dict[str, float]:
         "26,000 x 200 literals, depth 4": lambda: glassine.PrivateTreeClassifier(
             4, 0.1, wide, classes=(0, 1), random_state=0
         ).fit(many, labels),
-        "CART, Adult, depth 3": lambda: cart_numbers(data, 3, 1, 0.8),
+        "CART, Adult, depth 3": lambda: learner(SETTINGS[0], data, CART)(0).fit(data.frame, data.labels),
     }
-    out = {}
     for name, work in runs.items():
-        out[name] = median_time(work, 1 if "depth 5" in name or "200 literals, depth 4" in name else 3)
-        say(f"{name}: {out[name]:.3f} s")
-    return out
+        seconds = median_time(work, 1 if "depth 5" in name or "200 literals, depth 4" in name else 3)
+        say(f"{name}: {seconds:.3f} s")
 
 
-def scale(n: int = 10_000_000) -> dict[str, float]:
+def scale(n: int = 10_000_000) -> None:
     """Print time and memory of a tree of depth 3 on ten million synthetic records with 75 literals."""
     thresholds = tuple(range(10, 100, 10))
     domain = glassine.Domain(
@@ -360,41 +296,22 @@ def scale(n: int = 10_000_000) -> dict[str, float]:
         f"{before / 1e6:.2f} GB before the fit"
     )
     say(f"  the tree: {tree.model_}")
-    return {"seconds": took, "peak GB": peak / 1e6}
 
 
-def class_sizes() -> dict[str, float]:
+def class_sizes() -> None:
     """Print how many trees one pass sums."""
-    out = {}
     for p, levels in ((20, 3), (75, 3), (75, 4), (200, 3)):
         domain = glassine.Domain.binary([f"x{i}" for i in range(p)])
         logic = LiteralLogic.of(domain, [glassine.domain.OneOf(f"x{i}", (1,)) for i in range(p)], up_to_negation=True)
         trees = TreeClass(logic=logic, depth=levels, loss=Loss.errors(2))
-        out[f"{p} literals, depth {levels}"] = trees.log_count() / np.log(10)
-        say(f"{p} literals, depth {levels}: 10^{out[f'{p} literals, depth {levels}']:.1f} trees")
-    return out
+        say(f"{p} literals, depth {levels}: 10^{trees.log_count() / np.log(10):.1f} trees")
 
 
-def main(arguments: Iterable[str] | None = None) -> None:
-    """Run the chosen parts."""
-    parts: dict[str, Callable[[int], Any]] = {
-        "accuracy": accuracy,
-        "depth": depth,
-        "chosen-depth": chosen_depth,
-        "cards": cards,
-        "speed": lambda _: speed(),
-        "scale": lambda _: scale(),
-        "size": lambda _: class_sizes(),
-    }
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", choices=[*parts, []], help="all but scale and depth by default")
-    parser.add_argument("--splits", type=int, default=10)
-    parser.add_argument("--json", type=Path)
-    given = parser.parse_args(None if arguments is None else list(arguments))
-    results = {name: parts[name](given.splits) for name in given.parts or ("accuracy", "speed", "size")}
-    if given.json:
-        given.json.write_text(json.dumps(results, indent=2))
+def main(arguments: Iterable[str] | None = None) -> int:
+    """Measure what is not stored, and write the page; or print what else is asked for."""
+    others = {"depth": depth, "speed": speed, "scale": scale, "size": class_sizes}
+    return kept(__file__, __doc__, keys(), measure, tables, arguments, others=others)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,27 +1,34 @@
-"""What counting rows hides where people have several records: ``python benchmarks/people.py``.
+"""What counting rows hides where people have several records: ``python benchmarks/people.py [--page]``.
 
 Made-up visits of patients: half of them come once, the others two to five times, each time with nearly the same values.
 Trees with at least ten records in a leaf are audited by record, with a holdout of rows, and by person, with a holdout
-of people. Printed are the share of the holdout's rows whose patient is in the training data, the advantage of the gap
-attack with its 95 % interval, how many trees have a leaf of fewer than ten people, and how often either audit accuses a
+of people. A row of ``people.csv`` is one seed: the share of the holdout's rows whose patient is in the training data,
+the advantage of the gap attack by record and by person, the fewest people in a leaf, and whether either audit accuses a
 tree that was trained on other people.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from statistics import fmean, stdev
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.stored import kept  # noqa: E402 - after the path is set
+from papers.common.results import Row  # noqa: E402
+from papers.common.tables import markdown  # noqa: E402
+
 PEOPLE, SEEDS = 400, 20
 NAMES = ["a", "b", "c"]
-
-
-def say(text: str) -> None:
-    """Write one line."""
-    sys.stdout.write(text + "\n")
+FEWEST = 10
+"""Records that a leaf has at least: so by record no table fails."""
 
 
 def visits(seed: int, people: int = PEOPLE) -> pl.DataFrame:
@@ -54,34 +61,60 @@ def gap(tree: Any, inside: pl.DataFrame, outside: pl.DataFrame, *, by_person: bo
     return gap_attack(tree, *sides).value
 
 
-def main() -> None:
-    """Print the figures."""
+def measure(key: Mapping[str, str]) -> dict[str, object]:
+    """Return the figures of a seed."""
     from glassine.data.persons import Persons
 
-    shared, by_row, by_person, few = [], [], [], 0
-    accused = {False: 0, True: 0}
-    for seed in range(SEEDS):
-        frame, rng = visits(seed), np.random.default_rng(1000 + seed)
-        row = rng.random(frame.height) < 0.7
-        person = (rng.random(PEOPLE) < 0.7)[frame["who"].to_numpy()]
-        inside, outside = frame.filter(pl.Series(row)), frame.filter(pl.Series(~row))
-        shared.append(float(outside["who"].is_in(inside["who"].unique().implode()).mean()))
-        by_row.append(gap(grown(inside), inside, outside, by_person=False).advantage.value)
-        members, others = frame.filter(pl.Series(person)), frame.filter(pl.Series(~person))
-        by_person.append(gap(grown(members), members, others, by_person=True).advantage.value)
-        tree = grown(frame, min_samples_leaf=10)
-        leaves = np.unique(tree.apply(frame.select(NAMES).to_numpy()), return_inverse=True)[1]
-        few += int(Persons.of(frame["who"]).counts(leaves, int(leaves.max()) + 1).min() < 10)
-        stranger = grown(visits(5000 + seed))
-        for unit in accused:
-            accused[unit] += int(gap(stranger, members, others, by_person=unit).control.p_value <= 0.05)
-    say(f"rows of the holdout whose patient is in the training data: {np.mean(shared):.0%}")
-    for name, found in (("by record, holdout of rows", by_row), ("by person, holdout of people", by_person)):
-        error = np.std(found, ddof=1) / np.sqrt(len(found))
-        say(f"advantage of the gap attack {name}: {np.mean(found):.3f} +/- {error:.3f} (mean and standard error)")
-    say(f"trees of at least ten records in a leaf with a leaf of fewer than ten people: {few} of {SEEDS}")
-    say(f"trees of other people that are accused at 5 %: {accused[False]} by record, {accused[True]} by person")
+    seed = int(key["seed"])
+    frame, rng = visits(seed), np.random.default_rng(1000 + seed)
+    row = rng.random(frame.height) < 0.7
+    person = (rng.random(PEOPLE) < 0.7)[frame["who"].to_numpy()]
+    inside, outside = frame.filter(pl.Series(row)), frame.filter(pl.Series(~row))
+    members, others = frame.filter(pl.Series(person)), frame.filter(pl.Series(~person))
+    tree = grown(frame, min_samples_leaf=FEWEST)
+    leaves = np.unique(tree.apply(frame.select(NAMES).to_numpy()), return_inverse=True)[1]
+    stranger = grown(visits(5000 + seed))
+    accused = [gap(stranger, members, others, by_person=each).control.p_value <= 0.05 for each in (False, True)]
+    return {
+        "shared rows": float(outside["who"].is_in(inside["who"].unique().implode()).mean()),
+        "advantage by record": gap(grown(inside), inside, outside, by_person=False).advantage.value,
+        "advantage by person": gap(grown(members), members, others, by_person=True).advantage.value,
+        "fewest people": int(Persons.of(frame["who"]).counts(leaves, int(leaves.max()) + 1).min()),
+        "accused by record": int(accused[0]),
+        "accused by person": int(accused[1]),
+    }
+
+
+def tables(rows: Sequence[Row]) -> dict[str, str]:
+    """Return the table of the page."""
+
+    def values(name: str) -> list[float]:
+        return [float(row[name]) for row in rows]
+
+    advantages = [values(f"advantage by {unit}") for unit in ("record", "person")]
+    few = sum(fewest < FEWEST for fewest in values("fewest people"))
+    lines = [
+        [
+            "rows of a random holdout whose patient is in the training data",
+            f"{fmean(values('shared rows')):.0%}",
+            "refused",
+        ],
+        [
+            "advantage of the gap attack (mean, standard error)",
+            *(f"{fmean(each):.3f} ± {stdev(each) / len(each) ** 0.5:.3f}" for each in advantages),
+        ],
+        ["tables with a leaf of fewer than ten people", "none fails", f"{few} of {len(rows)} fail"],
+    ]
+    return {"people": markdown(["", "by record", "by person"], lines)}
+
+
+KEYS = [{"seed": str(seed)} for seed in range(SEEDS)]
+
+
+def main(arguments: Iterable[str] | None = None) -> int:
+    """Measure what is not stored, and write the page."""
+    return kept(__file__, __doc__, KEYS, measure, tables, arguments)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

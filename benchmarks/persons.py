@@ -1,35 +1,45 @@
-"""Accuracy of guarantees for persons against the records kept of each: ``python benchmarks/persons.py``.
+"""Accuracy of guarantees for persons against the records kept of each: ``python benchmarks/persons.py [--page]``.
 
 Adult has one record per person. Here 3,000 persons get 1 to 28 records each, a few of them many: exact copies of one
 record; records that are next to each other in education, age and hours; or records of anybody. A learner keeps at most
 m records of each person, and counts each kept record once, or all persons alike. Accuracies are of 10,000 other
-records, one per person, as means over seeded draws of the persons with their standard errors; both ways of counting get
-the same draws. Where m is 1 they are one.
+records, one per person; both ways of counting get the same draws of the persons. Where m is 1 they are one.
+
+A row of ``persons.csv`` is one draw. Rows that are stored are not measured again.
 """
 
 from __future__ import annotations
 
-import argparse
-import statistics
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from itertools import product
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "benchmarks"))
+sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
 
 import numpy as np  # noqa: E402 - after the path is set
 import numpy.typing as npt  # noqa: E402
 import polars as pl  # noqa: E402
 import public_data  # noqa: E402
 
+from benchmarks.stored import kept  # noqa: E402
 from glassine import PrivateEBMClassifier, PrivateTreeClassifier  # noqa: E402
+from papers.common.judging import clustered  # noqa: E402
+from papers.common.results import Row, select  # noqa: E402
+from papers.common.tables import markdown  # noqa: E402
 
 PERSONS, TESTED, MOST, STEEP = 3000, 10_000, 28, 1.5
-LIMITS = (1, 2, 4, 8, 28)
-EPSILONS = (0.1, 1.0)
+LIMITS = ("1", "2", "4", "8", "28")
+EPSILONS = ("0.1", "1")
+SEEDS = 8
+SHOWN = "alike"
+"""The persons of the page's table."""
+
 WEIGHTS = ("records", "equal")
 
 Ints = npt.NDArray[np.int64]
@@ -71,68 +81,73 @@ LEARNERS: dict[str, Callable[..., Any]] = {
 }
 
 
-def accuracies(seeds: int, repeats: str, learner: str, epsilon: float, most: int, weights: str) -> list[float]:
-    """Return the accuracy of each draw."""
-    data = public_data.adult()
-    out = []
-    for seed in range(seeds):
-        rng = np.random.default_rng(seed)
-        order = rng.permutation(len(data.frame))
-        frame, labels = data.frame[order.tolist()], np.asarray(data.labels)[order]
-        tested, rest = slice(0, TESTED), slice(TESTED, None)
-        sizes = numbers_of_records(rng)
-        rows = REPEATS[repeats](frame[rest], sizes, rng)
-        persons = np.repeat(np.arange(PERSONS), sizes)
-        model = LEARNERS[learner](
-            epsilon=epsilon,
-            domain=data.domain,
-            classes=tuple(np.unique(labels).tolist()),
-            records_per_person=most,
-            person_weights=weights,
-            random_state=seed,
-        ).fit(frame[rest][rows.tolist()], labels[rest][rows], persons=persons)
-        out.append(float(model.score(frame[tested], labels[tested])))
-    return out
+@cache
+def adult() -> public_data.Benchmark:
+    """Return Adult."""
+    return public_data.adult()
 
 
-def say(text: str) -> None:
-    """Write one line."""
-    sys.stdout.write(text + "\n")
-    sys.stdout.flush()
+def accuracy(key: Mapping[str, str], weights: str) -> float:
+    """Return the accuracy of one draw."""
+    data, seed = adult(), int(key["seed"])
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(len(data.frame))
+    frame, labels = data.frame[order.tolist()], np.asarray(data.labels)[order]
+    tested, rest = slice(0, TESTED), slice(TESTED, None)
+    sizes = numbers_of_records(rng)
+    rows = REPEATS[key["records"]](frame[rest], sizes, rng)
+    model = LEARNERS[key["model"]](
+        epsilon=float(key["epsilon"]),
+        domain=data.domain,
+        classes=tuple(np.unique(labels).tolist()),
+        records_per_person=int(key["most"]),
+        person_weights=weights,
+        random_state=seed,
+    ).fit(frame[rest][rows.tolist()], labels[rest][rows], persons=np.repeat(np.arange(PERSONS), sizes))
+    return float(model.score(frame[tested], labels[tested]))
 
 
-def of(values: list[float]) -> str:
-    """Return a mean and its standard error."""
-    return f"{statistics.mean(values):.4f} ({statistics.stdev(values) / len(values) ** 0.5:.4f})"
+def measure(key: Mapping[str, str]) -> dict[str, object]:
+    """Return the accuracies of both ways of counting."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        counted = accuracy(key, "records")
+        return {"by record": counted, "by person": counted if key["most"] == "1" else accuracy(key, "equal")}
 
 
-def judged(kept: list[float], alike: list[float]) -> str:
-    """Return which of two paired ways is better, by more than two standard errors of their difference."""
-    gaps = [b - a for a, b in zip(kept, alike, strict=True)]
-    mean, error = statistics.mean(gaps), statistics.stdev(gaps) / len(gaps) ** 0.5
-    verdict = "tied" if abs(mean) <= 2 * error else "better" if mean > 0 else "worse"
-    return f"{mean:+.4f} ({error:.4f}), {verdict}"
+KEYS = [
+    dict(zip(("model", "records", "epsilon", "most", "seed"), key, strict=True))
+    for key in product(LEARNERS, REPEATS, EPSILONS, LIMITS, map(str, range(SEEDS)))
+]
 
 
-def main() -> None:
-    """Print a table in Markdown."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--learners", nargs="*", default=list(LEARNERS))
-    given = parser.parse_args()
-    warnings.simplefilter("ignore")
-    say("| records | learner | epsilon | m | kept records count once | persons count alike | difference |")
-    say("| --- | --- | --- | --- | --- | --- | --- |")
-    for learner in given.learners:
-        for repeats in REPEATS:
-            for epsilon in EPSILONS:
-                for most in LIMITS:
-                    case = (given.seeds, repeats, learner, epsilon, most)
-                    kept = accuracies(*case, "records")
-                    equal = kept if most == 1 else accuracies(*case, "equal")
-                    gap = "one" if most == 1 else judged(kept, equal)
-                    say(f"| {repeats} | {learner} | {epsilon:g} | {most} | {of(kept)} | {of(equal)} | {gap} |")
+def compared(rows: Sequence[Row]) -> dict[str, int]:
+    """Return in how many cases equal weights are better, tied and worse: the 95 % interval over the draws decides."""
+    found = dict.fromkeys(("better", "tied", "worse"), 0)
+    for model, records, epsilon, most in product(LEARNERS, REPEATS, EPSILONS, LIMITS[1:]):
+        of = select(rows, model=model, records=records, epsilon=epsilon, most=most)
+        gaps = {row["seed"]: [float(row["by person"]) - float(row["by record"])] for row in of}
+        case = clustered("", gaps)
+        found["better" if case.low > 0 else "worse" if case.high < 0 else "tied"] += 1
+    return found
+
+
+def tables(rows: Sequence[Row]) -> dict[str, str]:
+    """Return the table of the page."""
+    lines = []
+    for model, most in product(LEARNERS, (LIMITS[0], LIMITS[-1])):
+        cells = []
+        for way in ("by record", "by person"):
+            of = [select(rows, records=SHOWN, model=model, most=most, epsilon=epsilon) for epsilon in EPSILONS]
+            cells.append(" / ".join(f"{fmean(float(row[way]) for row in each):.3f}" for each in of))
+        lines.append([f"{model}, {most}", *cells])
+    return {"persons": markdown(["model, records per person", '`"records"`', '`"equal"`'], lines)}
+
+
+def main(arguments: Iterable[str] | None = None) -> int:
+    """Measure what is not stored, and write the page."""
+    return kept(__file__, __doc__, KEYS, measure, tables, arguments)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

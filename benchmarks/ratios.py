@@ -4,12 +4,13 @@ Every peer has an environment of its own, made here where there is none yet; one
 reason, and the rest runs. Both sides of a task are processes that have loaded their libraries and done the work once.
 Then they work in turn; times are medians of the work alone, without start-up, reading and prediction. Private fits draw
 their noise from the operating system on both sides. At the end the sentences that the figures support or refute are
-printed; the exit status is 1 if one of them does not hold. "Faster" and "better" need a 95 % interval over at least
+printed; the exit status is 1 if one of them is refuted. "Faster" and "better" need a 95 % interval over at least
 five runs, each on a split of its own, and a margin.
 
-``--store`` puts the rows of a run into ``ratios.csv``, and the table of the page is made from it; ``--page`` makes it
-again without a run. GLASSINE_DATA names the folder of the datasets. ``--synthetic`` puts records of the same shapes in
-their place, whose times are like those of the real ones and whose accuracies mean nothing.
+``--store`` puts each row into ``ratios.csv`` when it is measured, in seconds of processors, as its column ``clock``
+says; the tables of the page are made from it. ``--page`` makes them again without a run. ``--budget``, ``--runs`` and
+``--limit`` bound the time of a task. GLASSINE_DATA names the folder of the datasets. ``--synthetic`` puts records of
+the same shapes in their place, whose times are like those of the real ones and whose accuracies mean nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import statistics
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -168,8 +169,8 @@ def python_for(peer: str, folder: Path) -> Path:
     return prepare(next(found for found in EVERY_PEER if found.name == peer), folder)
 
 
-def compare_all(chosen: Sequence[Pair], folder: Path, runs: int | None, budget: float) -> list[Row]:
-    """Run every task, and name the peers that are missing."""
+def compare_all(chosen: Sequence[Pair], folder: Path, runs: int | None, budget: float, *, store: bool) -> list[Row]:
+    """Run every task, and name the peers that are missing; store each row, if asked to."""
     rows: list[Row] = []
     pythons: dict[str, Path | str] = {}
     for i, pair in enumerate(chosen):
@@ -186,6 +187,8 @@ def compare_all(chosen: Sequence[Pair], folder: Path, runs: int | None, budget: 
         else:
             row = compare(pair, python, runs or pair.runs, budget)
         rows.append(row)
+        if store:
+            keep(row)
         tell(f"{i + 1}/{len(chosen)} " + " | ".join(text for text in judging.cells(row) if text))
     return rows
 
@@ -234,11 +237,17 @@ def stored() -> list[Row]:
     return [Row(**{name: kinds[name](text) for name, text in row.items()}) for row in read(RESULTS)]
 
 
-def keep(rows: Sequence[Row]) -> None:
-    """Store rows in place of those of the same tasks."""
-    known = {(row.peer, row.task, row.data): row for row in (*stored(), *rows)}
+def keep(row: Row) -> None:
+    """Store a row in seconds of processors, in place of that of the same task, unless nothing was measured."""
+    if row.ratio is None:
+        return
+    known = {(one.peer, one.task, one.data): one for one in (*stored(), row.by_processor())}
     order = [(pair.peer, pair.task, pair.data) for pair in pairs(standin=False)]
-    flat = [asdict(known[key]) for key in order if key in known]
+    flat = [
+        {name: value for name, value in asdict(known[key]).items() if "processor" not in name}
+        for key in order
+        if key in known
+    ]
     write(
         RESULTS,
         [
@@ -263,8 +272,9 @@ def compact(rows: Sequence[Row]) -> str:
 
 
 def filled(text: str, rows: Sequence[Row]) -> str:
-    """Return the text of the page with its table."""
-    return place(text, "ratios", compact(rows))
+    """Return the text of the page with its tables: what the rows say, and the rows."""
+    judgements = judging.judge([row.by_processor() for row in rows])
+    return place(place(text, "ratios", compact(rows)), "sentences", judging.verdicts(judgements))
 
 
 def parsed(arguments: Iterable[str] | None) -> argparse.Namespace:
@@ -276,6 +286,13 @@ def parsed(arguments: Iterable[str] | None) -> argparse.Namespace:
     parser.add_argument("--synthetic", action="store_true", help="stand-ins for the datasets")
     parser.add_argument(
         "--processor", action="store_true", help="show and judge seconds of processors, for a machine that is not quiet"
+    )
+    parser.add_argument("--runs", type=int, help="runs of a task (default: of each its own number)")
+    parser.add_argument(
+        "--budget", type=float, help=f"seconds of processors after which a task is not repeated (default: {BUDGET:g})"
+    )
+    parser.add_argument(
+        "--limit", type=float, help="seconds after which an optimal learner of a peer is stopped, where it can be"
     )
     parser.add_argument("--markdown", action="store_true", help="print tables for a page")
     parser.add_argument("--store", action="store_true", help="store the rows, and write the table of the page")
@@ -301,11 +318,14 @@ def main(arguments: Iterable[str] | None = None) -> int:
             "same shapes, whose accuracies mean nothing."
         )
         return 2
-    runs, budget = (5, 2.0) if given.quick else (None, BUDGET)
-    rows = compare_all(chosen, given.into, runs, budget)
+    if given.limit is not None:
+        limited = {"limit": given.limit}
+        chosen = [replace(pair, shared=pair.shared | limited) if "limit" in pair.shared else pair for pair in chosen]
+    runs = given.runs or (5 if given.quick else None)
+    budget = given.budget or (2.0 if given.quick else BUDGET)
+    rows = compare_all(chosen, given.into, runs, budget, store=given.store)
     grown = grow_all(given.quick, runs or 3, budget) if "growth" in parts else []
     if given.store:
-        keep(rows)
         PAGE.write_text(filled(PAGE.read_text(), stored()))
     if given.processor:
         rows = [row.by_processor() for row in rows]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from papers.common.judging import clustered
+from papers.common.judging import CONFIRMED, REFUTED, Comparison, clustered
 
 HIGHER = ("accuracy", "AUROC")
 """Measures of which more is better; of the others less is."""
@@ -19,6 +19,9 @@ FASTER, BETTER, LESS = 1.1, 0.005, 0.01
 
 BOTH = "what both measure"
 """Ends the name of an audit that leaves out what a structural attack does not measure."""
+
+DEAR = (0.03, 0.01)
+"""Shares of the records that a dear rule must save."""
 
 MOST_TIMES = 5.0
 """How many times the time of pystreed an optimal tree may take."""
@@ -52,9 +55,11 @@ class Row:
     judged : bool
         Whether the sentences speak of the task.
     ours_processor, their_processor : float or None
-        Median seconds that processors worked, on all cores together.
+        Median seconds that processors worked, on all cores together; None where ``clock`` names them.
     speeds, speeds_by_processor : tuple of float
         The peer's time over ours, run by run.
+    clock : {"wall", "processor"}
+        What the seconds and the speeds were measured by.
     gains : tuple of float
         By how much our quality is the better one, split by split; of errors, the logarithm of the ratio.
     """
@@ -77,14 +82,21 @@ class Row:
     speeds: tuple[float, ...] = ()
     speeds_by_processor: tuple[float, ...] = ()
     gains: tuple[float, ...] = ()
+    clock: str = "wall"
 
     def by_processor(self) -> Row:
         """Return the row with the seconds of processors in place of those on the clock."""
+        if self.clock == "processor":
+            return self
         return replace(
             self,
+            clock="processor",
             ours_seconds=self.ours_processor,
             their_seconds=self.their_processor,
             speeds=self.speeds_by_processor,
+            ours_processor=None,
+            their_processor=None,
+            speeds_by_processor=(),
         )
 
     @property
@@ -102,6 +114,11 @@ class Row:
         """Return whether we are faster beyond chance and the margin; None with too few runs."""
         return exceeds([math.log(speed) for speed in self.speeds], math.log(FASTER))
 
+    def as_fast(self) -> bool | None:
+        """Return whether we are at least as fast: the mean is, and beyond chance we are not slower by the margin."""
+        found = interval([math.log(speed) for speed in self.speeds])
+        return None if found is None else found.mean >= 0 and found.low > -math.log(FASTER)
+
     def better(self) -> bool | None:
         """Return whether our quality is the better one beyond chance and the margin; None with too few splits."""
         return exceeds(self.gains, BETTER if self.measure in HIGHER else LESS)
@@ -109,12 +126,19 @@ class Row:
 
 def exceeds(values: Sequence[float], margin: float) -> bool | None:
     """Return whether the 95 % interval of a mean lies above zero, and the mean above the margin; None for too few."""
+    found = interval(values)
+    return None if found is None else found.low > 0 and found.mean > margin
+
+
+def interval(values: Sequence[float]) -> Comparison | None:
+    """Return the mean of runs with its 95 % interval, which is not a number where a run is none; None for too few."""
     if len(values) < SPLITS:
         return None
     if not all(map(math.isfinite, values)):
-        return False
-    found = clustered("runs", {str(run): [value] for run, value in enumerate(values)})
-    return found.low > 0 and found.mean > margin
+        return Comparison(
+            name="runs", better=0, tied=0, worse=0, against=0, mean=math.nan, low=math.nan, high=math.nan, splits=0
+        )
+    return clustered("runs", {str(run): [value] for run, value in enumerate(values)})
 
 
 def gain(measure: str, ours: float, theirs: float) -> float:
@@ -138,8 +162,12 @@ class Judgement:
     figures: str
 
     def __str__(self) -> str:
-        word = {True: "holds", False: "does not hold", None: "open"}[self.holds]
-        return f"{word}: {self.sentence} ({self.figures})"
+        return f"{self.verdict}: {self.sentence} ({self.figures})"
+
+    @property
+    def verdict(self) -> str:
+        """Whether the sentence is confirmed, refuted or open."""
+        return {True: CONFIRMED, False: REFUTED, None: "open"}[self.holds]
 
 
 def judged(
@@ -252,6 +280,16 @@ def judge(rows: Sequence[Row]) -> list[Judgement]:
                 ratios,
             )
         )
+    dear = [row for row in of("corels") if row.task.split()[3] in {f"{share:g}" for share in DEAR}]
+    if dear:
+        found.append(
+            judged(
+                "where rules are dear, an optimal rule list is found at least as fast as by CORELS",
+                dear,
+                Row.as_fast,
+                ratios,
+            )
+        )
     exact = of("pystreed", "pydl8.5", "corels")
     if exact:
         found.append(
@@ -280,6 +318,12 @@ def quality(value: float | None) -> str:
     if value == int(value) or abs(value) >= 1000:
         return f"{value:.0f}"
     return f"{value:.4f}" if abs(value) < 10 else f"{value:.1f}"
+
+
+def verdicts(judgements: Sequence[Judgement]) -> str:
+    """Return the sentences with their verdicts as a table for a page."""
+    lines = [(one.sentence, f"**{one.verdict}**", one.figures) for one in judgements]
+    return markdown(("statement", "verdict", "peer's time / ours, and what else was compared"), lines)
 
 
 COLUMNS = ("task", "data", "peer", "ours (s)", "peer (s)", "peer / ours", "measure", "ours", "peer's")

@@ -158,7 +158,7 @@ def matrix(name: str, *, standin: bool) -> Source:
     return Source(arrays={"X": X, "y": y}, settings={})
 
 
-def rule_lists(n_rules: int, n_attributes: int = 100, width: int = 3, n_lists: int = 3) -> Source:
+def rule_lists(n_rules: int, n_attributes: int = 100, width: int = 3, n_lists: int = 7) -> Source:
     """Return random rule lists over binary attributes, as rows of literals."""
     rng = np.random.default_rng(n_rules)
     lists = np.array(

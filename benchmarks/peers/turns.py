@@ -13,6 +13,10 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 
 
+WARM_RUNS, WARM_SECONDS = 8, 2.0
+"""Runs before those that count: so many, or until they took so many seconds of processors."""
+
+
 class PeerFailed(Exception):
     """A process ended or did not answer; the message says how."""
 
@@ -131,14 +135,19 @@ def measured(
 ) -> tuple[list[Run], ...]:
     """Start a process for each work, given as module, name and settings, and run them in turn.
 
-    Each does its work once before, with the settings in ``first`` changed, so that nothing is compiled or loaded later.
+    Each does its work before, with the settings in ``first`` changed, until what is compiled or loaded beside the first
+    runs is done: several times, or until that takes seconds of processors.
     """
     opened: list[Warm] = []
     try:
         for python, (module, name, settings) in zip(pythons, works, strict=True):
             opened.append(Warm(python, module, patience))
             opened[-1].ready(name, data, settings | first)
-            opened[-1].run(0)
+            spent = 0.0
+            for seed in range(WARM_RUNS):
+                spent += opened[-1].run(seed).processor
+                if spent > WARM_SECONDS:
+                    break
             if first:
                 opened[-1].ready(name, data, settings)
         return in_turn(tuple(opened), runs, budget)

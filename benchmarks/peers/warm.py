@@ -12,7 +12,7 @@ import json
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -38,12 +38,14 @@ def task_of(arrays: dict[str, Any], settings: dict[str, Any]) -> Task:
 
 
 def solving(solve: Any) -> Maker:
-    """Return the maker of a solver of protocol.py."""
+    """Return the maker of a solver of protocol.py; each run solves the training records of its split."""
 
     def make(arrays: dict[str, Any], settings: dict[str, Any]) -> Work:
-        task = task_of(arrays, settings)
+        whole = task_of(arrays, settings)
 
         def work(seed: int) -> Done:
+            train, _ = split(len(whole.y), seed)
+            task = replace(whole, X=whole.X[train], y=whole.y[train])
             found = solve(task, settings["limit"])
             return [found.seconds, found.processor], {
                 **asdict(found),

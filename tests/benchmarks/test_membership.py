@@ -98,3 +98,30 @@ def test_the_page_says_what_the_quantile_attack_found_where_it_ran() -> None:
     ]
     text = "its area is {:.3f}; there the loss attack has {:.3f}, and online RMIA {:.3f}".format(*areas)
     assert text in membership.PAGE.read_text()
+
+
+def test_the_sentences_on_likelihood_ratios_are_those_of_the_rows() -> None:
+    text, stored = " ".join(membership.PAGE.read_text().split()), membership.read(membership.RESULTS)
+
+    def gap(tree: str, measure: str, ours: str, theirs: str) -> Any:
+        sides = [membership.beyond_control(stored, measure, tree, attack) for attack in (ours, theirs)]
+        return membership.clustered("", {split: [sides[0][split] - sides[1][split]] for split in sides[0]})
+
+    def mean(tree: str, measure: str, attack: str) -> float:
+        found = membership.by_split(stored, measure, tree=tree, attack=attack, target="members")
+        return float(np.mean(list(found.values())))
+
+    shallow, deep = membership.TREES
+    gaps = [
+        min((gap(tree, "area", "RMIA, online", other) for other in membership.LIKELIHOOD_RATIOS), key=lambda g: g.mean)
+        for tree in (shallow, deep)
+    ]
+    assert all(each.low > 0 and each.mean > membership.MEASURES["area"] for each in gaps)
+    assert f"{gaps[0].mean:.3f} and {gaps[1].mean:.3f} of area above the better likelihood ratio attack" in text
+    assert max(membership.OURS, key=lambda attack: mean(shallow, "tpr at 1%", attack)) == "RMIA, online"
+    assert {membership.best_of_ours(stored, tree, "area") for tree in (shallow, deep)} == {"RMIA, online"}
+    offline = gap(deep, "area", "RMIA, offline", "likelihood ratio, offline")
+    assert abs(offline.mean) < membership.MEASURES["area"] or offline.low < 0 < offline.high
+    assert "Offline, both are tied on the tree grown to the end" in text
+    low, high = sorted(mean(deep, "tpr at 1%", f"RMIA, {kind}") for kind in ("online", "offline"))
+    assert f"finds {mean(deep, 'tpr at 1%', 'midpoints'):.3f} where RMIA finds {low:.3f} to {high:.3f}" in text

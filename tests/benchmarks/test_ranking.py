@@ -19,7 +19,7 @@ def test_the_page_prints_the_stored_rows() -> None:
     stored, deep = ranking.read(ranking.RESULTS), ranking.read(ranking.DEEP)
     assert ranking.filled(text, stored, deep) == text, "run benchmarks/ranking.py --page"
     note = ranking.NOTE.read_text()
-    assert ranking.place(note, "losses", ranking.losses(stored)) == note, "run benchmarks/ranking.py --page"
+    assert ranking.noted(note, stored) == note, "run benchmarks/ranking.py --page"
     changed = [{**row, "AUROC": "0.1"} if row["model"] == ranking.TREE else row for row in stored]
     worse = ranking.filled(text, changed, deep)
     assert worse.count("0.100 (0.86)") == 1
@@ -31,8 +31,8 @@ def test_every_model_has_a_row_for_each_budget_and_split() -> None:
     for data in ranking.DATA:
         names = {row["model"] for row in ranking.select(stored, data=data)}
         assert names == {ranking.TREE, ranking.CART, ranking.CONSTANT} | (
-            set() if data == ranking.NUMBERS else {ranking.ERRORS, ranking.CARD}
-        )
+            set() if data == ranking.NUMBERS else {ranking.ERRORS, ranking.CARD, ranking.PLAIN}
+        ), "of FasterRisk no rows are stored yet"
         for name in names:
             budgets = ranking.EPSILONS if name in ranking.PRIVATE else ("",)
             rows = ranking.select(stored, data=data, model=name)
@@ -50,6 +50,30 @@ def test_log_loss_is_below_that_of_errors_alone_at_every_budget() -> None:
                 for model in (ranking.TREE, ranking.ERRORS)
             )
             assert own < other, (data, epsilon)
+
+
+def test_the_sentences_on_cards_and_the_default_loss_are_those_of_the_rows() -> None:
+    text, stored = ranking.NOTE.read_text(), ranking.read(ranking.RESULTS)
+    *others, german = ranking.CLASSES
+    errors = (ranking.card_error(stored, others), ranking.card_error(stored, [german]))
+    assert "at most {:.3f}; on German credit up to {:.3f}".format(*errors) in text
+
+    def lost(data: str, measure: str, model: str, beside: str, epsilon: str) -> float:
+        own = ranking.mean(stored, measure, data=data, model=model, epsilon=epsilon)
+        which = {"epsilon": epsilon} if beside in ranking.PRIVATE else {}
+        return float(ranking.mean(stored, measure, data=data, model=beside, **which) - own)
+
+    within = [
+        max(lost(data, "AUROC", ranking.CARD, ranking.PLAIN, epsilon) for data in of for epsilon in ("1", "4"))
+        for of in ([german], others)
+    ]
+    assert "within {:.3f} of an ordinary one, on German credit; within {:.3f} on the others".format(*within) in text
+    right = {
+        epsilon: max(lost(data, "accuracy", ranking.TREE, ranking.ERRORS, epsilon) for data in ranking.CLASSES)
+        for epsilon in ranking.EPSILONS
+    }
+    low, rest = right.pop("0.1"), max(right.values())
+    assert f"up to {low:.3f} of accuracy at epsilon 0.1, and at most {rest:.3f} from 0.5" in text
 
 
 @pytest.mark.parametrize("n_draws", [1, 3])

@@ -34,7 +34,7 @@ from papers.common.judging import (
     verdict,
     within,
 )
-from papers.common.results import images_of, page_of, read, write
+from papers.common.results import images_of, page_of, read, select, write
 from papers.common.tables import fill
 from tests.conftest import ROOT
 
@@ -267,6 +267,18 @@ def test_each_part_of_a_paper_is_in_a_file_that_exists_or_has_a_reason() -> None
         path, *symbols = re.findall(r"`([^`]+)`", where) or [""]
         text = (ROOT / path).read_text() if path else ""
         assert not [symbol for symbol in symbols if symbol not in text], part
+        assert symbols or not part.startswith("II-B"), part
+
+
+def test_areas_below_a_half_are_as_many_as_the_list_of_parts_says() -> None:
+    (line,) = [one for one in (ROOT / "papers" / "COVERAGE.md").read_text().splitlines() if one.startswith("| 8.3, ")]
+    rows = select(read(ROOT / "benchmarks" / "baselines.csv"), model="diffprivlib logistic")
+    below = [row for row in rows if row["AUROC"] and float(row["AUROC"]) < 0.5]
+    assert {row["data"] for row in below} == {"COMPAS"}
+    first, second = (len(select(below, epsilon=epsilon)) for epsilon in ("0.1", "0.5"))
+    assert len(below) == first + second
+    assert f"of {len(select(rows, epsilon='0.1'))} fits" in line
+    assert f"{first} at epsilon 0.1 and {second} at 0.5 are below 0.5" in line
 
 
 ROMAN = ("I", "II", "III", "IV", "V", "VI", "VII")
