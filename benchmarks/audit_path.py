@@ -1,4 +1,4 @@
-"""What an audit of records costs: ``python benchmarks/audit_path.py [sensitive]``.
+"""What an audit of records costs: ``python benchmarks/audit_path.py [sensitive] [--list]``.
 
 A tree of depth 5 on the six numbers of Adult is audited by the command line with its domain, the 32,561 training
 records, the target and a sensitive attribute (``sex`` by default, or ``income``), in one process. The first run is to
@@ -6,11 +6,17 @@ warm up: it pays for imports and compiled code. Of the runs that follow the leas
 and of the last one how many files and functions of the package were entered, how often the files of model and records
 were opened by Python, and how often records were opened as a frame and columns converted to arrays or lists. Before
 that, what each answer to a checker who has a file alone costs, in a process of its own.
+
+A function is one that has a name: what Python enters as ``<listcomp>``, ``<genexpr>``, ``<lambda>`` or ``<module>`` is
+left out, and so are the bodies of classes, so that all versions of Python count alike. ``--list`` prints each file
+with the functions that were entered.
 """
 
 from __future__ import annotations
 
+import argparse
 import csv
+import inspect
 import resource
 import subprocess
 import sys
@@ -113,7 +119,7 @@ def audit(paths: dict[str, Path], sensitive: str) -> str:
 
 @contextmanager
 def _entered(package: Path) -> Iterator[tuple[Counter[tuple[str, str, int]], Counter[str]]]:
-    """Count the functions of the package that are entered, and what it asks of data frames."""
+    """Count the functions of the package that are entered and have a name, and what it asks of data frames."""
     functions: Counter[tuple[str, str, int]] = Counter()
     asked: Counter[str] = Counter()
 
@@ -122,7 +128,9 @@ def _entered(package: Path) -> Iterator[tuple[Counter[tuple[str, str, int]], Cou
             return
         code, caller = frame.f_code, frame.f_back
         if code.co_filename.startswith(str(package)):
-            functions[code.co_filename, code.co_qualname, code.co_firstlineno] += 1
+            # The body of a class is no optimized code; comprehensions and the like are named in angle brackets.
+            if code.co_flags & inspect.CO_OPTIMIZED and not code.co_name.startswith("<"):
+                functions[code.co_filename, code.co_qualname, code.co_firstlineno] += 1
         elif caller is not None and caller.f_code.co_filename.startswith(str(package)):
             if "narwhals" in code.co_filename and code.co_name == "from_native":
                 asked["opened"] += 1
@@ -138,28 +146,37 @@ def _entered(package: Path) -> Iterator[tuple[Counter[tuple[str, str, int]], Cou
 
 def main() -> None:
     """Print the figures."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("sensitive", nargs="?", default="sex", help="the sensitive attribute")
+    parser.add_argument("--list", action="store_true", help="print each file with the functions that were entered")
+    options = parser.parse_args()
     import glassine
 
     package = Path(glassine.__file__).parent
-    sensitive = sys.argv[1] if len(sys.argv) > 1 else "sex"
     with tempfile.TemporaryDirectory() as name:
         for answer, taken in checker(Path(name)):
             say(f"a checker with a file alone, {answer}: CPU s of the process {taken:.2f}")
         paths = write_inputs(Path(name))
         opened: Counter[str] = Counter()
         sys.addaudithook(lambda event, a: opened.update([Path(str(a[0])).name]) if event == "open" else None)
-        printed = audit(paths, sensitive)
+        printed = audit(paths, options.sensitive)
         if not printed.lstrip().startswith("{"):
             raise SystemExit(f"the audit failed: {printed}")
         taken = []
         for _ in range(RUNS):
             start = time.process_time()
-            audit(paths, sensitive)
+            audit(paths, options.sensitive)
             taken.append(time.process_time() - start)
         opened.clear()
         with _entered(package) as (functions, asked):
-            audit(paths, sensitive)
+            audit(paths, options.sensitive)
     say(f"CPU s, least of {RUNS} warm runs: {min(taken):.3f} (median {sorted(taken)[RUNS // 2]:.3f})")
+    if options.list:
+        files: dict[str, list[str]] = {}
+        for file, function, _ in sorted(functions):
+            files.setdefault(Path(file).relative_to(package).as_posix(), []).append(function)
+        for file, names in files.items():
+            say(f"{len(names):4} {file}: {', '.join(names)}")
     rooms = {Path(file).relative_to(package).parts[0] for file, _, _ in functions}
     say(f"files: {len({file for file, _, _ in functions})}, rooms: {len(rooms)}, functions: {len(functions)}")
     say(f"model file opened: {opened['model.json']}, records file opened by Python: {opened['records.csv']}")
