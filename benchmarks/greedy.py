@@ -27,7 +27,7 @@ import public_data  # noqa: E402
 from public_data import Benchmark  # noqa: E402
 
 import glassine  # noqa: E402
-from benchmarks.stored import kept  # noqa: E402
+from benchmarks.kept_rows import kept  # noqa: E402
 from glassine.learners.antecedents import (  # noqa: E402 - after the path is set
     declared,
     pairs,

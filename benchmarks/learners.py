@@ -29,7 +29,7 @@ from sklearn.dummy import DummyClassifier  # noqa: E402
 from sklearn.tree import DecisionTreeClassifier  # noqa: E402
 
 import glassine  # noqa: E402
-from benchmarks.stored import kept  # noqa: E402
+from benchmarks.kept_rows import kept  # noqa: E402
 from glassine.counting.logic import LiteralLogic  # noqa: E402
 from glassine.learners.antecedents import declared  # noqa: E402
 from glassine.learners.exhaustive.losses import Loss  # noqa: E402

@@ -21,7 +21,7 @@ import polars as pl
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.stored import kept  # noqa: E402 - after the path is set
+from benchmarks.kept_rows import kept  # noqa: E402 - after the path is set
 from papers.common.results import Row  # noqa: E402
 from papers.common.tables import markdown  # noqa: E402
 

@@ -27,7 +27,7 @@ import numpy.typing as npt  # noqa: E402
 import polars as pl  # noqa: E402
 import public_data  # noqa: E402
 
-from benchmarks.stored import kept  # noqa: E402
+from benchmarks.kept_rows import kept  # noqa: E402
 from glassine import PrivateEBMClassifier, PrivateTreeClassifier  # noqa: E402
 from papers.common.judging import clustered  # noqa: E402
 from papers.common.results import Row, select  # noqa: E402

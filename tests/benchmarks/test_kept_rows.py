@@ -14,7 +14,7 @@ from tests.conftest import ROOT
 
 SCRIPTS = ("greedy", "joint", "learners", "people", "persons")
 
-stored: Any = importlib.import_module("benchmarks.stored")
+stored: Any = importlib.import_module("benchmarks.kept_rows")
 
 
 def module(name: str) -> Any:
