@@ -20,8 +20,8 @@ sys.path.insert(0, str(ROOT))
 import numpy as np  # noqa: E402 - after the path is set
 from sklearn.tree import DecisionTreeClassifier  # noqa: E402
 
-from benchmarks.public_data import Benchmark, adult, adult_binarised, compas  # noqa: E402
 from benchmarks.kept_rows import kept  # noqa: E402
+from benchmarks.public_data import Benchmark, adult, adult_binarised, compas  # noqa: E402
 from glassine import Category, Domain, as_model  # noqa: E402
 from glassine.attacks.reconstruction.joint import reconstruct_jointly  # noqa: E402
 from glassine.models import DecisionTree  # noqa: E402

@@ -26,7 +26,7 @@ class ShapeFinding:
     axes: tuple[AxisFinding, ...]  # One, or two for a pair. Each has one bin more than it lists, for missing values.
     # Names of the outputs that are drawn: the classes of a model of several; else one empty name.
     outputs: tuple[str, ...]
-    # For each output the score of each bin, or cell in row-major order, to four digits; the mean where bins were joined.
+    # For each output the score of each bin, or cell in row-major order, to four digits; where bins were joined, the mean.
     scores: tuple[tuple[float, ...], ...]
     # low, high: ends of the noise interval; None where the model states no errors.
     low: tuple[tuple[float, ...], ...] | None
