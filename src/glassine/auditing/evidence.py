@@ -85,13 +85,24 @@ class Cells:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shares:
-    """The largest share of one outcome in the parts of a subject."""
+    """The largest share of one outcome in the parts of a subject.
 
-    # Lower and upper bound in each part, equal where the share is known; None where nothing reveals it.
+    Attributes
+    ----------
+    bounds : tuple of (float, float) or None
+        Lower and upper bound in each part, equal where the share is known; None where nothing reveals it.
+    outcome : str
+        What records share: one outcome, or one true label.
+    unsettled : str
+        Why the shares are not those of records; empty if they are.
+    rounded : bool
+        Whether the published counts are rounded.
+    """
+
     bounds: tuple[tuple[float, float] | None, ...]
-    outcome: str = "one outcome"  # What records share: one outcome, or one true label
-    unsettled: str = ""  # Why the shares are not those of records; empty if they are
-    rounded: bool = False  # Whether the published counts are rounded
+    outcome: str = "one outcome"
+    unsettled: str = ""
+    rounded: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,35 +179,78 @@ class Dominance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What was measured of a subject, before suppression, as criteria read it. Findings hold checks, never this."""
+    """What was measured of a subject, before suppression, as criteria read it. Findings hold checks, never this.
 
-    kind: Kind  # Kind of subject, by which remedies differ
-    guarantee: GuaranteeFinding | None = None  # The differential privacy that is claimed
-    # sizes, groups: records behind the leaves, rules or bins, and behind the groups of a release.
+    Attributes
+    ----------
+    kind : str
+        Kind of subject, by which remedies differ.
+    guarantee : GuaranteeFinding or None
+        The differential privacy that is claimed.
+    sizes, groups : Fact of Sizes
+        Records behind the leaves, rules or bins, and behind the groups of a release.
+    cells : Fact of Cells
+        Counts of outcomes in the leaves or rules.
+    shares : Fact of Shares
+        Largest shares of one outcome.
+    bits : Fact of Bits
+        Bits about the most exposed record.
+    thresholds : Fact of Thresholds
+        Values taken from training values.
+    named : Fact of Named
+        People whom thresholds can name.
+    membership : Fact of MembershipFinding
+        Membership attacks.
+    certain : Fact of Certain
+        People whose sensitive value can be inferred.
+    narrowed : Fact of Narrowed
+        How closely means determine single answers.
+    dominance : Fact of Dominance
+        How much of a mean two contributions make up.
+    contents : Fact of FileContents
+        Everything in the file that holds the subject; None where no file is audited.
+    declared_k : int or None
+        Fewest records of a group, as a release declares.
+    has_data : bool
+        Whether training records were given.
+    retrainable : bool
+        Whether the reader can train the model again.
+    countable : bool
+        Whether training records can give counts that some of several models do not publish.
+    mismatch : str
+        Why the data that were given are not the training records, or several models have no records in common; empty if
+        nothing says so.
+    has_domain, domain_inferred : bool
+        Whether a domain was given, and whether a part of it was inferred from data.
+    people : bool
+        Whether persons were stated, so that people were counted in place of records.
+    predicts_number : bool
+        Whether the subject is a tree or a rule list of numbers.
+    """
+
+    kind: Kind
+    guarantee: GuaranteeFinding | None = None
     sizes: Fact[Sizes] = None
     groups: Fact[Sizes] = None
-    cells: Fact[Cells] = None  # Counts of outcomes in the leaves or rules
-    shares: Fact[Shares] = None  # Largest shares of one outcome
-    bits: Fact[Bits] = None  # Bits about the most exposed record
-    thresholds: Fact[Thresholds] = None  # Values taken from training values
-    named: Fact[Named] = None  # People whom thresholds can name
-    membership: Fact[MembershipFinding] = None  # Membership attacks
-    certain: Fact[Certain] = None  # People whose sensitive value can be inferred
-    narrowed: Fact[Narrowed] = None  # How closely means determine single answers
-    dominance: Fact[Dominance] = None  # How much of a mean two contributions make up
-    contents: Fact[FileContents] = None  # Everything in the file that holds the subject; None where no file is audited
-    declared_k: int | None = None  # Fewest records of a group, as a release declares
-    has_data: bool = False  # Whether training records were given
-    retrainable: bool = False  # Whether the reader can train the model again
-    countable: bool = False  # Whether training records can give counts that some of several models do not publish
-    # Why the data that were given are not the training records, or several models have no records in common; empty if
-    # nothing says so.
+    cells: Fact[Cells] = None
+    shares: Fact[Shares] = None
+    bits: Fact[Bits] = None
+    thresholds: Fact[Thresholds] = None
+    named: Fact[Named] = None
+    membership: Fact[MembershipFinding] = None
+    certain: Fact[Certain] = None
+    narrowed: Fact[Narrowed] = None
+    dominance: Fact[Dominance] = None
+    contents: Fact[FileContents] = None
+    declared_k: int | None = None
+    has_data: bool = False
+    retrainable: bool = False
+    countable: bool = False
     mismatch: str = ""
-    # has_domain, domain_inferred: whether a domain was given, and whether a part of it was inferred from data.
     has_domain: bool = True
     domain_inferred: bool = False
-    people: bool = False  # Whether persons were stated, so that people were counted in place of records
-    predicts_number: bool = False  # Whether the subject is a tree or a rule list of numbers
+    people: bool = False
+    predicts_number: bool = False
 
     @property
     def classes(self) -> Fact[Cells]:

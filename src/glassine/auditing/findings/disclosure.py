@@ -66,14 +66,25 @@ class TruthFinding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubgroupFinding:
-    """What the reader knows about a subgroup."""
+    """What the reader knows about a subgroup.
 
-    # attribute, value: what defines the subgroup.
+    Attributes
+    ----------
+    attribute, value : str
+        The subgroup.
+    size : ShownCount
+        Number of people.
+    entropy : float
+        Mean entropy left, in bits.
+    d_overall : float or None
+        Mean distance to the truth in bits, where it is known: small means disclosed.
+    """
+
     attribute: str
     value: str
-    size: ShownCount  # Number of people
-    entropy: float  # Mean entropy left, in bits
-    d_overall: float | None = None  # Mean distance to the truth in bits, where it is known: small means disclosed
+    size: ShownCount
+    entropy: float
+    d_overall: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,30 +124,57 @@ class DisclosureDetails:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DisclosureFinding:
-    """What an attacker who knows all quasi-identifiers learns; small counts hidden."""
+    """What an attacker who knows all quasi-identifiers learns; small counts hidden.
 
-    sensitive: str  # The attribute
-    quasi_identifiers: tuple[str, ...]  # What the attacker knows about every person
-    # number, n_quasi_identifiers: people, and their distinct quasi-identifiers.
+    Attributes
+    ----------
+    sensitive : str
+        The attribute.
+    quasi_identifiers : tuple of str
+        What the attacker knows about every person.
+    number, n_quasi_identifiers : ShownCount
+        People, and their distinct quasi-identifiers.
+    n_classes : int
+        Classes of the attribute.
+    knowledge : str
+        What the reader uses of the tree.
+    optimum : str
+        ``global``, or ``local`` where another estimate may leave more open.
+    gap : float
+        Bits per person by which an estimate could leave more open.
+    learned_mean, learned_most : float
+        What the reader learns beyond the class distribution, in bits: over all people, and of one person at most.
+    readers : tuple of ReaderFinding
+        Of the class distribution, of the leaves, and of leaves and internal nodes, as far as these were used.
+    exposed : tuple of int
+        Rows of the most exposed people, in order of number: the order of exposure would reveal where one leaf ends.
+    n_internal, n_active : int
+        Internal constraints, and those that shape the estimate.
+    unused : str
+        Why the internal nodes were not used; empty if they were.
+    notes : tuple of str
+        Which other knowledge was left out or assumed, and why.
+    certain : tuple of CertainFinding
+        Of whom the value is practically certain: by class, then by class in the subgroups where most are.
+    details : DisclosureDetails or None
+        What else the holder of the data asked for.
+    """
+
+    sensitive: str
+    quasi_identifiers: tuple[str, ...]
     number: ShownCount
     n_quasi_identifiers: ShownCount
-    n_classes: int  # Classes of the attribute
-    knowledge: str  # What the reader uses of the tree
-    optimum: str  # ``global``, or ``local`` where another estimate may leave more open
-    gap: float  # Bits per person by which an estimate could leave more open
-    # learned_mean, learned_most: what the reader learns beyond the class distribution, in bits: over all people, and of
-    # one person at most.
+    n_classes: int
+    knowledge: str
+    optimum: str
+    gap: float
     learned_mean: float
     learned_most: float
-    # Of the class distribution, of the leaves, and of leaves and internal nodes, as far as these were used.
     readers: tuple[ReaderFinding, ...]
-    # Rows of the most exposed people, in order of number: the order of exposure would reveal where one leaf ends.
     exposed: tuple[int, ...]
-    # n_internal, n_active: internal constraints, and those that shape the estimate.
     n_internal: int
     n_active: int
-    unused: str  # Why the internal nodes were not used; empty if they were
-    notes: tuple[str, ...]  # Which other knowledge was left out or assumed, and why
-    # Of whom the value is practically certain: by class, then by class in the subgroups where most are.
+    unused: str
+    notes: tuple[str, ...]
     certain: tuple[CertainFinding, ...] = ()
-    details: DisclosureDetails | None = None  # What else the holder of the data asked for
+    details: DisclosureDetails | None = None

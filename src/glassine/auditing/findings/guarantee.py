@@ -10,35 +10,67 @@ Standing: TypeAlias = Literal["accepted", "too weak", "not accepted", "does not 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bound:
-    """What follows from a guarantee: a figure that no reader can exceed if the claim is true."""
+    """What follows from a guarantee: a figure that no reader can exceed if the claim is true.
 
-    name: str  # What is bounded
-    value: float  # The bound
-    statement: str  # What it says
-    method: str  # Where it is proved
+    Attributes
+    ----------
+    name : str
+        What is bounded.
+    value : float
+        The bound.
+    statement : str
+        What it says.
+    method : str
+        Where it is proved.
+    """
+
+    name: str
+    value: float
+    statement: str
+    method: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuaranteeFinding:
-    """The differential privacy that a model's publisher claims; an audit of the model alone cannot verify it."""
+    """The differential privacy that a model's publisher claims; an audit of the model alone cannot verify it.
 
-    claimed_by: str  # Whose word it is
-    # epsilon, delta: the claim.
+    Attributes
+    ----------
+    claimed_by : str
+        Whose word it is.
+    epsilon, delta : float
+        The claim.
+    neighboring : str
+        Its neighboring relation.
+    unit : str
+        Whose data it covers: "record", or "person, at most m records each".
+    count_scale : float or None
+        Scale of the noise in the counts, in records.
+    caveats : tuple of str
+        Why it does not hold as stated: what the model says, and what contradicts it in the model.
+    standing : str
+        ``accepted`` by the policy and within its limits, ``too weak`` for them, ``not accepted``, or ``does not hold``
+        where there is a caveat. Only an accepted guarantee answers other rules.
+    bits_per_record : float or None
+        The bits that the model can reveal about one record, or one person if that is the unit; None where there is a
+        caveat.
+    bounds : tuple of Bound
+        What follows; nothing where there is a caveat.
+    setting : str or None
+        The setting that a private search chose within it, such as ``max_depth=2``.
+    """
+
+    claimed_by: str
     epsilon: float
     delta: float
-    neighboring: str  # Its neighboring relation
-    count_scale: float | None  # Scale of the noise in the counts, in records
-    # Why it does not hold as stated: what the model says, and what contradicts it in the model.
+    neighboring: str
+    count_scale: float | None
     caveats: tuple[str, ...]
-    # ``accepted`` by the policy and within its limits, ``too weak`` for them, ``not accepted``, or ``does not hold``
-    # where there is a caveat. Only an accepted guarantee answers other rules.
     standing: Standing
-    # The bits that the model can reveal about one record, or one person if that is the unit; None where there is a
-    # caveat.
     bits_per_record: float | None
-    bounds: tuple[Bound, ...]  # What follows; nothing where there is a caveat
-    unit: str = "record"  # Whose data it covers: "record", or "person, at most m records each"
-    setting: str | None = None  # The setting that a private search chose within it, such as ``max_depth=2``
+    bounds: tuple[Bound, ...]
+    unit: str = "record"
+    setting: str | None = None
 
     @property
     def accepted(self) -> bool:
@@ -58,27 +90,59 @@ class GuaranteeFinding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoisyNumbers:
-    """One release of a summary, as its certificate has it."""
+    """One release of a summary, as its certificate has it.
 
-    name: str  # What was released
-    n_values: int  # How many numbers
-    # Standard deviation of the noise in each, in records; of sums of residuals and squares in their own units.
+    Attributes
+    ----------
+    name : str
+        What was released.
+    n_values : int
+        How many numbers.
+    deviation : float
+        Standard deviation of the noise in each, in records; of sums of residuals and squares in their own units.
+    """
+
+    name: str
+    n_values: int
     deviation: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryFinding:
-    """What a private summary holds, and whether its certificate is of it."""
+    """What a private summary holds, and whether its certificate is of it.
 
-    releases: tuple[NoisyNumbers, ...]  # Everything that was released, in order
-    n_values: int  # Noisy numbers of all of them
-    # n_attributes, n_used: attributes of the domain, and those that models use: the others have one bin.
+    Attributes
+    ----------
+    releases : tuple of NoisyNumbers
+        Everything that was released, in order.
+    n_values : int
+        Noisy numbers of all of them.
+    n_attributes, n_used : int
+        Attributes of the domain, and those that models use: the others have one bin.
+    n_pairs : int
+        Pairs of attributes that the summary holds counts of.
+    target : str
+        The name of what is predicted; may be empty.
+    digest : str
+        SHA-256 of what was released.
+    certified : bool
+        Whether the certificate names that digest.
+    spent : float
+        Epsilon of all releases together at the certificate's delta, added up again.
+    measured : str
+        What a reserved part of epsilon measured; empty without one.
+    receipt : str
+        The ledger and the number of the charge that the certificate names; empty without one.
+    """
+
+    releases: tuple[NoisyNumbers, ...]
+    n_values: int
     n_attributes: int
     n_used: int
-    n_pairs: int  # Pairs of attributes that the summary holds counts of
-    target: str  # The name of what is predicted; may be empty
-    digest: str  # SHA-256 of what was released
-    certified: bool  # Whether the certificate names that digest
-    spent: float  # Epsilon of all releases together at the certificate's delta, added up again
-    measured: str  # What a reserved part of epsilon measured; empty without one
-    receipt: str  # The ledger and the number of the charge that the certificate names; empty without one
+    n_pairs: int
+    target: str
+    digest: str
+    certified: bool
+    spent: float
+    measured: str
+    receipt: str

@@ -14,29 +14,52 @@ SIGNIFICANT = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttackFinding:
-    """One membership attack; rates are rounded to three digits."""
+    """One membership attack; rates are rounded to three digits.
 
-    attack: str  # Its name
-    # ``measured``, ``not applicable`` or ``failed``; only a measured one has figures.
+    Attributes
+    ----------
+    attack : str
+        Its name.
+    status : str
+        ``measured``, ``not applicable`` or ``failed``; only a measured one has figures.
+    reason : str or None
+        Why there are no figures.
+    advantage, advantage_low, advantage_high : float or None
+        Share of members called members less that of non-members called so, with its interval.
+    balanced_accuracy, baseline_accuracy : float or None
+        Of the attack, and of its best naive baseline.
+    baseline : str or None
+        That baseline: guessing, or the gap attack.
+    auc : float or None
+        Area under the ROC curve.
+    tpr_at_percent, tpr_at_permille : float or None
+        Share of the members found where 1 %, and 0.1 %, of the non-members are accused.
+    permille_resolved : bool or None
+        Whether there are enough non-members to resolve 0.1 % of them.
+    p_value : float or None
+        Chance of such an advantage where membership is permuted.
+    detected : bool or None
+        Whether it beats guessing beyond chance.
+    statement : str
+        What it says, in sentences; empty without figures.
+    """
+
+    attack: str
     status: Literal["measured", "not applicable", "failed"]
-    reason: str | None = None  # Why there are no figures
-    # advantage, advantage_low, advantage_high: share of members called members less that of non-members called so, with
-    # its interval.
+    reason: str | None = None
     advantage: float | None = None
     advantage_low: float | None = None
     advantage_high: float | None = None
-    # balanced_accuracy, baseline_accuracy: of the attack, and of its best naive baseline.
     balanced_accuracy: float | None = None
     baseline_accuracy: float | None = None
-    baseline: str | None = None  # That baseline: guessing, or the gap attack
-    auc: float | None = None  # Area under the ROC curve
-    # tpr_at_percent, tpr_at_permille: share of the members found where 1 %, and 0.1 %, of the non-members are accused.
+    baseline: str | None = None
+    auc: float | None = None
     tpr_at_percent: float | None = None
     tpr_at_permille: float | None = None
-    permille_resolved: bool | None = None  # Whether there are enough non-members to resolve 0.1 % of them
-    p_value: float | None = None  # Chance of such an advantage where membership is permuted
-    detected: bool | None = None  # Whether it beats guessing beyond chance
-    statement: str = ""  # What it says, in sentences; empty without figures
+    permille_resolved: bool | None = None
+    p_value: float | None = None
+    detected: bool | None = None
+    statement: str = ""
 
 
 def strongest_of(attacks: Sequence[AttackFinding]) -> AttackFinding | None:
@@ -50,42 +73,72 @@ class MembershipFinding:
     """How well an attacker infers membership in the training data.
 
     Figures are hidden where there are too few records for them to be shown.
+
+    Attributes
+    ----------
+    n_members, n_nonmembers : ShownCount
+        Records of the training data and of the holdout.
+    confidence : float
+        Confidence of the intervals.
+    attacks : tuple of AttackFinding
+        What each attack found.
+    strongest : str or None
+        The attack of the largest advantage; None if none was measured.
+    roc : tuple of (float, float)
+        ROC curve of the strongest attack that scores every record: false and true positive rates above 0, for
+        logarithmic axes.
+    roc_attack : str or None
+        That attack.
+    shifted : bool or None
+        Whether members and holdout differ already without the model, so that a difference may be theirs; None where it
+        was not tested.
+    shift : str
+        How that was tested, or why not.
+    shift_auc : float or None
+        Area under the ROC curve of the classifier that separates them without the model.
+    overlap : str
+        Why the holdout seems to hold members; empty where it does not.
+    vulnerability, vulnerability_low, vulnerability_high, vulnerability_by_chance : float or None
+        Distributional overfitting of Yaghini et al.: 0.5 where leaves or rules hold members and non-members in equal
+        shares, with its interval and its mean where membership is permuted.
+    unmeasured_vulnerability : str
+        Why there is no vulnerability; empty if there is.
+    loss_gap, loss_gap_p_value : float or None
+        Statistic of Kolmogorov and Smirnov of the losses of members and of the holdout, and its p-value.
+    unmeasured_loss_gap : str
+        Why they were not compared; empty if they were.
+    accused : ShownCount or None
+        Members that thresholds give away as midpoints of two values; None where the attack does not apply.
+    accused_wrongly : ShownCount or None
+        Non-members among those accused.
+    midpoints : str
+        What the midpoint attack found, or why it does not apply.
+    details : mapping or None
+        All that the attacks found, row numbers included; None where small counts are suppressed.
     """
 
-    # n_members, n_nonmembers: records of the training data and of the holdout.
     n_members: ShownCount
     n_nonmembers: ShownCount
-    confidence: float  # Confidence of the intervals
-    attacks: tuple[AttackFinding, ...]  # What each attack found
-    strongest: str | None  # The attack of the largest advantage; None if none was measured
-    # ROC curve of the strongest attack that scores every record: false and true positive rates above 0, for logarithmic
-    # axes.
+    confidence: float
+    attacks: tuple[AttackFinding, ...]
+    strongest: str | None
     roc: tuple[tuple[float, float], ...]
-    # Whether members and holdout differ already without the model, so that a difference may be theirs; None where it
-    # was not tested.
     shifted: bool | None
-    shift: str  # How that was tested, or why not
-    shift_auc: float | None  # Area under the ROC curve of the classifier that separates them without the model
-    overlap: str  # Why the holdout seems to hold members; empty where it does not
-    # vulnerability, vulnerability_low, vulnerability_high, vulnerability_by_chance: distributional overfitting of
-    # Yaghini et al.: 0.5 where leaves or rules hold members and non-members in equal shares, with its interval and its
-    # mean where membership is permuted.
+    shift: str
+    shift_auc: float | None
+    overlap: str
     vulnerability: float | None
     vulnerability_low: float | None
     vulnerability_high: float | None
     vulnerability_by_chance: float | None
-    unmeasured_vulnerability: str  # Why there is no vulnerability; empty if there is
-    # Members that thresholds give away as midpoints of two values; None where the attack does not apply.
+    unmeasured_vulnerability: str
     accused: ShownCount | None
-    accused_wrongly: ShownCount | None  # Non-members among those accused
-    midpoints: str  # What the midpoint attack found, or why it does not apply
-    roc_attack: str | None = None  # The attack of the ROC curve
-    # loss_gap, loss_gap_p_value: statistic of Kolmogorov and Smirnov of the losses of members and of the holdout, and
-    # its p-value.
+    accused_wrongly: ShownCount | None
+    midpoints: str
+    roc_attack: str | None = None
     loss_gap: float | None = None
     loss_gap_p_value: float | None = None
-    unmeasured_loss_gap: str = ""  # Why they were not compared; empty if they were
-    # All that the attacks found, row numbers included; None where small counts are suppressed.
+    unmeasured_loss_gap: str = ""
     details: Mapping[str, object] | None = None
 
     @property

@@ -33,9 +33,17 @@ OF_REGIONS = ("exposed", "empty")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeveralSummary:
-    """Several models of the same records in brief."""
+    """Several models of the same records in brief.
 
-    models: tuple[str, ...]  # Their names
+    Attributes
+    ----------
+    kind : str
+        ``several models``.
+    models : tuple of str
+        Their names.
+    """
+
+    models: tuple[str, ...]
     kind: Literal["several models"] = "several models"
 
     def __str__(self) -> str:
@@ -44,28 +52,47 @@ class SeveralSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseSummary:
-    """The audited release in brief; all of it is public."""
+    """The audited release in brief; all of it is public.
 
-    # form, labels, records, partition, method, scaling: how it was made, as the release says.
+    Attributes
+    ----------
+    kind : str
+        ``release``.
+    form, labels, records, partition, method, scaling : str
+        How it was made, as the release says.
+    n_groups, n_attributes, n_nodes, n_leaves, deepest : int
+        Groups, attributes, nodes and leaves of all trees, and most splits on a path.
+    k : int or None
+        Fewest records of a group, as the release says; None where it says nothing.
+    classes : tuple of str
+        The decisions.
+    counts : bool
+        Whether trees publish class counts.
+    inferred : tuple of str
+        Attributes whose domain was taken from data.
+    notes : tuple of str
+        What the release says of itself.
+    claim : str
+        What is claimed of its privacy, in words.
+    """
+
     form: str
     labels: str
     records: str
     partition: str
     method: str
     scaling: str
-    # n_groups, n_attributes, n_nodes, n_leaves, deepest: groups, attributes, nodes and leaves of all trees, and most
-    # splits on a path.
     n_groups: int
     n_attributes: int
     n_nodes: int
     n_leaves: int
     deepest: int
-    k: int | None  # Fewest records of a group, as the release says; None where it says nothing
-    classes: tuple[str, ...]  # The decisions
-    counts: bool  # Whether trees publish class counts
-    inferred: tuple[str, ...]  # Attributes whose domain was taken from data
-    notes: tuple[str, ...]  # What the release says of itself
-    claim: str  # What is claimed of its privacy, in words
+    k: int | None
+    classes: tuple[str, ...]
+    counts: bool
+    inferred: tuple[str, ...]
+    notes: tuple[str, ...]
+    claim: str
     kind: Literal["release"] = "release"
 
     def __str__(self) -> str:
@@ -74,18 +101,41 @@ class ReleaseSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSummary:
-    """The audited model in brief."""
+    """The audited model in brief.
 
-    kind: str  # ``decision tree``, ``regression tree``, ``rule list`` or ``additive model``
-    source: str  # Where it came from, as far as the artefact says
-    n_parts: int  # Number of leaves, of rules with the default rule, or of terms
-    depth: int  # Most conditions on a path or in an antecedent; most attributes of a term
-    n_records: int | None  # Number of training records, if published
-    classes: tuple[str, ...] | None  # Names of the classes
-    attributes: tuple[str, ...]  # The attributes that it tests
-    approximate: bool  # Whether its counts were rounded before publication
-    count_scale: float | None = None  # Scale of the noise that its counts carry, in records, if it says so
-    # Hyperparameters that a fitted estimator states: nothing proves that it was trained with them.
+    Attributes
+    ----------
+    kind : str
+        ``decision tree``, ``regression tree``, ``rule list`` or ``additive model``.
+    source : str
+        Where it came from, as far as the artefact says.
+    n_parts : int
+        Number of leaves, of rules with the default rule, or of terms.
+    depth : int
+        Most conditions on a path or in an antecedent; most attributes of a term.
+    n_records : int or None
+        Number of training records, if published.
+    classes : tuple of str or None
+        Names of the classes.
+    attributes : tuple of str
+        The attributes that it tests.
+    approximate : bool
+        Whether its counts were rounded before publication.
+    count_scale : float or None
+        Scale of the noise that its counts carry, in records, if it says so.
+    parameters : mapping or None
+        Hyperparameters that a fitted estimator states: nothing proves that it was trained with them.
+    """
+
+    kind: str
+    source: str
+    n_parts: int
+    depth: int
+    n_records: int | None
+    classes: tuple[str, ...] | None
+    attributes: tuple[str, ...]
+    approximate: bool
+    count_scale: float | None = None
     parameters: Mapping[str, object] | None = None
 
     def __str__(self) -> str:
@@ -95,51 +145,94 @@ class ModelSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DomainSummary:
-    """The domain in brief."""
+    """The domain in brief.
 
-    # n_attributes, n_groups: number of attributes, and of groups that tie them.
+    Attributes
+    ----------
+    n_attributes, n_groups : int
+        Number of attributes, and of groups that tie them.
+    inferred : tuple of str
+        Attributes whose domain was taken from data.
+    bits_independent, bits_domain_aware : float or None
+        log2 of the number of possible records, without and with the groups; None over a continuum.
+    """
+
     n_attributes: int
     n_groups: int
-    inferred: tuple[str, ...]  # Attributes whose domain was taken from data
-    # bits_independent, bits_domain_aware: log2 of the number of possible records, without and with the groups; None
-    # over a continuum.
+    inferred: tuple[str, ...]
     bits_independent: float | None
     bits_domain_aware: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """A leaf or a rule as the report shows it."""
+    """A leaf or a rule as the report shows it.
 
-    number: int  # Its number, from 1, in the model's order
-    condition: str  # When it captures a record, numbers rounded to four digits
-    size: ShownCount | None  # Records captured
-    counts: tuple[ShownCount, ...] | None  # Records captured of each class; all hidden when one must be
-    prediction: str | None  # What it predicts
-    # Share of the largest class, rounded down to a twentieth unless counts are shown; None where the size is hidden.
+    Attributes
+    ----------
+    number : int
+        Its number, from 1, in the model's order.
+    condition : str
+        When it captures a record, numbers rounded to four digits.
+    size : ShownCount or None
+        Records captured.
+    counts : tuple of ShownCount or None
+        Records captured of each class; all hidden when one must be.
+    prediction : str or None
+        What it predicts.
+    purity : float or None
+        Share of the largest class, rounded down to a twentieth unless counts are shown; None where the size is hidden.
+    bits_learned : float or None
+        Bits that an attacker learns about each captured record; None when there is no domain or the region is empty.
+    flags : tuple of str
+        Which limits it breaks: ``small``, ``pure``, ``exposed``; or ``empty`` when nothing can be captured.
+    """
+
+    number: int
+    condition: str
+    size: ShownCount | None
+    counts: tuple[ShownCount, ...] | None
+    prediction: str | None
     purity: float | None
-    # Bits that an attacker learns about each captured record; None when there is no domain or the region is empty.
     bits_learned: float | None
-    # Which limits it breaks: ``small``, ``pure``, ``exposed``; or ``empty`` when nothing can be captured.
     flags: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreeNode:
-    """A node of the drawn tree."""
+    """A node of the drawn tree.
 
-    parent: int | None  # Index of the parent in the list of nodes; None for the root
-    condition: str  # The condition under which a record comes here from the parent
-    part: int | None  # Number of the leaf; None for a split
+    Attributes
+    ----------
+    parent : int or None
+        Index of the parent in the list of nodes; None for the root.
+    condition : str
+        The condition under which a record comes here from the parent.
+    part : int or None
+        Number of the leaf; None for a split.
+    """
+
+    parent: int | None
+    condition: str
+    part: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartsFinding:
-    """The leaves or rules of a model."""
+    """The leaves or rules of a model.
 
-    parts: tuple[Part, ...]  # The leaves or rules, in the model's order
-    nodes: tuple[TreeNode, ...]  # The shape of a tree, each node after its parent; empty for a rule list
-    # Whether sizes were counted in the data, because the model does not publish them, or people are counted.
+    Attributes
+    ----------
+    parts : tuple of Part
+        The leaves or rules, in the model's order.
+    nodes : tuple of TreeNode
+        The shape of a tree, each node after its parent; empty for a rule list.
+    counted : bool
+        Whether sizes were counted in the data, because the model does not publish them, or people are counted.
+    """
+
+    parts: tuple[Part, ...]
+    nodes: tuple[TreeNode, ...]
     counted: bool = False
 
     def public(self) -> PartsFinding:
@@ -175,27 +268,42 @@ class SubgroupFinding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReconstructionFinding:
-    """How far a reader can rebuild the training records."""
+    """How far a reader can rebuild the training records.
 
-    # entropy_bits, prior_bits: joint entropy of the records after and before reading the model, attributes independent.
+    Attributes
+    ----------
+    entropy_bits, prior_bits : float or None
+        Joint entropy of the records after and before reading the model, attributes independent.
+    dist, dist_g : float or None
+        The published measures: the share of uncertainty left per cell, and jointly.
+    entropy_bits_domain_aware, prior_bits_domain_aware, dist_g_domain_aware : float or None
+        The same with the domain's groups.
+    bits_mean, bits_largest : float or None
+        Bits learned per record, with the domain's groups: mean, and in the most exposed part.
+    exposure_curve : tuple of (float, float)
+        Share of the records, the most exposed first, and bits learned; steps smaller than the suppression limit
+        are merged.
+    attributes : tuple of AttributeFinding
+        Per attribute, with the domain's groups.
+    undefined : str or None
+        Why some measures have no value.
+    counted : bool
+        Whether sizes of parts, or people, were counted in the data.
+    """
+
     entropy_bits: float | None
     prior_bits: float | None
-    # dist, dist_g: the published measures: the share of uncertainty left per cell, and jointly.
     dist: float | None
     dist_g: float | None
-    # entropy_bits_domain_aware, prior_bits_domain_aware, dist_g_domain_aware: the same with the domain's groups.
     entropy_bits_domain_aware: float | None
     prior_bits_domain_aware: float | None
     dist_g_domain_aware: float | None
-    # bits_mean, bits_largest: bits learned per record, with the domain's groups: mean, and in the most exposed part.
     bits_mean: float | None
     bits_largest: float | None
-    # Share of the records, the most exposed first, and bits learned; steps smaller than the suppression limit are
-    # merged.
     exposure_curve: tuple[tuple[float, float], ...]
-    attributes: tuple[AttributeFinding, ...]  # Per attribute, with the domain's groups
-    undefined: str | None  # Why some measures have no value
-    counted: bool = False  # Whether sizes of parts, or people, were counted in the data
+    attributes: tuple[AttributeFinding, ...]
+    undefined: str | None
+    counted: bool = False
 
     def public(self) -> ReconstructionFinding | None:
         """Return it; None where sizes or people were counted in the data."""
