@@ -212,8 +212,18 @@ def test_where_the_beam_leaves_nothing_out_nothing_is_searched_twice(
 
     monkeypatch.setattr(list_search, "BEAM", 20)
     monkeypatch.setattr(ListSearch, "_ends", counted)
-    narrow = ListSearch(bitsets, Loss.errors(2), fewest=1, fewest_left=1, limits=LIMITS, penalty=penalty).best(4)
+    said: list[tuple[int, int]] = []
+    narrow = ListSearch(
+        bitsets,
+        Loss.errors(2),
+        fewest=1,
+        fewest_left=1,
+        limits=LIMITS,
+        penalty=penalty,
+        progress=lambda done, every: said.append((done, every)),
+    ).best(4)
     assert widths == [20, None][:searches]
+    assert said[-1] == (4, 4)
     monkeypatch.setattr(list_search, "BEAM", 1)
     assert (
         ListSearch(bitsets, Loss.errors(2), fewest=1, fewest_left=1, limits=LIMITS, penalty=penalty).best(4) == narrow

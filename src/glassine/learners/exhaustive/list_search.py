@@ -199,8 +199,10 @@ class ListSearch:
         """Return a list of least cost, penalties included, of at most so many rules."""
         # Of lists of equal cost the one is taken that ends first, then the first rule of the pool, at every position.
         ends, every = self._ends(most_rules, [math.inf] * (most_rules + 1), 0, BEAM)
+        # Where rules are dear, no beginning goes far: the beam has kept all of them, and nothing is left to search.
+        if every and self._progress is not None:
+            self._progress(most_rules, most_rules)
         if not every:
-            # Where rules are dear, no beginning goes far: the beam kept all of them, and there is nothing to search.
             least = self._least(ends)
             bounds = [least - self._penalty * m for m in range(most_rules + 1)]
             ends = [*ends, *self._ends(most_rules, bounds, 0, None)[0]]
