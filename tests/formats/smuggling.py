@@ -7,6 +7,7 @@ import importlib
 import io
 import json
 import pickle
+import re
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -221,10 +222,11 @@ def of_leaves(obj: Any, field: str) -> Any:
 
 FRAME = pd.DataFrame({"age": np.arange(120) % 60 + 20, "dose": (np.arange(120) * 7) % 50 / 10.0})
 TARGET = ((FRAME["age"] > 45) ^ (FRAME["dose"] > 2.05)).astype(int).to_numpy()
+NAMES = np.array(["no", "yes"], dtype=object)[TARGET]
 
 
-def fitted_tree() -> Any:
-    return DecisionTreeClassifier(max_depth=3, random_state=0).fit(FRAME, TARGET)
+def fitted_tree(target: Any = TARGET) -> Any:
+    return DecisionTreeClassifier(max_depth=3, random_state=0).fit(FRAME, target)
 
 
 def fitted_pipeline() -> Any:
@@ -288,11 +290,37 @@ def dumped(obj: Any, compress: Any = 0) -> bytes:
     return out.getvalue()
 
 
-def dropped(data: bytes) -> bytes:
-    """Put a text into a pickle of protocol 4 or later that is taken off the stack again: BINUNICODE, POP."""
+def in_nodes(data: bytes) -> bytes:
+    """Hide records between the fields of the nodes of a tree that pickle or joblib wrote, seven bytes a node."""
+    nodes = fitted_tree().tree_.__getstate__()["nodes"]
+    raw, size = bytearray(data), nodes.dtype.itemsize
+    start = data.index(nodes[:1].tobytes()[:57])
+    for i in range(len(nodes)):
+        raw[start + size * i + 57 : start + size * i + size] = b"Ada, 36"
+    return bytes(raw)
+
+
+def before_arrays(data: bytes) -> bytes:
+    """Hide records in the gaps by which joblib lets each array start at a round place."""
+
+    def filled(gap: re.Match[bytes]) -> bytes:
+        return b"ub" + gap[1] + bytes(next(text) for _ in gap[2]) if gap[1][0] == len(gap[2]) else gap[0]
+
+    text = iter(HIDDEN.encode())
+    return re.sub(rb"ub([\x01-\x10])(\xff+)", filled, data)
+
+
+def in_objects(data: bytes) -> bytes:
+    """Hide one record in the pickle of an array of objects, which joblib writes inside its own."""
+    start = data.index(b"ub\x80") + 2
+    return data[:start] + dropped(data[start:], MARK)
+
+
+def dropped(data: bytes, hidden: str = HIDDEN) -> bytes:
+    """Put a text into a pickle of protocol 2 or later that is taken off the stack again: BINUNICODE, POP."""
     assert data[:1] == b"\x80"
     at = 11 if data[2:3] == b"\x95" else 2  # behind the protocol and the frame
-    text = HIDDEN.encode()
+    text = hidden.encode()
     body = b"X" + len(text).to_bytes(4, "little") + text + b"0" + data[at:]
     return data[:2] + body
 
@@ -468,6 +496,10 @@ SAMPLES: dict[str, dict[str, Sample]] = {
                 **pickle_sample(fitted_tree).plants,
                 "parameter": stored(fitted_tree, parameter),
                 "type of an array": stored(fitted_tree, attached),
+                "padding of nodes": in_nodes,
+                "padding of nodes of joblib": lambda data: in_nodes(dumped(fitted_tree())),
+                "gaps before arrays": lambda data: before_arrays(dumped(fitted_tree())),
+                "array of objects": lambda data: in_objects(dumped(fitted_tree(NAMES))),
                 "behind a packed stream": lambda data: dumped(fitted_tree(), 3) + HIDDEN.encode(),
                 "behind a stream of gzip": lambda data: dumped(fitted_tree(), ("gzip", 3)) + HIDDEN.encode(),
             },

@@ -93,6 +93,16 @@ def test_hidden_records_are_refused_or_named_outside_policy_and_the_clean_copy_h
     check_clean_copy(after, tmp_path)
 
 
+def test_what_memory_held_is_not_taken_for_the_files(tmp_path: Path) -> None:
+    """Arrays of joblib are read into memory that is not cleared, so that only the file can say what stands in it."""
+    for n in range(17):
+        tree = DecisionTreeClassifier(random_state=0).fit(
+            FRAME.add_prefix("x" * n), np.random.default_rng(0).choice(["no", "yes"], len(FRAME)).astype(object)
+        )
+        file = load_file(saved(smuggling.dumped(tree), tmp_path / "tree.joblib"), trust_pickle=True)
+        assert file.contents.others == (), n
+
+
 def check_clean_copy(file: ModelFile, tmp_path: Path) -> None:
     """Check that the clean copy of a file holds the model and nothing else, and predicts the same."""
     # Texts of the model itself can be too long to be names: then no copy is clean.

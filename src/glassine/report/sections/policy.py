@@ -46,7 +46,9 @@ def holds_more(findings: Findings) -> bool:
 def counted_beside(findings: Findings) -> tuple[str, ...]:
     """Return how much the file holds beside the model, which the section on the file lists."""
     contents = findings.contents
-    n_values = 0 if contents is None else sum(entry.n_values for entry in contents.fitted)
+    fitted = () if contents is None else contents.fitted
+    # Those that the domain declares do not count, as in the check of the policy.
+    n_values = sum(entry.n_values if entry.n_private is None else entry.n_private for entry in fitted)
     said = [f"{contents.n_other:,} bytes beside the model"] if contents is not None and contents.others else []
     said += [f"{wording.plural(n_values, 'value')} of the training data"] if n_values else []
     return (f"{' and '.join(said)}, listed below.",) if said else ()
