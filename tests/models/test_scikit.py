@@ -236,6 +236,8 @@ def test_a_search_that_kept_no_model_asks_for_refit(forest: bool) -> None:
         (RandomForestClassifier(), "is an ensemble"),
         (GradientBoostingClassifier(), "is an ensemble"),
         (HistGradientBoostingClassifier(), "is an ensemble"),
+        (Pipeline([("model", GradientBoostingClassifier())]), "GradientBoostingClassifier is an ensemble"),
+        (Pipeline([("model", RandomForestClassifier())]), "Audit one of its trees"),
         (LogisticRegression(), "got LogisticRegression; supported are"),
         (DecisionTreeClassifier, "got the class DecisionTreeClassifier"),
         ("tree.json", "load_model(path)"),

@@ -340,13 +340,15 @@ def tree_from_sklearn(estimator: object, domain: Domain | None = None) -> Decisi
     kinds = sklearn_names(estimator)
     if set(SEARCHES) & set(kinds):
         return tree_from_sklearn(best_of(estimator), domain)
-    if set(ENSEMBLES) & set(kinds):
+    end = estimator.steps[-1][1] if "Pipeline" in kinds and estimator.steps else estimator
+    ends = sklearn_names(end)
+    if set(ENSEMBLES) & set(ends):
         instead = f"Explain it by small trees with {parameter('SurrogateExplainer')}, and audit those."
-        if "BaseForest" in kinds:
+        if "BaseForest" in ends:
             all_trees = parameter("reconstruct_records")
             instead = f"Audit one of its trees, {parameter('estimators_[0]')}, or all with {all_trees}."
         raise UnsupportedModelError(
-            f"{type(estimator).__name__} is an ensemble; Glassine audits one tree or rule list at a time.",
+            f"{type(end).__name__} is an ensemble; Glassine audits one tree or rule list at a time.",
             remedy=instead,
         )
     if "Pipeline" not in kinds and not set(TREES) & set(kinds):
