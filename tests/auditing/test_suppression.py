@@ -59,6 +59,8 @@ def test_amounts_of_information_are_in_bits() -> None:
         (0.129, 1000, 0.12),
         (0.129, 2000, 0.12),
         (0.129, 500, 0.12),
+        (0.139, 500, 0.12),
+        (0.139, 2000, 0.13),
         (0.59, 50, 0.4),
         # A quotient just below a whole number stands for it: 0.6 / 0.2 is 2.9999999999999996.
         (0.6, 50, 0.6),

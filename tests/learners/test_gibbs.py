@@ -89,6 +89,23 @@ def test_log_probabilities_are_those_of_the_draw(scaled: list[int]) -> None:
         assert log - logs[0] == pytest.approx(math.ldexp(scaled[i] - scaled[0], -48), rel=1e-12, abs=1e-9)
 
 
+def test_a_choice_is_drawn_by_the_exponential_of_what_is_stored() -> None:
+    """A hundred thousandth of an epsilon more or less would pass here; a wrong base or unit does not."""
+    options = [Choice(7, 0.0, 0), Choice(5, 0.0, -round(math.log(3) * 2**48)), Choice(1, 0.0, -(20 * 2**48))]
+    randomness = Randomness.of(5)
+    counts = Counter(gibbs.draw(options, randomness) for _ in range(3000))
+    assert set(counts) == {5, 7}
+    assert stats.binomtest(counts[7], 3000, 0.75).pvalue > THRESHOLD
+    assert stats.binomtest(3000 - round(0.75 * 3000 * 0.9), 3000, 0.75).pvalue < THRESHOLD
+
+
+def test_the_least_epsilon_is_off_by_a_hundredth_at_most() -> None:
+    """Rounded down to 40 bits, the least that is not refused loses at most one of a hundred steps."""
+    least = gibbs.LEAST_RATE
+    assert least * 2**40 == 100
+    assert Weighting.private(least * Fraction(10**9 - 1, 10**9), 1.0, 1).exact_epsilon == Fraction(99, 2**40)
+
+
 def test_equal_costs_go_to_the_first() -> None:
     assert gibbs.least([Choice(5, 2.0, 0), Choice(3, 1.0, -9), Choice(8, 1.0, 4)]) == 3
 

@@ -158,6 +158,12 @@ def test_impurities_are_exact(scale: int, classes: int) -> None:
     assert best == (exact.index(min(exact)) if min(exact) < impurity(totals * 0, totals) else None)
 
 
+@pytest.mark.parametrize("criterion", split_gini.CRITERIA)
+def test_no_records_have_no_impurity(criterion: split_gini.Criterion) -> None:
+    with np.errstate(all="raise"):
+        assert split_gini.impurity([[0, 0], [1, 1]], criterion).tolist()[0] == 0
+
+
 def test_the_best_split_is_the_first_of_equals_and_none_if_nothing_is_gained() -> None:
     totals = np.array([10, 10])
     alike = np.array([[5, 5], [10, 0], [0, 10], [10, 0]])
