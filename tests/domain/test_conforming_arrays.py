@@ -28,7 +28,7 @@ ATTRIBUTES: tuple[Attribute, ...] = (
     Binary(missing=True),
     Category((3, True, "1", -1, 300)),
     Category((0.5, 2**63, 0, -(2**63)), missing=True),
-    Category((1, 2**53 + 1)),
+    Category((1, 2**53 + 1), missing=True),
     Category(tuple(range(40)), missing=True),
 )
 VALUES = (-(2**63), -129, -2, -1, 0, 1, 2, 3, 127, 300, 2**53 + 1, 2**63 - 1, 2**63, 2**64 - 1)
