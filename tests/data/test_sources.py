@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import sys
 from pathlib import Path
 from types import FrameType
@@ -12,6 +13,7 @@ import pytest
 
 from glassine.data.delimited import CsvDialect
 from glassine.data.sources import read_table
+from glassine.errors import UnreadableFileError
 
 KINDS: dict[str, tuple[tuple[str, ...], list[Any]]] = {
     "whole": (("1", "", "-20"), [1, None, -20]),
@@ -73,3 +75,30 @@ def test_thousands_of_columns_take_no_more_queries_than_a_few(tmp_path: Path) ->
         taken.append(queries[0])
         assert frame.dtypes == [pl.Int64, pl.Float64, pl.Boolean, pl.String] * times
     assert taken[0] == taken[1] > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "why"),
+    [
+        ("a.xlsx", b"PK\x03\x04" + b"\0\x01\n" * 40, "a ZIP archive or an Excel workbook"),
+        ("a.xls", b"\xd0\xcf\x11\xe0\n\n", "an Excel workbook"),
+        ("a.csv.gz", gzip.compress(b"x,y\n1,2\n"), "a gzip file"),
+        ("a.arrow", b"ARROW1\0\0\n,", "an Arrow file"),
+        ("a.db", b"SQLite format 3\0\n", "a SQLite database"),
+        ("a.json", b' [{"x": 1}]', "JSON"),
+        ("a.jsonl", b'{"x": 1}\n{"x": 2}\n', "JSON"),
+        ("a.sas7bdat", b"\0" * 32 + b"x\n", "holds bytes that are no text"),
+    ],
+)
+def test_files_that_are_no_table_of_text_are_named_for_what_they_are(
+    name: str, data: bytes, why: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(UnreadableFileError, match=why) as caught:
+        read_table(tmp_path / name, lenient=True)
+    assert "CSV file with a header" in str(caught.value.remedy)
+
+
+def test_a_column_may_be_named_like_a_mark_of_a_file(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(b"PK,ARROW1\n1,2\n")
+    assert read_table(tmp_path / "a.csv").names == ("PK", "ARROW1")

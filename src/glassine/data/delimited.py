@@ -240,6 +240,12 @@ def _header(text: bytes, separator: str, path: Path) -> tuple[tuple[str, ...], i
             remedy="Mend its first line.",
             path=path,
         ) from None
+    if any("\0" in name for name in names):
+        raise UnreadableFileError(
+            f"the header of {path} holds bytes that are no text.",
+            remedy="Give a CSV file with a header, or a Parquet file.",
+            path=path,
+        )
     return names, sum(taken), len(taken)
 
 

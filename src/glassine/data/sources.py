@@ -32,6 +32,15 @@ SEPARATOR = r"[.'\u2019 \u00a0\u202f](\d{3})"
 POINTED = r"^\s*[+-]?\d*\.\d*([eE][+-]?\d+)?\s*$"
 """A number with a decimal point."""
 
+OTHER_FORMS = {
+    b"PK\x03\x04": "a ZIP archive or an Excel workbook",
+    b"\xd0\xcf\x11\xe0": "an Excel workbook",
+    b"\x1f\x8b": "a gzip file",
+    b"ARROW1": "an Arrow file",
+    b"SQLite format 3\0": "a SQLite database",
+}
+"""How other files of records begin, none of which is text."""
+
 PLAIN = CsvDialect()
 """Nothing is stated."""
 
@@ -81,10 +90,13 @@ def read_table(
         raise UnreadableFileError(
             f"{path} is empty.", remedy="Give a CSV file with a header, or a Parquet file.", path=path
         )
-    if data.lstrip()[:1] in (b"{", b"[") and path.suffix.lower() == ".json":
+    form = next((form for start, form in OTHER_FORMS.items() if data.startswith(start)), None)
+    if data.lstrip()[:1] in (b"{", b"[") and path.suffix.lower() in (".json", ".jsonl", ".ndjson"):
+        form = "JSON"
+    if form is not None:
         raise UnreadableFileError(
-            f"{path} is JSON, which holds no records.",
-            remedy="Give a CSV file with a header, or a Parquet file.",
+            f"{path} is {form}, from which no records are read.",
+            remedy="Write them as a CSV file with a header, or as a Parquet file.",
             path=path,
         )
     declared = {**({} if domain is None else {name: domain[name] for name in domain}), **(attributes or {})}
