@@ -255,8 +255,9 @@ def tried(mutant: Mutant | None, module: str, folder: Path, seconds: float) -> t
     shutil.rmtree(package)
     if process.exitcode in (-signal.SIGXCPU, -signal.SIGKILL):
         return "caught by the time limit", took
-    # 1: a test failed; 2: a test could not be collected, as the package cannot be imported, say. A signal: it crashed.
-    if process.exitcode in (1, 2, -signal.SIGSEGV, -signal.SIGBUS, -signal.SIGABRT, -signal.SIGFPE):
+    # 1: a test failed; 2 and 4: a test or conftest.py could not be collected, as the package cannot be imported, say;
+    # without the change they were. A signal: it crashed.
+    if process.exitcode in (1, 2, 4, -signal.SIGSEGV, -signal.SIGBUS, -signal.SIGABRT, -signal.SIGFPE):
         return "caught", took
     if process.exitcode == 0:
         return "survived", took
