@@ -9,6 +9,7 @@ import pickletools
 import re
 import warnings
 import zipfile
+import zlib
 from typing import Any
 
 from glassine.errors import UnreadableFileError, parameter
@@ -21,6 +22,7 @@ MAX_LINES = 250_000
 READABLE = "JSON of Glassine, a skops file, or a text or file of another supported program (see the page on formats)"
 """What files are read, as an error lists them."""
 COMPRESSED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x5d\x00\x00", b"\x04\x22\x4d\x18")
+SAVED_BY_R = (b"RDX", b"RDA", b"X\n", b"A\n")
 ZLIB = (b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")
 
 OWN_JSON = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"schema"\s*:\s*"glassine\.model/')
@@ -79,6 +81,12 @@ def estimator_in(data: bytes, path: str | os.PathLike[str], trust_pickle: bool) 
         from glassine.formats.skops import read_skops
 
         return read_skops(data, path)
+    if _saved_by_r(data):
+        raise UnreadableFileError(
+            f"{name} was saved by R, whose objects are not read.",
+            remedy="Print the tree in R, and save the text: the page on formats lists the printed trees that are read.",
+            path=path,
+        )
     if not trust_pickle:
         raise UnreadableFileError(
             f"{name} is a pickle, or compressed like one, and a pickle is code that runs when it is read.",
@@ -99,6 +107,16 @@ def estimator_in(data: bytes, path: str | os.PathLike[str], trust_pickle: bool) 
             remedy="Read it where it was written, and save the model with skops or as JSON.",
             path=path,
         ) from None
+
+
+def _saved_by_r(data: bytes) -> bool:
+    """Return whether bytes are packed as R packs what it saves."""
+    if not data.startswith(COMPRESSED[0]):
+        return False
+    try:
+        return zlib.decompressobj(31).decompress(data, 3).startswith(SAVED_BY_R)
+    except zlib.error:
+        return False
 
 
 def is_pickle(data: bytes) -> bool:
