@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from inspect import get_annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -43,9 +45,19 @@ NO_CLASS_WEIGHT = (
 class Parameters:
     """Parameters of an estimator: fields of a dataclass, which keeps them unchecked and unchanged as scikit-learn asks.
 
-    A field that several learners share stands in a base of theirs. A default that differs is set in the last class,
-    since of two bases with one field the first decides.
+    A field that several learners share stands in a base of theirs. A default that differs is set in the last class.
     """
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        for base in filter(is_dataclass, cls.__bases__):
+            for one in fields(base):
+                # Of two bases the first would decide, although it may have inherited what the second has changed.
+                if one.name not in vars(cls) and getattr(cls, one.name, MISSING) != one.default:
+                    raise TypeError(f"bases of {cls.__name__} differ in the default of {one.name!r}: it must set one")
+        # Types as such, not as texts: a class that inherits a field has not imported what they name.
+        with suppress(NameError):
+            cls.__annotations__ = get_annotations(cls, eval_str=True)
 
     def __new__(cls, *_: object, **parameters: object) -> Self:
         """Refuse a parameter that other libraries have and that does harm here, with what to use instead."""
@@ -256,7 +268,7 @@ class OrdinaryLearner(ABC):
         """Read the records and return the fitted attributes by name; ``times`` are the weights of ``fit``."""
 
 
-class PrivateLearner(ABC):
+class PrivateLearner(Parameters, ABC):
     """An estimator whose fit spends privacy budget; each kind of model plans its release in its own way.
 
     The fit is one ``glassine.privacy.release.release``: what can be refused is refused, the budget is charged, the
