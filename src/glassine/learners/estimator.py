@@ -48,6 +48,12 @@ class Parameters:
     A field that several learners share stands in a base of theirs. A default that differs is set in the last class.
     """
 
+    released: ClassVar[frozenset[str]]
+    """The fitted attributes; nothing else is kept or pickled."""
+
+    keeps_undeclared: ClassVar[bool] = False
+    """Whether categories that the domain does not declare are distinguished from missing ones."""
+
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)
         for base in filter(is_dataclass, cls.__bases__):
@@ -77,10 +83,6 @@ class PublishedModel(Parameters, BaseEstimator):  # type: ignore[misc]  # scikit
     released: ClassVar[frozenset[str]] = frozenset(
         {"model_", "certificate_", "domain_", "classes_", "n_features_in_", "feature_names_in_"}
     )
-    """The fitted attributes; nothing else is kept or pickled."""
-
-    keeps_undeclared: ClassVar[bool] = False
-    """Whether categories that the domain does not declare are distinguished from missing ones."""
 
     domain: Domain | None
 
@@ -236,9 +238,6 @@ class OrdinaryLearner(ABC):
     Guarantee: none; the model and its exact counts are those of the records.
     """
 
-    released: ClassVar[frozenset[str]]
-    """The fitted attributes; nothing else is kept or pickled."""
-
     def fit(self, X: object, y: object, sample_weight: npt.ArrayLike | None = None) -> Self:
         """Learn a model.
 
@@ -278,12 +277,6 @@ class PrivateLearner(Parameters, ABC):
     -----
     Guarantee: none; each draw has its own.
     """
-
-    released: ClassVar[frozenset[str]]
-    """The fitted attributes; nothing else is kept or pickled."""
-
-    keeps_undeclared: ClassVar[bool]
-    """Whether categories that the domain does not declare are distinguished from missing ones."""
 
     ledger: Any
     dataset: Any
