@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import cache, update_wrapper
+from hashlib import sha256
 from threading import Lock
 from typing import Any
 
@@ -101,14 +102,63 @@ def _listen() -> None:
     register("numba:compile", Start())
 
 
+def _parts(function: Callable[..., Any]) -> list[str]:
+    """Return what is compiled into a function: its code, that of the kernels that it calls, and their constants."""
+    parts, kernels = list[str](), dict[Kernel, None]()
+    reached = [function]
+    for one in reached:
+        code, names = one.__code__, one.__globals__
+        for value in (code.co_code, code.co_consts, *map(names.get, code.co_names)):
+            if isinstance(value, Kernel) and value not in kernels:
+                kernels[value] = None
+                reached.append(value._function)
+            elif isinstance(value, bytes | tuple | int | float):
+                parts.append(repr(value))
+    return parts
+
+
+@cache
+def _disk() -> Any:
+    """Return Numba's files of compiled functions, made safe: what was compiled of other code is not loaded."""
+    from numba.core import caching
+
+    base: Any = caching.FunctionCache
+
+    class Disk(base):  # type: ignore[misc]  # Numba's own is not typed
+        def _index_key(self, sig: Any, codegen: Any) -> Any:
+            # Numba compares a function's own file alone, and would keep the old code of what it calls in others.
+            own = sha256("\n".join(_parts(self._py_func)).encode()).hexdigest()
+            return (*super()._index_key(sig, codegen), own)
+
+        def load_overload(self, sig: Any, target_context: Any) -> Any:
+            try:
+                return super().load_overload(sig, target_context)
+            except Exception:
+                # Files that are cut off, or name a type that is called otherwise now, hold nothing: what is compiled
+                # next replaces them.
+                with suppress(OSError):
+                    self.flush()
+                return None
+
+        def save_overload(self, sig: Any, data: Any) -> None:
+            # One file for each signature: of two processes that compile at once neither writes into the other's.
+            name = f"{self._impl.filename_base}.{sha256(repr(sig).encode()).hexdigest()[:8]}"
+            self._cache_file._data_name_pattern = f"{name}.{{number:d}}.nbc"
+            # A full disk must not end a fit whose budget is charged.
+            with suppress(Exception):
+                super().save_overload(sig, data)
+
+    return Disk
+
+
 def _dispatcher(function: Callable[..., Any]) -> Any:
     import numba
 
     _listen()
-    try:
-        return numba.njit(cache=True, nogil=True)(function)
-    except RuntimeError:
-        return numba.njit(nogil=True)(function)
+    dispatcher: Any = numba.njit(nogil=True)(function)
+    with suppress(RuntimeError):
+        dispatcher._cache = _disk()(function)
+    return dispatcher
 
 
 def compiled(function: Callable[..., Any]) -> Any:

@@ -10,7 +10,6 @@ import os
 import re
 import secrets
 import stat
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -217,24 +216,23 @@ def write_bytes(data: bytes, path: str | os.PathLike[str]) -> None:
     any file of this user.
     """
     try:
-        target, mode = _followed(path), None
+        target, mode, masked = followed(path), 0o666, True
         with contextlib.suppress(FileNotFoundError):
             old = target.stat()
             if not stat.S_ISREG(old.st_mode):
                 raise UnreadableFileError(
                     f"cannot write {os.fspath(path)}: it is not a regular file.", remedy="Name another.", path=path
                 )
-            mode = stat.S_IMODE(old.st_mode)
-            if hasattr(os, "geteuid") and old.st_uid != os.geteuid():
-                # The new file is this user's own: another user must not have chosen who can read it.
-                mode &= 0o666 & ~_umask()
-        if not _put_nameless(data, target, mode, replaces=True):
-            _put_named(data, target, mode, replaces=True)
+            # Who can read what replaces another user's file is not for that user to choose.
+            masked = hasattr(os, "geteuid") and old.st_uid != os.geteuid()
+            mode = stat.S_IMODE(old.st_mode) & (0o666 if masked else 0o7777)
+        if not _put_nameless(data, target, mode, masked=masked, replaces=True):
+            _put_named(data, target, mode, masked=masked, replaces=True)
     except OSError as error:
         raise unwritable(path, error) from None
 
 
-def _followed(path: str | os.PathLike[str]) -> Path:
+def followed(path: str | os.PathLike[str]) -> Path:
     """Return where a path leads; raise if a link on it is another user's, in a folder that all may write to."""
     # As Linux does where fs.protected_symlinks is set, which not every system has.
     shared = stat.S_ISVTX | stat.S_IWOTH
@@ -266,23 +264,25 @@ def _followed(path: str | os.PathLike[str]) -> Path:
 def write_secret(data: bytes, path: str | os.PathLike[str]) -> None:
     """Write a new file that its owner alone can read, whole or not at all; one that exists is not replaced."""
     try:
-        if not _put_nameless(data, Path(path), 0o600, replaces=False):
-            _put_named(data, Path(path), 0o600, replaces=False)
+        if not _put_nameless(data, Path(path), 0o600, masked=False, replaces=False):
+            _put_named(data, Path(path), 0o600, masked=False, replaces=False)
     except OSError as error:
         raise unwritable(path, error) from None
 
 
-def _put_nameless(data: bytes, target: Path, mode: int | None, *, replaces: bool) -> bool:
+def _put_nameless(data: bytes, target: Path, mode: int, *, masked: bool, replaces: bool) -> bool:
     """Write a file that has no name until it is whole; return False where the system has none such."""
+    # masked: whether the umask takes rights away from the mode. The system applies it: to look it up is to change it,
+    # meanwhile for all threads.
     # A process that is killed leaves nothing, but for the moment in which an old file is replaced.
     try:
-        handle = os.open(target.parent, os.O_WRONLY | os.O_TMPFILE, 0o666 if mode is None else 0o600)
+        handle = os.open(target.parent, os.O_WRONLY | os.O_TMPFILE, mode if masked else 0o600)
     except (AttributeError, OSError):
         return False
     with os.fdopen(handle, "wb") as stream:
         stream.write(data)
         stream.flush()
-        if mode is not None:
+        if not masked:
             os.fchmod(handle, mode)
         os.fsync(handle)
         folder = os.open(target.parent, os.O_RDONLY)
@@ -306,31 +306,27 @@ def _put_nameless(data: bytes, target: Path, mode: int | None, *, replaces: bool
     return True
 
 
-def _put_named(data: bytes, target: Path, mode: int | None, *, replaces: bool) -> None:
+def _put_named(data: bytes, target: Path, mode: int, *, masked: bool, replaces: bool) -> None:
     """Write a file by way of a hidden neighbor."""
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=HIDDEN)
-    reserved = False
+    temporary, reserved = target.parent / f"{HIDDEN}{secrets.token_hex(8)}", False
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    handle = os.open(temporary, flags | getattr(os, "O_BINARY", 0), mode if masked else 0o600)
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
-        os.chmod(temporary, 0o666 & ~_umask() if mode is None else mode)
+        if not masked:
+            os.chmod(temporary, mode)
         if not replaces:
-            os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+            os.close(os.open(target, flags, 0o600))
             reserved = True
         os.replace(temporary, target)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         if reserved:
             target.unlink(missing_ok=True)
         raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def json_text(value: object) -> str:

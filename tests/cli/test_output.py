@@ -9,13 +9,16 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from glassine import as_model, write_model
+from glassine import Ledger, as_model, write_model
 from glassine.errors import UnreadableFileError
 from glassine.files import write_bytes, write_secret
+from glassine.privacy.receipt import make_tie_key
+from glassine.privacy.signing import make_keys
 from tests.cli.running import Run, listing, people, process
 
 FULL = Path("/dev/full")
@@ -295,6 +298,59 @@ def test_another_user_does_not_choose_who_can_read_what_replaces_the_file(tmp_pa
             assert (path.stat().st_mode & 0o777, path.stat().st_uid) == (kept, 0)
     finally:
         os.umask(old)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives links to other users")
+def test_a_link_of_another_user_is_refused_before_the_charge(folder: Path, run: Run) -> None:
+    shared = folder / "shared"
+    shared.mkdir()
+    shared.chmod(0o1777)
+    (shared / "m.json").symlink_to(folder / "taken.json")
+    os.lchown(shared / "m.json", 65534, 65534)
+    spent = ("--ledger", "budget.sqlite", "--dataset", "people", "--epsilon", "0.1", "--max-depth", "1")
+    files = ("-o", "shared/m.json", "--certificate", "c.json", "--overwrite")
+    done = run("fit", "tree", "people.csv", "--target", "ill", "--domain", "domain.json", *spent, *files, cwd=folder)
+    assert done.status == 2
+    assert "another user's link" in done.err
+    assert Ledger(folder / "budget.sqlite").spent("people") == 0
+
+
+@pytest.mark.parametrize("nameless", [True, False])
+def test_a_new_file_follows_the_umask_which_no_other_thread_sees_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nameless: bool
+) -> None:
+    def changed(_mask: int) -> int:
+        raise AssertionError("meanwhile, files of other threads would be open to all")
+
+    if not nameless:
+        monkeypatch.delattr(os, "O_TMPFILE", raising=False)
+    old = os.umask(0o027)
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "umask", changed)
+            write_bytes(b"model", tmp_path / "m.json")
+    finally:
+        os.umask(old)
+    assert (tmp_path / "m.json").stat().st_mode & 0o777 == 0o640
+
+
+def test_without_a_umask_secrets_and_ledgers_are_still_their_owners(tmp_path: Path) -> None:
+    old = os.umask(0)
+    try:
+        write_bytes(b"model", tmp_path / "m.json")
+        make_keys(tmp_path / "private.pem", tmp_path / "public.pem")
+        make_tie_key(tmp_path / "tie.key")
+        ledger = Ledger(tmp_path / "budget.sqlite")
+        ledger.budget("people", 1)
+        with suppress(RuntimeError), ledger._file.transaction(write=True) as log:
+            log._connection.execute("CREATE TABLE more (x)")
+            modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
+            raise RuntimeError
+    finally:
+        os.umask(old)
+    assert "budget.sqlite-journal" in modes
+    assert modes.pop("m.json") == modes.pop("public.pem") == 0o666
+    assert set(modes.values()) == {0o600}
 
 
 @pytest.mark.parametrize("kind", ["folder", "pipe", "link to itself", "link to a device"])

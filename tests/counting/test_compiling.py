@@ -1,13 +1,43 @@
-"""Kernels compile also where nothing can be kept on disk."""
+"""Kernels compile whatever is kept on disk, and what is kept is of the code that runs."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
-import numba
 import pytest
+from numba.core.caching import IndexDataCacheFile
 
+import glassine
+from glassine import compiling
+from glassine.compiling import Kernel, compiled
+
+INNER = """
+from typing import NamedTuple
 from glassine.compiling import compiled
+
+STEP = 1
+
+class Pair(NamedTuple):
+    one: int
+    two: int
+
+@compiled
+def add(x):
+    return x + STEP
+"""
+OUTER = """
+from glassine.compiling import compiled
+from inner import add
+
+@compiled
+def both(pair):
+    return add(pair.one) + add(pair.two)
+"""
 
 
 def double(x: int) -> int:
@@ -15,14 +45,96 @@ def double(x: int) -> int:
     return 2 * x
 
 
-def test_compiled_functions_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert compiled(double)(21) == 42
-    real = numba.njit
+@pytest.fixture
+def modules(tmp_path: Path) -> Path:
+    """Return a folder with a kernel, and another one in a file of its own that calls it."""
+    (tmp_path / "inner.py").write_text(INNER)
+    (tmp_path / "outer.py").write_text(OUTER)
+    return tmp_path
 
-    def without_cache(**options: Any) -> Any:
-        if options.get("cache"):
-            raise RuntimeError("cannot cache function: no locator available")
-        return real(**options)
 
-    monkeypatch.setattr(numba, "njit", without_cache)
+def run(folder: Path, pair: str = "Pair") -> str:
+    """Return what a process of its own gets from the outer kernel, and how often it found it on disk."""
+    code = f"import inner, outer; print(outer.both(inner.{pair}(1, 2)), outer.both.dispatcher.stats.cache_hits.total())"
+    paths = os.pathsep.join([str(folder), str(Path(glassine.__file__).parents[1])])
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.stdout.strip() or done.stderr
+
+
+def test_a_kernel_is_kept_and_loaded(modules: Path) -> None:
+    assert [run(modules), run(modules)] == ["5 0", "5 1"]
+
+
+@pytest.mark.parametrize(("old", "new", "result"), [("x + STEP", "x - STEP", "1 0"), ("STEP = 1", "STEP = 5", "13 0")])
+def test_a_kernel_is_compiled_again_where_one_that_it_calls_has_changed(
+    modules: Path, old: str, new: str, result: str
+) -> None:
+    run(modules)
+    (modules / "inner.py").write_text(INNER.replace(old, new))
+    assert run(modules) == result
+
+
+def test_a_type_that_has_another_name_now_is_compiled_again(modules: Path) -> None:
+    run(modules)
+    (modules / "inner.py").write_text(INNER.replace("Pair", "Duo"))
+    assert [run(modules, "Duo"), run(modules, "Duo")] == ["5 0", "5 1"]
+
+
+@pytest.mark.parametrize("left", [0, -1])
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+def test_files_that_are_cut_off_are_replaced(modules: Path, ending: str, left: int) -> None:
+    run(modules)
+    file = next((modules / "__pycache__").glob(f"outer.*.{ending}"))
+    file.write_bytes(file.read_bytes()[:left])
+    assert [run(modules), run(modules)] == ["5 0", "5 1"]
+
+
+def test_a_kernel_runs_where_its_files_cannot_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(IndexDataCacheFile, "_open_for_write", full)
     assert compiled(double)(21) == 42
+
+
+def test_a_kernel_runs_where_there_is_no_place_for_its_files() -> None:
+    names: dict[str, Any] = {}
+    exec("def triple(x): return 3 * x", names)  # noqa: S102 - a function of no file, which Numba keeps nowhere
+    kernel = compiled(names["triple"])
+    assert kernel(14) == 42
+    assert kernel.dispatcher.stats.cache_path is None
+
+
+def test_processes_that_compile_at_once_do_not_write_into_the_files_of_another(
+    monkeypatch: pytest.MonkeyPatch, modules: Path
+) -> None:
+    monkeypatch.syspath_prepend(str(modules))
+    function = import_module("inner").add._function
+    with monkeypatch.context() as patch:
+        # Each reads the list of files before the other has written it.
+        patch.setattr(IndexDataCacheFile, "_load_index", lambda _: {})
+        assert (compiled(function)(1), compiled(function)(1.5)) == (2, 2.5)
+    assert len(list((modules / "__pycache__").glob("inner.*.nbc"))) == 2
+
+
+def test_all_that_is_compiled_into_a_kernel_is_compared() -> None:
+    package = Path(glassine.__file__).parent
+    names = [
+        ".".join(path.relative_to(package.parent).with_suffix("").parts)
+        for path in package.rglob("*.py")
+        if "@compiled" in path.read_text()
+    ]
+    kernels = [kernel for name in names for kernel in vars(import_module(name)).values() if isinstance(kernel, Kernel)]
+    assert len(kernels) > 100
+    for kernel in kernels:
+        function = kernel._function
+        used = [function.__globals__.get(name) for name in function.__code__.co_names]
+        modules = {value.__name__ for value in used if isinstance(value, type(os))}
+        assert modules <= {"math", "numpy"}, "kernels are called by their own name"
+        assert " at 0x" not in "".join(compiling._parts(function)), "of every process the same"

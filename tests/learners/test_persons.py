@@ -324,6 +324,12 @@ def test_the_column_of_persons_may_be_declared_and_is_no_attribute() -> None:
     assert found.predict(PEOPLE).shape == found.predict(PEOPLE.drop("person")).shape
 
 
+def test_the_column_of_persons_may_have_no_name_as_that_of_a_pandas_index() -> None:
+    frame = pl.DataFrame({"": np.arange(40) % 10, "age": np.arange(40) % 10, "job": ["a", "b"] * 20})
+    learner = PrivateTreeClassifier(1, domain=DOMAIN, classes=(0, 1), records_per_person=4, random_state=0)
+    assert learner.fit(frame, np.arange(40) % 2, persons="").domain_.names == ("age", "job")
+
+
 def test_the_order_of_records_does_not_matter() -> None:
     order = RNG.permutation(N)
     shuffled = PEOPLE[order.tolist()]

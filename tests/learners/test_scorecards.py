@@ -112,6 +112,20 @@ def test_an_ordinary_card_has_few_items_and_predicts_the_base_rate() -> None:
     assert card.certificate_.epsilon == float("inf")
 
 
+def test_a_weight_is_worth_as_many_copies_of_its_row() -> None:
+    rng = np.random.default_rng(2)
+    X, weights = rng.gamma(2.0, 1.0, (300, 2)), rng.integers(0, 5, 300)
+    y = (X[:, 0] > 2).astype(int)
+    card = ScorecardClassifier(domain=ScorecardClassifier().fit(X, y).domain_)
+    weighted = clone(card).fit(X, y, sample_weight=weights)
+    assert weighted.model_ == card.fit(np.repeat(X, weights, axis=0), np.repeat(y, weights)).model_
+
+
+@pytest.mark.parametrize("kind", [PrivateScorecardClassifier, ScorecardClassifier])
+def test_cards_tell_scikit_learn_that_they_are_of_two_classes(kind: Any) -> None:
+    assert not kind().__sklearn_tags__().classifier_tags.multi_class
+
+
 def test_class_weight_is_refused_with_the_loss_that_serves() -> None:
     kinds: tuple[Any, ...] = (PrivateTreeClassifier, OptimalTreeClassifier, PrivateEBMClassifier, ScorecardClassifier)
     for kind in kinds:

@@ -183,8 +183,7 @@ class NamedPolicy:
 OWN = "limits of the user's own."
 NAMED = {
     "default": NamedPolicy(
-        Policy(),
-        "leaves of ten (European output checking); other limits calibrated on measured harm.",
+        Policy(), "leaves of ten (European output checking); other limits calibrated on measured harm."
     ),
     "sacro": NamedPolicy(
         Policy(

@@ -33,13 +33,7 @@ from glassine.cli.reading import (
     with_inputs,
     written_values,
 )
-from glassine.cli.writing import (
-    check_outputs,
-    check_report,
-    print_value,
-    text_of,
-    write_report,
-)
+from glassine.cli.writing import check_outputs, check_report, print_value, text_of, write_report
 from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError, PrivacyLeakWarning, worded
 from glassine.files import FileContent, read_once
 

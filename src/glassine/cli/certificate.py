@@ -205,10 +205,7 @@ def tie_command(
 
 
 def evidence_command(
-    files: Annotated[
-        list[Path],
-        argument("REPORT|CERTIFICATE...", "A report as JSON, a certificate, or one of each."),
-    ],
+    files: Annotated[list[Path], argument("REPORT|CERTIFICATE...", "A report as JSON, a certificate, or one of each.")],
     which: Annotated[
         Literal["tre", "tehdas", "edpb", "nist", "iso27559", "hipaa"],
         option(None, "Who asks: each item of their list is answered.", names=("--for",)),

@@ -161,12 +161,7 @@ def _constraints(options: ConstraintOptions) -> ContrastConstraints:
         costs[name] = cost
     texts = {name: getattr(options, name) for name in ("fixed", "only_up", "only_down")}
     listed = {name: words_of(text, option_of(name), "attributes") for name, text in texts.items() if text is not None}
-    return ContrastConstraints(
-        costs=costs,
-        at_least=options.at_least,
-        at_most=options.at_most,
-        **listed,
-    )
+    return ContrastConstraints(costs=costs, at_least=options.at_least, at_most=options.at_most, **listed)
 
 
 def answer_command(

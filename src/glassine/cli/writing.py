@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from glassine.errors import UnreadableFileError
-from glassine.files import HIDDEN, write_json, write_text
+from glassine.files import HIDDEN, followed, write_json, write_text
 
 if TYPE_CHECKING:
     from glassine.auditing.findings import Findings
@@ -35,6 +35,7 @@ def check_outputs(outputs: Sequence[Path | None], inputs: Sequence[Path | None],
             continue
         refuse_dash(path)
         resolved = _resolved(path)
+        followed(path)
         if resolved in taken:
             raise UnreadableFileError(
                 f"cannot write {path}: it is read or written already.", remedy="Name another.", path=path
@@ -93,7 +94,7 @@ def check_report(path: Path | None) -> None:
 def check_room(path: Path) -> None:
     """Raise if a file of a megabyte cannot be written beside a path, such as for want of rights or of room."""
     try:
-        with tempfile.TemporaryFile(dir=path.parent, prefix=HIDDEN) as stream:
+        with tempfile.TemporaryFile(dir=_resolved(path).parent, prefix=HIDDEN) as stream:
             stream.write(bytes(ROOM))
             stream.flush()
             os.fsync(stream.fileno())

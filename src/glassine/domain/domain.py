@@ -354,8 +354,7 @@ DOMAIN: Codec[Domain] = record(
             get=lambda domain: {name: domain[name] for name in domain},
         ),
         "groups": Field(
-            codec=listed(tagged("type", {name: (cls, record(cls)) for name, cls in GROUPS.items()})),
-            required=False,
+            codec=listed(tagged("type", {name: (cls, record(cls)) for name, cls in GROUPS.items()})), required=False
         ),
         "shares": Field(codec=named(record(Shares, omit_defaults=True)), required=False, omit={}),
     },

@@ -112,10 +112,7 @@ TREE: Codec[DecisionTree] = record(
 )
 RULE: Codec[Rule] = record(
     Rule,
-    {
-        "antecedent": Field(codec=listed(LITERAL), key="if", required=True),
-        "evidence": Field(codec=EVIDENCE, flat=True),
-    },
+    {"antecedent": Field(codec=listed(LITERAL), key="if", required=True), "evidence": Field(codec=EVIDENCE, flat=True)},
 )
 RULES: Codec[RuleList] = record(
     RuleList,

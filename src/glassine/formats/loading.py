@@ -88,11 +88,7 @@ def tree_or_rules(model: PublishedModel) -> DecisionTree | RuleList:
 
 
 def load_model(
-    path: str | os.PathLike[str],
-    domain: Domain | None = None,
-    *,
-    trust_pickle: bool = False,
-    tree: int | None = None,
+    path: str | os.PathLike[str], domain: Domain | None = None, *, trust_pickle: bool = False, tree: int | None = None
 ) -> PublishedModel:
     """Read a model from a file; its content decides its format, not its name.
 
@@ -150,11 +146,7 @@ class ModelFile:
 
 
 def load_file(
-    path: str | os.PathLike[str],
-    domain: Domain | None = None,
-    *,
-    trust_pickle: bool = False,
-    tree: int | None = None,
+    path: str | os.PathLike[str], domain: Domain | None = None, *, trust_pickle: bool = False, tree: int | None = None
 ) -> ModelFile:
     r"""Read a model from a file, and account for everything else that the file holds.
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from inspect import get_annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -43,9 +45,25 @@ NO_CLASS_WEIGHT = (
 class Parameters:
     """Parameters of an estimator: fields of a dataclass, which keeps them unchecked and unchanged as scikit-learn asks.
 
-    A field that several learners share stands in a base of theirs. A default that differs is set in the last class,
-    since of two bases with one field the first decides.
+    A field that several learners share stands in a base of theirs. A default that differs is set in the last class.
     """
+
+    released: ClassVar[frozenset[str]]
+    """The fitted attributes; nothing else is kept or pickled."""
+
+    keeps_undeclared: ClassVar[bool] = False
+    """Whether categories that the domain does not declare are distinguished from missing ones."""
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        for base in filter(is_dataclass, cls.__bases__):
+            for one in fields(base):
+                # Of two bases the first would decide, although it may have inherited what the second has changed.
+                if one.name not in vars(cls) and getattr(cls, one.name, MISSING) != one.default:
+                    raise TypeError(f"bases of {cls.__name__} differ in the default of {one.name!r}: it must set one")
+        # Types as such, not as texts: a class that inherits a field has not imported what they name.
+        with suppress(NameError):
+            cls.__annotations__ = get_annotations(cls, eval_str=True)
 
     def __new__(cls, *_: object, **parameters: object) -> Self:
         """Refuse a parameter that other libraries have and that does harm here, with what to use instead."""
@@ -65,10 +83,6 @@ class PublishedModel(Parameters, BaseEstimator):  # type: ignore[misc]  # scikit
     released: ClassVar[frozenset[str]] = frozenset(
         {"model_", "certificate_", "domain_", "classes_", "n_features_in_", "feature_names_in_"}
     )
-    """The fitted attributes; nothing else is kept or pickled."""
-
-    keeps_undeclared: ClassVar[bool] = False
-    """Whether categories that the domain does not declare are distinguished from missing ones."""
 
     domain: Domain | None
 
@@ -224,9 +238,6 @@ class OrdinaryLearner(ABC):
     Guarantee: none; the model and its exact counts are those of the records.
     """
 
-    released: ClassVar[frozenset[str]]
-    """The fitted attributes; nothing else is kept or pickled."""
-
     def fit(self, X: object, y: object, sample_weight: npt.ArrayLike | None = None) -> Self:
         """Learn a model.
 
@@ -256,7 +267,7 @@ class OrdinaryLearner(ABC):
         """Read the records and return the fitted attributes by name; ``times`` are the weights of ``fit``."""
 
 
-class PrivateLearner(ABC):
+class PrivateLearner(Parameters, ABC):
     """An estimator whose fit spends privacy budget; each kind of model plans its release in its own way.
 
     The fit is one ``glassine.privacy.release.release``: what can be refused is refused, the budget is charged, the
@@ -266,12 +277,6 @@ class PrivateLearner(ABC):
     -----
     Guarantee: none; each draw has its own.
     """
-
-    released: ClassVar[frozenset[str]]
-    """The fitted attributes; nothing else is kept or pickled."""
-
-    keeps_undeclared: ClassVar[bool]
-    """Whether categories that the domain does not declare are distinguished from missing ones."""
 
     ledger: Any
     dataset: Any

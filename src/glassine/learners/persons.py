@@ -123,7 +123,7 @@ def take_persons(
         )
     name = persons if isinstance(persons, str) else getattr(persons, "name", None)
     if isinstance(persons, str):
-        if persons == target_name(y):
+        if persons and persons == target_name(y):
             raise InvalidDataError(
                 f"the column {persons!r} is the target, and cannot also hold the persons.", remedy="Name another."
             )

@@ -52,9 +52,7 @@ def noisy_histogram(
 
 
 def evidence_of(
-    labels: Sequence[int],
-    counts: Ints | None,
-    probabilities: Sequence[tuple[float, ...]] | None = None,
+    labels: Sequence[int], counts: Ints | None, probabilities: Sequence[tuple[float, ...]] | None = None
 ) -> tuple[Evidence, ...]:
     """Return what is published of leaves or rules: labels and, if they were released, counts and probabilities."""
     whole = None if counts is None else [tuple(row) for row in counts.tolist()]

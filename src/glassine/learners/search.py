@@ -24,7 +24,7 @@ from glassine.data.table import frame_of
 from glassine.errors import InvalidDataError, InvalidParameterError
 from glassine.formats import fingerprint
 from glassine.learners.budget import LARGEST_EPSILON, check_number, relation_of
-from glassine.learners.estimator import OF_THE_INTAKE, Parameters, PrivateLearner, keep, tags_of_domain
+from glassine.learners.estimator import OF_THE_INTAKE, PrivateLearner, keep, tags_of_domain
 from glassine.learners.intake import HeldIntake, read_training
 from glassine.learners.persons import Persons
 from glassine.models.guarantee import LONGEST_SETTING
@@ -120,7 +120,7 @@ def _has_scores(search: Any) -> bool:
 
 
 @dataclass(eq=False, repr=False)
-class PrivateSearchCV(Parameters, PrivateLearner, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+class PrivateSearchCV(PrivateLearner, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     """A search over hyperparameters of a private classifier that spends one epsilon.
 
     Each record, or each person with all records, is held out by a coin. From the others, a random number of private

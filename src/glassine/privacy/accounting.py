@@ -347,11 +347,7 @@ def epsilon(events: Iterable[Event], delta: float = 0.0) -> float:
     if left < 0:
         return math.inf
     # Three sound bounds: plain sums; all by one conversion; what is pure as a sum, and the rest by a conversion.
-    bound = min(
-        total.pure,
-        _epsilon_of(total, left),
-        totals.pure.pure + _epsilon_of(totals.rest, left),
-    )
+    bound = min(total.pure, _epsilon_of(total, left), totals.pure.pure + _epsilon_of(totals.rest, left))
     curve = totals.curve(left)
     if curve is not None and math.isfinite(bound) and curve(bound) <= left:
         by_losses = least_between(lambda epsilon: curve(epsilon) <= left, bound)

@@ -22,8 +22,6 @@ WORDS = 512
 
 WORD_LIMIT = 1 << 64
 
-RandomState: TypeAlias = "int | np.integer | np.random.Generator | np.random.RandomState | Randomness | None"
-
 _UNPACK = struct.Struct(f"<{WORDS}Q").unpack
 
 _REPEATABLE = (np.random.Generator, np.random.BitGenerator, np.random.RandomState, random.Random)
@@ -276,6 +274,9 @@ class Randomness:
         while self._exp_of_minus(1, 1):
             periods += 1
         return (offset + period * periods) // step
+
+
+RandomState: TypeAlias = int | np.integer | np.random.Generator | np.random.RandomState | Randomness | None
 
 
 def _restored(source: Callable[[int], bytes], words: tuple[int, ...]) -> Randomness:

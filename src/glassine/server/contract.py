@@ -243,8 +243,4 @@ def _attribute(attribute: Attribute) -> Json:
     if isinstance(attribute, Binary):
         return {"enum": [0, 1, False, True, *([None] if attribute.missing else [])]}
     kind = "integer" if isinstance(attribute, Integer) else "number"
-    return {
-        "type": [kind, "null"] if attribute.missing else kind,
-        "minimum": attribute.lo,
-        "maximum": attribute.hi,
-    }
+    return {"type": [kind, "null"] if attribute.missing else kind, "minimum": attribute.lo, "maximum": attribute.hi}

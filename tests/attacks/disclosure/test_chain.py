@@ -11,6 +11,7 @@ import pytest
 from scipy.stats import norm, rankdata
 from sklearn.tree import DecisionTreeClassifier
 
+from glassine import compiling
 from glassine.attacks.disclosure import Adversary, Disclosure, SearchError, chain, infer_posterior, infer_sensitive
 from glassine.attacks.disclosure.board import Board, lay_out, set_up
 from glassine.attacks.disclosure.chain import batch_means, first_world, split_r_hat
@@ -117,6 +118,25 @@ def test_the_bookkeeping_is_what_a_new_board_says(criterion: Criterion, leaves: 
         if temperature > 0:
             state, _ = first_world(disclosure, board, rng, from_estimate=True)
     assert tally[0] > 0
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_an_interpreted_chain_moves_as_a_compiled_one(criterion: Criterion, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A purity in steps of a person takes up to 61 bits, where counts have 32.
+    disclosure = multiway(3, criterion, n=26)
+    board, states = lay_out(disclosure), []
+    assert board.scale > 2**32
+    for left in (10**9, 0):
+        monkeypatch.setattr(compiling, "LEFT", [left])
+        rng = np.random.default_rng(0)
+        state, _ = first_world(disclosure, board, rng, from_estimate=False)
+        parts, tally = np.zeros((MOST_PARTS, 4), dtype=np.int64), np.zeros(4, dtype=np.int64)
+        with compiling.interpreted(1):
+            assert compiling.interpreting() == bool(left)
+            run(board, state, 300, 0.4, 10.0, rng, parts, tally)
+        states.append([array.tolist() for array in (*state, parts, tally)])
+    assert states[0] == states[1]
+    assert sum(states[0][-1]) > 0
 
 
 def test_numbers_and_thresholds_are_kept_too() -> None:

@@ -359,9 +359,5 @@ def _split(branches: tuple[Branch, ...], margin: str, depth: int, names: _Names)
 
 
 FORMAT = Format(
-    name="Python",
-    leaves_out="counts",
-    extensions=(".py",),
-    to="python",
-    write=lambda model, domain: to_python(model),
+    name="Python", leaves_out="counts", extensions=(".py",), to="python", write=lambda model, domain: to_python(model)
 )

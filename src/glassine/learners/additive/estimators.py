@@ -354,7 +354,7 @@ class PrivateEBMRegressor(AdditiveRegressor, _PrivateEBM):
     target_range : (float, float), optional
         The public range of the target, where the domain does not declare it. Targets outside are clipped to it, and so
         are predictions.
-    bins, monotone, interactions, ledger, dataset, records_per_person, person_weights
+    accounting, bins, monotone, interactions, ledger, dataset, records_per_person, person_weights
         As in :class:`PrivateEBMClassifier`.
     memory_limit, progress, random_state
         As in :class:`PrivateEBMClassifier`.

@@ -22,7 +22,7 @@ from glassine.learners.additive.grids import Grid, public_grids, read_cells
 from glassine.learners.additive.publishing import declared_bins
 from glassine.learners.additive.targets import Training
 from glassine.learners.estimator import OrdinaryLearner, fitted
-from glassine.learners.intake import read_training
+from glassine.learners.intake import Intake, read_training
 from glassine.models import AdditiveModel, Term
 from glassine.models.bins import CategoryBins, NumericBins
 from glassine.models.scorecard import card_of
@@ -41,8 +41,18 @@ SWEEPS = 3
 """Most sweeps over the points that look for a smaller loss."""
 
 
+class CardClassifier(AdditiveClassifier):
+    """A classifier whose model is a card, of two classes."""
+
+    def __sklearn_tags__(self) -> Any:
+        """Return scikit-learn's tags: a card is of two classes, and takes the missing values that its domain allows."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
 @dataclass(eq=False, repr=False)
-class PrivateScorecardClassifier(PrivateEBMClassifier):
+class PrivateScorecardClassifier(CardClassifier, PrivateEBMClassifier):
     """A differentially private scorecard: few items worth whole points, and the risk at each total.
 
     A penalized additive model is fitted to public bins; its scores are rounded to points, which spends nothing; and a
@@ -121,7 +131,7 @@ class PrivateScorecardClassifier(PrivateEBMClassifier):
 
 
 @dataclass(eq=False, repr=False)
-class ScorecardClassifier(OrdinaryLearner, AdditiveClassifier):
+class ScorecardClassifier(OrdinaryLearner, CardClassifier):
     """A scorecard without privacy: few items worth whole points, of little log loss, and the risk at each total.
 
     A ridge regression on bins is rounded to points as a private card is; then points are moved one at a time as long
@@ -185,7 +195,7 @@ class ScorecardClassifier(OrdinaryLearner, AdditiveClassifier):
         _two_classes(intake.classes)
         columns, labels = intake.columns, intake.labels
         weights = np.ones(len(labels)) if intake.multiplicities is None else intake.multiplicities.astype(np.float64)
-        bins = {**_quantiles(columns, intake.domain), **declared_bins(intake.domain, self.bins)}
+        bins = {**_quantiles(intake), **declared_bins(intake.domain, self.bins)}
         grids = public_grids(intake.domain, bins)
         cells = read_cells(columns, grids)
         terms, intercept = _ridge(cells, grids, labels, weights)
@@ -202,12 +212,6 @@ class ScorecardClassifier(OrdinaryLearner, AdditiveClassifier):
         card = _polished(card, columns, labels, weights, self.max_points, self.progress)
         return fitted(intake, card, Certificate.none("exact counts of the records"))
 
-    def __sklearn_tags__(self) -> Any:
-        """Return scikit-learn's tags: a card is of two classes, and takes the missing values that its domain allows."""
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
-
 
 def _two_classes(classes: Sequence[object]) -> None:
     if len(classes) != 2:
@@ -217,16 +221,18 @@ def _two_classes(classes: Sequence[object]) -> None:
         )
 
 
-def _quantiles(columns: Columns, domain: Domain) -> dict[str, list[float]]:
+def _quantiles(intake: Intake) -> dict[str, list[float]]:
     """Return cut points at quantiles of each number."""
     out = {}
-    for name in domain:
-        attribute = domain[name]
+    for name in intake.domain:
+        attribute = intake.domain[name]
         if isinstance(attribute, Integer | Real):
-            numbers = columns.numbers[name]
-            numbers = numbers[~np.isnan(numbers)]
-            if len(numbers):
-                cuts = np.unique(np.quantile(numbers, np.arange(1, QUANTILES) / QUANTILES, method="lower"))
+            values, times = intake.numbers(name)
+            order = np.argsort(values)
+            ends = np.cumsum(np.ones(len(values)) if times is None else times[order])
+            if len(ends) and ends[-1] > 0:
+                at = np.floor(np.arange(1, QUANTILES) / QUANTILES * (ends[-1] - 1))
+                cuts = np.unique(values[order][np.searchsorted(ends, at, side="right")])
                 out[name] = [float(cut) for cut in cuts if attribute.lo <= cut < attribute.hi]
     return out
 

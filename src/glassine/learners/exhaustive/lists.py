@@ -337,10 +337,7 @@ class ListSums:
 
 
 def list_model(
-    drawn: DrawnList,
-    antecedents: Sequence[tuple[Literal, ...]],
-    cells: Sequence[Evidence],
-    **stated: Unpack[Stated],
+    drawn: DrawnList, antecedents: Sequence[tuple[Literal, ...]], cells: Sequence[Evidence], **stated: Unpack[Stated]
 ) -> RuleList:
     """Return a rule list as a published model; ``cells`` are its rules' evidence in order, the default rule last."""
     domain, classes, source, guarantee = stated["domain"], stated["classes"], stated["source"], stated.get("guarantee")

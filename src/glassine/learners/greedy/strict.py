@@ -309,12 +309,7 @@ def _choice_event(state: _Strict, epsilon: Fraction, number: int) -> Event:
         "proof": PROOF,
     }
     if plan.mechanism == "global-exponential":
-        return Selection(
-            inverse_temperature=2 * below,
-            sensitivity=0.5,
-            monotone=True,
-            **said,
-        )
+        return Selection(inverse_temperature=2 * below, sensitivity=0.5, monotone=True, **said)
     if plan.mechanism == "noisy-counts":
         return DiscreteLaplaceNoise(
             l1_sensitivity=float(state.l1),
@@ -343,9 +338,4 @@ def _choice_event(state: _Strict, epsilon: Fraction, number: int) -> Event:
         )
     # In units in which the changes of the scores lie within an interval of length 1.
     sensitivity = float(COUNTED_LOSS) if plan.mechanism == "counted-gini" else 1.0
-    return NoisyMax(
-        inverse_temperature=below / sensitivity,
-        sensitivity=sensitivity,
-        monotone=True,
-        **said,
-    )
+    return NoisyMax(inverse_temperature=below / sensitivity, sensitivity=sensitivity, monotone=True, **said)

@@ -24,7 +24,7 @@ from glassine.learners.additive.budget import GaussianBudget
 from glassine.learners.additive.grids import Grid, public_grids
 from glassine.learners.additive.targets import Target, Training, read_classes, read_numbers
 from glassine.learners.budget import check_number
-from glassine.learners.estimator import Parameters, PrivateEstimator, tags_of_domain
+from glassine.learners.estimator import PrivateEstimator, tags_of_domain
 from glassine.learners.persons import Persons, take_persons, unit_of
 from glassine.learners.summaries.derived import MEASURED, MOST_DEPTH, MOST_RULES, RESERVED, SummaryModels
 from glassine.learners.summaries.estimates import score_cuts
@@ -114,7 +114,7 @@ def reserved_model(reserve: Reserve, summary: SummaryModels) -> Model:
 
 
 @dataclass(eq=False, repr=False)
-class PrivateSummary(SummaryModels, Parameters, PrivateEstimator, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+class PrivateSummary(SummaryModels, PrivateEstimator, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     """One differentially private summary of records with a target, from which models follow without spending again.
 
     The summary holds noisy counts of every attribute by class, a noisy ranking of all pairs of attributes, the
