@@ -19,6 +19,7 @@ from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.domain.grid import public_grid
 from glassine.errors import InvalidDomainError, InvalidModelError
 from glassine.learners.additive.ordinary import EBMClassifier, EBMRegressor
+from glassine.learners.additive.scorecards import ScorecardClassifier
 from glassine.learners.budget import RANGE_FROM_DATA
 from glassine.models import AdditiveModel, CategoryBins, Guarantee, NumericBins, Term
 from glassine.models.guarantee import DOMAIN_FROM_DATA
@@ -352,6 +353,29 @@ def test_values_outside_the_domain_have_the_score_of_no_bin_that_was_chosen_by_i
     copy = scrub_additive(model, domain).model.terms[0]
     assert copy.scores[-1, 0] == 0
     assert np.abs(copy.scores[:-1, 0]).min() > 0.1
+
+
+def test_a_score_that_was_lent_goes_whether_or_not_the_other_bin_is_rounded_or_joined() -> None:
+    job = CategoryBins("job", (("a",), ("b",), ("c",)))
+    model = one(job, [-0.1, 0.2, -5.960586744258732e-05, -5.960586744258732e-05], weights=[116, 144, 140, 0])
+    assert scrub_additive(model, Domain({"job": Category(("a", "b", "c"))})).model.terms[0].scores[-1, 0] == 0
+    age = one(NumericBins("age", (49.5, 50.2)), [-0.1, 0.2, 0.7, 0.7], weights=[50, 30, 20, 0])
+    joined = scrub_additive(age, DOMAIN).model.terms[0].scores[:, 0].tolist()
+    assert len(joined) == 3
+    assert joined[-1] == 0
+
+
+def test_a_card_without_sizes_gives_values_outside_the_domain_no_points_of_a_bin() -> None:
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({"smoker": rng.integers(0, 2, 400)})
+    ill = (rng.random(400) < 0.3 + 0.3 * frame["smoker"].to_numpy()).astype(int)
+    domain = Domain({"smoker": Binary()})
+    card = ScorecardClassifier(domain=domain).fit(frame, ill).model_
+    *bins, last = card.terms[0].scores[:, 0].tolist()
+    assert last
+    *kept, none = scrub_additive(card, domain).model.terms[0].scores[:, 0].tolist()
+    assert (kept, none) == ([pytest.approx(score, rel=1e-3) for score in bins], 0)
+    assert scrub_additive(card, domain, keep_sizes=True).model.terms[0].scores[-1, 0]
 
 
 def test_means_of_a_pair_move_to_terms_of_other_bins() -> None:

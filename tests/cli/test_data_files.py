@@ -461,9 +461,11 @@ def fitted(run: Run, folder: Path, data: bytes) -> Any:
     return done.err, json.loads((folder / "odd.json").read_text())
 
 
+@pytest.mark.parametrize("first", [False, True])
 @pytest.mark.parametrize(
     "row",
     [
+        b"\n",
         b"9,30,1,\xe4\n",
         b"9;30;1;yes\n",
         b"9\t30\t1\tyes\n",
@@ -474,20 +476,22 @@ def fitted(run: Run, folder: Path, data: bytes) -> Any:
         b'9,"3,5",1,yes\n',
     ],
 )
-def test_one_record_of_a_private_fit_changes_how_no_other_is_read(row: bytes, folder: Path) -> None:
+def test_one_record_of_a_private_fit_changes_how_no_other_is_read(row: bytes, first: bool, folder: Path) -> None:
     from glassine.data.sources import read_table
 
     plain = (folder / "people.csv").read_bytes()
     domain = Domain(attributes())
-    (folder / "odd.csv").write_bytes(plain + row)
+    names, _, rows = plain.partition(b"\n")
+    (folder / "odd.csv").write_bytes(names + b"\n" + (row + rows if first else rows + b"9,30,1,yes\n" + row + rows))
     before = read_table(folder / "people.csv", domain, lenient=True).frame
     after = read_table(folder / "odd.csv", domain, lenient=True).frame
     from glassine.data.conform import Outside, conform
 
     one, other = (conform(frame, domain, outside=Outside.CLIP) for frame in (before, after))
     for name in domain:
-        assert one.array(name).tolist() == other.array(name)[: len(before)].tolist()
-    assert len(after) == len(before) + 1
+        others = other.array(name).tolist()
+        assert one.array(name).tolist() == (others[1:] if first else others[: len(before)])
+    assert len(after) == (1 if first else 2 + len(before)) + len(before)
 
 
 def test_nothing_is_said_of_the_encoding_of_a_private_fit(folder: Path, run: Run) -> None:

@@ -242,18 +242,20 @@ def test_scores_are_refused_on_the_command_line(folder: Path, run: Run) -> None:
 def test_a_private_release_says_nothing_of_its_records(folder: Path, run: Run, stated: list[str]) -> None:
     make = ["explain", "make", "records.csv", "--black-box", *stated, "--takes", "pandas", "--domain", "domain.json"]
     make += ["--target", "label", "--epsilon", "1", "--partition", "public", "--max-depth", "1", "-k", "3"]
+    make += ["--report", "report.html"]
     said = []
     text = (folder / "records.csv").read_text()
     one = text.splitlines()[1]
     # A column of texts that repeat looks like an identifier; a line may have a field too many, or be no UTF-8.
     for number, more in enumerate(
-        (b"", b"never" + one[one.index(",") :].encode(), f"{one},1".encode(), b"\xe9,1,1,1,no")
+        (b"", b"never" + one[one.index(",") :].encode(), f"{one},1".encode(), b"\xe9,1,1,1,no", b",,,,")
     ):
         (folder / "records.csv").write_bytes(text.encode() + more + b"\n" * bool(more))
         done = run(*make, "-o", "release.json", "--overwrite", cwd=folder)
         assert done.status == 0, (number, done.err)
         said.append((done.out, done.err))
     assert len(set(said)) == 1, said
+    assert "The records could not be measured" in (folder / "report.html").read_text()
 
 
 @pytest.mark.slow

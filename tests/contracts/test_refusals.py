@@ -57,6 +57,7 @@ NAMES_AND_SHAPES = (
     "data must be a data frame",
     "columns must be arrays of one length",
     "the records lack the column",
+    "Reshape your data",
     "requires y to be passed",
     "with a CountTable, y must be the name",
     "the count table lacks the target",
@@ -308,3 +309,12 @@ def test_one_odd_record_among_others_is_no_reason_for_an_explainer_to_refuse() -
 
 
 ODD = (None, float("nan"), float("inf"), "x", b"x", datetime.date(2020, 1, 1), [1], 10**400)
+
+
+@pytest.mark.parametrize("X", [["person 1", "person 2"], {"age": ["person 1"]}, np.array([1001, 1002]), np.array(1001)])
+def test_no_value_is_quoted_of_records_in_a_wrong_shape(X: Any) -> None:
+    tree = glassine.PrivateTreeClassifier(1, epsilon=1.0, domain=DOMAIN, classes=("no", "yes"))
+    with pytest.raises(InvalidDataError, match="Reshape your data") as refused:
+        tree.fit(X, ["no", "yes"])
+    assert "person" not in str(refused.value)
+    assert "100" not in str(refused.value)

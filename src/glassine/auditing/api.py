@@ -141,10 +141,13 @@ def audit(
     try:
         measured = examine(_beside(alone, inputs), only)
     except GlassineError as error:
-        # That records cannot be measured is for the checker, too: the public part is the same.
-        note = RecordNote(f"The records could not be measured: {error}")
-        measured = replace(public, notes=(*public.notes, note))
+        measured = unmeasured(public, error)
     return replace(public, holder=measured)
+
+
+def unmeasured(public: Findings, error: GlassineError) -> Findings:
+    """Return findings with a note that records could not be measured: it is for the checker, as the figures are."""
+    return replace(public, notes=(*public.notes, RecordNote(f"The records could not be measured: {error}")))
 
 
 def _beside(alone: Subject, inputs: AuditInputs) -> Subject:

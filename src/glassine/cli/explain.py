@@ -199,14 +199,18 @@ def _answer(text: str) -> NumericAnswer:
 
 def _report(explainer: SurrogateExplainer, truth: Any, files: FileOptions) -> str:
     """Audit the release as a whole, write what was found, and return the verdict; of private trees without records."""
-    from glassine.auditing.api import audit
+    from glassine.auditing.api import audit, unmeasured
 
     private = explainer.epsilon is not None
     findings = audit(explainer.release()) if private else audit(explainer, target=truth)
     if private and files.audience == "checker":
         # The policy need not accept the guarantee: all that the records add is for the checker.
-        whole = audit(explainer, target=truth)
-        findings = replace(findings, holder=whole.holder or whole)
+        try:
+            whole = audit(explainer, target=truth)
+            findings = replace(findings, holder=whole.holder or whole)
+        except GlassineError as error:
+            # The exit status must not depend on one record, nor may what is printed.
+            findings = replace(findings, holder=unmeasured(findings, error))
     findings = with_inputs(findings, {"release": read_once(files.output)}, {})
     write_report(findings.public() if files.audience == "public" else findings, files.report or Path(), title=TITLE)
     return findings.verdict

@@ -153,14 +153,16 @@ def _read_csv(
 ) -> pl.DataFrame:
     """Return the columns of a CSV file: declared ones value by value, the others by what all values have in common."""
     dialect.check_columns(text.names, path)
+    # Polars refuses a first line with more or fewer fields than the schema, and no other: a record must not be it.
+    first = b'""' + text.separator.encode() * (len(text.names) - 1) + b"\n"
     try:
         texts = pl.read_csv(
-            text.body,
+            first + text.body,
             has_header=False,
             schema=dict.fromkeys(text.names, pl.String),
             separator=text.separator,
             truncate_ragged_lines=lenient,
-        )
+        )[1:]
     except Exception:
         if lenient:
             # The line that cannot be read is one record's, and so is what is said of it.

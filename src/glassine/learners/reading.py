@@ -133,9 +133,14 @@ def _array(estimator: object, X: Any, *, reset: bool, declared: bool, texts: boo
             )
         )
     except ValueError as error:
+        # No value may be shown: each is one record's.
+        why, quoted, _ = str(error).partition(":\narray=")
+        if quoted:
+            raise InvalidDataError(
+                f"{why}.", remedy="Reshape your data, or pass a data frame: one row per record."
+            ) from None
         if "could not convert" not in str(error):
             raise
-        # The value must not be shown: it is one record's.
         raise InvalidDataError(
             "X holds text where numbers are needed.", remedy="Pass a data frame and a domain."
         ) from None

@@ -134,7 +134,9 @@ def _scrub(model: AdditiveModel, domain: Domain, smallest_bin: int, keep_sizes: 
     moved: set[tuple[str, float]] = set()
     renamed: set[tuple[str, object]] = set()
     terms: list[Term] = []
-    hidden: list[bool] = []
+    # Of each term whose sizes are hidden, the axes along which its last bin has the score of another.
+    hidden: list[tuple[int, ...] | None] = []
+    whole = model.scorecard is not None
     n_before, n_after, intercept = 0, 0, np.array(model.intercept, dtype=np.float64)
     for term in model.terms:
         n_before += math.prod(term.shape)
@@ -163,11 +165,10 @@ def _scrub(model: AdditiveModel, domain: Domain, smallest_bin: int, keep_sizes: 
         if new is not None:
             n_after += math.prod(new.shape)
             terms.append(new)
-            hidden.append(not kept)
-    if model.scorecard is None:
-        terms, middle = _centered(terms, hidden, domain)
-        intercept += middle
-    terms = [_cleaned(term, not hide) for term, hide in zip(terms, hidden, strict=True)]
+            hidden.append(None if kept else _lent(term, domain, whole=whole))
+    terms, middle = _centered(terms, hidden, domain, whole=whole)
+    intercept += middle
+    terms = [_cleaned(term, lent is None) for term, lent in zip(terms, hidden, strict=True)]
     guarantee = model.guarantee
     if guarantee is not None:
         inferred = any(domain[name].inferred for name in model.tested)
@@ -391,8 +392,10 @@ def _without(bins: Bins, low: int, high: int) -> Bins:
     return replace(bins, groups=tuple(groups))
 
 
-def _centered(terms: Sequence[Term], hidden: Sequence[bool], domain: Domain) -> tuple[list[Term], Array]:
-    """Return terms centered by plain means where their sizes are hidden, and what the intercept gains.
+def _centered(
+    terms: Sequence[Term], hidden: Sequence[tuple[int, ...] | None], domain: Domain, *, whole: bool
+) -> tuple[list[Term], Array]:
+    """Return terms centered by plain means where their sizes are hidden, but points, and what the intercept gains.
 
     Learners center scores by size, those of a pair often row by row, and those of several classes one by one. Each such
     mean is an equation in the sizes; plain means reveal nothing. Nor may a bin keep the score 0 of a learner that no
@@ -402,11 +405,11 @@ def _centered(terms: Sequence[Term], hidden: Sequence[bool], domain: Domain) -> 
     gained = np.zeros(scores[0].shape[-1] if scores else 1)
     homes = {
         term.bins[0].attribute: i
-        for i, (term, hide) in enumerate(zip(terms, hidden, strict=True))
-        if hide and len(term.bins) == 1
+        for i, (term, lent) in enumerate(zip(terms, hidden, strict=True))
+        if lent is not None and len(term.bins) == 1
     }
-    for term, hide, score in zip(terms, hidden, scores, strict=True):
-        if not hide or len(term.bins) < 2:
+    for term, lent, score in zip(terms, hidden, scores, strict=True):
+        if lent is None or len(term.bins) < 2 or whole:
             continue
         sides = (score[:, :-1].mean(axis=1), score[:-1].mean(axis=0))
         middle = score[:-1, :-1].mean(axis=(0, 1))
@@ -416,11 +419,12 @@ def _centered(terms: Sequence[Term], hidden: Sequence[bool], domain: Domain) -> 
                 score -= np.expand_dims(side - middle, 1 - axis)
                 scores[home] += _carried(side - middle, bins, terms[home].bins[0], domain)
     out = []
-    for term, hide, score in zip(terms, hidden, scores, strict=True):
-        if hide:
-            idle, inner = _idle(term, domain), np.zeros(term.shape, dtype=bool)
+    for term, lent, score in zip(terms, hidden, scores, strict=True):
+        if lent is not None:
+            idle, inner = _idle(term, lent), np.zeros(term.shape, dtype=bool)
             inner[(slice(-1),) * len(term.shape)] = True
-            middle = score[inner & ~idle if (inner & ~idle).any() else inner].mean(axis=0)
+            among = inner & ~idle if (inner & ~idle).any() else inner
+            middle = np.zeros_like(gained) if whole else score[among].mean(axis=0)
             gained += middle
             score -= middle
             score[idle] = 0.0
@@ -430,20 +434,28 @@ def _centered(terms: Sequence[Term], hidden: Sequence[bool], domain: Domain) -> 
     return out, gained
 
 
-def _idle(term: Term, domain: Domain) -> Bools:
+def _lent(term: Term, domain: Domain, *, whole: bool) -> tuple[int, ...]:
+    """Return the axes along which the last bin holds no value of the domain, and has the score of another bin."""
+    # A learner puts such a bin with another, which it chooses by size, and may have moved the points of one of them.
+    # Joined bins have the mean of their scores, so that the term is compared before.
+    out = []
+    for axis, bins in enumerate(term.bins):
+        *others, last = np.moveaxis(term.scores, axis, 0)
+        own = isinstance(bins, CategoryBins) and bins.missing < bins.n_bins - 1
+        lent = whole or any(np.array_equal(last, other) for other in others)
+        if lent and (own or not domain[bins.attribute].missing):
+            out.append(axis)
+    return tuple(out)
+
+
+def _idle(term: Term, lent: Sequence[int]) -> Bools:
     """Return which bins score 0 as no record is in them, or by the domain can be; without sizes, those for gaps."""
     gaps = np.ones(term.shape, dtype=bool)
     gaps[(slice(-1),) * len(term.shape)] = False
     empty = gaps if term.weights is None else term.weights <= 0
     idle = (term.scores == 0).all(axis=-1) & empty
-    for axis, bins in enumerate(term.bins) if term.weights is not None else ():
-        barred = not domain[bins.attribute].missing or (
-            isinstance(bins, CategoryBins) and bins.missing < bins.n_bins - 1
-        )
-        *others, last = np.moveaxis(term.scores, axis, 0)
-        # A learner puts such a bin with another, which it chooses by size.
-        if barred and any(np.array_equal(last, other) for other in others):
-            idle |= empty & (np.indices(term.shape)[axis] == term.shape[axis] - 1)
+    for axis in lent if term.weights is not None else ():
+        idle |= empty & (np.indices(term.shape)[axis] == term.shape[axis] - 1)
     return np.asarray(idle)
 
 
