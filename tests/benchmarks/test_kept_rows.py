@@ -76,7 +76,7 @@ def test_equal_weights_are_judged_by_an_interval_over_the_draws(gap: float, word
 
 def test_rows_are_measured_once_and_the_page_is_written(tmp_path: Path) -> None:
     script, page, asked = tmp_path / "made.py", tmp_path / "page.md", []
-    page.write_text("<!-- table: made -->\n<!-- end -->\n")
+    page.write_text("<!--table: made-->\n<!--end-->\n")
 
     def measure(key: Mapping[str, str]) -> dict[str, object]:
         asked.append(key["k"])
@@ -88,5 +88,5 @@ def test_rows_are_measured_once_and_the_page_is_written(tmp_path: Path) -> None:
 
     assert [run(), run("--page"), run(), run("speed")] == [0] * 4
     assert asked == ["1", "2", "speed"]
-    assert page.read_text() == "<!-- table: made -->\n2\n<!-- end -->\n"
+    assert page.read_text() == "<!--table: made-->\n2\n<!--end-->\n"
     assert read(script.with_suffix(".csv")) == [{"k": "1", "figure": "0.25"}, {"k": "2", "figure": "0.25"}]
