@@ -14,8 +14,9 @@ import resource
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from sklearn.datasets import load_breast_cancer, load_diabetes
@@ -47,7 +48,7 @@ def seconds(work: Callable[[], object], runs: int = 1) -> float:
     return least
 
 
-def fit_seconds(X: np.ndarray, k: int, runs: int = 1, **options: str) -> float:
+def fit_seconds(X: np.ndarray, k: int, runs: int = 1, **options: Any) -> float:
     """Return the processor time of a microaggregation."""
     return seconds(lambda: microaggregate(X, k, **options), runs)
 
@@ -63,7 +64,7 @@ def in_numpy(X: np.ndarray, k: int, *, one_by_one: bool = False) -> np.ndarray:
     labels, rest, group = np.full(len(Z), -1), np.arange(len(Z)), 0
 
     def far(point: np.ndarray) -> np.ndarray:
-        return ((Z[rest] - point) ** 2).sum(axis=1)
+        return np.asarray(((Z[rest] - point) ** 2).sum(axis=1))
 
     def take(seed: int) -> None:
         nonlocal rest, group
@@ -109,9 +110,8 @@ def against_numpy() -> None:
     X = normal(20_000, 10)
     ours = fit_seconds(X, 20, 5)
     for name, one_by_one in (("plain NumPy", False), ("one record at a time", True)):
-        found: list[np.ndarray] = []
-        took = seconds(lambda one_by_one=one_by_one, found=found: found.append(in_numpy(X, 20, one_by_one=one_by_one)))
-        same = np.array_equal(found[0], microaggregate(X, 20).labels)
+        took = seconds(partial(in_numpy, X, 20, one_by_one=one_by_one))
+        same = np.array_equal(in_numpy(X, 20), microaggregate(X, 20).labels)
         say(f"   20,000 x 10, k = 20, {name}: {took:.1f} s, ratio {took / ours:.0f}, same partition: {same}")
 
 
@@ -183,7 +183,7 @@ def tables(rows: Sequence[Row]) -> dict[str, str]:
     trees, lines = read(TREES), []
     for k in SHOWN:
         for form in ("restricted", "paper"):
-            row = one(trees, form=form, k=k, seed=SEED, share="0.1")
+            row = one(trees, form=form, k=k, seed=SEED)
             figures = (f"{float(row[name]):.3f}" for name in ("fidelity", "fidelity guided", "fidelity null"))
             identified = float(row["identified"])
             share = f"{identified:.1%}" if identified else "0"
@@ -191,7 +191,7 @@ def tables(rows: Sequence[Row]) -> dict[str, str]:
     header = ["k", "form", "fidelity", "guided", "random groups", "nodes, median", "members identified by thresholds"]
     restricted = select(trees, form="restricted")
     lost = max(
-        float(one(trees, form="paper", **{name: row[name] for name in ("seed", "share", "k")})["fidelity guided"])
+        float(one(trees, form="paper", **{name: row[name] for name in ("seed", "k")})["fidelity guided"])
         - float(row["fidelity guided"])
         for row in restricted
     )

@@ -157,7 +157,7 @@ def tasks(path: Path, engine: str) -> dict[str, Callable[[], str]]:
     def fit(estimator: Any, target: str = "high") -> str:
         estimator.fit(frame, target)
         model = estimator.certificate_.model if estimator.certificate_.events else str(estimator.objective_)
-        published = estimator.additive() if isinstance(estimator, PrivateSummary) else estimator.model_
+        published: Any = estimator.additive() if isinstance(estimator, PrivateSummary) else estimator.model_
         additive = isinstance(estimator, PrivateEBMClassifier | PrivateSummary)
         parts = published.terms if additive else published.cells
         return f"{len(parts)} parts, {model[:16]}"
@@ -171,7 +171,8 @@ def tasks(path: Path, engine: str) -> dict[str, Callable[[], str]]:
     def measured() -> str:
         # A summary of few records: what it took is small beside the measurement.
         few = PrivateSummary(domain=public, **private).fit(chunk(10_000, 0), "high")
-        return few.measure(few.additive(), frame, "high", epsilon=1.0, dataset="all").certificate.model[:16]
+        found = few.measure(few.additive(), frame, "high", epsilon=1.0, dataset="all").certificate
+        return str(found.model)[:16]
 
     return {
         "totals": lambda: str(
@@ -182,7 +183,9 @@ def tasks(path: Path, engine: str) -> dict[str, Callable[[], str]]:
         "rule list": lambda: fit(PrivateRuleListClassifier(3, domain=public, **private)),
         "optimal tree": lambda: fit(OptimalTreeClassifier(3, domain=public)),
         "histograms": lambda: str(len(bin_histograms(frame, public, {"age": (30.5, 50.5), "bmi": (25.0,)}))),
-        "fine histograms": lambda: str(len(bin_histograms(frame, public, {"bmi": np.linspace(10, 60, 4095)[1:-1]}))),
+        "fine histograms": lambda: str(
+            len(bin_histograms(frame, public, {"bmi": np.linspace(10, 60, 4095)[1:-1].tolist()}))
+        ),
         "audit": audited,
         "additive model": lambda: fit(PrivateEBMClassifier(domain=public, **private)),
         "private summary": lambda: fit(PrivateSummary(domain=public, **private)),
@@ -226,7 +229,18 @@ def tables(rows: Sequence[Row]) -> dict[str, str]:
             text for row in both for text in (f"{float(row['processor seconds']):.0f}", f"{float(row['GB']):.1f} GB")
         ]
         lines.append([name, *cells])
-    return {"scale": markdown(["task", "Polars: CPU s", "peak", "DuckDB: CPU s", "peak"], lines)}
+
+    def summary(engine: str, task: str) -> float:
+        return float(one(rows, records="1000000", engine=engine, task=task)["processor seconds"])
+
+    summaries = ("private summary", "private summary of a number")
+    polars, duckdb = ([f"{summary(engine, task):.0f}" for task in summaries] for engine in ENGINES)
+    most = max(float(row["GB"]) for row in rows if row["task"] in summaries)
+    return {
+        "summaries": f"A million records: Polars {polars[0]} CPU s, of a number {polars[1]}; DuckDB {duckdb[0]}, "
+        f"{duckdb[1]}; {most:.1f} GB.",
+        "scale": markdown(["task", "Polars: CPU s", "peak", "DuckDB: CPU s", "peak"], lines),
+    }
 
 
 def main(arguments: Iterable[str] | None = None) -> int:

@@ -25,6 +25,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import skops.io
@@ -59,7 +60,8 @@ def make(folder: Path) -> np.ndarray:
     explainer.release().to_json(folder / "release.json")
     skops.io.dump(network, folder / "network.skops")
     domain = explainer.release().domain
-    return np.clip(test, [domain[name].lo for name in domain], [domain[name].hi for name in domain])
+    numbers: list[Any] = [domain[name] for name in domain]
+    return np.asarray(np.clip(test, [number.lo for number in numbers], [number.hi for number in numbers]))
 
 
 def processor_seconds(pid: int) -> float:

@@ -17,6 +17,7 @@ from functools import cache, partial
 from itertools import product
 from pathlib import Path
 from statistics import fmean, stdev
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -85,7 +86,7 @@ def amounts(seed: int) -> Scene:
     def decide(X: pl.DataFrame) -> npt.NDArray[np.int64]:
         income, debt, age = (np.asarray(X[name], dtype=float) for name in frame.columns)
         indebted = debt > 0.12 * income + 500 * np.sin(income / 4000)
-        return (indebted | ((age < 25) & (income < 9000))).astype(np.int64)
+        return np.asarray(indebted | ((age < 25) & (income < 9000)), dtype=np.int64)
 
     domain = Domain({"income": Integer(0, 5_000_000), "debt": Integer(0, 10_000_000), "age": Integer(18, 90)})
     return Scene(name="lognormal amounts", frame=frame, domain=domain, decide=decide)
@@ -119,7 +120,8 @@ def adults(seed: int) -> Scene:
     full = adult()
     rows = np.random.default_rng(seed).permutation(len(full.frame))[: N_TRAINING + N_OTHERS]
     frame = full.frame.select(names)[rows]
-    domain = Domain({name: replace(full.domain[name], thresholds=()) for name in names})
+    numbers: dict[str, Any] = {name: full.domain[name] for name in names}
+    domain = Domain({name: replace(number, thresholds=()) for name, number in numbers.items()})
     box = HistGradientBoostingClassifier(random_state=0, max_iter=40)
     box.fit(frame[:N_TRAINING].to_numpy(), (full.labels[rows[:N_TRAINING]] == full.classes[1]).astype(np.int64))
     return Scene(name="Adult", frame=frame, domain=domain, decide=lambda X: box.predict(X.to_numpy()))
@@ -189,7 +191,7 @@ def few(scene: Scene, seed: int) -> Iterator[tuple[str, dict[str, float]]]:
         ).fit(training)
         columns = read(open_records(others, seven)[2], seven, refuse_outside=False)
         decisions = [{cell.evidence.prediction for cell in tree.cells} for tree in explainer.release_.trees]
-        settings = {"literals": "coarse", "domain": nine, "classes": (0, 1), "max_depth": 3}
+        settings: dict[str, Any] = {"literals": "coarse", "domain": nine, "classes": (0, 1), "max_depth": 3}
         best = OptimalTreeClassifier(**settings).fit(training, answers)
         private = PrivateTreeClassifier(epsilon=1.0, random_state=seed, **settings).fit(training, answers)
         yield (
@@ -228,7 +230,7 @@ def values(rows: Sequence[Row], scene: str, cuts: str, k: str, figure: str) -> l
 def error(rows: Sequence[Row], *of: tuple[str, str, str, str]) -> float:
     """Return the largest standard error of some figures."""
     several = [values(rows, *one) for one in of]
-    return max(stdev(one) / len(one) ** 0.5 for one in several)
+    return max(float(stdev(one) / len(one) ** 0.5) for one in several)
 
 
 def tables(rows: Sequence[Row]) -> dict[str, str]:

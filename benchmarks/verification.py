@@ -387,6 +387,8 @@ def diffprivlib_forest(folder: Path, runs: int, confidence: float = CONFIDENCE) 
 OURS: dict[str, Callable[[], list[Subject]]] = {"mechanisms": mechanisms, "learners": learners, "defaults": defaults}
 """Parts that test the package itself."""
 PARTS = {**OURS, "published": published, "peers": interpret_subjects}
+FEW = 3_000
+"""Runs of a learner of ours: planted faults are found within as many."""
 FOREST = "diffprivlib, forest"
 RUNS = 10_000
 """Runs of diffprivlib's forest."""
@@ -409,7 +411,8 @@ def measure(key: Mapping[str, str]) -> dict[str, object]:
         pair, bound = "10 rows, labels in turn, and one row at the end", diffprivlib_forest(FOLDER, RUNS)
     else:
         subject = subjects()[key["part"], key["what"]]
-        pair, bound = subject.verify(subject.runs, confidence=CONFIDENCE)
+        runs = FEW if key["part"] == "learners" else subject.runs
+        pair, bound = subject.verify(runs, confidence=CONFIDENCE)
     return {
         "parameter": bound.parameter,
         "claim": bound.claim,

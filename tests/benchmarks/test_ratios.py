@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from papers.common.results import read
 from tests.conftest import ROOT
 
 judging: Any = importlib.import_module("benchmarks.peers.judging")
@@ -202,6 +203,18 @@ def test_the_law_of_growth_is_fitted() -> None:
     assert steps.law() == "3 times with each"
     assert growth.cells(steps) == ("depth", "t", "2: 0.1, 3: 0.3, 4: 0.9", "3 times with each")
     assert growth.Growth(task="t", size="n", values=(1, 2), seconds=(), note="ended").law() == "none: ended"
+
+
+def test_what_grows_is_stored_size_by_size() -> None:
+    made = [
+        growth.Growth(task=series.task, size=series.size, values=series.values, seconds=tuple(map(float, series.values)))
+        for series in growth.SERIES
+    ]
+    rows = [{name: str(value) for name, value in row.items()} for row in growth.flat(made)]
+    assert growth.stored(rows) == made
+    assert [(row["size"], row["value"]) for row in read(ROOT / "benchmarks" / "growth.csv")] == [
+        (row["size"], row["value"]) for row in rows
+    ]
 
 
 def test_every_task_has_a_peer_and_a_quick_run_has_tasks_of_each() -> None:
