@@ -162,15 +162,15 @@ def main() -> None:
         printed = audit(paths, options.sensitive)
         if not printed.lstrip().startswith("{"):
             raise SystemExit(f"the audit failed: {printed}")
-        taken = []
+        times = []
         for _ in range(RUNS):
             start = time.process_time()
             audit(paths, options.sensitive)
-            taken.append(time.process_time() - start)
+            times.append(time.process_time() - start)
         opened.clear()
         with _entered(package) as (functions, asked):
             audit(paths, options.sensitive)
-    say(f"CPU s, least of {RUNS} warm runs: {min(taken):.3f} (median {sorted(taken)[RUNS // 2]:.3f})")
+    say(f"CPU s, least of {RUNS} warm runs: {min(times):.3f} (median {sorted(times)[RUNS // 2]:.3f})")
     if options.list:
         files: dict[str, list[str]] = {}
         for file, function, _ in sorted(functions):

@@ -181,7 +181,7 @@ def covered(private: AdditiveModel, exact: AdditiveModel) -> tuple[float, float]
         wide = high[..., 0] > low[..., 0]
         inside = (low[..., 0] <= other.scores[..., 0]) & (other.scores[..., 0] <= high[..., 0])
         hits += inside[wide].tolist()
-        weights += np.maximum(term.weights, 0.0)[wide].tolist()
+        weights += np.maximum(np.asarray(term.weights), 0.0)[wide].tolist()
     share = float(np.average(hits, weights=weights)) if sum(weights) else float("nan")
     return float(np.mean(hits)), share
 

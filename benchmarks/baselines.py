@@ -175,7 +175,8 @@ def measure_all(
             for data in sets:
                 of_data = [each for each in of_module if data in each.data]
                 for row in measure(of_data, data, process, stored[data], epsilons, splits):
-                    write(RESULTS, sorted([*read(RESULTS), row], key=place_of))
+                    rows: list[Row] = sorted([*read(RESULTS), row], key=place_of)
+                    write(RESULTS, rows)
                     say(", ".join(f"{name} {value}" for name, value in row.items() if value))
             process.close()
 

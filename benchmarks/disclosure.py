@@ -1,48 +1,47 @@
-"""Benchmarks of disclosure by decision trees: ``python benchmarks/disclosure.py [--json FILE]``.
+"""Disclosure of education by a tree of Adult's records, by remedy: ``python benchmarks/disclosure.py [--page]``.
 
-The setting of the paper: 30,162 records of ``adult.data`` without missing values, eight quasi-identifiers, education as
-the sensitive attribute. Each reader runs in a process of its own, so that its peak memory is its own. The published
-number of constraints stands beside ours. GLASSINE_DATA names the folder of the datasets.
+The attacker knows the criterion, and uses the internal nodes. A row of ``disclosure.csv`` is a way to publish the
+paper's tree. ``papers/decision-tree-disclosure/readers.py`` measures the readers of one tree, with their times.
+GLASSINE_DATA names the folder of the datasets.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import resource
-import subprocess
 import sys
-import time
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
-from typing import Any
 
 import polars as pl
-from public_data import ADULT_COLUMNS, DATA, _adult_rows
-from sklearn.compose import make_column_transformer
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
-from sklearn.tree import DecisionTreeClassifier
 
-from glassine import as_model
-from glassine.attacks.disclosure import Adversary, infer_sensitive
-from glassine.learners.multiway_tree import MultiwayTreeClassifier
-from glassine.models import DecisionTree
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.kept_rows import kept  # noqa: E402 - after the path is set
+from benchmarks.public_data import _adult_rows  # noqa: E402
+from glassine.attacks.disclosure import Adversary  # noqa: E402
+from glassine.attacks.disclosure.remedies import Remedies, measure_remedies  # noqa: E402
+from glassine.attacks.remedy_table import Remedy  # noqa: E402
+from glassine.learners.multiway_tree import MultiwayTreeClassifier  # noqa: E402
+from glassine.models import DecisionTree  # noqa: E402
+from papers.common.results import Row  # noqa: E402
+from papers.common.tables import markdown  # noqa: E402
 
 QUASI = ("workclass", "marital-status", "occupation", "relationship", "race", "sex", "native-country", "income")
-NUMBERS = ("age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week")
 TREES = {"gini": 740, "entropy": 8}
 """Fewest records of a node that is split: about as many leaves as the published 518 and 2,983."""
 
-PUBLISHED = {"gini": (518, 7770, 1097), "entropy": (2983, 44745, 3307)}
-RUNS = (
-    ("gini", "leaf_counts", True),
-    ("gini", "leaf_counts", False),
-    ("gini", "error_rates", True),
-    ("gini", "labels_only", True),
-    ("entropy", "leaf_counts", True),
-    ("entropy", "leaf_counts", False),
-    ("cart", "leaf_counts", True),
-)
+TRIED = Remedies(merge_below=[5], purities=[], round_to=[20], epsilons=[], time_limit=600.0)
+KEYS = [
+    {"remedy": name}
+    for name in (
+        "class counts of the leaves",
+        "error rates instead of counts",
+        "labels alone",
+        "leaves below 5 people merged",
+        "counts rounded to 20",
+    )
+]
 
 
 def paper(criterion: str) -> tuple[DecisionTree, pl.DataFrame, list[str]]:
@@ -54,76 +53,43 @@ def paper(criterion: str) -> tuple[DecisionTree, pl.DataFrame, list[str]]:
     return tree.model_, frame, labels
 
 
-def cart() -> tuple[DecisionTree, pl.DataFrame, list[str]]:
-    """Return all 32,561 records of ``adult.data``, and a CART of 500 leaves on numbers and dummies for income."""
-    rows = _adult_rows()
-    others = [name for name in ADULT_COLUMNS if name not in (*NUMBERS, "income")]
-    frame = pl.DataFrame(
-        {name: [int(row[name]) for row in rows] for name in NUMBERS}
-        | {name: [row[name] for row in rows] for name in others}
-    )
-    labels = [row["income"] for row in rows]
-    encoder = make_column_transformer((OneHotEncoder(), others), remainder="passthrough")
-    tree = make_pipeline(encoder, DecisionTreeClassifier(max_leaf_nodes=500, random_state=0))
-    model = as_model(tree.fit(frame.to_pandas(), labels))
-    if not isinstance(model, DecisionTree):
-        raise TypeError("a CART is a decision tree")
-    return model, frame, labels
+@cache
+def remedies() -> dict[str, Remedy]:
+    """Return what was tried, by name."""
+    adversary = Adversary(criterion="gini", internal_nodes=True)
+    return {row.name: row for row in measure_remedies(*paper("gini"), adversary=adversary, remedies=TRIED).rows}
 
 
-def run(which: str, leaves: Any, internal_nodes: bool) -> dict[str, Any]:
-    """Return the figures of one reader."""
-    model, frame, labels = cart() if which == "cart" else paper(which)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    criterion: Any = "gini" if which == "cart" else which
-    adversary = Adversary(leaves, internal_nodes=internal_nodes, criterion=criterion)
-    started, used = time.perf_counter(), time.process_time()
-    disclosure = infer_sensitive(model, frame, adversary=adversary)
-    seconds, processor = time.perf_counter() - started, time.process_time() - used
-    counts = disclosure.counts
+def measure(key: Mapping[str, str]) -> dict[str, object]:
+    """Return the figures of one remedy."""
+    found = remedies()[key["remedy"]]
     return {
-        "tree": which,
-        "reader": adversary.describe(),
-        "leaves": len(disclosure.leaves.sizes),
-        "constraints (rate, label, internal)": [counts.rate, counts.label, counts.internal],
-        "published": list(PUBLISHED.get(which, ())),
-        "internal nodes": len(disclosure.people.splits),
-        "active": counts.active,
-        "status": disclosure.status,
-        "gap, nats a person": disclosure.gap,
-        "entropy left": disclosure.entropy,
-        "d_overall": disclosure.d_overall(labels),
-        "d_overall, leaves alone": disclosure.compare(labels)[1].d_overall,
-        "seconds": round(seconds, 2),
-        "processor seconds": round(processor, 2),
-        "peak MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1000,
-        "peak MB before": before // 1000,
-        "notes": list(disclosure.notes),
+        "leaves": found.n_leaves,
+        "d_overall": found.d_overall,
+        "accuracy": found.accuracy,
+        "status": found.status,
+        "reason": found.reason,
     }
 
 
-def main() -> None:
-    """Run every reader in its own process and print the figures."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", type=Path)
-    parser.add_argument("--one", type=int)
-    arguments = parser.parse_args()
-    if not DATA.is_dir():
-        raise SystemExit(f"the datasets are not in {DATA}; GLASSINE_DATA names their folder")
-    if arguments.one is not None:
-        print(json.dumps(run(*RUNS[arguments.one])))  # noqa: T201 - a benchmark prints
-        return
-    figures = []
-    for i in range(len(RUNS)):
-        command = [sys.executable, __file__, "--one", str(i)]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603 - our own file
-        figures.append(json.loads(done.stdout.splitlines()[-1]))
-        for name, value in figures[-1].items():
-            print(f"{name}: {value}")  # noqa: T201
-        print(flush=True)  # noqa: T201
-    if arguments.json is not None:
-        arguments.json.write_text(json.dumps(figures, indent=2) + "\n")
+def tables(rows: Sequence[Row]) -> dict[str, str]:
+    """Return the table of the page."""
+    lines = [
+        [
+            row["remedy"] + (" (local optimum)" if row["status"] == "local" else ""),
+            row["leaves"],
+            f"{float(row['d_overall']):.3f}",
+            f"{float(row['accuracy']):.1%}",
+        ]
+        for row in rows
+    ]
+    return {"remedies": markdown(["remedy", "leaves", "D_overall", "accuracy"], lines)}
+
+
+def main(arguments: Iterable[str] | None = None) -> int:
+    """Measure what is not stored, and write the page."""
+    return kept(__file__, __doc__, KEYS, measure, tables, arguments)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

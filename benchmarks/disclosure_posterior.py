@@ -9,14 +9,19 @@ from __future__ import annotations
 
 import argparse
 import resource
+import sys
 import time
+from pathlib import Path
 
 import numpy as np
-from disclosure import paper
-from public_data import DATA
 
-from glassine.attacks.disclosure import Adversary, infer_sensitive
-from glassine.attacks.disclosure.posterior import infer_posterior
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.disclosure import paper  # noqa: E402 - after the path is set
+from benchmarks.public_data import DATA  # noqa: E402
+from glassine.attacks.disclosure import Adversary, infer_sensitive  # noqa: E402
+from glassine.attacks.disclosure.posterior import infer_posterior  # noqa: E402
 
 
 def main() -> None:

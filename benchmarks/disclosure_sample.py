@@ -6,14 +6,19 @@ not the sample. GLASSINE_DATA names the folder of the datasets.
 
 from __future__ import annotations
 
+import sys
 import time
+from pathlib import Path
 
 import numpy as np
-from disclosure import paper
-from public_data import DATA
 
-from glassine.attacks.disclosure import Adversary, Disclosure, infer_sensitive
-from glassine.learners.multiway_tree import MultiwayTreeClassifier
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.disclosure import paper  # noqa: E402 - after the path is set
+from benchmarks.public_data import DATA  # noqa: E402
+from glassine.attacks.disclosure import Adversary, Disclosure, infer_sensitive  # noqa: E402
+from glassine.learners.multiway_tree import MultiwayTreeClassifier  # noqa: E402
 
 FRACTIONS = (1 / 3, 2 / 3, 0.9, 1.0)
 SPLIT = 740

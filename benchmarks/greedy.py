@@ -20,14 +20,14 @@ from statistics import fmean
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
+sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402 - after the path is set
-import public_data  # noqa: E402
-from public_data import Benchmark  # noqa: E402
 
 import glassine  # noqa: E402
+from benchmarks import public_data  # noqa: E402
 from benchmarks.kept_rows import kept  # noqa: E402
+from benchmarks.public_data import Benchmark  # noqa: E402
 from glassine.learners.antecedents import (  # noqa: E402 - after the path is set
     declared,
     pairs,

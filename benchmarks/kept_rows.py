@@ -1,4 +1,4 @@
-"""Figures that a script keeps beside itself: one CSV file, of which its tables on the page of benchmarks are made.
+"""Figures that a script keeps beside itself: one CSV file, of which its tables and sentences in the docs are made.
 
 A row is written when it is measured; rows that are stored are not measured again. ``--page`` measures nothing.
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 from papers.common.results import ROOT, Row, read, resume
 from papers.common.tables import place
 
-PAGE = ROOT / "docs" / "explanation" / "benchmarks.md"
+DOCS = ROOT / "docs"
 
 Tables = Callable[[Sequence[Row]], Mapping[str, str]]
 
@@ -22,11 +22,16 @@ def results_of(script: str) -> Path:
     return Path(script).resolve().with_suffix(".csv")
 
 
-def filled(text: str, tables: Mapping[str, str]) -> str:
-    """Return the text of a page with tables between the marks of their names."""
+def filled(tables: Mapping[str, str], docs: Path = DOCS) -> dict[Path, str]:
+    """Return the pages that have places for tables or sentences, with these between the marks of their names."""
+    pages = {page: page.read_text() for page in docs.rglob("*.md")}
+    found: dict[Path, str] = {}
     for name, table in tables.items():
-        text = place(text, name, table)
-    return text
+        having = [page for page, text in pages.items() if f"<!--table: {name}-->" in text]
+        if len(having) != 1:
+            raise LookupError(f"{len(having)} pages have a place for the table {name!r}, not one.")
+        pages[having[0]] = found[having[0]] = place(pages[having[0]], name, table)
+    return found
 
 
 def kept(
@@ -38,14 +43,14 @@ def kept(
     arguments: Iterable[str] | None = None,
     *,
     others: Mapping[str, Callable[[], object]] | None = None,
-    page: Path = PAGE,
+    docs: Path = DOCS,
 ) -> int:
-    """Measure the rows of a script that are not stored, and write its tables into a page.
+    """Measure the rows of a script that are not stored, and write its tables into their pages.
 
     ``others`` are parts of the script that print what they find and keep nothing.
     """
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--page", action="store_true", help="measure nothing; write the tables of the page")
+    parser.add_argument("--page", action="store_true", help="measure nothing; write the tables of the pages")
     if others:
         parser.add_argument("others", nargs="*", choices=[*others, []], help="only these, whose figures are printed")
     given = parser.parse_args(None if arguments is None else list(arguments))
@@ -55,5 +60,6 @@ def kept(
         return 0
     path = results_of(script)
     rows = read(path) if given.page else resume(path, keys, measure)
-    page.write_text(filled(page.read_text(), tables(rows)))
+    for page, text in filled(tables(rows), docs).items():
+        page.write_text(text)
     return 0

@@ -19,17 +19,17 @@ from statistics import fmean
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
+sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402 - after the path is set
 import polars as pl  # noqa: E402
-import public_data  # noqa: E402
-from public_data import Benchmark  # noqa: E402
 from sklearn.dummy import DummyClassifier  # noqa: E402
 from sklearn.tree import DecisionTreeClassifier  # noqa: E402
 
 import glassine  # noqa: E402
+from benchmarks import public_data  # noqa: E402
 from benchmarks.kept_rows import kept  # noqa: E402
+from benchmarks.public_data import Benchmark  # noqa: E402
 from glassine.counting.logic import LiteralLogic  # noqa: E402
 from glassine.learners.antecedents import declared  # noqa: E402
 from glassine.learners.exhaustive.losses import Loss  # noqa: E402

@@ -239,7 +239,8 @@ def key(row: Row) -> tuple[int, int, int, int]:
 def keep(row: dict[str, str], area: float, rate: float, seconds: float) -> None:
     """Store a row."""
     full = row | {"area": f"{area:.6g}", "tpr at 1%": f"{rate:.6g}", "processor seconds": f"{seconds:.3g}"}
-    write(RESULTS, sorted([*read(RESULTS), full], key=key))
+    rows: list[Row] = sorted([*read(RESULTS), full], key=key)
+    write(RESULTS, rows)
     say(", ".join(f"{name} {value}" for name, value in full.items()))
 
 

@@ -25,6 +25,7 @@ N = 3000
 def write_inputs(folder: Path) -> None:
     """Write records, their domain and a small model."""
     from glassine import Category, Domain, Integer, parse_rules, write_model
+    from glassine.domain.attributes import Attribute
 
     rng = np.random.default_rng(0)
     age, pressure = rng.integers(18, 91, N).tolist(), rng.integers(80, 201, N).tolist()
@@ -34,7 +35,11 @@ def write_inputs(folder: Path) -> None:
         for a, p, r in zip(age, pressure, region, strict=True)
     )
     (folder / "records.csv").write_text("\n".join(["age,pressure,region,ill", *lines]) + "\n")
-    attributes = {"age": Integer(18, 90), "pressure": Integer(80, 200), "region": Category(("north", "south", "east"))}
+    attributes: dict[str, Attribute] = {
+        "age": Integer(18, 90),
+        "pressure": Integer(80, 200),
+        "region": Category(("north", "south", "east")),
+    }
     Domain({**attributes, "ill": Category(("no", "yes"))}).to_json(folder / "domain.json")
     rules = "if [age < 40] then [true] ([152 ; 160] examples)\nelse [false] ([170 ; 180] examples)"
     write_model(parse_rules(rules), folder / "model.json")
@@ -82,8 +87,8 @@ def main() -> None:
     for what, seconds in figures.items():
         sys.stdout.write(f"| {what} | {seconds:.2f} | {seconds / bare:.0f} |\n")
     for depth, written in ((3, unsaid), (5, said)):
-        words = "says that it compiles" if "compiling for this machine" in written else "compiles nothing"
-        sys.stdout.write(f"The first fit of depth {depth} {words}.\n")
+        does = "says that it compiles" if "compiling for this machine" in written else "compiles nothing"
+        sys.stdout.write(f"The first fit of depth {depth} {does}.\n")
 
 
 if __name__ == "__main__":

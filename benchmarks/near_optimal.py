@@ -19,6 +19,7 @@ import sys
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -227,7 +228,7 @@ def together(truth: Truth, data: Additive, split: int) -> Figures:
     models = [ordinary(root, data) for root in roots]
     out: Figures = {}
     for n in TOGETHER:
-        known, spent = timed(lambda n=n: reconstruct_jointly(models[:n], data.domain))
+        known, spent = timed(partial(reconstruct_jointly, models[:n], data.domain))
         out |= {
             f"{n} trees, lower": known.bits_per_record.lower,
             f"{n} trees, upper": known.bits_per_record.upper,
@@ -282,8 +283,9 @@ def keep(setting: tuple[str, float, int], figures: Figures) -> None:
     """Store the figures of a setting."""
     name, epsilon, split = setting
     head = {"data": name, "epsilon": f"{epsilon:g}", "split": str(split)}
-    rows = [*read(RESULTS), *({**head, "figure": figure, "value": f"{value:.6g}"} for figure, value in figures.items())]
-    write(RESULTS, sorted(rows, key=key))
+    new = ({**head, "figure": figure, "value": f"{value:.6g}"} for figure, value in figures.items())
+    rows: list[Row] = sorted([*read(RESULTS), *new], key=key)
+    write(RESULTS, rows)
 
 
 def values(rows: Sequence[Row], figure: str, **where: str) -> list[float]:

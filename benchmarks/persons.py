@@ -20,13 +20,13 @@ from statistics import fmean
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
+sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402 - after the path is set
 import numpy.typing as npt  # noqa: E402
 import polars as pl  # noqa: E402
-import public_data  # noqa: E402
 
+from benchmarks import public_data  # noqa: E402
 from benchmarks.kept_rows import kept  # noqa: E402
 from glassine import PrivateEBMClassifier, PrivateTreeClassifier  # noqa: E402
 from papers.common.judging import clustered  # noqa: E402

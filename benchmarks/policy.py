@@ -23,22 +23,27 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import polars as pl
-from public_data import DATA, Benchmark, adult, compas, german
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from glassine import Binary, Category, Domain, Integer, Policy, Real, as_model, audit
-from glassine.attacks.membership.intervals import clopper_pearson
-from glassine.attacks.membership.midpoint import midpoint_attack
-from glassine.attacks.outcome import Measured
-from glassine.auditing.inputs import AuditSettings, Statements
-from glassine.domain.grid import public_grid
-from glassine.models import DecisionTree, Evidence
-from glassine.models.implied import OutcomeCounts, implied_advantage
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.public_data import DATA, Benchmark, adult, compas, german  # noqa: E402
+from glassine import Binary, Category, Domain, Integer, Policy, Real, as_model, audit  # noqa: E402
+from glassine.attacks.membership.intervals import clopper_pearson  # noqa: E402
+from glassine.attacks.membership.midpoint import midpoint_attack  # noqa: E402
+from glassine.attacks.outcome import Measured  # noqa: E402
+from glassine.auditing.inputs import AuditSettings, Statements  # noqa: E402
+from glassine.domain.attributes import Attribute  # noqa: E402
+from glassine.domain.grid import public_grid  # noqa: E402
+from glassine.models import DecisionTree, Evidence  # noqa: E402
+from glassine.models.implied import OutcomeCounts, implied_advantage  # noqa: E402
 
 DEPTHS: tuple[int | None, ...] = (4, None)
 LEAVES = (1, 5, 10, 25, 60, 120)
@@ -116,7 +121,7 @@ def encoded(benchmark: Benchmark) -> Split:
 def telco() -> Benchmark:
     """Return the Telco churn records with the bounds of a published tariff."""
     frame = pl.read_csv(DATA / "telco" / "telco.csv", null_values=" ", infer_schema_length=None).drop_nulls()
-    numbers = {
+    numbers: dict[str, Attribute] = {
         "tenure": Integer(0, 100),
         "MonthlyCharges": Real(0.0, 200.0, 0.05),
         "TotalCharges": Real(0.0, 20_000.0, 0.05),
@@ -194,7 +199,7 @@ def membership_of(proba: Callable[[np.ndarray], np.ndarray], split: Split) -> fl
         p = proba(X)
         hits.append(p.argmax(axis=1) == y)
         losses.append(p[np.arange(len(y)), y])
-    return max(hits[0].mean() - hits[1].mean(), best_threshold(*losses))
+    return max(float(hits[0].mean() - hits[1].mean()), best_threshold(*losses))
 
 
 def measured(tree: DecisionTreeClassifier, split: Split, *, raw: bool) -> Harm:

@@ -220,7 +220,7 @@ def adult_binarised() -> Benchmark:
         ("capital_gain_>0", "capital_gain_0"),
         ("capital_loss_>0", "capital_loss_0"),
     ]
-    groups = [ExactlyOne(pair) for pair in pairs]
+    groups: list[ExactlyOne | AtMostOne] = [ExactlyOne(pair) for pair in pairs]
     for prefix in ("occupation_", "workclass_", "education_"):
         groups.append(AtMostOne(tuple(name for name in names if name.startswith(prefix))))
     return Benchmark(
@@ -288,7 +288,8 @@ def telco() -> Benchmark:
         {name: np.array([float(row[name]) for row in rows]) for name in TELCO_NUMBERS}
         | {name: [row[name].strip() for row in rows] for name in TELCO_CATEGORIES}
     )
-    domain = Domain({**TELCO_NUMBERS, **{name: Category(values) for name, values in TELCO_CATEGORIES.items()}})
+    categories = {name: Category(values) for name, values in TELCO_CATEGORIES.items()}
+    domain = Domain({**TELCO_NUMBERS, **categories})
     labels = np.array([row["Churn"].strip() for row in rows])
     return Benchmark(name="telco", frame=frame, labels=labels, domain=domain, classes=("No", "Yes"))
 

@@ -25,19 +25,19 @@ from statistics import fmean, stdev
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
+sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402 - after the path is set
 import polars as pl  # noqa: E402
-import public_data  # noqa: E402
-from public_data import Benchmark  # noqa: E402
 from sklearn.dummy import DummyClassifier, DummyRegressor  # noqa: E402
 from sklearn.metrics import log_loss, roc_auc_score  # noqa: E402
 from sklearn.tree import DecisionTreeRegressor  # noqa: E402
 
 import glassine  # noqa: E402
+from benchmarks import public_data  # noqa: E402
 from benchmarks.learners import Cart  # noqa: E402
 from benchmarks.peers.environments import OTHER_PEERS, Missing, python_of  # noqa: E402
+from benchmarks.public_data import Benchmark  # noqa: E402
 from glassine.learners.antecedents import declared  # noqa: E402
 from papers.common.results import Row, read, say, select, write  # noqa: E402
 from papers.common.tables import markdown, place  # noqa: E402
@@ -134,7 +134,7 @@ class FasterRisk(Cart):
 
     def __init__(self, data: Benchmark) -> None:
         super().__init__(declared(data.domain, data.domain.names))
-        self.classes_ = np.array(data.classes)
+        self.classes_: Any = np.array(data.classes)
 
     def fit(self, X: pl.DataFrame, y: np.ndarray) -> FasterRisk:
         """Fit the first of its cards."""
@@ -155,13 +155,14 @@ class FasterRisk(Cart):
 
     def predict(self, X: pl.DataFrame) -> np.ndarray:
         """Return the likelier class."""
-        return self.classes_[(self.predict_proba(X)[:, 1] > 0.5).astype(int)]
+        return np.asarray(self.classes_[(self.predict_proba(X)[:, 1] > 0.5).astype(int)])
 
 
 def quality(data: Benchmark, make: Callable[[int], Any], split: int, draws: int) -> dict[str, float | None]:
     """Return the means over draws on the test records of a split."""
     train, test = data.split(split, 0.8)
-    truth, found = data.labels[test], []
+    truth = data.labels[test]
+    found: list[tuple[float | None, ...]] = []
     for draw in range(draws):
         model = make(1000 * split + draw).fit(data.frame[train], data.labels[train])
         predicted = model.predict(data.frame[test])
@@ -211,13 +212,14 @@ def deep() -> list[Row]:
     positive = (data.labels[test] == data.classes[1]).astype(int)
     rows: list[Row] = []
     for depth in DEPTHS:
-        for _ in range(2):  # The second one is warm.
-            model = glassine.PrivateTreeClassifier(
-                depth, 1.0, data.domain, literals=literals, classes=data.classes, random_state=0
-            )
-            before = resource.getrusage(resource.RUSAGE_SELF)
-            model.fit(data.frame[train], data.labels[train])
-            after = resource.getrusage(resource.RUSAGE_SELF)
+        model = glassine.PrivateTreeClassifier(
+            depth, 1.0, data.domain, literals=literals, classes=data.classes, random_state=0
+        )
+        model.fit(data.frame[train], data.labels[train])
+        # The second fit is warm.
+        before = resource.getrusage(resource.RUSAGE_SELF)
+        model.fit(data.frame[train], data.labels[train])
+        after = resource.getrusage(resource.RUSAGE_SELF)
         seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         chances = model.predict_proba(data.frame[test])[:, 1]
         rows.append(
@@ -290,7 +292,7 @@ def cards(rows: Sequence[Row]) -> str:
 
 def card_error(rows: Sequence[Row], data: Sequence[str]) -> float:
     """Return the largest standard error of the AUROC of cards over the splits."""
-    found = []
+    found: list[float] = []
     for name in data:
         of = [row for row in select(rows, data=name) if row["model"] in (CARD, PLAIN, FASTERRISK)]
         for case in {(row["model"], row["epsilon"]) for row in of}:

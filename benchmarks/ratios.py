@@ -8,9 +8,10 @@ printed; the exit status is 1 if one of them is refuted. "Faster" and "better" n
 five runs, each on a split of its own, and a margin.
 
 ``--store`` puts each row into ``ratios.csv`` when it is measured, in seconds of processors, as its column ``clock``
-says; the tables of the page are made from it. ``--page`` makes them again without a run. ``--budget``, ``--runs`` and
-``--limit`` bound the time of a task. GLASSINE_DATA names the folder of the datasets. ``--synthetic`` puts records of
-the same shapes in their place, whose times are like those of the real ones and whose accuracies mean nothing.
+says, and what grows into ``growth.csv``; the tables of the page are made from both. ``--page`` makes them again without
+a run. ``--budget``, ``--runs`` and ``--limit`` bound the time of a task. GLASSINE_DATA names the folder of the
+datasets. ``--synthetic`` puts records of the same shapes in their place, whose times are like those of the real ones
+and whose accuracies mean nothing.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ from papers.common.tables import place  # noqa: E402
 PARTS = (*PEERS, "growth")
 
 RESULTS = ROOT / "benchmarks" / "ratios.csv"
+GROWTH = ROOT / "benchmarks" / "growth.csv"
 PAGE = ROOT / "docs" / "papers" / "private-peers.md"
 
 BUDGET = 20.0
@@ -74,7 +76,7 @@ def machine(peers: Sequence[str], *, processor: bool) -> str:
     libraries = ", ".join(f"{name} {version(name)}" for name in ("glassine", "numpy", "numba", "scikit-learn"))
     pins = ", ".join(peer.requirements[0] for peer in EVERY_PEER if peer.name in peers and peer.requirements)
     times = (
-        "seconds of processors, all cores together, and of growth on the clock" if processor else "seconds on the clock"
+        "seconds of processors, all cores together" if processor else "seconds on the clock, of growth of processors"
     )
     head = f"{cores} cores, {platform.machine()}, Python {platform.python_version()}, {libraries}"
     return f"{head}; peers as pinned: {pins or 'none'}; {times}."
@@ -193,9 +195,9 @@ def compare_all(chosen: Sequence[Pair], folder: Path, runs: int | None, budget: 
     return rows
 
 
-def grow_all(light: bool, runs: int, budget: float) -> list[growth.Growth]:
-    """Follow every task as it grows."""
-    found = []
+def grow_all(light: bool, runs: int, budget: float, *, store: bool = False) -> list[growth.Growth]:
+    """Follow every task as it grows; store what is found, if asked to."""
+    found: list[growth.Growth] = []
     with tempfile.TemporaryDirectory() as scratch:
         file = Path(scratch) / "nothing.npz"
         np.savez(file)
@@ -204,6 +206,8 @@ def grow_all(light: bool, runs: int, budget: float) -> list[growth.Growth]:
                 continue
             tell(f"growth with {series.size}: {series.task}")
             found.append(growth.grow(series, Path(sys.executable), file, runs=runs, budget=budget, patience=PATIENCE))
+            if store:
+                write(GROWTH, growth.flat(found))
     return found
 
 
@@ -272,8 +276,9 @@ def compact(rows: Sequence[Row]) -> str:
 
 
 def filled(text: str, rows: Sequence[Row]) -> str:
-    """Return the text of the page with its tables: what the rows say, and the rows."""
+    """Return the text of the page with its tables: what the rows say, the rows, and what grows."""
     judgements = judging.judge([row.by_processor() for row in rows])
+    text = place(text, "growth", judging.markdown(growth.COLUMNS, growth.table(growth.stored(read(GROWTH)))))
     return place(place(text, "ratios", compact(rows)), "sentences", judging.verdicts(judgements))
 
 
@@ -324,7 +329,7 @@ def main(arguments: Iterable[str] | None = None) -> int:
     runs = given.runs or (5 if given.quick else None)
     budget = given.budget or (2.0 if given.quick else BUDGET)
     rows = compare_all(chosen, given.into, runs, budget, store=given.store)
-    grown = grow_all(given.quick, runs or 3, budget) if "growth" in parts else []
+    grown = grow_all(given.quick, runs or 3, budget, store=given.store) if "growth" in parts else []
     if given.store:
         PAGE.write_text(filled(PAGE.read_text(), stored()))
     if given.processor:

@@ -35,6 +35,7 @@ from glassine import (  # noqa: E402 - after the path is set
     render_html,
 )
 from glassine.domain import Between, Literal, OneOf  # noqa: E402
+from glassine.domain.attributes import Attribute  # noqa: E402
 from glassine.models import Evidence, Rule  # noqa: E402
 from tests.oracles.worlds import published_captures  # noqa: E402
 
@@ -48,7 +49,7 @@ def seconds(work: Callable[[], Any]) -> float:
 
 def mixed_domain(n: int) -> Domain:
     """Return a domain of binaries, integers, categories and reals in turn."""
-    kinds = [Binary(), Integer(0, 99), Category(tuple("abcdef")), Real(0.0, 1.0, 0.01)]
+    kinds: list[Attribute] = [Binary(), Integer(0, 99), Category(tuple("abcdef")), Real(0.0, 1.0, 0.01)]
     return Domain({f"x{i}": kinds[i % 4] for i in range(n)})
 
 
@@ -149,13 +150,13 @@ def audit_trees(rows: list[tuple[str, str]]) -> None:
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(30_000, 30)).round(3), columns=[f"x{i}" for i in range(30)])
     labels = (frame["x0"] + frame["x1"] * frame["x2"] + rng.normal(size=30_000) > 0).astype(int)
-    domain = Domain({name: Real(-10.0, 10.0, 0.001) for name in frame})
+    domain = Domain({str(name): Real(-10.0, 10.0, 0.001) for name in frame})
     for n_leaves in (30, 300, 3000):
         tree = as_model(DecisionTreeClassifier(max_leaf_nodes=n_leaves, random_state=0).fit(frame, labels), domain)
-        alone = [seconds(lambda tree=tree: audit(tree, domain=domain)) for _ in range(5)]
-        with_data = [seconds(lambda tree=tree: audit(tree, domain=domain, data=frame)) for _ in range(3)]
+        alone = [seconds(partial(audit, tree, domain=domain)) for _ in range(5)]
+        with_data = [seconds(partial(audit, tree, domain=domain, data=frame)) for _ in range(3)]
         findings = audit(tree, domain=domain)
-        page = [seconds(lambda findings=findings: render_html(findings)) for _ in range(3)]
+        page = [seconds(partial(render_html, findings)) for _ in range(3)]
         size = len(render_html(findings).encode())
         rows.append((f"audit of a tree of {n_leaves} leaves", f"{statistics.median(alone):.3f} s"))
         rows.append(("  with its 30,000 records", f"{statistics.median(with_data):.3f} s"))
@@ -169,10 +170,7 @@ def imports(rows: list[tuple[str, str]]) -> None:
         ("import numpy", "import numpy"),
         ("import glassine", "import glassine"),
     ):
-        times = [
-            seconds(lambda code=code: subprocess.run([sys.executable, "-c", code], check=True))  # noqa: S603
-            for _ in range(7)
-        ]
+        times = [seconds(partial(subprocess.run, [sys.executable, "-c", code], check=True)) for _ in range(7)]
         rows.append((label, f"{statistics.median(times):.3f} s"))
 
 

@@ -1,22 +1,31 @@
-"""Fits and an audit on records that are larger than memory: ``python benchmarks/scale.py [records] [--engine ...]``.
+"""Fits and an audit on records that are larger than memory: ``python benchmarks/scale.py [--page]``.
 
-Records are written once to a Parquet file, a million at a time. Each task then runs in a process of its own, whose peak
-memory and time are printed. ``--engine polars,duckdb`` names the engines, ``--folder`` where the file is kept.
+Records are written once to a Parquet file in GLASSINE_SCALE, or the folder of temporary files, a million at a time. A
+row of ``scale.csv`` is one task with one engine, in a process of its own, with its times and peak memory.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
+import os
 import resource
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.kept_rows import kept  # noqa: E402 - after the path is set
+from papers.common.results import Row, one, say  # noqa: E402
+from papers.common.tables import markdown  # noqa: E402
+
+RECORDS = 50_000_000
 CHUNK = 1_000_000
 SEED = 5
 TASKS = (
@@ -35,12 +44,13 @@ TASKS = (
     "measurement",
 )
 ENGINES = ("polars", "duckdb")
-
-
-def say(text: str) -> None:
-    """Write one line."""
-    sys.stdout.write(text + "\n")
-    sys.stdout.flush()
+SHOWN = {"tree": "private tree of depth 3", "audit": "fit, and audit with data"}
+KEYS = [
+    {"records": str(records), "engine": engine, "task": task}
+    for records, of_size in ((1_000_000, TASKS), (RECORDS, tuple(SHOWN)))
+    for engine in ENGINES
+    for task in of_size
+]
 
 
 def domain(*, thresholds: bool = True) -> Any:
@@ -147,7 +157,7 @@ def tasks(path: Path, engine: str) -> dict[str, Callable[[], str]]:
     def fit(estimator: Any, target: str = "high") -> str:
         estimator.fit(frame, target)
         model = estimator.certificate_.model if estimator.certificate_.events else str(estimator.objective_)
-        published = estimator.additive() if isinstance(estimator, PrivateSummary) else estimator.model_
+        published: Any = estimator.additive() if isinstance(estimator, PrivateSummary) else estimator.model_
         additive = isinstance(estimator, PrivateEBMClassifier | PrivateSummary)
         parts = published.terms if additive else published.cells
         return f"{len(parts)} parts, {model[:16]}"
@@ -161,7 +171,8 @@ def tasks(path: Path, engine: str) -> dict[str, Callable[[], str]]:
     def measured() -> str:
         # A summary of few records: what it took is small beside the measurement.
         few = PrivateSummary(domain=public, **private).fit(chunk(10_000, 0), "high")
-        return few.measure(few.additive(), frame, "high", epsilon=1.0, dataset="all").certificate.model[:16]
+        found = few.measure(few.additive(), frame, "high", epsilon=1.0, dataset="all").certificate
+        return str(found.model)[:16]
 
     return {
         "totals": lambda: str(
@@ -172,7 +183,9 @@ def tasks(path: Path, engine: str) -> dict[str, Callable[[], str]]:
         "rule list": lambda: fit(PrivateRuleListClassifier(3, domain=public, **private)),
         "optimal tree": lambda: fit(OptimalTreeClassifier(3, domain=public)),
         "histograms": lambda: str(len(bin_histograms(frame, public, {"age": (30.5, 50.5), "bmi": (25.0,)}))),
-        "fine histograms": lambda: str(len(bin_histograms(frame, public, {"bmi": np.linspace(10, 60, 4095)[1:-1]}))),
+        "fine histograms": lambda: str(
+            len(bin_histograms(frame, public, {"bmi": np.linspace(10, 60, 4095)[1:-1].tolist()}))
+        ),
         "audit": audited,
         "additive model": lambda: fit(PrivateEBMClassifier(domain=public, **private)),
         "private summary": lambda: fit(PrivateSummary(domain=public, **private)),
@@ -182,43 +195,63 @@ def tasks(path: Path, engine: str) -> dict[str, Callable[[], str]]:
     }
 
 
-def run(path: Path, engine: str, task: str) -> None:
-    """Run one task in this process, and print what it took."""
+def run(path: Path, engine: str, task: str) -> dict[str, object]:
+    """Run one task in this process, and return what it took."""
     work = tasks(path, engine)[task]
     start = time.perf_counter()
     found = work()
     seconds = time.perf_counter() - start
     used = resource.getrusage(resource.RUSAGE_SELF)
-    figures = {
+    return {
         "seconds": round(seconds, 1),
         "processor seconds": round(used.ru_utime + used.ru_stime, 1),
         "GB": round(used.ru_maxrss / 2**20, 2),
+        "found": found,
     }
-    say(json.dumps({"engine": engine, "task": task, **figures, "out": found}))
 
 
-def main() -> None:
-    """Write the records and measure every task with every engine."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("records", nargs="?", type=int, default=1_000_000)
-    parser.add_argument("--engine", default=",".join(ENGINES))
-    parser.add_argument("--task", default=",".join(TASKS))
-    parser.add_argument("--folder", type=Path)
-    parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
-    given = parser.parse_args()
+def measure(key: Mapping[str, str], folder: Path) -> dict[str, object]:
+    """Write the records, unless they are there, and run one task in a process of its own."""
+    path = folder / f"records-{key['records']}.parquet"
+    write(path, int(key["records"]))
+    command = [sys.executable, __file__, str(path), key["engine"], key["task"]]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603 - own script
+    figures: dict[str, object] = json.loads(done.stdout)
+    return figures
+
+
+def tables(rows: Sequence[Row]) -> dict[str, str]:
+    """Return the table of the page."""
+    lines = []
+    for task, name in SHOWN.items():
+        both = [one(rows, records=str(RECORDS), engine=engine, task=task) for engine in ENGINES]
+        cells = [
+            text for row in both for text in (f"{float(row['processor seconds']):.0f}", f"{float(row['GB']):.1f} GB")
+        ]
+        lines.append([name, *cells])
+
+    def summary(engine: str, task: str) -> float:
+        return float(one(rows, records="1000000", engine=engine, task=task)["processor seconds"])
+
+    summaries = ("private summary", "private summary of a number")
+    polars, duckdb = ([f"{summary(engine, task):.0f}" for task in summaries] for engine in ENGINES)
+    most = max(float(row["GB"]) for row in rows if row["task"] in summaries)
+    return {
+        "summaries": f"A million records: Polars {polars[0]} CPU s, of a number {polars[1]}; DuckDB {duckdb[0]}, "
+        f"{duckdb[1]}; {most:.1f} GB.",
+        "scale": markdown(["task", "Polars: CPU s", "peak", "DuckDB: CPU s", "peak"], lines),
+    }
+
+
+def main(arguments: Iterable[str] | None = None) -> int:
+    """Measure what is not stored, and write the page."""
     with tempfile.TemporaryDirectory() as temporary:
-        folder = given.folder or Path(temporary)
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / f"records-{given.records}.parquet"
-        write(path, given.records)
-        for engine in given.engine.split(","):
-            for task in given.task.split(","):
-                if given.here:
-                    run(path, engine, task)
-                    continue
-                command = [sys.executable, __file__, str(given.records), "--folder", str(folder), "--here"]
-                subprocess.run([*command, "--engine", engine, "--task", task], check=True)  # noqa: S603 - own script
+        folder = Path(os.environ.get("GLASSINE_SCALE", temporary))
+        return kept(__file__, __doc__, KEYS, partial(measure, folder=folder), tables, arguments)
 
 
 if __name__ == "__main__":
-    main()
+    if len(sys.argv) == 4:
+        say(json.dumps(run(Path(sys.argv[1]), *sys.argv[2:])))
+        sys.exit()
+    sys.exit(main())

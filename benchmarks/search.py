@@ -29,15 +29,15 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "benchmarks"))
+sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402 - after the path is set
-import public_data  # noqa: E402
-from public_data import Benchmark  # noqa: E402
 from sklearn.base import clone  # noqa: E402
 from sklearn.model_selection import ParameterGrid  # noqa: E402
 
-from glassine import (  # noqa: E402 - after the path is set
+from benchmarks import public_data  # noqa: E402
+from benchmarks.public_data import Benchmark  # noqa: E402
+from glassine import (  # noqa: E402
     PrivateEBMClassifier,
     PrivateGreedyRuleListClassifier,
     PrivateRuleListClassifier,

@@ -1,14 +1,13 @@
-"""Requests that ``glassine explain serve`` answers, on a release of the paper's data and network.
+"""Requests that ``glassine explain serve`` answers: ``python benchmarks/service.py [--page]``.
 
-Run ``python benchmarks/service.py``; it trains a network first, for a minute or two (``--quick`` takes a small one).
-The service is a process of its own; requests per second of its processor time are what one core bears. The second
-table has the time of one client's requests, alone and beside a hostile one of another address: 1,200 connections whose
-requests never end, opened again as they are closed, and requests as fast as they are answered.
+A row of ``service.csv`` is a kind of request, or a client, on a release of the paper's data and a small network. The
+service is a process of its own; requests per second of its processor time are what one core bears. A client has the
+times of its requests, alone and beside a hostile one of another address: 1,200 connections whose requests never end,
+opened again as they are closed, and requests as fast as they are answered.
 """
 
 from __future__ import annotations
 
-import argparse
 import http.client
 import json
 import os
@@ -22,9 +21,11 @@ import threading
 import time
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import skops.io
@@ -32,24 +33,35 @@ from sklearn.datasets import make_classification
 from sklearn.model_selection import train_test_split
 from sklearn.neural_network import MLPClassifier
 
-from glassine import SurrogateExplainer
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.kept_rows import kept  # noqa: E402 - after the path is set
+from glassine import SurrogateExplainer  # noqa: E402
+from papers.common.results import Row, one  # noqa: E402
+from papers.common.tables import markdown  # noqa: E402
+
+PATHS, ALONE, BESIDE = ("/explanation", "/decision"), "a client alone", "a client beside a hostile one"
+KEYS = [{"what": what} for what in (*PATHS, ALONE, BESIDE)]
+GROUPS, REQUESTS = 100, 200
+EMPTY = dict.fromkeys(("per second", "per CPU second", "median ms", "p99 ms", "statuses"))
 
 
-def make(folder: Path, quick: bool, n_groups: int) -> np.ndarray:
+def make(folder: Path) -> np.ndarray:
     """Write a black box and its release; return records to ask about."""
     shape = {"n_features": 10, "n_informative": 5, "n_redundant": 3, "n_repeated": 2, "n_clusters_per_class": 4}
     X, y = make_classification(n_samples=30_000, random_state=42, **shape)
     train, test, labels, _ = train_test_split(X, y, test_size=0.33, random_state=42)
-    layers, rounds = ((20,), 20) if quick else ((100, 100, 100), 100)
-    network = MLPClassifier(layers, max_iter=rounds, alpha=1e-4, solver="sgd", random_state=21, tol=1e-9)
+    network = MLPClassifier((20,), max_iter=20, alpha=1e-4, solver="sgd", random_state=21, tol=1e-9)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         network.fit(train, labels)
-    explainer = SurrogateExplainer(network, k=len(train) // n_groups).fit(train)
+    explainer = SurrogateExplainer(network, k=len(train) // GROUPS).fit(train)
     explainer.release().to_json(folder / "release.json")
     skops.io.dump(network, folder / "network.skops")
     domain = explainer.release().domain
-    return np.clip(test, [domain[name].lo for name in domain], [domain[name].hi for name in domain])
+    numbers: list[Any] = [domain[name] for name in domain]
+    return np.asarray(np.clip(test, [number.lo for number in numbers], [number.hi for number in numbers]))
 
 
 def processor_seconds(pid: int) -> float:
@@ -58,7 +70,7 @@ def processor_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def measure(port: int, pid: int, path: str, records: np.ndarray) -> str:
+def asked(port: int, pid: int, path: str, records: np.ndarray) -> dict[str, object]:
     """Ask one request after the other over one connection."""
     connection = http.client.HTTPConnection("127.0.0.1", port)
 
@@ -76,7 +88,7 @@ def measure(port: int, pid: int, path: str, records: np.ndarray) -> str:
     for record in records:
         ask(record)
     wall, processor = time.perf_counter() - started, processor_seconds(pid) - spent
-    return f"| {path} | {len(records) / wall:.0f} | {len(records) / processor:.0f} |"
+    return {"per second": len(records) / wall, "per CPU second": len(records) / processor}
 
 
 HALF_OPEN = 1200
@@ -131,7 +143,7 @@ def hostile(port: int) -> Iterator[None]:
             thread.join()
 
 
-def patient(port: int, records: np.ndarray) -> str:
+def patient(port: int, records: np.ndarray) -> dict[str, object]:
     """Ask as a client within its rate does, each request over a connection of its own; return times and statuses."""
     times, statuses = [], Counter[int]()
     for record in records:
@@ -145,8 +157,8 @@ def patient(port: int, records: np.ndarray) -> str:
         statuses[reply.status] += 1
         time.sleep(0.12)
     half, most = np.percentile(times, [50, 99])
-    told = ", ".join(f"{count} x {status}" for status, count in sorted(statuses.items()))
-    return f"{half:.0f} | {most:.0f} | {told} |"
+    answered = ", ".join(f"{count} x {status}" for status, count in sorted(statuses.items()))
+    return {"median ms": float(half), "p99 ms": float(most), "statuses": answered}
 
 
 @contextmanager
@@ -164,27 +176,51 @@ def service(folder: Path, *options: str) -> Iterator[tuple[int, int]]:
             process.kill()
 
 
-def main() -> None:
-    """Print two tables."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a small network, fewer requests")
-    parser.add_argument("--groups", type=int, default=100, help="groups of the release")
-    arguments = parser.parse_args()
+@cache
+def everything() -> dict[str, dict[str, object]]:
+    """Return the figures of every row."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        records = make(folder, arguments.quick, arguments.groups)[: 200 if arguments.quick else 3000]
+        records = make(folder)[:REQUESTS]
         with service(folder, "--rate", "0", "--total-rate", "0") as (port, pid):
-            sys.stdout.write("| request | per second | per second of the service's processor |\n|---|---|---|\n")
-            for path in ("/explanation", "/decision"):
-                sys.stdout.write(f"{measure(port, pid, path, records)}\n")
+            found = {path: asked(port, pid, path, records) for path in PATHS}
         with service(folder) as (port, _):
-            sys.stdout.write("\n| client | median, ms | 99th percentile, ms | statuses |\n|---|---|---|---|\n")
-            sys.stdout.write(f"| alone | {patient(port, records[:200])}\n")
+            found[ALONE] = patient(port, records)
             with hostile(port):
-                sys.stdout.write(f"| beside a hostile one | {patient(port, records[:200])}\n")
+                found[BESIDE] = patient(port, records)
+    return found
+
+
+def measure(key: Mapping[str, str]) -> dict[str, object]:
+    """Return the figures of one row."""
+    return {**EMPTY, **everything()[key["what"]]}
+
+
+def tables(rows: Sequence[Row]) -> dict[str, str]:
+    """Return the table of the page."""
+
+    def figure(what: str, name: str) -> float:
+        return float(one(rows, what=what)[name])
+
+    speeds = [f"{float(format(figure(path, 'per CPU second'), '.2g')):,.0f}" for path in PATHS]
+    alone, beside = (f"{figure(what, 'p99 ms'):.0f} ms" for what in (ALONE, BESIDE))
+    lines = [
+        ["explanations per second of CPU", speeds[0]],
+        ["decisions per second of CPU", speeds[1]],
+        [
+            f"p99 of a client beside one that opens {HALF_OPEN:,} half-open requests",
+            f"{beside} ({alone} alone)",
+        ],
+    ]
+    return {"service": markdown(["", ""], lines)}
+
+
+def main(arguments: Iterable[str] | None = None) -> int:
+    """Measure what is not stored, and write the page."""
+    return kept(__file__, __doc__, KEYS, measure, tables, arguments)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -44,6 +44,11 @@ def timed(work: Callable[[], Any]) -> tuple[Any, float]:
     return result, time.process_time() - used
 
 
+def fitted(make: Callable[[], Any], frame: Any, target: Any) -> Any:
+    """Return the model of a fit."""
+    return make().fit(frame, target).model_
+
+
 def german() -> Additive:
     """Return the German credit data, twelve of their attributes."""
     data = public_data.german()
@@ -95,18 +100,20 @@ def main() -> None:
         seed = None if given.seed is None else given.seed + split
         public: dict[str, Any] = {"domain": data.domain, "random_state": seed}
         summary, spent = timed(
-            lambda epsilon=epsilon, public=public, train=train: PrivateSummary(
-                epsilon, 1e-6, classes=data.classes, target_range=data.target_range, **public
-            ).fit(data.frame[train], data.target[train])
+            partial(
+                PrivateSummary(epsilon, 1e-6, classes=data.classes, target_range=data.target_range, **public).fit,
+                data.frame[train],
+                data.target[train],
+            )
         )
         sys.stdout.write(f"{epsilon:g},{split},summary,,,{spent:.2f}\n")
         makes: dict[str, Callable[[], Any]] = {
             "additive": summary.additive,
-            "tree of depth 4": lambda summary=summary: summary.tree(4),
-            "list of 5 rules": lambda summary=summary: summary.rule_list(5),
+            "tree of depth 4": partial(summary.tree, 4),
+            "list of 5 rules": partial(summary.rule_list, 5),
         }
         if number:
-            makes["tree of depth 3"] = lambda summary=summary: summary.tree(3)
+            makes["tree of depth 3"] = partial(summary.tree, 3)
         else:
             for measure in ("gini", "log_loss", "errors"):
                 makes[f"tree of depth 4 for {measure}"] = partial(summary.tree, 4, measure)
@@ -116,9 +123,7 @@ def main() -> None:
             own = epsilon if fits == 1 else epsilon_from_mu(mu_from_epsilon(epsilon, 1e-6) / fits**0.5, 1e-6)
             name = "direct" if fits == 1 else f"one of {fits} direct"
             for kind, make in direct(data, own, **public).items():
-                makes[f"{kind} {name}"] = lambda make=make, train=train: (
-                    make().fit(data.frame[train], data.target[train]).model_
-                )
+                makes[f"{kind} {name}"] = partial(fitted, make, data.frame[train], data.target[train])
         for name, make in makes.items():
             model, spent = timed(make)
             first, second = quality(model, records, truth, number=number)

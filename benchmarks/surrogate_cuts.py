@@ -1,43 +1,63 @@
-"""Where restricted surrogate trees may split, and what it is worth: ``python benchmarks/surrogate_cuts.py``.
+"""Where restricted surrogate trees may split, and what it is worth: ``python benchmarks/surrogate_cuts.py [--page]``.
 
 The same groups get trees on the linear grid alone, on a linear grid of as many points as both grids have, on both
 public grids (what a release has), and with exact thresholds, which are not public. Private group trees and coarse
-conditions have few cut points: with ``few`` as an argument these are measured instead, in even steps and as they are.
-The records are simulated amounts, lognormal under wide public bounds, and California's block groups and Adult's numbers
-with public bounds; GLASSINE_DATA names the folder of the latter two, which are left out without it. Means over three
-seeds, with their standard errors, of the differences too; fidelity is measured on records that were not used.
+conditions have few cut points: in even steps and as they are. The records are simulated amounts, lognormal under wide
+public bounds, and California's block groups and Adult's numbers with public bounds; GLASSINE_DATA names the folder of
+the latter two. A row of ``surrogate_cuts.csv`` is one seed; fidelity is measured on records that were not used.
 """
 
 from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
+from itertools import product
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from public_data import DATA, adult
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from glassine import Domain, Integer, OptimalTreeClassifier, PrivateTreeClassifier, Real, SurrogateExplainer
-from glassine.attacks.outcome import Measured
-from glassine.auditing.release_attacks import together_of
-from glassine.auditing.release_inputs import inputs_of_fit
-from glassine.data.labels import Sample
-from glassine.domain.attributes import Attribute
-from glassine.domain.grid import few_cuts, public_grid, with_cuts
-from glassine.learners.antecedents import COARSE_CUTS
-from glassine.surrogates.answers import Names
-from glassine.surrogates.group_trees import grow_trees, where_trees_split
-from glassine.surrogates.measuring import agreement
-from glassine.surrogates.private_trees import CUTS
-from glassine.surrogates.reading import open_records, read
-from glassine.surrogates.settings import plan_of
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
 
-SEEDS, KS = range(3), (50, 200)
+from benchmarks.kept_rows import kept  # noqa: E402 - after the path is set
+from benchmarks.public_data import DATA, adult  # noqa: E402
+from glassine import Domain, Integer, OptimalTreeClassifier, PrivateTreeClassifier, Real, SurrogateExplainer  # noqa: E402
+from glassine.attacks.outcome import Measured  # noqa: E402
+from glassine.auditing.release_attacks import together_of  # noqa: E402
+from glassine.auditing.release_inputs import inputs_of_fit  # noqa: E402
+from glassine.data.labels import Sample  # noqa: E402
+from glassine.domain.attributes import Attribute  # noqa: E402
+from glassine.domain.grid import few_cuts, public_grid, with_cuts  # noqa: E402
+from glassine.learners.antecedents import COARSE_CUTS  # noqa: E402
+from glassine.surrogates.answers import Names  # noqa: E402
+from glassine.surrogates.group_trees import grow_trees, where_trees_split  # noqa: E402
+from glassine.surrogates.measuring import agreement  # noqa: E402
+from glassine.surrogates.private_trees import CUTS  # noqa: E402
+from glassine.surrogates.reading import open_records, read  # noqa: E402
+from glassine.surrogates.settings import plan_of  # noqa: E402
+from papers.common.results import Row, select  # noqa: E402
+from papers.common.tables import markdown  # noqa: E402
+
+SEEDS, SMALL, LARGE = ("0", "1", "2"), "50", "200"
+GRIDS = ("linear, 50", "linear, as many", "linear and log", "exact")
+FEW = ("few, in even steps", "few, as they are")
+ONE, FIDELITY, BITS, ACCURACY = "one decision", "fidelity", "bits", "accuracy at epsilon 1"
+FIGURES = (ONE, FIDELITY, "fidelity guided", BITS, "accuracy of the best", ACCURACY)
+SCENES = ("amounts", "california", "adults")
+KEYS = [
+    {"scene": scene, "cut points": cuts, "k": k, "seed": seed}
+    for scene in SCENES
+    for of_kind, ks in ((GRIDS, (SMALL, LARGE)), (FEW, (LARGE,)))
+    for cuts, k, seed in product(of_kind, ks, SEEDS)
+]
 N_TRAINING, N_OTHERS = 4_500, 1_500
 
 
@@ -66,7 +86,7 @@ def amounts(seed: int) -> Scene:
     def decide(X: pl.DataFrame) -> npt.NDArray[np.int64]:
         income, debt, age = (np.asarray(X[name], dtype=float) for name in frame.columns)
         indebted = debt > 0.12 * income + 500 * np.sin(income / 4000)
-        return (indebted | ((age < 25) & (income < 9000))).astype(np.int64)
+        return np.asarray(indebted | ((age < 25) & (income < 9000)), dtype=np.int64)
 
     domain = Domain({"income": Integer(0, 5_000_000), "debt": Integer(0, 10_000_000), "age": Integer(18, 90)})
     return Scene(name="lognormal amounts", frame=frame, domain=domain, decide=decide)
@@ -100,7 +120,8 @@ def adults(seed: int) -> Scene:
     full = adult()
     rows = np.random.default_rng(seed).permutation(len(full.frame))[: N_TRAINING + N_OTHERS]
     frame = full.frame.select(names)[rows]
-    domain = Domain({name: replace(full.domain[name], thresholds=()) for name in names})
+    numbers: dict[str, Any] = {name: full.domain[name] for name in names}
+    domain = Domain({name: replace(number, thresholds=()) for name, number in numbers.items()})
     box = HistGradientBoostingClassifier(random_state=0, max_iter=40)
     box.fit(frame[:N_TRAINING].to_numpy(), (full.labels[rows[:N_TRAINING]] == full.classes[1]).astype(np.int64))
     return Scene(name="Adult", frame=frame, domain=domain, decide=lambda X: box.predict(X.to_numpy()))
@@ -112,22 +133,23 @@ def as_many(attribute: Attribute) -> tuple[float, ...]:
     return public_grid(attribute, size=max(1, len(getattr(both, "thresholds", ()))))
 
 
-GRIDS: dict[str, Callable[[Domain], Domain | None]] = {
-    "linear, 50": lambda domain: with_cuts(domain, public_grid),
-    "linear, as many": lambda domain: with_cuts(domain, as_many),
-    "linear and log": where_trees_split,
-    "exact": lambda domain: None,
-}
+PLACES: tuple[Callable[[Domain], Domain | None], ...] = (
+    lambda domain: with_cuts(domain, public_grid),
+    lambda domain: with_cuts(domain, as_many),
+    where_trees_split,
+    lambda domain: None,
+)
+"""Where trees may split, by the order of the grids; None for anywhere."""
 
 
-def measured(scene: Scene, k: int) -> Iterator[tuple[str, list[float]]]:
+def grids(scene: Scene, k: int) -> Iterator[tuple[str, dict[str, float]]]:
     """Yield for each grid: share of trees of one decision, fidelity, the same guided, mean bits about one record."""
     training, others = scene.frame[:N_TRAINING], scene.frame[N_TRAINING:]
     explainer = SurrogateExplainer(scene.decide, k, domain=scene.domain, classes=(0, 1)).fit(training)
     release, fitted, growth = explainer.release_, explainer.training_, plan_of(explainer, "training").growth
     columns = read(open_records(others, scene.domain)[2], scene.domain, refuse_outside=False)
     answers = scene.decide(others)
-    for name, grid in GRIDS.items():
+    for name, grid in zip(GRIDS, PLACES, strict=True):
         cut = grid(scene.domain)
         domain = scene.domain if cut is None else cut
         trees = grow_trees(
@@ -144,16 +166,16 @@ def measured(scene: Scene, k: int) -> Iterator[tuple[str, list[float]]]:
         together = together_of(inputs, inputs.leaves())
         yield (
             name,
-            [
-                float(np.mean([len({cell.evidence.prediction for cell in tree.cells}) == 1 for tree in trees])),
-                agreement(explainer.release_, columns, answers, 1),
-                agreement(explainer.release_, columns, answers, 3),
-                together.value.bits_mean if isinstance(together, Measured) else float("nan"),
-            ],
+            {
+                ONE: float(np.mean([len({cell.evidence.prediction for cell in tree.cells}) == 1 for tree in trees])),
+                FIDELITY: agreement(explainer.release_, columns, answers, 1),
+                "fidelity guided": agreement(explainer.release_, columns, answers, 3),
+                BITS: together.value.bits_mean if isinstance(together, Measured) else float("nan"),
+            },
         )
 
 
-def few(scene: Scene, seed: int) -> Iterator[tuple[str, list[float]]]:
+def few(scene: Scene, seed: int) -> Iterator[tuple[str, dict[str, float]]]:
     """Yield for even steps, and for few cut points as they are, what trees of both kinds are worth.
 
     Of private group trees, epsilon 4: the share of one decision, and fidelity. Of the labels' agreement: of the best
@@ -161,61 +183,100 @@ def few(scene: Scene, seed: int) -> Iterator[tuple[str, list[float]]]:
     """
     training, others = scene.frame[:N_TRAINING], scene.frame[N_TRAINING:]
     answers, truth = scene.decide(training), scene.decide(others)
-    for name, grid in (("even steps", public_grid), ("as they are", few_cuts)):
+    for name, grid in zip(FEW, (public_grid, few_cuts), strict=True):
         # Declared thresholds are the cut points: a domain that declares either has them.
         seven, nine = (with_cuts(scene.domain, partial(grid, size=size)) for size in (CUTS, COARSE_CUTS))
         explainer = SurrogateExplainer(
-            scene.decide, 200, domain=seven, classes=(0, 1), epsilon=4.0, random_state=seed
+            scene.decide, int(LARGE), domain=seven, classes=(0, 1), epsilon=4.0, random_state=seed
         ).fit(training)
         columns = read(open_records(others, seven)[2], seven, refuse_outside=False)
         decisions = [{cell.evidence.prediction for cell in tree.cells} for tree in explainer.release_.trees]
-        settings = {"literals": "coarse", "domain": nine, "classes": (0, 1), "max_depth": 3}
+        settings: dict[str, Any] = {"literals": "coarse", "domain": nine, "classes": (0, 1), "max_depth": 3}
         best = OptimalTreeClassifier(**settings).fit(training, answers)
         private = PrivateTreeClassifier(epsilon=1.0, random_state=seed, **settings).fit(training, answers)
         yield (
             name,
-            [
-                float(np.mean([len(one) == 1 for one in decisions])),
-                agreement(explainer.release_, columns, truth, 1),
-                float(np.mean(best.predict(others) == truth)),
-                float(np.mean(private.predict(others) == truth)),
-            ],
+            {
+                ONE: float(np.mean([len(one) == 1 for one in decisions])),
+                FIDELITY: agreement(explainer.release_, columns, truth, 1),
+                "accuracy of the best": float(np.mean(best.predict(others) == truth)),
+                ACCURACY: float(np.mean(private.predict(others) == truth)),
+            },
         )
 
 
-def shown(rows: dict[str, list[list[float]]]) -> None:
-    """Print means over seeds with their standard errors."""
-    for name, several in rows.items():
-        mean, error = np.mean(several, axis=0), np.std(several, axis=0, ddof=1) / np.sqrt(len(several))
-        figures = "  ".join(f"{m:.3f} ± {e:.3f}" for m, e in zip(mean, error, strict=True))
-        print(f"  {name:16s} {figures}", flush=True)  # noqa: T201 - a benchmark prints
+@cache
+def found(scene: str, kind: tuple[str, ...], k: str, seed: str) -> dict[str, dict[str, float]]:
+    """Return the figures of all cut points of a kind."""
+    made = {"amounts": amounts, "california": california, "adults": adults}[scene](int(seed))
+    with warnings.catch_warnings():
+        # Each fit would count as a further one on the same records.
+        warnings.simplefilter("ignore")
+        return dict(few(made, int(seed)) if kind == FEW else grids(made, int(k)))
 
 
-def main() -> None:
-    """Print a table for each scene and k, or for each scene with few cut points."""
-    warnings.simplefilter("ignore")
-    scenes = (amounts, california, adults) if DATA.is_dir() else (amounts,)
-    for scene in scenes:
-        if "few" in sys.argv[1:]:
-            print(f"{scene.__name__}, few: one decision, fidelity, best of depth 3, private", flush=True)  # noqa: T201
-            shown(tabulated(few(scene(seed), seed) for seed in SEEDS))
-            continue
-        for k in KS:
-            print(f"{scene.__name__}, k = {k}: trees of one decision, fidelity, guided, bits", flush=True)  # noqa: T201
-            shown(tabulated(measured(scene(seed), k) for seed in SEEDS))
+def measure(key: Mapping[str, str]) -> dict[str, object]:
+    """Return the figures of one row."""
+    kind = FEW if key["cut points"] in FEW else GRIDS
+    figures = found(key["scene"], kind, key["k"], key["seed"])[key["cut points"]]
+    return {name: figures.get(name) for name in FIGURES}
 
 
-def tabulated(seeds: Iterable[Iterator[tuple[str, list[float]]]]) -> dict[str, list[list[float]]]:
-    """Return the figures of each row, seed by seed, and of the last row less the first."""
-    rows: dict[str, list[list[float]]] = {}
-    for seed in seeds:
-        figures = dict(seed)
-        first, *_, last = figures.values()
-        figures["last less first"] = [b - a for a, b in zip(first, last, strict=True)]
-        for name, one in figures.items():
-            rows.setdefault(name, []).append(one)
-    return rows
+def values(rows: Sequence[Row], scene: str, cuts: str, k: str, figure: str) -> list[float]:
+    """Return a figure of each seed."""
+    return [float(row[figure]) for row in select(rows, scene=scene, k=k, **{"cut points": cuts})]
+
+
+def error(rows: Sequence[Row], *of: tuple[str, str, str, str]) -> float:
+    """Return the largest standard error of some figures."""
+    several = [values(rows, *one) for one in of]
+    return max(float(stdev(one) / len(one) ** 0.5) for one in several)
+
+
+def tables(rows: Sequence[Row]) -> dict[str, str]:
+    """Return the tables and sentences of the page."""
+
+    def mean(scene: str, cuts: str, k: str, figure: str) -> float:
+        return fmean(values(rows, scene, cuts, k, figure))
+
+    shown = {"even steps": GRIDS[0], "both grids": GRIDS[2], "exact values": GRIDS[3]}
+    digits = {ONE: 2, FIDELITY: 3, BITS: 1}
+    lines = [
+        [
+            name,
+            *(
+                "{} ({})".format(*(f"{mean('amounts', cuts, k, figure):.{n}f}" for k in (LARGE, SMALL)))
+                for figure, n in digits.items()
+            ),
+        ]
+        for name, cuts in shown.items()
+    ]
+    exactness = error(rows, *(("amounts", cuts, k, FIDELITY) for cuts in shown.values() for k in (SMALL, LARGE)))
+    of_one = error(rows, *(("amounts", cuts, k, ONE) for cuts in shown.values() for k in (SMALL, LARGE)))
+    steps, both = (f"{mean('california', cuts, LARGE, FIDELITY):.3f}" for cuts in (GRIDS[0], GRIDS[2]))
+    of_steps = error(rows, *(("california", cuts, LARGE, FIDELITY) for cuts in (GRIDS[0], GRIDS[2])))
+
+    def raised(scene: str, figure: str) -> str:
+        return " to ".join(f"{mean(scene, cuts, LARGE, figure):.3f}" for cuts in FEW)
+
+    of_few = error(
+        rows, *((scene, cuts, LARGE, figure) for scene in SCENES for cuts in FEW for figure in (FIDELITY, ACCURACY))
+    )
+    return {
+        "cut points": markdown(["cut points", "one decision", "fidelity", "bits"], lines)
+        + f"\n\nThree seeds, standard errors of fidelity up to {exactness:.3f}, of the share {of_one:.3f}. On "
+        f"California fidelity is {both}, and {steps} in even steps (standard errors up to {of_steps:.3f}).",
+        "few cut points": f"From even steps to ratios, fidelity goes from {raised('amounts', FIDELITY)} on lognormal "
+        f"amounts, {raised('adults', FIDELITY)} on Adult's numbers, {raised('california', FIDELITY)} on California; "
+        f"accuracy from {raised('amounts', ACCURACY)}, {raised('adults', ACCURACY)} and "
+        f"{raised('california', ACCURACY)}. Standard errors are up to {of_few:.3f}.",
+    }
+
+
+def main(arguments: Iterable[str] | None = None) -> int:
+    """Measure what is not stored, and write the page."""
+    return kept(__file__, __doc__, KEYS, measure, tables, arguments)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,19 +1,26 @@
-"""Domains of many attributes: what drafting one, and auditing a tree in it, takes in processor time and memory.
+"""Domains of many attributes, drafted and used in an audit: ``python benchmarks/wide.py [--page]``.
 
-Run ``python benchmarks/wide.py``; it prints a table of times and memory. ``--columns 1000,8000`` takes others.
-Each command runs in a process of its own, started from nothing: imports of a second or two are part of the figures.
+A row of ``wide.csv`` is a number of attributes, with processor seconds and peak memory. Each command runs in a process
+of its own, started from nothing: imports of a second or two are part of the figures.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import tempfile
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.kept_rows import kept  # noqa: E402 - after the path is set
+from papers.common.results import Row, one  # noqa: E402
+
+KEYS = [{"attributes": str(n)} for n in (1000, 8000, 30_000, 100_000)]
 N_RECORDS = 20
 TESTED = 10
 
@@ -51,27 +58,34 @@ def run(*words: str | Path) -> tuple[float, float, int]:
     return used.ru_utime + used.ru_stime, used.ru_maxrss / 1e6, os.waitstatus_to_exitcode(status)
 
 
-def main() -> None:
-    """Measure every number of columns."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--columns", default="1000,8000,30000,100000")
-    columns = [int(text) for text in parser.parse_args().columns.split(",")]
-    sys.stdout.write(
-        "| attributes | `domain infer` | peak memory | `audit --domain` | peak memory |\n|---|---|---|---|---|\n"
-    )
+def measure(key: Mapping[str, str]) -> dict[str, object]:
+    """Return what both commands take with so many attributes."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        model = tree(folder)
-        for count in columns:
-            records, domain = make(folder, count), folder / f"domain-{count}.json"
-            drafted = run("domain", "infer", records, "-o", domain)
-            audited = run("audit", model, "--domain", domain, "-o", folder / "page.html")
-            if drafted[2] or audited[2] not in (0, 1):
-                raise SystemExit(f"a command failed at {count} columns: {drafted[2]}, {audited[2]}")
-            cells = [f"{seconds:.1f} s | {memory:.2f} GB" for seconds, memory, _ in (drafted, audited)]
-            sys.stdout.write(f"| {count:,} | {' | '.join(cells)} |\n")
-            sys.stdout.flush()
+        model, records, domain = tree(folder), make(folder, int(key["attributes"])), folder / "domain.json"
+        drafted = run("domain", "infer", records, "-o", domain)
+        audited = run("audit", model, "--domain", domain, "-o", folder / "page.html")
+    if drafted[2] or audited[2] not in (0, 1, 3):
+        raise SystemExit(f"a command failed at {key['attributes']} attributes: {drafted[2]}, {audited[2]}")
+    return {
+        "draft seconds": drafted[0],
+        "draft GB": drafted[1],
+        "audit seconds": audited[0],
+        "audit GB": audited[1],
+    }
+
+
+def tables(rows: Sequence[Row]) -> dict[str, str]:
+    """Return the sentence of the page."""
+    most = one(rows, **KEYS[-1])
+    n, seconds = int(most["attributes"]), float(most["audit seconds"])
+    return {"wide": f"An audit with {n:,} attributes takes {seconds:.1f} s (`wide.py`)."}
+
+
+def main(arguments: Iterable[str] | None = None) -> int:
+    """Measure what is not stored, and write the page."""
+    return kept(__file__, __doc__, KEYS, measure, tables, arguments)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -31,6 +31,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -81,10 +82,10 @@ def cases() -> dict[str, Callable[[Path], Mapping[str, str]]]:
     from benchmarks.artefacts.library import LIBRARY
 
     made: dict[str, Callable[[Path], Mapping[str, str]]] = {}
-    made |= {name: (lambda folder, lines=lines: run_lines(lines, folder)) for name, lines in COMMANDS.items()}
+    made |= {name: partial(run_lines, lines) for name, lines in COMMANDS.items()}
     made |= {f"library/{name}": draw for name, draw in LIBRARY.items()}
-    made |= {f"learners/{name}": (lambda folder, name=name: fit(name, folder)) for name in FITS}
-    made |= {f"files/{name}": (lambda folder, name=name: read_back(name, folder)) for name in FILES}
+    made |= {f"learners/{name}": partial(fit, name) for name in FITS}
+    made |= {f"files/{name}": partial(read_back, name) for name in FILES}
     return made
 
 

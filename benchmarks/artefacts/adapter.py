@@ -86,5 +86,5 @@ def command_line(arguments: list[str], folder: Path) -> tuple[int, str, str]:
             status = ended.code
         finally:
             warnings.showwarning = show
-    texts = [stream.buffer.getvalue().decode("utf-8") for stream in (out, err)]  # type: ignore[attr-defined]
+    texts = [stream.buffer.getvalue().decode("utf-8") for stream in (out, err)]
     return int(status or 0), texts[0], texts[1]

@@ -120,7 +120,7 @@ def jointly(folder: Path) -> dict[str, str]:
         search = import_module("glassine.attacks").Search(workers=1)
         rows = g.reconstruct_records(models, hundred, random_state=0, search=search)
     else:
-        rows = g.attacks.reconstruct_rows_jointly(models, hundred, random_state=0, workers=1)
+        rows = import_module("glassine.attacks").reconstruct_rows_jointly(models, hundred, random_state=0, workers=1)
     return as_json(together=together, rows=rows)
 
 
@@ -165,20 +165,21 @@ def attacked(folder: Path) -> dict[str, str]:
 
 def scrubbed(folder: Path) -> dict[str, str]:
     drawn = {}
-    for name, options in {
+    asked: dict[str, dict[str, Any]] = {
         "cart": {"smallest_leaf": 30},
         "greedy": {"counts": "remove"},
         "multiway": {"base": 50},
-    }.items():
+    }
+    for name, options in asked.items():
         result = g.scrub(g.load_model(folder / f"{name}.json"), domain(), **options)
         drawn[name] = [result.n_rounded, result.n_dropped, result.n_merged, g.formats.to_text(result.model)]
     return as_json(**drawn)
 
 
 def edited(folder: Path) -> dict[str, str]:
-    model = g.load_model(folder / "plain_pairs.json")
+    model: Any = g.load_model(folder / "plain_pairs.json")
     editor = g.models.Editor(model).zero("smoker", reason="lore").monotone("age", "increasing").smooth("hours")
-    done = getattr(editor, "model", editor)
+    done: Any = getattr(editor, "model", editor)
     summarize = inner(SUMMARIZE_MODEL)
     drawn = as_json(edits=done.edits, shapes=summarize(done), coverage=summarize(model, 0.5))
     return {

@@ -1,10 +1,13 @@
-"""How Glassine's time grows with the records n, the attributes p, the depth or the rules, and the group size k."""
+"""How Glassine's time grows with the records n, the attributes p, the depth or the rules, and the group size k.
+
+Times are seconds of processors.
+"""
 
 from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -101,7 +104,7 @@ SERIES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Growth:
-    """Median seconds at each value of a size, and the law that fits them."""
+    """Median seconds of processors at each value of a size, and the law that fits them."""
 
     task: str
     size: str
@@ -154,10 +157,32 @@ def grow(series: Series, python: Path, data: Path, *, runs: int, budget: float, 
         except PeerFailed as reason:
             note = str(reason)
             break
-        seconds.append(statistics.median(run.seconds for run in done))
+        seconds.append(statistics.median(run.processor for run in done))
     return Growth(task=series.task, size=series.size, values=series.values, seconds=tuple(seconds), note=note)
 
 
 def table(found: Sequence[Growth]) -> list[tuple[str, ...]]:
     """Return the rows of the table."""
     return [cells(growth) for growth in found]
+
+
+def flat(found: Sequence[Growth]) -> list[dict[str, object]]:
+    """Return a row for each size, as they are stored."""
+    return [
+        {"task": growth.task, "size": growth.size, "value": value, "seconds": seconds, "note": growth.note}
+        for growth in found
+        for value, seconds in zip(growth.values, growth.seconds, strict=False)
+    ]
+
+
+def stored(rows: Sequence[Mapping[str, str]]) -> list[Growth]:
+    """Return what rows of a file say, in the order of the series."""
+    found = []
+    for series in SERIES:
+        own = [row for row in rows if (row["task"], row["size"]) == (series.task, series.size)]
+        if own:
+            seconds = tuple(float(row["seconds"]) for row in own)
+            found.append(
+                Growth(task=series.task, size=series.size, values=series.values, seconds=seconds, note=own[0]["note"])
+            )
+    return found

@@ -6,13 +6,13 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from papers.common.judging import CONFIRMED, REFUTED, Comparison, clustered
+from papers.common.judging import CONFIRMED, REFUTED, UNSUPPORTED, Comparison, clustered
 
 HIGHER = ("accuracy", "AUROC")
 """Measures of which more is better; of the others less is."""
 
 SPLITS = 5
-"""Runs, each on a split of its own, that a sentence with "faster" or "better" needs at least."""
+"""Runs, each on a split of its own, that a sentence about times or qualities needs at least."""
 
 FASTER, BETTER, LESS = 1.1, 0.005, 0.01
 """Margins: how many times the speed, by how much more of a measure, by which share less of an error."""
@@ -106,28 +106,39 @@ class Row:
             return None
         return self.their_seconds / self.ours_seconds
 
-    def within_times(self, most: float) -> bool:
+    def within_times(self, most: float) -> bool | None:
         """Return whether we take less than so many times the peer's time."""
-        return self.ratio is not None and self.ratio > 1 / most
+        return exceeds([math.log(speed * most) for speed in self.speeds], 0.0)
 
     def faster(self) -> bool | None:
-        """Return whether we are faster beyond chance and the margin; None with too few runs."""
+        """Return whether we are faster by the margin."""
         return exceeds([math.log(speed) for speed in self.speeds], math.log(FASTER))
 
     def as_fast(self) -> bool | None:
         """Return whether we are at least as fast: the mean is, and beyond chance we are not slower by the margin."""
         found = interval([math.log(speed) for speed in self.speeds])
-        return None if found is None else found.mean >= 0 and found.low > -math.log(FASTER)
+        if found is None:
+            return None
+        if found.mean >= 0 and found.low > -math.log(FASTER):
+            return True
+        return False if found.high < 0 else None
 
     def better(self) -> bool | None:
-        """Return whether our quality is the better one beyond chance and the margin; None with too few splits."""
+        """Return whether our quality is the better one by the margin."""
         return exceeds(self.gains, BETTER if self.measure in HIGHER else LESS)
 
 
 def exceeds(values: Sequence[float], margin: float) -> bool | None:
-    """Return whether the 95 % interval of a mean lies above zero, and the mean above the margin; None for too few."""
+    """Return whether the 95 % interval of a mean lies above zero, and the mean above the margin.
+
+    It does not if the whole interval lies at the margin or below. Otherwise, and with too few runs, that is open: None.
+    """
     found = interval(values)
-    return None if found is None else found.low > 0 and found.mean > margin
+    if found is None:
+        return None
+    if found.low > 0 and found.mean > margin:
+        return True
+    return False if found.high <= margin else None
 
 
 def interval(values: Sequence[float]) -> Comparison | None:
@@ -155,7 +166,7 @@ def all_of(*holds: bool | None) -> bool | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """A sentence, whether the rows bear it out (None where they leave it open), and the figures behind it."""
+    """A sentence, whether the rows bear it out (None where they do not decide), and the figures behind it."""
 
     sentence: str
     holds: bool | None
@@ -166,8 +177,8 @@ class Judgement:
 
     @property
     def verdict(self) -> str:
-        """Whether the sentence is confirmed, refuted or open."""
-        return {True: CONFIRMED, False: REFUTED, None: "open"}[self.holds]
+        """Whether the sentence is confirmed, refuted or not supported here."""
+        return {True: CONFIRMED, False: REFUTED, None: UNSUPPORTED}[self.holds]
 
 
 def judged(
@@ -175,13 +186,12 @@ def judged(
 ) -> Judgement:
     """Judge that every row passes.
 
-    A row that was not measured, that has too few splits, or that fails only because the peer was stopped, leaves the
-    sentence open unless another one fails.
+    A row that was not measured, that has too few splits, whose interval includes both sides, or that fails only because
+    the peer was stopped, leaves the sentence without support unless another one fails.
     """
     done = [row for row in rows if row.ratio is not None]
     open_rows = [row for row in rows if row.ratio is None or passes(row) is None or (row.at_least and not passes(row))]
-    few = f"fewer than {SPLITS} splits"
-    reasons = list(dict.fromkeys(row.note or (few if row.ratio else "not measured") for row in open_rows))
+    reasons = list(dict.fromkeys(row.note or undecided(row) for row in open_rows))
     failing = [row for row in done if passes(row) is False and not row.at_least]
     parts = [figures(done)] if done else []
     if failing:
@@ -189,6 +199,13 @@ def judged(
     parts += reasons
     holds = False if failing else None if reasons or not done else True
     return Judgement(sentence=sentence, holds=holds, figures=", ".join(parts) or "not measured")
+
+
+def undecided(row: Row) -> str:
+    """Say why a row without a note decides nothing."""
+    if row.ratio is None:
+        return "not measured"
+    return f"{'undecided' if len(row.speeds) >= SPLITS else f'fewer than {SPLITS} splits'} on {row.task}, {row.data}"
 
 
 def ratios(rows: Sequence[Row]) -> str:

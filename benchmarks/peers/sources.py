@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import additive_data, public_data
-from glassine import Binary, Category, Domain, Real
+from glassine import Binary, Category, Domain, Integer, Real
 from glassine.counting.logic import LiteralLogic
 from glassine.data.conform import conform
 from glassine.domain import ExactlyOne
@@ -82,7 +82,8 @@ def additive(name: str, *, standin: bool) -> Source:
         known = (
             {"target_range": list(data.target_range)} if data.target_range is not None else {"classes": data.classes}
         )
-    bounds = {i: (float(domain[i].lo), float(domain[i].hi)) for i in domain if hasattr(domain[i], "lo")}
+    kinds = {i: domain[i] for i in domain}
+    bounds = {i: (float(one.lo), float(one.hi)) for i, one in kinds.items() if isinstance(one, Integer | Real)}
     bounds |= {i: (0.0, 1.0) for i in domain if isinstance(domain[i], Binary)}
     for name, (low, _) in bounds.items():
         # What a new customer of Telco was charged so far is empty in the file.
@@ -90,7 +91,7 @@ def additive(name: str, *, standin: bool) -> Source:
     cuts = {i: [*public_grid(domain[i])] or [0.5] for i in bounds}
     if "target_range" in known:
         cuts[""] = [*public_grid(Real(*known["target_range"]))]
-    categories = {i: [*map(str, domain[i].values)] for i in domain if isinstance(domain[i], Category)}
+    categories = {i: [*map(str, one.values)] for i, one in kinds.items() if isinstance(one, Category)}
     return Source(
         arrays={f"column {column}": values for column, values in columns.items()} | {"y": texts(target)},
         settings={"names": list(domain), "bounds": bounds, "cuts": cuts, "categories": categories, **known},

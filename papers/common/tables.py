@@ -37,7 +37,7 @@ def claims(results: Path) -> str:
 
 def place(text: str, name: str, table: str) -> str:
     """Return the text of a page with a table between the marks of its name."""
-    marks = [*re.finditer(rf"(<!-- table: {re.escape(name)} -->\n).*?(<!-- end -->)", text, re.DOTALL)]
+    marks = [*re.finditer(rf"(<!--table: {re.escape(name)}-->\n).*?(<!--end-->)", text, re.DOTALL)]
     if len(marks) != 1:
         raise LookupError(f"the page has {len(marks)} places for the table {name!r}, not one.")
     return f"{text[: marks[0].end(1)]}{table}\n{text[marks[0].start(2) :]}"

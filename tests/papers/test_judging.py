@@ -160,6 +160,8 @@ PROSE = [
     ("reconstruction", "accuracy_lists", "", "is refuted at {worse} of {cases} levels"),
     ("dp-ebm", "beyond_one", "boosting gdp", "on {worse} of {cases} settings here"),
     ("dp-ebm", "penalized", "", "tied with them in every one of the {cases} settings"),
+    ("smooth-sensitivity-rule-lists", "chance", "", "{tied} of {cases} levels, and each difference"),
+    ("smooth-sensitivity-rule-lists", "inverse", "", "{better} better, {tied} tied, {worse} worse"),
 ]
 """What a page's text says of comparisons whose name has a part: of Adult alone where several match."""
 
@@ -169,7 +171,8 @@ def test_the_text_of_a_page_counts_what_its_comparisons_count(paper: str, judge:
     folder = ROOT / "papers" / paper
     found = [each for each in compared(folder / "results", judge) if part in each.name]
     found = [each for each in found if "Adult" in each.name] or found if part else found
-    counts = {"worse": sum(each.worse for each in found), "cases": sum(each.cases for each in found)}
+    names = ("better", "tied", "worse", "cases")
+    counts = {name: sum(getattr(each, name) for each in found) for name in names}
     assert words.format(**counts) in page_of(folder).read_text()
 
 

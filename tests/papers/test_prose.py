@@ -25,6 +25,18 @@ def test_published_forms_end_near_the_majority_class_on_german_and_ours_above() 
     assert f"below in mean in {below}" in text
 
 
+def test_intervals_that_include_losses_are_those_that_the_page_names() -> None:
+    cases = compared(RESULTS / "smooth-sensitivity-rule-lists" / "results", "exact_trees")
+    names = {case.name for case in cases if case.low <= 0}
+    assert names == {"German: smooth-Gini, Cauchy", "German: smooth-Gini, sm-Laplace"}
+    text = (NOTES / "smooth-sensitivity-rule-lists.md").read_text()
+    assert "On German the intervals against Cauchy noise and sm-Laplace include losses" in text
+    least, most = (end(case.mean for case in cases) for end in (min, max))
+    assert f"more accurate, by {least:.3f} to {most:.3f} on average" in text
+    different = compared(RESULTS / "smooth-sensitivity-rule-lists" / "results", "vulnerable")
+    assert {case.tied for case in different} == {1}
+
+
 def test_an_attacker_who_links_records_has_what_the_page_says() -> None:
     rows = [row for row in read(RESULTS / "reconstruction" / "results" / "rashomon.csv") if row["data"] == "adult"]
     ratios = [
