@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import sys
 from pathlib import Path
 from types import FrameType
@@ -82,7 +81,7 @@ def test_thousands_of_columns_take_no_more_queries_than_a_few(tmp_path: Path) ->
     [
         ("a.xlsx", b"PK\x03\x04" + b"\0\x01\n" * 40, "a ZIP archive or an Excel workbook"),
         ("a.xls", b"\xd0\xcf\x11\xe0\n\n", "an Excel workbook"),
-        ("a.csv.gz", gzip.compress(b"x,y\n1,2\n"), "a gzip file"),
+        ("a.csv.gz", b"\x1f\x8b\x08\0\0", "a gzip file"),
         ("a.arrow", b"ARROW1\0\0\n,", "an Arrow file"),
         ("a.db", b"SQLite format 3\0\n", "a SQLite database"),
         ("a.json", b' [{"x": 1}]', "JSON"),

@@ -366,7 +366,7 @@ def _pushed(plain: bytes) -> tuple[set[Any], int, int]:
             start = source.tell()
             by_joblib = any(hasattr(part, "read_array") for part in self.stack[-2:])
             load(self)
-            top = self.stack[-1] if self.stack else None
+            top: Any = self.stack[-1] if self.stack else None
             if type(top) in (str, bytes, int, float):
                 pushed.add(_mark(top))
             elif isinstance(top, np.ndarray) and by_joblib:

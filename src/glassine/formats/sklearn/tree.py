@@ -340,7 +340,8 @@ def tree_from_sklearn(estimator: object, domain: Domain | None = None) -> Decisi
     kinds = sklearn_names(estimator)
     if set(SEARCHES) & set(kinds):
         return tree_from_sklearn(best_of(estimator), domain)
-    end = estimator.steps[-1][1] if "Pipeline" in kinds and estimator.steps else estimator
+    steps = getattr(estimator, "steps", ()) if "Pipeline" in kinds else ()
+    end = steps[-1][1] if steps else estimator
     ends = sklearn_names(end)
     if set(ENSEMBLES) & set(ends):
         instead = f"Explain it by small trees with {parameter('SurrogateExplainer')}, and audit those."
