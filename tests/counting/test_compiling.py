@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -102,11 +103,12 @@ def test_files_that_are_cut_off_are_replaced(modules: Path, ending: str, left: i
     assert [run(modules), run(modules)] == ["23 0", "23 1"]
 
 
-def test_a_kernel_runs_where_its_files_cannot_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
+@pytest.mark.parametrize("step", ["_open_for_write", "_load_index", "_load_data"])
+def test_a_kernel_runs_where_its_files_cannot_be_written_or_read(step: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> None:
+        raise OSError(errno.EACCES if "load" in step else errno.ENOSPC, "forced")
 
-    monkeypatch.setattr(IndexDataCacheFile, "_open_for_write", full)
+    monkeypatch.setattr(IndexDataCacheFile, step, refused)
     assert compiled(double)(21) == 42
 
 
