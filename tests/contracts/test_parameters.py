@@ -7,11 +7,13 @@ import inspect
 import pickle
 import re
 import typing
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from sklearn.base import BaseEstimator, clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import glassine
 from glassine import learners
@@ -71,6 +73,20 @@ def test_copies_have_the_parameters_and_nothing_else(name: str) -> None:
         assert type(one) is type(estimator)
         assert vars(one).keys() == vars(estimator).keys() == estimator.get_params(deep=False).keys()
         assert repr(one) == repr(estimator)
+
+
+@pytest.mark.filterwarnings("ignore::glassine.PrivacyLeakWarning")
+@parametrize_with_checks(  # type: ignore[untyped-decorator]  # scikit-learn ships no types
+    [
+        learners.GreedyRuleListClassifier(10, pool="pairs", min_support=0.01),
+        learners.OptimalTreeRegressor(2),
+        learners.PrivateGreedyRuleListClassifier(epsilon=1e4, random_state=0),
+        learners.PrivateTreeRegressor(2, epsilon=1e4, random_state=0),
+    ]
+)
+def test_scikit_learn_contract(estimator: Any, check: Callable[[Any], None]) -> None:
+    """The checks of the other estimators stand with their own tests."""
+    check(estimator)
 
 
 @every

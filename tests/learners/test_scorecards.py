@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import polars as pl
 import pytest
 from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from glassine import (
     Category,
@@ -121,9 +123,12 @@ def test_a_weight_is_worth_as_many_copies_of_its_row() -> None:
     assert weighted.model_ == card.fit(np.repeat(X, weights, axis=0), np.repeat(y, weights)).model_
 
 
-@pytest.mark.parametrize("kind", [PrivateScorecardClassifier, ScorecardClassifier])
-def test_cards_tell_scikit_learn_that_they_are_of_two_classes(kind: Any) -> None:
-    assert not kind().__sklearn_tags__().classifier_tags.multi_class
+@pytest.mark.filterwarnings("ignore::glassine.PrivacyLeakWarning")
+@parametrize_with_checks(  # type: ignore[untyped-decorator]  # scikit-learn ships no types
+    [ScorecardClassifier(2), PrivateScorecardClassifier(1e3, max_items=2, random_state=0)]
+)
+def test_scikit_learn_contract(estimator: Any, check: Callable[[Any], None]) -> None:
+    check(estimator)
 
 
 def test_class_weight_is_refused_with_the_loss_that_serves() -> None:
