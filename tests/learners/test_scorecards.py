@@ -15,6 +15,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from glassine import (
+    Binary,
     Category,
     Domain,
     Integer,
@@ -27,6 +28,7 @@ from glassine import (
     Real,
     ScorecardClassifier,
 )
+from glassine.data import CountTable
 from glassine.errors import InvalidParameterError
 from glassine.formats import fingerprint
 from glassine.learners.additive.calibration import calibrate
@@ -121,6 +123,17 @@ def test_a_weight_is_worth_as_many_copies_of_its_row() -> None:
     card = ScorecardClassifier(domain=ScorecardClassifier().fit(X, y).domain_)
     weighted = clone(card).fit(X, y, sample_weight=weights)
     assert weighted.model_ == card.fit(np.repeat(X, weights, axis=0), np.repeat(y, weights)).model_
+
+
+def test_a_lazy_frame_and_a_table_of_counts_give_the_card_of_the_rows() -> None:
+    rng = np.random.default_rng(3)
+    ages = rng.gamma(2.0, 8.0, 400).clip(0, 60).astype(int)
+    rows = pl.DataFrame({"age": ages, "y": ages > 20})
+    domain = Domain({"age": Integer(0, 60)})
+    table = CountTable.from_frame(rows, Domain({"age": Integer(0, 60), "y": Binary()}))
+    cards = [ScorecardClassifier(domain=domain).fit(records, "y").model_ for records in (rows, rows.lazy())]
+    cards.append(ScorecardClassifier(classes=(False, True)).fit(table, "y").model_)
+    assert [card.terms for card in cards] == [cards[0].terms] * 3
 
 
 @pytest.mark.filterwarnings("ignore::glassine.PrivacyLeakWarning")
