@@ -111,6 +111,9 @@ def test_subclasses_may_have_a_constructor_of_their_own(name: str) -> None:
     assert Own(4).get_params() == {"extra": 4}
     assert clone(Own(4)).extra == 4
     assert vars(Own()).keys() == vars(made(name)).keys() | {"extra"}
+    # And attributes of the class in the place of parameters.
+    first = next(parameter for parameter in made(name).get_params(deep=False) if parameter not in required)
+    assert issubclass(type("Second", (type("First", (kind,), {first: property(str)}),), {}), kind)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
