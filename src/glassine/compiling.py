@@ -112,9 +112,15 @@ def _parts(function: Callable[..., Any]) -> list[str]:
             if isinstance(value, Kernel) and value not in kernels:
                 kernels[value] = None
                 reached.append(value._function)
-            elif isinstance(value, bytes | tuple | int | float):
-                parts.append(repr(value))
+            else:
+                parts.append(repr(value if isinstance(value, bytes | tuple | int | float) else _names(value)))
     return parts
+
+
+def _names(kind: Any) -> Any:
+    """Return the names of a named tuple's fields, given it or Numba's type of it, and of those of its fields."""
+    inner = getattr(kind, "types", ())
+    return getattr(kind, "_fields", getattr(kind, "fields", ())), [*map(_names, inner)] if inner else []
 
 
 @cache
@@ -126,9 +132,10 @@ def _disk() -> Any:
 
     class Disk(base):  # type: ignore[misc]  # Numba's own is not typed
         def _index_key(self, sig: Any, codegen: Any) -> Any:
-            # Numba compares a function's own file alone, and would keep the old code of what it calls in others.
-            own = sha256("\n".join(_parts(self._py_func)).encode()).hexdigest()
-            return (*super()._index_key(sig, codegen), own)
+            # Numba compares a function's own file alone, and would keep old code of what it calls in others, or places
+            # of fields by names that others have now.
+            parts = [*_parts(self._py_func), *map(repr, map(_names, getattr(sig, "args", sig)))]
+            return (*super()._index_key(sig, codegen), sha256("\n".join(parts).encode()).hexdigest())
 
         def load_overload(self, sig: Any, target_context: Any) -> Any:
             try:

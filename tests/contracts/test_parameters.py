@@ -7,11 +7,13 @@ import inspect
 import pickle
 import re
 import typing
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from sklearn.base import BaseEstimator, clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import glassine
 from glassine import learners
@@ -73,6 +75,20 @@ def test_copies_have_the_parameters_and_nothing_else(name: str) -> None:
         assert repr(one) == repr(estimator)
 
 
+@pytest.mark.filterwarnings("ignore::glassine.PrivacyLeakWarning")
+@parametrize_with_checks(  # type: ignore[untyped-decorator]  # scikit-learn ships no types
+    [
+        learners.GreedyRuleListClassifier(10, pool="pairs", min_support=0.01),
+        learners.OptimalTreeRegressor(2),
+        learners.PrivateGreedyRuleListClassifier(epsilon=1e4, random_state=0),
+        learners.PrivateTreeRegressor(2, epsilon=1e4, random_state=0),
+    ]
+)
+def test_scikit_learn_contract(estimator: Any, check: Callable[[Any], None]) -> None:
+    """The checks of the other estimators stand with their own tests."""
+    check(estimator)
+
+
 @every
 def test_what_is_no_parameter_is_refused(name: str) -> None:
     with pytest.raises(TypeError, match="nonsense"):
@@ -95,6 +111,9 @@ def test_subclasses_may_have_a_constructor_of_their_own(name: str) -> None:
     assert Own(4).get_params() == {"extra": 4}
     assert clone(Own(4)).extra == 4
     assert vars(Own()).keys() == vars(made(name)).keys() | {"extra"}
+    # And attributes of the class in the place of parameters.
+    first = next(parameter for parameter in made(name).get_params(deep=False) if parameter not in required)
+    assert issubclass(type("Second", (type("First", (kind,), {first: property(str)}),), {}), kind)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -36,7 +37,7 @@ from inner import add
 
 @compiled
 def both(pair):
-    return add(pair.one) + add(pair.two)
+    return 10 * add(pair.one) + add(pair.two)
 """
 
 
@@ -68,10 +69,17 @@ def run(folder: Path, pair: str = "Pair") -> str:
 
 
 def test_a_kernel_is_kept_and_loaded(modules: Path) -> None:
-    assert [run(modules), run(modules)] == ["5 0", "5 1"]
+    assert [run(modules), run(modules)] == ["23 0", "23 1"]
 
 
-@pytest.mark.parametrize(("old", "new", "result"), [("x + STEP", "x - STEP", "1 0"), ("STEP = 1", "STEP = 5", "13 0")])
+@pytest.mark.parametrize(
+    ("old", "new", "result"),
+    [
+        ("x + STEP", "x - STEP", "1 0"),
+        ("STEP = 1", "STEP = 5", "67 0"),
+        ("one: int\n    two", "two: int\n    one", "32 0"),
+    ],
+)
 def test_a_kernel_is_compiled_again_where_one_that_it_calls_has_changed(
     modules: Path, old: str, new: str, result: str
 ) -> None:
@@ -83,7 +91,7 @@ def test_a_kernel_is_compiled_again_where_one_that_it_calls_has_changed(
 def test_a_type_that_has_another_name_now_is_compiled_again(modules: Path) -> None:
     run(modules)
     (modules / "inner.py").write_text(INNER.replace("Pair", "Duo"))
-    assert [run(modules, "Duo"), run(modules, "Duo")] == ["5 0", "5 1"]
+    assert [run(modules, "Duo"), run(modules, "Duo")] == ["23 0", "23 1"]
 
 
 @pytest.mark.parametrize("left", [0, -1])
@@ -92,14 +100,15 @@ def test_files_that_are_cut_off_are_replaced(modules: Path, ending: str, left: i
     run(modules)
     file = next((modules / "__pycache__").glob(f"outer.*.{ending}"))
     file.write_bytes(file.read_bytes()[:left])
-    assert [run(modules), run(modules)] == ["5 0", "5 1"]
+    assert [run(modules), run(modules)] == ["23 0", "23 1"]
 
 
-def test_a_kernel_runs_where_its_files_cannot_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
+@pytest.mark.parametrize("step", ["_open_for_write", "_load_index", "_load_data"])
+def test_a_kernel_runs_where_its_files_cannot_be_written_or_read(step: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> None:
+        raise OSError(errno.EACCES if "load" in step else errno.ENOSPC, "forced")
 
-    monkeypatch.setattr(IndexDataCacheFile, "_open_for_write", full)
+    monkeypatch.setattr(IndexDataCacheFile, step, refused)
     assert compiled(double)(21) == 42
 
 

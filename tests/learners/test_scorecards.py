@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,10 @@ import polars as pl
 import pytest
 from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from glassine import (
+    Binary,
     Category,
     Domain,
     Integer,
@@ -25,6 +28,7 @@ from glassine import (
     Real,
     ScorecardClassifier,
 )
+from glassine.data import CountTable
 from glassine.errors import InvalidParameterError
 from glassine.formats import fingerprint
 from glassine.learners.additive.calibration import calibrate
@@ -121,9 +125,23 @@ def test_a_weight_is_worth_as_many_copies_of_its_row() -> None:
     assert weighted.model_ == card.fit(np.repeat(X, weights, axis=0), np.repeat(y, weights)).model_
 
 
-@pytest.mark.parametrize("kind", [PrivateScorecardClassifier, ScorecardClassifier])
-def test_cards_tell_scikit_learn_that_they_are_of_two_classes(kind: Any) -> None:
-    assert not kind().__sklearn_tags__().classifier_tags.multi_class
+def test_a_lazy_frame_and_a_table_of_counts_give_the_card_of_the_rows() -> None:
+    rng = np.random.default_rng(3)
+    ages = rng.gamma(2.0, 8.0, 400).clip(0, 60).astype(int)
+    rows = pl.DataFrame({"age": ages, "y": ages > 20})
+    domain = Domain({"age": Integer(0, 60)})
+    table = CountTable.from_frame(rows, Domain({"age": Integer(0, 60), "y": Binary()}))
+    cards = [ScorecardClassifier(domain=domain).fit(records, "y").model_ for records in (rows, rows.lazy())]
+    cards.append(ScorecardClassifier(classes=(False, True)).fit(table, "y").model_)
+    assert [card.terms for card in cards] == [cards[0].terms] * 3
+
+
+@pytest.mark.filterwarnings("ignore::glassine.PrivacyLeakWarning")
+@parametrize_with_checks(  # type: ignore[untyped-decorator]  # scikit-learn ships no types
+    [ScorecardClassifier(2), PrivateScorecardClassifier(1e3, max_items=2, random_state=0)]
+)
+def test_scikit_learn_contract(estimator: Any, check: Callable[[Any], None]) -> None:
+    check(estimator)
 
 
 def test_class_weight_is_refused_with_the_loss_that_serves() -> None:

@@ -2,9 +2,9 @@
 
 A claim is a docstring with a section or a paragraph ``Guarantee`` whose text does not begin with "none". Its proof
 stands in
-``<module>.md`` beside the module, or in the notes that the section names. A note has the four headings, and every
-function that it cites (`name()`) and every other name of code in it (`snake_case` or `CamelCase`) occurs in a module of
-its room.
+``<module>.md`` beside the module, or in the notes that the section names. A note has the four headings, every function
+that it cites (`name()`) and every other name of code in it (`snake_case` or `CamelCase`) occurs in a module of its
+room, and every file that it names is there.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ ROOMS = ("attacks", "privacy", "learners", "microaggregation", "models", "surrog
 HEADINGS = ("Precondition", "Pseudocode", "Postcondition", "Proof")
 SECTION = re.compile(r"^Guarantee(?:\n-+\n|: )(.*?)(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
 NOTE = re.compile(r"`([\w/]+\.md)`")
+FILE = re.compile(r"`([\w/]+\.(?:py|md))`")
 CITED = re.compile(r"`([A-Za-z_]\w*)(\(\))?`")
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef)
 
@@ -81,6 +82,9 @@ def faults(package: Path) -> list[str]:
                 wrong.append(f"{note.relative_to(package)}: there is no module of its name.")
                 continue
             found = faults_of_note(note.read_text(), names)
+            for path in FILE.findall(note.read_text()):
+                if not any((base / path).is_file() for base in (*note.parents, ROOT)):
+                    found.append(f"names `{path}`, which is not there")
             wrong += [f"{note.relative_to(package)}: {fault}." for fault in found]
     return wrong
 
@@ -122,7 +126,10 @@ def planted(folder: Path, source: str, notes: dict[str, str]) -> list[str]:
     ("source", "notes"),
     [
         (CLAIM.format(see=""), {"privacy/noise.md": PROOF}),
-        (CLAIM.format(see=""), {"privacy/noise.md": PROOF + "`x_i` and `f(x)` are mathematics, `n_k` too\n"}),
+        (
+            CLAIM.format(see=""),
+            {"privacy/noise.md": PROOF + "`x_i` and `f(x)` are mathematics, `n_k` too; `noise.py`\n"},
+        ),
         (CLAIM.replace("epsilon-differentially", "None: it is not").format(see=""), {}),
         ("def noisy():\n    pass\n", {}),
     ],
@@ -150,6 +157,7 @@ def test_a_claim_may_rest_on_a_note_that_it_names(tmp_path: Path) -> None:
         (CLAIM.format(see=""), {"privacy/noise.md": PROOF.replace("noisy", "noise")}, "cites `noise()`"),
         (CLAIM.format(see=""), {"privacy/noise.md": PROOF + "`old_scale`\n"}, "cites `old_scale`"),
         (CLAIM.format(see=""), {"privacy/noise.md": PROOF + "`OldNoise`\n"}, "cites `OldNoise`"),
+        (CLAIM.format(see=""), {"privacy/noise.md": PROOF + "`old.py`\n"}, "names `old.py`, which is not there"),
         ("x = 1\n", {"privacy/other.md": PROOF}, "there is no module of its name"),
         ('proof = "learners/tree.md"\n', {}, "names learners/tree.md, which is not there"),
     ],

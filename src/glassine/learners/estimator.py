@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from inspect import get_annotations
 from typing import Any, ClassVar, Self
 
@@ -56,10 +56,11 @@ class Parameters:
 
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)
+        defaults: dict[str, object] = {}
         for base in filter(is_dataclass, cls.__bases__):
             for one in fields(base):
                 # Of two bases the first would decide, although it may have inherited what the second has changed.
-                if one.name not in vars(cls) and getattr(cls, one.name, MISSING) != one.default:
+                if one.name not in vars(cls) and defaults.setdefault(one.name, one.default) != one.default:
                     raise TypeError(f"bases of {cls.__name__} differ in the default of {one.name!r}: it must set one")
         # Types as such, not as texts: a class that inherits a field has not imported what they name.
         with suppress(NameError):

@@ -216,7 +216,8 @@ class ScorecardClassifier(OrdinaryLearner, CardClassifier):
 def _two_classes(classes: Sequence[object]) -> None:
     if len(classes) != 2:
         raise InvalidParameterError(
-            f"a scorecard is of two classes, got {len(classes)}.",
+            "Only binary classification is supported. "  # As scikit-learn has all say it
+            f"A scorecard is of two classes, got {len(classes)} class{'es' * (len(classes) != 1)}.",
             remedy=f"Declare two with {parameter('classes=')}, or fit an additive model.",
         )
 

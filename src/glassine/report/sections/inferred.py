@@ -56,11 +56,7 @@ def _certain_bars(head: str, caption: str, rows: Sequence[CertainFinding]) -> Ta
             Row(
                 name=_group_of(one),
                 note=f"of {people(one.number)}" if one.attribute else "",
-                cells=(
-                    draw_bar(_least(one.certain) / most),
-                    str(one.certain),
-                    wording.percent(one.base_rate),
-                ),
+                cells=(draw_bar(_least(one.certain) / most), str(one.certain), wording.percent(one.base_rate)),
             )
             for one in rows
         ),

@@ -75,10 +75,7 @@ def _holdout_section(finding: MembershipFinding) -> Section:
     """Return what else identifies members: the holdout, midpoints, and overfitting."""
     facts = _facts(finding)
     return Section(
-        id="holdout",
-        title="Holdout, midpoints and overfitting",
-        blocks=(Facts(facts),),
-        text=facts_of(facts),
+        id="holdout", title="Holdout, midpoints and overfitting", blocks=(Facts(facts),), text=facts_of(facts)
     )
 
 
