@@ -211,10 +211,10 @@ def test_a_record_that_cannot_be_measured_changes_no_output(odd: str, house: Pat
     files = [["--data", "plain.csv"], ["--data", "odd.csv"]]
     (house / "plain.csv").write_text("\n".join(lines) + "\n")
     (house / "odd.csv").write_text("\n".join([*lines, odd]) + "\n")
-    given = ["--domain", "bare.json", "--policy", "policy.toml", "--target", "ill", "--audience", "public"]
+    given = ["--domain", "domain.json", "--policy", "policy.toml", "--target", "ill", "--audience", "public"]
     for model in ("tree", "additive"):
         same(house, run, files, "scrub", f"{model}.json", *given, "-o", "copy.json", "--report", "report.html")
-        same(house, run, files, "audit", f"{model}.json", *given, "--person", "patient", "-o", "report.html")
+        same(house, run, files, "audit", f"{model}.json", *given, "--person", "patient", "-o", "report.json")
     checked = run(
         "audit", "tree.json", *given[:-2], "--data", "odd.csv", "--person", "patient", "-o", "report.txt", cwd=house
     )

@@ -12,7 +12,7 @@ from glassine.auditing.policy import Policy
 from glassine.auditing.samples import is_release, is_several, read_samples
 from glassine.auditing.subject import Subject, examine
 from glassine.auditing.trees import tree_subject
-from glassine.data.labels import Sample
+from glassine.data.labels import Sample, target_name
 from glassine.data.persons import refuse_shared
 from glassine.data.table import Table
 from glassine.domain import Domain
@@ -114,7 +114,7 @@ def audit(
     try:
         members, others = read_samples(model, domain, Sample(data, target, persons=persons), holdout)
     except InvalidDataError as error:
-        members, others, unread = Sample(), Sample(), error
+        members, others, unread = Sample(target=target_name(target) or None), Sample(), error
     if isinstance(persons, str) and domain is not None and persons in domain:
         domain = domain.restrict([name for name in domain if name != persons])
     only = settings.only
