@@ -21,7 +21,8 @@ from glassine.errors import GlassineError, InvalidModelError, UnreadableFileErro
 from glassine.formats import ModelFile, OtherContent, formats, load_file, load_model, write_clean, write_model
 from glassine.formats.contents import beside_json, merged, shown_name, size_of
 from glassine.formats.registry import Format
-from glassine.models import AdditiveModel
+from glassine.models import AdditiveModel, NumericBins, Term
+from glassine.models.editing import zero
 from glassine.models.guarantee import Guarantee
 from glassine.report import render_html, render_text
 from tests.formats import smuggling
@@ -340,6 +341,25 @@ def test_names_of_ten_thousand_letters_are_content_beside_the_model(tmp_path: Pa
     with pytest.raises(InvalidModelError, match="would hold more than a model needs"):
         write_clean(file, tmp_path / "clean.json")
     assert not (tmp_path / "clean.json").exists()
+
+
+@pytest.mark.parametrize("place", ["the name of the target", "reasons of edits", "parameters of edits"])
+def test_long_texts_of_an_additive_model_are_content_beside_it(place: str, tmp_path: Path) -> None:
+    age = Term(bins=(NumericBins("age", (30, 50)),), scores=np.array([-0.5, 0.75, 0.25, 0.0]))
+    model = AdditiveModel(attributes=("age",), terms=(age,), intercept=(0.0,), link="identity", target="y")
+    model = zero(model, "age", reason="medical opinion")
+    write_model(model, tmp_path / "good.json")
+    assert load_file(tmp_path / "good.json").contents.others == ()
+    plain = json.loads((tmp_path / "good.json").read_text())
+    if place == "the name of the target":
+        plain["target"] = "x" * 3_000
+    elif place == "reasons of edits":
+        plain["edits"][0]["reason"] = "x" * 3_000
+    else:
+        plain["edits"][0]["parameters"] = {"note": "x" * 3_000}
+    file = load_file(saved(json.dumps(plain).encode(), tmp_path / "planted.json"))
+    assert [(other.where, other.n_bytes) for other in file.contents.others] == [(place, 3_000)]
+    assert the_check(file, "other_content").status == "fail"
 
 
 def test_sizes_are_those_of_letters_numbers_and_arrays() -> None:

@@ -385,6 +385,11 @@ def texts_of(model: DecisionTree | RuleList | AdditiveModel) -> Iterator[tuple[s
         for caveat in model.guarantee.caveats:
             yield CAVEATS, caveat
     if isinstance(model, AdditiveModel):
+        yield "the name of the target", model.target or ""
+        for edit in model.edits:
+            yield "reasons of edits", edit.reason
+            for parameter in (part for pair in edit.parameters for part in pair):
+                yield "parameters of edits", str(parameter)
         for term in model.terms:
             yield "names of terms", term.name
             for bins in term.bins:
