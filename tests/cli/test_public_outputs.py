@@ -204,6 +204,24 @@ def test_a_scrubbed_copy_is_the_same(model: str, house: Path, run: Run) -> None:
     assert refused[0] == 2
 
 
+@pytest.mark.parametrize("odd", [",,,", "many,many,many,x", "18,,no,"])
+def test_a_record_that_cannot_be_measured_changes_no_output(odd: str, house: Path, run: Run) -> None:
+    frame = pl.read_csv(house / NAMES[0]).select("age", "smoker", "ill")
+    lines = frame.with_row_index("patient").select("age", "smoker", "ill", "patient").write_csv().splitlines()
+    files = [["--data", "plain.csv"], ["--data", "odd.csv"]]
+    (house / "plain.csv").write_text("\n".join(lines) + "\n")
+    (house / "odd.csv").write_text("\n".join([*lines, odd]) + "\n")
+    given = ["--domain", "domain.json", "--policy", "policy.toml", "--target", "ill", "--audience", "public"]
+    for model in ("tree", "additive"):
+        same(house, run, files, "scrub", f"{model}.json", *given, "-o", "copy.json", "--report", "report.html")
+        same(house, run, files, "audit", f"{model}.json", *given, "--person", "patient", "-o", "report.json")
+    checked = run(
+        "audit", "tree.json", *given[:-2], "--data", "odd.csv", "--person", "patient", "-o", "report.txt", cwd=house
+    )
+    assert checked.status == 0
+    assert "could not be measured" in " ".join((house / "report.txt").read_text().split())
+
+
 @pytest.mark.slow
 def test_what_the_data_add_stands_in_the_report_for_the_checker(house: Path, run: Run) -> None:
     given = ["--data", NAMES[1], "--target", "ill", "--holdout", "others.csv"]

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import dask.dataframe as dd
 import duckdb
@@ -504,3 +505,13 @@ def test_an_arrow_dictionary_of_numbers_is_read_by_value() -> None:
     column = pa.array([1, 2, 3, None]).dictionary_encode()
     codes = conform(pa.table({"a": column}), ONE, outside=Outside.CLIP).codes["a"]
     assert codes.tolist() == [0, 1, 2, -1]
+
+
+@pytest.mark.parametrize("odd", [None, "1", "x", b"1", Decimal(1)])
+def test_one_odd_value_makes_no_others_be_converted_one_by_one(odd: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Running time would show that it is there: fourteen times that of a column of numbers alone."""
+    double = Mock(return_value=1.0)
+    monkeypatch.setattr("glassine.data.conform_values._double", double)
+    values = np.array([*range(100), odd], dtype=object)
+    conform({"a": values}, Domain({"a": Integer(0, 100, missing=True)}), outside=Outside.CLIP)
+    assert double.call_count <= 1

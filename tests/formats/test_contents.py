@@ -15,13 +15,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, MinMaxScaler, OneHotEncoder, RobustScaler, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from glassine import AuditSettings, Policy, audit
-from glassine.domain import Category, Domain, Real
+from glassine import AuditSettings, Policy, audit, parse_rules
+from glassine.domain import Between, Category, Domain, Real
 from glassine.errors import GlassineError, InvalidModelError, UnreadableFileError, UnsupportedModelError
 from glassine.formats import ModelFile, OtherContent, formats, load_file, load_model, write_clean, write_model
 from glassine.formats.contents import beside_json, merged, shown_name, size_of
 from glassine.formats.registry import Format
-from glassine.models import AdditiveModel
+from glassine.models import AdditiveModel, Branch, DecisionTree, Evidence, Node, NumericBins, Term
+from glassine.models.editing import zero
 from glassine.models.guarantee import Guarantee
 from glassine.report import render_html, render_text
 from tests.formats import smuggling
@@ -350,6 +351,64 @@ def test_names_of_ten_thousand_letters_are_content_beside_the_model(tmp_path: Pa
     with pytest.raises(InvalidModelError, match="would hold more than a model needs"):
         write_clean(file, tmp_path / "clean.json")
     assert not (tmp_path / "clean.json").exists()
+
+
+@pytest.mark.parametrize("place", ["the name of the target", "reasons of edits", "parameters of edits"])
+def test_long_texts_of_an_additive_model_are_content_beside_it(place: str, tmp_path: Path) -> None:
+    age = Term(bins=(NumericBins("age", (30, 50)),), scores=np.array([-0.5, 0.75, 0.25, 0.0]))
+    model = AdditiveModel(attributes=("age",), terms=(age,), intercept=(0.0,), link="identity", target="y")
+    model = zero(model, "age", reason="medical opinion")
+    write_model(model, tmp_path / "good.json")
+    assert load_file(tmp_path / "good.json").contents.others == ()
+    plain = json.loads((tmp_path / "good.json").read_text())
+    if place == "the name of the target":
+        plain["target"] = "x" * 3_000
+    elif place == "reasons of edits":
+        plain["edits"][0]["reason"] = "x" * 3_000
+    else:
+        plain["edits"][0]["parameters"] = {"note": "x" * 3_000}
+    file = load_file(saved(json.dumps(plain).encode(), tmp_path / "planted.json"))
+    assert [(other.where, other.n_bytes) for other in file.contents.others] == [(place, 3_000)]
+    assert the_check(file, "other_content").status == "fail"
+
+
+@pytest.mark.parametrize(
+    ("kind", "key"),
+    [
+        ("tree", "attributes"),
+        ("tree", "classes"),
+        ("rules", "attributes"),
+        ("rules", "classes"),
+        ("additive", "attributes"),
+    ],
+)
+def test_many_names_that_a_model_does_not_use_are_content_beside_it(kind: str, key: str, tmp_path: Path) -> None:
+    """Three thousand people as columns that no condition reads, or as classes that nobody has."""
+    age = Term(bins=(NumericBins("age", (30, 50)),), scores=np.array([-0.5, 0.75, 0.25, 0.0]))
+    models: dict[str, Any] = {
+        "tree": DecisionTree(
+            (
+                Node(branches=(Branch(Between("age", hi=30.0), 1), Branch(Between("age", lo=30.0), 2))),
+                Node(evidence=Evidence(label=0)),
+                Node(evidence=Evidence(label=1)),
+            ),
+            ("age", "sex"),
+            ("no", "yes"),
+        ),
+        "rules": parse_rules("if [age] then [true]\nelse [false]"),
+        "additive": AdditiveModel(attributes=("age", "sex"), terms=(age,), intercept=(0.0,), link="identity"),
+    }
+    write_model(models[kind], tmp_path / "good.json")
+    plain = json.loads((tmp_path / "good.json").read_text())
+    people = [f"Ada {i}, 36, ill" for i in range(3_000)]
+    for number, fails in ((100, False), (3_000, True)):
+        more = {**plain, key: [*plain[key], *people[:number]]}
+        file = load_file(saved(json.dumps(more).encode(), tmp_path / "planted.json"))
+        assert [other.where for other in file.contents.others] == [f"unused names of {key}"] * fails
+        assert (the_check(file, "other_content").status == "fail") == fails
+    if key == "attributes":
+        domain = Domain({"age": Real(0, 100), **{name: Real(0, 1) for name in people}})
+        assert load_file(tmp_path / "planted.json", domain).contents.others == ()
 
 
 def test_sizes_are_those_of_letters_numbers_and_arrays() -> None:

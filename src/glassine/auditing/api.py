@@ -12,12 +12,12 @@ from glassine.auditing.policy import Policy
 from glassine.auditing.samples import is_release, is_several, read_samples
 from glassine.auditing.subject import Subject, examine
 from glassine.auditing.trees import tree_subject
-from glassine.data.labels import Sample
+from glassine.data.labels import Sample, target_name
 from glassine.data.persons import refuse_shared
 from glassine.data.table import Table
 from glassine.domain import Domain
 from glassine.domain.domain import check_domain
-from glassine.errors import GlassineError, InvalidParameterError, InvalidPolicyError, parameter
+from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError, InvalidPolicyError, parameter
 from glassine.formats import ModelFile, as_model
 from glassine.formats.contents import FileContents, OtherContent
 from glassine.formats.loading import carried_by
@@ -92,7 +92,7 @@ def audit(
     InvalidDataError
         If the data or the holdout are empty, lack a column or do not hold the sensitive attribute or the
         quasi-identifiers; if classes are not as many as the records, a record has no identifier, or people have records
-        both in the data and in the holdout. Beside an accepted guarantee the last is a note for the checker.
+        both in the data and in the holdout. Beside an accepted guarantee this is a note for the checker.
     InvalidParameterError
         If ``settings`` are none, or name what is not measured of such a subject; if the target or the persons of one
         set of records are stated and not those of the other, or without records; or if persons are stated of several
@@ -110,7 +110,11 @@ def audit(
     settings = settings or AuditSettings()
     parameters = stated_parameters(model.estimator if isinstance(model, ModelFile) else model)
     model, contents, carried = _published(model, domain, settings)
-    members, others = read_samples(model, domain, Sample(data, target, persons=persons), holdout)
+    unread: InvalidDataError | None = None
+    try:
+        members, others = read_samples(model, domain, Sample(data, target, persons=persons), holdout)
+    except InvalidDataError as error:
+        members, others, unread = Sample(target=target_name(target) or None), Sample(), error
     if isinstance(persons, str) and domain is not None and persons in domain:
         domain = domain.restrict([name for name in domain if name != persons])
     only = settings.only
@@ -132,8 +136,14 @@ def audit(
         alone: Subject = ForestSubject(forest=model, inputs=inputs.alone(), policy=limits)
     else:
         alone = subject_of(model, inputs.alone(), limits)
+    relied = relied_on(alone.guarantee)
+    if unread is not None:
+        if not relied:
+            raise unread
+        public = examine(replace(alone, public=True), only)
+        return replace(public, holder=unmeasured(public, unread))
     alone.check(inputs)
-    if not relied_on(alone.guarantee):
+    if not relied:
         return examine(_beside(alone, inputs), only)
     public = examine(replace(alone, public=True), only)
     if not alone.has_records(inputs):

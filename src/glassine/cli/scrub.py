@@ -42,7 +42,7 @@ from glassine.cli.reading import (
     with_inputs,
 )
 from glassine.cli.writing import check_outputs, check_report, print_value, text_of, write_report
-from glassine.errors import GlassineError, InvalidParameterError
+from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError
 from glassine.files import read_once
 
 
@@ -85,7 +85,7 @@ def scrub_command(
 
     With --data and --target it shows what the copy costs in accuracy, AUROC and log loss. A domain that declares the
     target is taken without it, as by audit. If the policy accepts the guarantee of a private model, the copy does not
-    depend on --data; with --audience public neither does the output.
+    depend on --data; with --audience public neither does the output. A file that cannot be read is bad input.
 
     Exit status: that of the audit of the copy: 0 within policy, 1 outside policy, 2 bad input, 3 inconclusive.
     """
@@ -136,9 +136,15 @@ def scrub_command(
             data=counted,
             persons=person if merging and counted is not None else None,
         )
-        cost = None
+        cost, said = None, []
         if target is not None:
-            cost = changed(quality(before, table, target), quality(result.model, table, target))
+            try:
+                cost = changed(quality(before, table, target), quality(result.model, table, target))
+                said = sentences(cost)
+            except InvalidDataError as error:
+                if not private:
+                    raise
+                said = [f"What the copy costs could not be measured: {error}"]
         beside: dict[str, Any] = {"domain": declared, "persons": person, "policy": limits}
         beside["settings"] = AuditSettings(progress=progress)
         # The files are judged, as by an audit of them: the copy is what is handed out.
@@ -146,10 +152,9 @@ def scrub_command(
         write_model(result.model, output)
         copied = read_once(output)
         second = audit(load_whole(copied, declared, trust_pickle=False), table, target, **beside)
-    if private and cost is not None and second.holder is not None:
-        measured = map(RecordNote, sentences(cost))
-        second = replace(second, holder=replace(second.holder, notes=(*second.holder.notes, *measured)))
-        cost = None
+    if private and second.holder is not None:
+        second = replace(second, holder=replace(second.holder, notes=(*second.holder.notes, *map(RecordNote, said))))
+        cost, said = None, []
     files = {"domain": domain_file, "policy": policy_file}
     options = {"target": target, "person": person, WRITTEN: shlex.join(written.words)}
     first, second = (
@@ -157,7 +162,7 @@ def scrub_command(
         for findings, file in ((first, model_file), (second, copied))
     )
     if audited.audience == "public":
-        first, second, cost = first.public(), second.public(), None
+        first, second, cost, said = first.public(), second.public(), None, []
     if report is not None:
         write_report(second, report, title=output.name)
     changes = {"rounded": result.n_rounded, "dropped": result.n_dropped, "merged": result.n_merged}
@@ -169,7 +174,5 @@ def scrub_command(
             f"Thresholds rounded: {result.n_rounded}, dropped: {result.n_dropped}; {parts} merged: {result.n_merged}.",
             f"Verdict before: {first.verdict}; after: {second.verdict}.",
         ]
-        if cost is not None:
-            lines += sentences(cost)
-        print_value("\n".join([*lines, f"Model: {output}", "", text_of(second, report)]), False)
+        print_value("\n".join([*lines, *said, f"Model: {output}", "", text_of(second, report)]), False)
     raise typer.Exit(second.exit_status)

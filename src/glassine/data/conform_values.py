@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from itertools import repeat
+from itertools import compress, repeat
 from typing import Any
 
 import narwhals as nw
@@ -180,34 +179,39 @@ def _looked_up(codes: Mapping[Any, int], value: object) -> int:
 
 def _floats(name: str, values: Sequence[Any], *, refuse: bool) -> Array:
     """Return Python objects as doubles: NaN for a gap, and for what is no number unless that is refused."""
-    if all(map(_is_number_type, set(map(type, values)))):
-        # What is beyond every double is infinite, and no warning says so.
-        with contextlib.suppress(OverflowError), np.errstate(all="ignore"):
-            return np.fromiter(values, dtype=np.float64, count=len(values))
+    kinds = {kind: _is_number_type(kind) for kind in set(map(type, values))}
+    plain = np.fromiter((kinds[type(value)] for value in values), dtype=bool, count=len(values))
+    numbers, others = list(compress(values, plain)), np.flatnonzero(~plain).tolist()
     out = np.full(len(values), math.nan)
-    texts = [i for i, value in enumerate(values) if isinstance(value, str)]
-    out[texts] = numbers_of_texts([str(values[i]) for i in texts])
-    for i, value in enumerate(map(real_number, values)):
-        if isinstance(value, str):
-            odd = math.isnan(out[i]) and value.strip(BLANKS) not in GAP_TEXTS
-        elif _is_number_type(type(value)) or isinstance(value, Decimal | Fraction):
-            out[i], odd = _double(value), False
-        else:
-            odd = not is_gap(value)
-        if odd and refuse:
-            # The value must not be quoted: it is one record's.
-            kind = "text" if isinstance(value, str) else type(value).__name__
-            raise InvalidDataError(
-                f"column {name!r} must hold numbers, got {kind} among its values.",
-                remedy="Convert it to a numeric type.",
-            )
+    # What is beyond every double is infinite, and no warning says so.
+    with np.errstate(all="ignore"):
+        try:
+            out[plain] = np.fromiter(numbers, dtype=np.float64, count=len(numbers))
+        except OverflowError:
+            out[plain] = list(map(_double, numbers))
+        texts = [i for i in others if isinstance(values[i], str)]
+        out[texts] = numbers_of_texts([str(values[i]) for i in texts])
+        for i in others:
+            value = real_number(values[i])
+            if isinstance(value, str):
+                odd = math.isnan(out[i]) and value.strip(BLANKS) not in GAP_TEXTS
+            elif _is_number_type(type(value)) or isinstance(value, Decimal | Fraction):
+                out[i], odd = _double(value), False
+            else:
+                odd = not is_gap(value)
+            if odd and refuse:
+                # The value must not be quoted: it is one record's.
+                kind = "text" if isinstance(value, str) else type(value).__name__
+                raise InvalidDataError(
+                    f"column {name!r} must hold numbers, got {kind} among its values.",
+                    remedy="Convert it to a numeric type.",
+                )
     return out
 
 
 def _double(value: Any) -> float:
     try:
-        with np.errstate(all="ignore"):
-            return float(value)
+        return float(value)
     except OverflowError:
         return float(LARGEST if value > 0 else -LARGEST)
     except ValueError:  # a signaling NaN of decimals

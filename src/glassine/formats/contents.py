@@ -24,6 +24,9 @@ LONGEST_NAME = 200
 MOST_OF_CAVEATS = 1_500
 """Most characters of all caveats of a guarantee together. A search over all published greedy lists, chosen again by
 scores and then merged, has 1,250, of which 200 are for the name of a dataset."""
+MOST_OF_NAMES = 3_000
+"""Most characters together of names that a model holds and does not use, such as those of a table's other columns: 200
+of fifteen characters."""
 MOST_PLACES = 20
 """Places that are listed one by one, the largest; what more there is stands in one sum."""
 PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,39}")
@@ -385,6 +388,11 @@ def texts_of(model: DecisionTree | RuleList | AdditiveModel) -> Iterator[tuple[s
         for caveat in model.guarantee.caveats:
             yield CAVEATS, caveat
     if isinstance(model, AdditiveModel):
+        yield "the name of the target", model.target or ""
+        for edit in model.edits:
+            yield "reasons of edits", edit.reason
+            for parameter in (part for pair in edit.parameters for part in pair):
+                yield "parameters of edits", str(parameter)
         for term in model.terms:
             yield "names of terms", term.name
             for bins in term.bins:
@@ -405,8 +413,8 @@ def named_values(model: DecisionTree | RuleList) -> dict[str, set[str]]:
     return named
 
 
-def long_texts(model: DecisionTree | RuleList | AdditiveModel) -> Iterator[OtherContent]:
-    """Yield names and other texts of a model that are too long for what they are."""
+def long_texts(model: DecisionTree | RuleList | AdditiveModel, domain: Domain | None) -> Iterator[OtherContent]:
+    """Yield names and other texts of a model that are too long for what they are, or too many for what it uses."""
     caveats = "" if model.guarantee is None else "".join(model.guarantee.caveats)
     if len(caveats) > MOST_OF_CAVEATS:
         kind = f"more than {MOST_OF_CAVEATS:,} characters together"
@@ -414,6 +422,23 @@ def long_texts(model: DecisionTree | RuleList | AdditiveModel) -> Iterator[Other
     for where, text in dict.fromkeys(texts_of(model)):
         if len(text) > LONGEST_NAME:
             yield OtherContent(where, f"text of more than {LONGEST_NAME} characters", len(text.encode()))
+    for where, names in _unused(model, () if domain is None else domain.names).items():
+        if len("".join(names)) > MOST_OF_NAMES:
+            kind = f"more than {MOST_OF_NAMES:,} characters together"
+            yield OtherContent(where, kind, len("".join(names).encode()))
+
+
+def _unused(model: DecisionTree | RuleList | AdditiveModel, declared: Sequence[str]) -> dict[str, list[str]]:
+    """Return the attributes that nothing reads and no domain declares, and the classes that no part has or predicts."""
+    if isinstance(model, AdditiveModel):
+        return {"unused names of attributes": sorted(set(model.attributes) - {*model.tested, *declared})}
+    read, had = {*declared, *(literal.attribute for literal in model.literals)}, set[int | None]()
+    for own in (cell.evidence for cell in model.cells):
+        had |= {own.prediction, *(i for i, count in enumerate(own.counts or ()) if count)}
+    return {
+        "unused names of attributes": [name for name in model.attributes if name not in read],
+        "unused names of classes": [str(name) for i, name in enumerate(model.classes or ()) if i not in had],
+    }
 
 
 Needed = Callable[[str, Domain | None], Callable[[int, str], str | None]]

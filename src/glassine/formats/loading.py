@@ -183,7 +183,7 @@ def load_file(
         except Exception:
             # What cannot be accounted for is not the model's.
             parts = [OtherContent("the file, which could not be taken apart", "bytes", len(data))]
-        parts += long_texts(model)
+        parts += long_texts(model, domain)
     return ModelFile(
         model=model,
         contents=FileContents(
@@ -234,7 +234,8 @@ def write_clean(
             return form
     raise InvalidModelError(
         "a copy of the model would hold more than a model needs.",
-        remedy=f"Shorten the names of its attributes and classes to {LONGEST_NAME} characters, and write it as JSON.",
+        remedy=f"Shorten the names of its attributes and classes to {LONGEST_NAME} characters, declare unused ones, "
+        "and write it as JSON.",
     )
 
 
