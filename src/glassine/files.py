@@ -217,7 +217,7 @@ def write_bytes(data: bytes, path: str | os.PathLike[str]) -> None:
     any file of this user.
     """
     try:
-        target, mode = _followed(path), None
+        target, mode = followed(path), None
         with contextlib.suppress(FileNotFoundError):
             old = target.stat()
             if not stat.S_ISREG(old.st_mode):
@@ -234,7 +234,7 @@ def write_bytes(data: bytes, path: str | os.PathLike[str]) -> None:
         raise unwritable(path, error) from None
 
 
-def _followed(path: str | os.PathLike[str]) -> Path:
+def followed(path: str | os.PathLike[str]) -> Path:
     """Return where a path leads; raise if a link on it is another user's, in a folder that all may write to."""
     # As Linux does where fs.protected_symlinks is set, which not every system has.
     shared = stat.S_ISVTX | stat.S_IWOTH

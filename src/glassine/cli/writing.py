@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from glassine.errors import UnreadableFileError
-from glassine.files import HIDDEN, write_json, write_text
+from glassine.files import HIDDEN, followed, write_json, write_text
 
 if TYPE_CHECKING:
     from glassine.auditing.findings import Findings
@@ -35,6 +35,7 @@ def check_outputs(outputs: Sequence[Path | None], inputs: Sequence[Path | None],
             continue
         refuse_dash(path)
         resolved = _resolved(path)
+        followed(path)  # before a ledger is charged
         if resolved in taken:
             raise UnreadableFileError(
                 f"cannot write {path}: it is read or written already.", remedy="Name another.", path=path
