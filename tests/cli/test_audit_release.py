@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -72,6 +74,28 @@ def test_other_records_do_not_pass_for_those_behind_it(run: Run, releases: Path)
     done = run("audit", "restricted.json", "--data", "others.csv", cwd=releases)
     assert done.status == 3
     assert "do not give this release's" in done.out
+
+
+@pytest.mark.parametrize(
+    ("plant", "words"),
+    [
+        (lambda text: text + " \t" * 5_000, "spacing around the JSON text (10,001 bytes)"),
+        (lambda text: text.replace('"k": 60', '"k":' + " " * 5_000 + "60"), "spacing between the values (5,000 bytes)"),
+        (lambda text: text.replace('"mdav"', f'"{"x" * 5_000}"'), "method must be a text of at most 40 characters"),
+    ],
+)
+def test_a_file_that_holds_more_than_the_release_is_refused(
+    plant: Callable[[str], str], words: str, run: Run, releases: Path
+) -> None:
+    text = (releases / "restricted.json").read_text()
+    forms: list[dict[str, Any]] = [{"indent": 4}, {"separators": (",", ":")}]
+    for form in forms:
+        (releases / "again.json").write_text(json.dumps(json.loads(text), **form))
+        assert run("audit", "again.json", cwd=releases).status == 3
+    (releases / "planted.json").write_text(plant(text))
+    refused = run("audit", "planted.json", cwd=releases)
+    assert refused.status == 2
+    assert words in " ".join(refused.err.split())
 
 
 def test_a_signed_release_is_read_and_a_forged_one_refused(run: Run, releases: Path) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from glassine import Ledger, as_model, write_model
+from glassine.cli.writing import check_outputs
 from glassine.errors import UnreadableFileError
 from glassine.files import write_bytes, write_secret
 from glassine.privacy.receipt import make_tie_key
@@ -276,6 +277,8 @@ def test_links_of_other_users_in_shared_folders_are_not_followed(tmp_path: Path,
     with pytest.raises(UnreadableFileError, match=rf"^cannot write {path}: .*link is another user's link"):
         write_bytes(b"new", path)
     assert (private / "m.json").read_bytes() == b"old"
+    with pytest.raises(UnreadableFileError, match=rf"^cannot write {path}: .*link is another user's link"):
+        check_outputs([path], [], overwrite=True)  # before a ledger is charged
     # One's own link, that of the owner of the folder, and any in a folder that not all may write to.
     for owner, of_folder, mode in ((0, 65534, 0o1777), (65534, 65534, 0o1777), (65534, 0, 0o755)):
         os.lchown(link, owner, owner)

@@ -339,6 +339,15 @@ def test_a_comparison_needs_records_or_a_summary(folder: Path, run: Run) -> None
     assert done.status == 2
 
 
+def test_a_file_that_holds_more_than_the_summary_is_refused(summarized: Path, run: Run) -> None:
+    (file,) = [path for path in summarized.glob("*.json") if '"glassine.summary/' in path.read_text()[:400]]
+    assert run("audit", file.name, cwd=summarized).status != 2
+    file.write_text(file.read_text() + " \t" * 5_000)
+    refused = run("audit", file.name, cwd=summarized)
+    assert refused.status == 2
+    assert "spacing around the JSON text" in refused.err
+
+
 def test_a_changed_summary_is_refused(summarized: Path, run: Run) -> None:
     text = (summarized / "s.json").read_text()
     (summarized / "s.json").write_text(text[:-40])

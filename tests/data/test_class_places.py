@@ -34,3 +34,4 @@ def test_numbers_for_texts_are_refused_with_what_meta_estimators_do() -> None:
         class_codes(np.array([0, 1]), ("no", "yes"))
     assert class_codes([0, "yes"], ("no", "yes")).tolist() == [-2, 1]
     assert class_codes(np.array([0, 1]), ("0", 1)).tolist() == [0, 1]
+    assert class_codes(np.array([0, 1]), ("0", "1", "none")).tolist() == [0, 1]

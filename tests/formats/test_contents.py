@@ -409,6 +409,11 @@ def test_many_names_that_a_model_does_not_use_are_content_beside_it(kind: str, k
     if key == "attributes":
         domain = Domain({"age": Real(0, 100), **{name: Real(0, 1) for name in people}})
         assert load_file(tmp_path / "planted.json", domain).contents.others == ()
+        start = len(plain[key])
+        for first, fails in ((0, False), (1, False), (7, True)):
+            more = {**plain, key: [*plain[key], *(f"column_{start + first + i}" for i in range(3_000))]}
+            file = load_file(saved(json.dumps(more).encode(), tmp_path / "numbered.json"))
+            assert [other.where for other in file.contents.others] == ["unused names of attributes"] * fails
 
 
 def test_sizes_are_those_of_letters_numbers_and_arrays() -> None:

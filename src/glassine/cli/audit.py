@@ -29,6 +29,7 @@ from glassine.cli.reading import (
     read_domain,
     read_policy,
     read_records,
+    refuse_more,
     tell_repeats,
     with_inputs,
     written_values,
@@ -314,7 +315,9 @@ def _of_summary(file: FileContent, options: AuditOptions, limits: Policy) -> Fin
     files = {"--domain": options.domain, "--data": records.data, "--holdout": records.holdout}
     if named := [name for name, value in files.items() if value is not None]:
         raise InvalidParameterError("a summary is audited alone.", remedy=f"Leave {' and '.join(named)} out.")
-    return audit(PrivateSummary.read(file), policy=limits)
+    summary = PrivateSummary.read(file)
+    refuse_more(file)
+    return audit(summary, policy=limits)
 
 
 def _of_release(file: FileContent, options: AuditOptions, limits: Policy) -> Findings:
@@ -323,6 +326,7 @@ def _of_release(file: FileContent, options: AuditOptions, limits: Policy) -> Fin
     if options.domain is not None:
         raise InvalidParameterError("a release holds its own domain.", remedy="Leave --domain out.")
     release, records = load_release(file), options.records
+    refuse_more(file)
     with stages() as progress:
         progress("reading the records")
         people = _sample(release, records.data, options)

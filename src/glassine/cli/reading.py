@@ -284,6 +284,21 @@ def is_summary_file(file: FileContent) -> bool:
     return file.data[:HEAD].lstrip()[:1] == b"{" and b'"glassine.summary/' in file.data[:HEAD]
 
 
+def refuse_more(file: FileContent) -> None:
+    """Raise if a release or a summary is written with spacing, digits or escapes that change none of its values."""
+    from glassine.formats.contents import beside_json
+
+    text = file.data.decode("utf-8-sig")
+    more = [other for other in beside_json(text, json.loads(text)) if other.n_bytes]
+    if more:
+        listed = ", ".join(f"{other.kind} {other.where} ({other.n_bytes:,} bytes)" for other in more)
+        raise UnreadableFileError(
+            f"{file.path} holds more than its values, where records can hide: {listed}.",
+            remedy="Ask for the file as Glassine wrote it.",
+            path=file.path,
+        )
+
+
 def companion(file: FileContent) -> str:
     """Return the schema of a file of Glassine that holds no model, such as a domain; empty for any other file."""
     if b'"glassine.' not in file.data[:HEAD]:

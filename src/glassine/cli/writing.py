@@ -35,7 +35,7 @@ def check_outputs(outputs: Sequence[Path | None], inputs: Sequence[Path | None],
             continue
         refuse_dash(path)
         resolved = _resolved(path)
-        followed(path)
+        followed(path)  # before a ledger is charged
         if resolved in taken:
             raise UnreadableFileError(
                 f"cannot write {path}: it is read or written already.", remedy="Name another.", path=path

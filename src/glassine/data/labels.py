@@ -11,6 +11,7 @@ import numpy as np
 
 from glassine.data.arrays import AnyArray, Indices, Ints
 from glassine.data.conform import Outside, conform, unmasked
+from glassine.data.conform_values import number_of
 from glassine.domain import Binary, Category, Domain, Integer
 from glassine.domain.attributes import Scalar, is_scalar, prefixes
 from glassine.domain.literals import is_missing
@@ -40,7 +41,8 @@ def class_codes(y: object, classes: tuple[Scalar, ...]) -> Ints:
         data: Any = series.alias(_TARGET).to_frame().to_native()
     else:
         data = {_TARGET: column_of(y)}
-        if data[_TARGET].dtype.kind in "iu" and all(isinstance(value, str) for value in classes):
+        words = all(isinstance(value, str) and number_of(value) is None for value in classes)
+        if words and data[_TARGET].dtype.kind in "iu":
             raise InvalidDataError(
                 f"the target is an array of whole numbers, and the declared classes are texts: {first_of(classes, 6)}.",
                 remedy="Pass the texts. Meta-estimators of scikit-learn, such as VotingClassifier, number the classes "

@@ -430,11 +430,15 @@ def long_texts(model: DecisionTree | RuleList | AdditiveModel, domain: Domain | 
 
 def _unused(model: DecisionTree | RuleList | AdditiveModel, declared: Sequence[str]) -> dict[str, list[str]]:
     """Return the attributes that nothing reads and no domain declares, and the classes that no part has or predicts."""
+    numbered = (re.fullmatch(r"[A-Za-z_]{0,12}([0-9]{1,9})", name) for name in model.attributes)
+    # Programs number columns without names from 0 or 1: such a name says nothing but its place.
+    read = {*declared, *(name[0] for i, name in enumerate(numbered) if name is not None and int(name[1]) in (i, i + 1))}
     if isinstance(model, AdditiveModel):
-        return {"unused names of attributes": sorted(set(model.attributes) - {*model.tested, *declared})}
-    read, had = {*declared, *(literal.attribute for literal in model.literals)}, set[int | None]()
+        return {"unused names of attributes": sorted(set(model.attributes) - {*model.tested, *read})}
+    had = set[int | None]()
     for own in (cell.evidence for cell in model.cells):
         had |= {own.prediction, *(i for i, count in enumerate(own.counts or ()) if count)}
+    read |= {literal.attribute for literal in model.literals}
     return {
         "unused names of attributes": [name for name in model.attributes if name not in read],
         "unused names of classes": [str(name) for i, name in enumerate(model.classes or ()) if i not in had],

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from glassine.data.arrays import Array, Bools
+from glassine.data.arrays import Array
 from glassine.data.table import Table
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.domain.domain import check_domain
@@ -22,6 +22,7 @@ from glassine.models.bins import Bins
 from glassine.models.guarantee import DOMAIN_FROM_DATA
 from glassine.models.scorecard import card_of, repointed
 from glassine.models.scoring import bin_indices
+from glassine.scrubbing.centering import centered, lent_axes
 
 Joined: TypeAlias = list[list[int]]
 """For each new bin the old ones that it joins; the last is for missing values."""
@@ -165,8 +166,8 @@ def _scrub(model: AdditiveModel, domain: Domain, smallest_bin: int, keep_sizes: 
         if new is not None:
             n_after += math.prod(new.shape)
             terms.append(new)
-            hidden.append(None if kept else _lent(term, domain, whole=whole))
-    terms, middle = _centered(terms, hidden, domain, whole=whole)
+            hidden.append(None if kept else lent_axes(term, domain, whole=whole))
+    terms, middle = centered(terms, hidden, domain, whole=whole, exact=model.guarantee is None)
     intercept += middle
     terms = [_cleaned(term, lent is None) for term, lent in zip(terms, hidden, strict=True)]
     guarantee = model.guarantee
@@ -390,101 +391,6 @@ def _without(bins: Bins, low: int, high: int) -> Bins:
     groups[low] = (*groups[low], *groups[high])
     del groups[high]
     return replace(bins, groups=tuple(groups))
-
-
-def _centered(
-    terms: Sequence[Term], hidden: Sequence[tuple[int, ...] | None], domain: Domain, *, whole: bool
-) -> tuple[list[Term], Array]:
-    """Return terms centered by plain means where their sizes are hidden, but points, and what the intercept gains.
-
-    Learners center scores by size, those of a pair often row by row, and those of several classes one by one. Each such
-    mean is an equation in the sizes; plain means reveal nothing. Nor may a bin keep the score 0 of a learner that no
-    record led there: its distance from the others would be that of the mean by size.
-    """
-    scores = [term.scores.copy() for term in terms]
-    gained = np.zeros(scores[0].shape[-1] if scores else 1)
-    homes = {
-        term.bins[0].attribute: i
-        for i, (term, lent) in enumerate(zip(terms, hidden, strict=True))
-        if lent is not None and len(term.bins) == 1
-    }
-    for term, lent, score in zip(terms, hidden, scores, strict=True):
-        if lent is None or len(term.bins) < 2 or whole:
-            continue
-        sides = (score[:, :-1].mean(axis=1), score[:-1].mean(axis=0))
-        middle = score[:-1, :-1].mean(axis=(0, 1))
-        for axis, (bins, side) in enumerate(zip(term.bins, sides, strict=True)):
-            home = homes.get(bins.attribute)
-            if home is not None:
-                score -= np.expand_dims(side - middle, 1 - axis)
-                scores[home] += _carried(side - middle, bins, terms[home].bins[0], domain)
-    out = []
-    for term, lent, score in zip(terms, hidden, scores, strict=True):
-        if lent is not None:
-            idle, inner = _idle(term, lent), np.zeros(term.shape, dtype=bool)
-            inner[(slice(-1),) * len(term.shape)] = True
-            among = inner & ~idle if (inner & ~idle).any() else inner
-            middle = np.zeros_like(gained) if whole else score[among].mean(axis=0)
-            gained += middle
-            score -= middle
-            score[idle] = 0.0
-            # What all classes share decides nothing, but a learner may center it too.
-            score -= score.mean(axis=-1, keepdims=True) if term.n_outputs > 1 else 0.0
-        out.append(replace(term, scores=score))
-    return out, gained
-
-
-def _lent(term: Term, domain: Domain, *, whole: bool) -> tuple[int, ...]:
-    """Return the axes along which the last bin holds no value of the domain, and has the score of another bin."""
-    # A learner puts such a bin with another, which it chooses by size, and may have moved the points of one of them.
-    # Joined bins have the mean of their scores, so that the term is compared before.
-    out = []
-    for axis, bins in enumerate(term.bins):
-        *others, last = np.moveaxis(term.scores, axis, 0)
-        own = isinstance(bins, CategoryBins) and bins.missing < bins.n_bins - 1
-        lent = whole or any(np.array_equal(last, other) for other in others)
-        if lent and (own or not domain[bins.attribute].missing):
-            out.append(axis)
-    return tuple(out)
-
-
-def _idle(term: Term, lent: Sequence[int]) -> Bools:
-    """Return which bins score 0 as no record is in them, or by the domain can be; without sizes, those for gaps."""
-    gaps = np.ones(term.shape, dtype=bool)
-    gaps[(slice(-1),) * len(term.shape)] = False
-    empty = gaps if term.weights is None else term.weights <= 0
-    idle = (term.scores == 0).all(axis=-1) & empty
-    for axis in lent if term.weights is not None else ():
-        idle |= empty & (np.indices(term.shape)[axis] == term.shape[axis] - 1)
-    return np.asarray(idle)
-
-
-def _carried(effect: Array, source: Bins, target: Bins, domain: Domain) -> Array:
-    """Return the mean, in each bin of a target, of an effect on the bins of a source; each value counts once."""
-    attribute = domain[source.attribute]
-    out, mass = np.zeros((target.n_bins, effect.shape[-1])), np.zeros(target.n_bins)
-    if isinstance(source, CategoryBins) and isinstance(target, CategoryBins):
-        values = [value for group in target.groups for value in group]
-        places, onto, widths = source.find(values), target.find(values), np.ones(len(values))
-    elif isinstance(source, NumericBins) and isinstance(target, NumericBins):
-        if isinstance(attribute, Integer | Real):
-            half = 0.5 if isinstance(attribute, Integer) else 0.0
-            edges = np.unique([attribute.lo - half, *source.cuts, *target.cuts, attribute.hi + half])
-            points = edges[:-1] / 2 + edges[1:] / 2
-            # An inferred range is the extremes of the records.
-            widths = np.ones(len(points)) if attribute.inferred else np.diff(edges)
-        else:
-            codes = (0, 1) if isinstance(attribute, Binary) else attribute.values
-            points = np.array([float(value) for value in codes if isinstance(value, int | float)])
-            widths = np.ones(len(points))
-        places, onto = source.index(points), target.index(points)
-    else:
-        return out
-    np.add.at(out, onto, effect[places] * widths[:, None])
-    np.add.at(mass, onto, widths)
-    out /= np.where(mass > 0, mass, 1.0)[:, None]
-    out[-1] = effect[-1]
-    return out
 
 
 def _cleaned(term: Term, keep_sizes: bool) -> Term:

@@ -399,6 +399,10 @@ class Measures:
         return json.dumps(self.to_dict(), indent=2, allow_nan=False)
 
 
+LONGEST_WORD = 40
+"""Most characters of a method, a scaling or a version: a file could hold records there."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provenance:
     """How a release was made; public.
@@ -453,8 +457,11 @@ class Provenance:
                     f"a release's {name} must be one of {', '.join(choices)}, got {getattr(self, name)!r}."
                 )
         for name in ("method", "scaling", "version"):
-            if not isinstance(getattr(self, name), str):
-                raise InvalidModelError(f"a release's {name} must be a text, got {getattr(self, name)!r}.")
+            value: object = getattr(self, name)
+            if not isinstance(value, str) or len(value) > LONGEST_WORD:
+                raise InvalidModelError(
+                    f"a release's {name} must be a text of at most {LONGEST_WORD} characters, got {value!r:.80}."
+                )
         notes: object = self.notes
         if not isinstance(notes, tuple) or not all(isinstance(note, str) and note for note in notes):
             raise InvalidModelError("a release's notes must be non-empty texts.")
