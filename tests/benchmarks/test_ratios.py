@@ -207,7 +207,9 @@ def test_the_law_of_growth_is_fitted() -> None:
 
 def test_what_grows_is_stored_size_by_size() -> None:
     made = [
-        growth.Growth(task=series.task, size=series.size, values=series.values, seconds=tuple(map(float, series.values)))
+        growth.Growth(
+            task=series.task, size=series.size, values=series.values, seconds=tuple(map(float, series.values))
+        )
         for series in growth.SERIES
     ]
     rows = [{name: str(value) for name, value in row.items()} for row in growth.flat(made)]

@@ -27,6 +27,7 @@ scores and then merged, has 1,250, of which 200 are for the name of a dataset.""
 MOST_OF_NAMES = 3_000
 """Most characters together of names that a model holds and does not use, such as those of a table's other columns: 200
 of fifteen characters."""
+UNUSED = "unused names of attributes"
 MOST_PLACES = 20
 """Places that are listed one by one, the largest; what more there is stands in one sum."""
 PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,39}")
@@ -428,19 +429,29 @@ def long_texts(model: DecisionTree | RuleList | AdditiveModel, domain: Domain | 
             yield OtherContent(where, kind, len("".join(names).encode()))
 
 
+def without_unused(
+    model: DecisionTree | RuleList | AdditiveModel, domain: Domain | None
+) -> DecisionTree | RuleList | AdditiveModel:
+    """Return a model without the attributes that it does not use, where their names are too many; else the model."""
+    names = set(_unused(model, () if domain is None else domain.names)[UNUSED])
+    if len("".join(names)) <= MOST_OF_NAMES:
+        return model
+    return replace(model, attributes=tuple(name for name in model.attributes if name not in names))
+
+
 def _unused(model: DecisionTree | RuleList | AdditiveModel, declared: Sequence[str]) -> dict[str, list[str]]:
     """Return the attributes that nothing reads and no domain declares, and the classes that no part has or predicts."""
     numbered = (re.fullmatch(r"[A-Za-z_]{0,12}([0-9]{1,9})", name) for name in model.attributes)
     # Programs number columns without names from 0 or 1: such a name says nothing but its place.
     read = {*declared, *(name[0] for i, name in enumerate(numbered) if name is not None and int(name[1]) in (i, i + 1))}
     if isinstance(model, AdditiveModel):
-        return {"unused names of attributes": sorted(set(model.attributes) - {*model.tested, *read})}
+        return {UNUSED: sorted(set(model.attributes) - {*model.tested, *read})}
     had = set[int | None]()
     for own in (cell.evidence for cell in model.cells):
         had |= {own.prediction, *(i for i, count in enumerate(own.counts or ()) if count)}
     read |= {literal.attribute for literal in model.literals}
     return {
-        "unused names of attributes": [name for name in model.attributes if name not in read],
+        UNUSED: [name for name in model.attributes if name not in read],
         "unused names of classes": [str(name) for i, name in enumerate(model.classes or ()) if i not in had],
     }
 

@@ -26,6 +26,7 @@ from glassine.formats.contents import (
     merged_values,
     tracked,
     unread,
+    without_unused,
 )
 from glassine.formats.registry import Content, Format, PublishedModel, formats, recognized, writer
 from glassine.formats.unwrapping import READABLE, estimator_in, is_pickle, unwrapped
@@ -202,7 +203,7 @@ def write_clean(
     """Write a copy of a file that holds the model and nothing else, and return the name of its format.
 
     The copy is read again before it is written: it is refused if it holds anything else. It is as private as the model
-    is, no more: audit it.
+    is, no more: audit it. Attributes that the model does not use are left out where their names are too many.
 
     Parameters
     ----------
@@ -223,7 +224,7 @@ def write_clean(
     UnsupportedModelError, InvalidParameterError
         As for :func:`write_model`.
     """
-    model = file.model
+    model = without_unused(file.model, domain)
     if len(model.source or "") > LONGEST_NAME:
         model = replace(model, source="")
     own = next((one.to for one in formats() if one.to and one.write is not None and one.name == file.contents.form), "")
@@ -234,8 +235,8 @@ def write_clean(
             return form
     raise InvalidModelError(
         "a copy of the model would hold more than a model needs.",
-        remedy=f"Shorten the names of its attributes and classes to {LONGEST_NAME} characters, declare unused ones, "
-        "and write it as JSON.",
+        remedy=f"Shorten the names of its attributes and classes to {LONGEST_NAME} characters, leave out classes "
+        "that no record has, and write it as JSON.",
     )
 
 
