@@ -253,6 +253,14 @@ def test_a_clean_copy_takes_the_form_that_is_asked_for(hiding: Path, run: Run) -
     assert json.loads(again.out)["contents"]["others"] == []
 
 
+def test_a_clean_copy_in_another_form_than_its_name_is_called_that(hiding: Path, run: Run) -> None:
+    assert (
+        "Written: copy.bin, as JSON (sha256"
+        in run("export", "tree.skops", "--clean", "--to", "json", "-o", "copy.bin", cwd=hiding).out
+    )
+    assert "as JSON" not in run("export", "tree.skops", "--clean", "-o", "copy.json", cwd=hiding).out
+
+
 def test_a_clean_copy_is_a_file_and_never_its_own_source(hiding: Path, run: Run) -> None:
     for words, message in (
         (("--clean",), "--clean writes a file"),

@@ -69,9 +69,10 @@ def _export_clean(
         print_value(summary, True)
         return
     values = f", {sum(entry.n_values for entry in fitted):,} values of a pipeline" if fitted else ""
+    shape = ", as JSON" if form == "json" and output.suffix != ".json" else ""
     print_value(
-        f"Written: {output} (sha256 {digest[:12]}…). It holds the model and nothing else. Left behind: {n:,} bytes"
-        f"{values}. Audit the copy before it leaves.",
+        f"Written: {output}{shape} (sha256 {digest[:12]}…). It holds the model and nothing else. Left behind: {n:,} "
+        f"bytes{values}. Audit the copy before it leaves.",
         False,
     )
     if left_out:
