@@ -23,7 +23,7 @@ growth: Any = importlib.import_module("benchmarks.peers.growth")
 TWICE, GAINS = (2.0, 2.1, 1.9, 2.0, 2.2), (0.1, 0.12, 0.09, 0.1, 0.11)
 """Speeds and gains of five runs."""
 
-SLOWER = {"diffprivlib", "pystreed", "imodels", "sacroml", "recursion"}
+SLOWER = {"diffprivlib", "pystreed", "pydl8.5", "imodels", "sacroml", "recursion"}
 """Peers that the page of benchmarks says are faster somewhere."""
 
 
@@ -95,6 +95,7 @@ def test_the_page_names_the_versions_that_are_pinned() -> None:
     for peer, name in {
         "diffprivlib": "diffprivlib",
         "pystreed": "pystreed",
+        "pydl8.5": "pydl8.5",
         "corels": "CORELS",
         "sacroml": "SACRO-ML",
     }.items():
@@ -207,7 +208,9 @@ def test_the_law_of_growth_is_fitted() -> None:
 
 def test_what_grows_is_stored_size_by_size() -> None:
     made = [
-        growth.Growth(task=series.task, size=series.size, values=series.values, seconds=tuple(map(float, series.values)))
+        growth.Growth(
+            task=series.task, size=series.size, values=series.values, seconds=tuple(map(float, series.values))
+        )
         for series in growth.SERIES
     ]
     rows = [{name: str(value) for name, value in row.items()} for row in growth.flat(made)]
@@ -276,6 +279,8 @@ def test_the_page_prints_the_stored_rows_and_their_judgements() -> None:
     slow = {(one.peer, one.task) for one in stored if one.ratio < 1}
     assert {peer for peer, _ in slow} == SLOWER
     assert all("depth 3 against tree" in task for peer, task in slow if peer == "diffprivlib")
+    optimal = {(one.task[-1], one.data, one.at_least) for one in stored if one.ratio < 1 and "py" in one.peer}
+    assert optimal == {("2", "COMPAS", False), ("5", "Adult, 76 literals", True)}
 
 
 def test_what_is_loaded_beside_the_first_runs_is_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
