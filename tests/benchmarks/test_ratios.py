@@ -185,7 +185,7 @@ def test_cells_and_tables() -> None:
     assert shown[3:] == ("1", "> 60", "> 60", "accuracy, open", "0.8000", "0.7000")
     none = judging.cells(judging.Row(peer="a", task="b", data="c", note="reason"))
     assert none == ("b", "c", "a", "", "none", "", "", "", "")
-    assert judging.markdown(("x", "y"), [("1", "a|b")]) == "| x | y |\n| --- | --- |\n| 1 | a\\|b |"
+    assert judging.markdown(("x", "y"), [("1", "a|b")]) == "| x | y |\n|---|---|\n| 1 | a\\|b |"
     assert judging.plain(("x", "long"), [("wide", "1")]) == "x     long\nwide  1"
 
 
