@@ -1,20 +1,21 @@
-"""Lower bounds on the privacy of this package's learners and mechanisms, and of peers.
+"""Lower bounds on the privacy of this package and of peers: ``python benchmarks/verification.py [--page] [PART ...]``.
 
-``python benchmarks/verification.py [mechanisms] [learners] [defaults] [published] [peers] [--runs N]``. Every row is a
-claim, the worst pair that was found, and the bound from fresh runs. diffprivlib needs an environment of its own:
-``benchmarks/peers/environments.py``.
+A row of ``verification.csv`` is a claim, the worst pair that was found, and the bound from fresh runs, at confidence
+0.99. Other parts print theirs, and take longer: private learners, the same with what the search does by itself, and all
+learners as published. diffprivlib needs an environment of its own: ``benchmarks/peers/environments.py``. The exit
+status is 1 if something of this package is accused.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from math import asinh
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402 - after the path is set
 
+from benchmarks.kept_rows import kept, results_of  # noqa: E402
 from benchmarks.peers.environments import FOLDER, HERE, PRIVATE_PEERS, Missing, python_of  # noqa: E402
 from glassine import (  # noqa: E402
     Domain,
@@ -50,6 +52,10 @@ from glassine.privacy.randomness import Randomness  # noqa: E402
 from glassine.verification import Claim, LowerBound, Runs, lower_bound_from_outputs  # noqa: E402
 from glassine.verification.neighbors import Pair, search, worst_pairs  # noqa: E402
 from glassine.verification.scores import Distinguisher, Statistic  # noqa: E402
+from papers.common.results import Row, one, read, say  # noqa: E402
+from papers.common.tables import markdown  # noqa: E402
+
+CONFIDENCE = 0.99
 
 MECHANISMS = (
     "smooth-laplace",
@@ -361,7 +367,7 @@ def interpret_subjects() -> list[Subject]:
     ]
 
 
-def diffprivlib_forest(folder: Path, runs: int, confidence: float = 0.99) -> LowerBound:
+def diffprivlib_forest(folder: Path, runs: int, confidence: float = CONFIDENCE) -> LowerBound:
     """Return the bound on diffprivlib's forest from its own environment; raise environments.Missing without it."""
     peer = PRIVATE_PEERS[0]
     with tempfile.TemporaryDirectory() as scratch:
@@ -379,67 +385,90 @@ def diffprivlib_forest(folder: Path, runs: int, confidence: float = 0.99) -> Low
     )
 
 
-def say(text: str) -> None:
-    """Write one line."""
-    sys.stdout.write(text + "\n")
-    sys.stdout.flush()
+FOREST = "diffprivlib, forest"
+SHOWN: dict[str, str] = {
+    "greedy, global-laplace, as published": "Ly et al., `global-laplace` as published",
+    "interpret, DP-EBM, a category": "interpret 0.7.8, `DPExplainableBoostingClassifier`, unique category",
+    "interpret, DP-EBM, y in [99, 100]": "interpret 0.7.8, `DPExplainableBoostingRegressor`, y in [99, 100]",
+    FOREST: "diffprivlib 0.6.6, `RandomForestClassifier`, one row appended",
+}
+"""Names of the page for what others claim."""
+OURS = "mechanisms"
+PARTS: dict[str, Callable[[], list[Subject]]] = {
+    OURS: mechanisms,
+    "published": lambda: [subject for subject in published() if subject.name in SHOWN],
+    "peers": interpret_subjects,
+}
+"""Parts whose rows are kept."""
+RUNS = 10_000
+"""Runs of diffprivlib's forest."""
 
 
-def row(name: str, pair: str, bound: LowerBound) -> dict[str, Any]:
-    """Print a row of the table and return it."""
-    claim = f"{bound.parameter} {bound.claim:.3g}" + (f", delta {bound.delta:g}" if bound.delta else "")
-    found = "violated" if bound.violated else "not rejected"
-    say(f"| {name} | {claim} | {bound.runs:,} | {bound.value:.2f} | {found} | {pair} |")
+@cache
+def subjects() -> dict[tuple[str, str], Subject]:
+    """Return everything that is verified here, by part and name."""
+    return {(part, subject.name): subject for part, make in PARTS.items() for subject in make()}
+
+
+def printed(make: Callable[[], list[Subject]]) -> None:
+    """Print the bounds of some subjects, and end with 1 if one of them is accused."""
+    accused = False
+    for subject in make():
+        pair, bound = subject.verify(subject.runs, confidence=CONFIDENCE)
+        found = "violated" if bound.violated else "not rejected"
+        say(f"{subject.name}: {bound.parameter} at least {bound.value:.2f}, {found}, {pair}")
+        accused = accused or bound.violated
+    if accused:
+        sys.exit(1)
+
+
+def keys() -> list[dict[str, str]]:
+    """Return what names each row."""
+    return [{"part": part, "what": what} for part, what in (*subjects(), ("peers", FOREST))]
+
+
+def measure(key: Mapping[str, str]) -> dict[str, object]:
+    """Return the bound of one subject, and the worst pair."""
+    if key["what"] == FOREST:
+        pair, bound = "10 rows, labels in turn, and one row at the end", diffprivlib_forest(FOLDER, RUNS)
+    else:
+        subject = subjects()[key["part"], key["what"]]
+        pair, bound = subject.verify(subject.runs, confidence=CONFIDENCE)
     return {
-        "name": name,
-        "claim": claim,
+        "parameter": bound.parameter,
+        "claim": bound.claim,
+        "delta": bound.delta,
         "runs": bound.runs,
-        "bound": bound.value,
-        "delta_at_claim": bound.delta_at_claim,
-        "confidence": bound.confidence,
-        "verdict": bound.verdict,
+        "lower bound": bound.value,
+        "verdict": "violated" if bound.violated else "not rejected",
         "pair": pair,
-        "event": bound.event,
     }
 
 
-def main() -> None:
-    """Print a table of all bounds; the exit status says whether a learner or mechanism of ours was accused."""
-    parts: dict[str, Callable[[], list[Subject]]] = {
-        "mechanisms": mechanisms,
-        "learners": learners,
-        "defaults": defaults,
-        "published": published,
-        "peers": interpret_subjects,
-    }
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", help=f"of {', '.join(parts)}; all by default")
-    parser.add_argument("--runs", type=int, help="runs of each row, instead of its own")
-    parser.add_argument("--workers", type=int, default=1, help="processes")
-    parser.add_argument("--confidence", type=float, default=0.99, help="of each row (default: %(default)s)")
-    parser.add_argument("--environments", type=Path, help="folder of the peers' environments")
-    parser.add_argument("--json", type=Path, help="also write the rows here")
-    given = parser.parse_args()
-    rows, accused = [], []
-    say("| what | claim | runs | lower bound | verdict | pair |")
-    say("|---|---|---|---|---|---|")
-    for part in given.parts or parts:
-        for subject in parts[part]():
-            runs = given.runs or subject.runs
-            pair, bound = subject.verify(runs, workers=given.workers, confidence=given.confidence)
-            rows.append(row(subject.name, pair, bound))
-            if bound.violated and part in {"mechanisms", "learners", "defaults"}:
-                accused.append(subject.name)
-    if not given.parts or "peers" in given.parts:
-        try:
-            bound = diffprivlib_forest(given.environments or FOLDER, given.runs or 10_000, given.confidence)
-            rows.append(row("diffprivlib, forest", "10 rows, labels in turn, and one row at the end", bound))
-        except Missing as reason:
-            say(f"\ndiffprivlib: missing: {reason}")
-    if given.json:
-        given.json.write_text(json.dumps(rows, indent=2) + "\n")
-    sys.exit(int(bool(accused)))
+def tables(rows: Sequence[Row]) -> dict[str, str]:
+    """Return the table of the page."""
+
+    def line(name: str, bound: str, several: Sequence[Row]) -> list[str]:
+        violated = any(row["verdict"] == "violated" for row in several)
+        return [name, bound, "**violated**" if violated else "not rejected"]
+
+    own = [row for row in rows if row["part"] == OURS]
+    # Bounds of epsilon compare: all claims are of 1, but for the slack of Cauchy noise.
+    most = max(float(row["lower bound"]) for row in own if row["parameter"] == "epsilon")
+    lines = [line("Glassine's mechanisms of noise and choice", f"at most {most:.2f}", own)]
+    for what, name in SHOWN.items():
+        row = one(rows, what=what)
+        lines.append(line(name, f"{float(row['lower bound']):.2f}", [row]))
+    return {"verification": markdown(["what", "lower bound", "verdict"], lines)}
+
+
+def main(arguments: Iterable[str] | None = None) -> int:
+    """Measure what is not stored, and write the page; the exit status says whether one of ours was accused."""
+    others = {make.__name__: partial(printed, make) for make in (learners, defaults, published)}
+    kept(__file__, __doc__, keys(), measure, tables, arguments, others=others)
+    accused = [row for row in read(results_of(__file__)) if row["part"] == OURS and row["verdict"] == "violated"]
+    return int(bool(accused))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
