@@ -30,7 +30,7 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.peers.environments import EVERY_PEER, FOLDER, Missing, prepare  # noqa: E402 - after the path is set
 from benchmarks.peers.judging import FASTER, exceeds  # noqa: E402
 from benchmarks.peers.sources import additive  # noqa: E402
-from benchmarks.peers.turns import PeerFailed, Warm  # noqa: E402
+from benchmarks.peers.turns import PeerFailed, Warm, warm_up  # noqa: E402
 from benchmarks.ratios import store  # noqa: E402
 from papers.common.judging import Comparison, clustered  # noqa: E402
 from papers.common.results import Row, read, say, select, write  # noqa: E402
@@ -138,8 +138,7 @@ def measure(
         try:
             process.ready(each.work, file, {**known, **each.settings, "epsilon": float(epsilon), "delta": DELTA})
             if each.name not in warm:
-                # The first fit compiles.
-                process.run(split)
+                warm_up(process)
             warm.add(each.name)
             run = process.run(split)
         except PeerFailed as reason:

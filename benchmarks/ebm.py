@@ -61,7 +61,7 @@ def measure(key: Mapping[str, str]) -> dict[str, object]:
 def tables(rows: Sequence[Row]) -> dict[str, str]:
     """Return the sentence of the page: the more of both targets."""
     seconds, memory = (max(float(row[name]) for row in rows) for name in ("processor seconds", "GB"))
-    return {"million": f"A million records of {ATTRIBUTES} numbers: {seconds:.1f} CPU s, {memory:.1f} GB in all."}
+    return {"million": f"A million records of {ATTRIBUTES} numbers: {seconds:.1f} CPU s, a peak of {memory:.1f} GB."}
 
 
 def main(arguments: Iterable[str] | None = None) -> int:

@@ -199,7 +199,7 @@ def tables(rows: Sequence[Row]) -> dict[str, str]:
     tenth, whole = (float(one(rows, records=n, k="100")["processor seconds"]) for n in ("100000", "1000000"))
     return {
         "explanations": markdown(header, lines),
-        "guided loss": f"The restricted form loses up to {lost:.3f} of guided fidelity.",
+        "guided loss": f"Over five datasets the restricted form loses up to {lost:.3f} of guided fidelity.",
         "microaggregation": "Microaggregation (`microaggregation.py`): 100,000 x 10 records with k = 100 take "
         f"{tenth:.2g} CPU s, a million {whole:.3g} s (one run).",
         "people behind trees": f"From k = {LARGE:,}, accuracy on the people behind the trees is {min(gaps):.3f} to "

@@ -17,6 +17,7 @@ import polars as pl
 
 from glassine import Category, Domain, Integer, Real
 from glassine.domain import AtMostOne, Between, ExactlyOne, Literal, OneOf
+from glassine.domain.attributes import Attribute
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -258,7 +259,7 @@ def german() -> Benchmark:
     )
 
 
-TELCO_NUMBERS = {
+TELCO_NUMBERS: dict[str, Attribute] = {
     "tenure": Integer(0, 72, thresholds=(3, 6, 12, 24, 36, 48, 60)),
     "MonthlyCharges": Real(0.0, 150.0, thresholds=(30.0, 50.0, 70.0, 80.0, 90.0, 100.0)),
 }

@@ -42,7 +42,7 @@ from benchmarks.peers.sources import Source  # noqa: E402
 from benchmarks.peers.turns import PeerFailed, Run, measured  # noqa: E402
 from benchmarks.public_data import DATA  # noqa: E402
 from papers.common.results import read, write  # noqa: E402
-from papers.common.tables import place  # noqa: E402
+from papers.common.tables import markdown, place  # noqa: E402
 
 PARTS = (*PEERS, "growth")
 
@@ -215,7 +215,7 @@ def show(
     head: str, rows: Sequence[Row], grown: Sequence[growth.Growth], judgements: Sequence[Judgement], *, marked: bool
 ) -> None:
     """Print tables, notes and judgements."""
-    table: Callable[[Sequence[str], Sequence[Sequence[str]]], str] = judging.markdown if marked else judging.plain
+    table: Callable[[Sequence[str], Sequence[Sequence[str]]], str] = markdown if marked else judging.plain
     say(head)
     if rows:
         say("\n" + table(judging.COLUMNS, [judging.cells(row) for row in rows]))
@@ -272,13 +272,13 @@ def compact(rows: Sequence[Row]) -> str:
         shown = f"**{ratio}**" if row.ratio is not None and row.ratio < 1 else ratio
         same = "equal" if row.agreement == "equal" else f"{ours} / {theirs}" if ours else ""
         lines.append((row.peer, row.task, row.data, shown, f"{same}, open" if row.agreement == "open" else same))
-    return judging.markdown(("peer", "task", "data", "peer's time / ours", "ours / peer's"), lines)
+    return markdown(("peer", "task", "data", "peer's time / ours", "ours / peer's"), lines)
 
 
 def filled(text: str, rows: Sequence[Row]) -> str:
     """Return the text of the page with its tables: what the rows say, the rows, and what grows."""
     judgements = judging.judge([row.by_processor() for row in rows])
-    text = place(text, "growth", judging.markdown(growth.COLUMNS, growth.table(growth.stored(read(GROWTH)))))
+    text = place(text, "growth", markdown(growth.COLUMNS, growth.table(growth.stored(read(GROWTH)))))
     return place(place(text, "ratios", compact(rows)), "sentences", judging.verdicts(judgements))
 
 

@@ -266,10 +266,15 @@ def tables(rows: Sequence[Row]) -> dict[str, str]:
         "cut points": markdown(["cut points", "one decision", "fidelity", "bits"], lines)
         + f"\n\nThree seeds, standard errors of fidelity up to {exactness:.3f}, of the share {of_one:.3f}. On "
         f"California fidelity is {both}, and {steps} in even steps (standard errors up to {of_steps:.3f}).",
-        "few cut points": f"From even steps to ratios, fidelity goes from {raised('amounts', FIDELITY)} on lognormal "
-        f"amounts, {raised('adults', FIDELITY)} on Adult's numbers, {raised('california', FIDELITY)} on California; "
-        f"accuracy from {raised('amounts', ACCURACY)}, {raised('adults', ACCURACY)} and "
-        f"{raised('california', ACCURACY)}. Standard errors are up to {of_few:.3f}.",
+        "few cut points": "From even steps to ratios, fidelity and accuracy go:\n\n"
+        + markdown(
+            ["records", "fidelity", "accuracy"],
+            [
+                [name, raised(scene, FIDELITY), raised(scene, ACCURACY)]
+                for scene, name in zip(SCENES, ("lognormal amounts", "California", "Adult's numbers"), strict=True)
+            ],
+        )
+        + f"\n\nStandard errors are up to {of_few:.3f}.",
     }
 
 

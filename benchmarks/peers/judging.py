@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from papers.common.judging import CONFIRMED, REFUTED, UNSUPPORTED, Comparison, clustered
+from papers.common.tables import markdown
 
 HIGHER = ("accuracy", "AUROC")
 """Measures of which more is better; of the others less is."""
@@ -373,9 +374,3 @@ def plain(header: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
         "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
         for line in (header, *lines)
     )
-
-
-def markdown(header: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    """Return a table for a page."""
-    marked = [header, ["---"] * len(header), *lines]
-    return "\n".join("| " + " | ".join(text.replace("|", r"\|") for text in line) + " |" for line in marked)

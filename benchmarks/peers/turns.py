@@ -108,6 +108,15 @@ class Warm:
         return f"{self.module} ended with {self._process.returncode}: {lines[-1] if lines else 'no reason given'}"
 
 
+def warm_up(side: Warm) -> None:
+    """Do the work until what is compiled or loaded beside the first runs is done."""
+    spent = 0.0
+    for seed in range(WARM_RUNS):
+        spent += side.run(seed).processor
+        if spent > WARM_SECONDS:
+            break
+
+
 def in_turn(sides: tuple[Warm, ...], runs: int, budget: float) -> tuple[list[Run], ...]:
     """Run all sides after each other, up to so many times; stop after the budget, but not before one run.
 
@@ -135,19 +144,14 @@ def measured(
 ) -> tuple[list[Run], ...]:
     """Start a process for each work, given as module, name and settings, and run them in turn.
 
-    Each does its work before, with the settings in ``first`` changed, until what is compiled or loaded beside the first
-    runs is done: several times, or until that takes seconds of processors.
+    Each is warmed up before, with the settings in ``first`` changed.
     """
     opened: list[Warm] = []
     try:
         for python, (module, name, settings) in zip(pythons, works, strict=True):
             opened.append(Warm(python, module, patience))
             opened[-1].ready(name, data, settings | first)
-            spent = 0.0
-            for seed in range(WARM_RUNS):
-                spent += opened[-1].run(seed).processor
-                if spent > WARM_SECONDS:
-                    break
+            warm_up(opened[-1])
             if first:
                 opened[-1].ready(name, data, settings)
         return in_turn(tuple(opened), runs, budget)

@@ -12,8 +12,8 @@ from papers.common.results import page_of, read
 def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a Markdown table."""
     cells = [[cell.replace("|", "\\|") for cell in row] for row in rows]
-    lines = [header, ["---"] * len(header), *cells]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    first, *others = ("| " + " | ".join(line) + " |" for line in (header, *cells))
+    return "\n".join((first, "|" + "---|" * len(header), *others))
 
 
 def claims(results: Path) -> str:
