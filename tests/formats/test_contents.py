@@ -407,7 +407,7 @@ def test_many_names_that_a_model_does_not_use_are_content_beside_it(kind: str, k
         assert [other.where for other in file.contents.others] == [f"unused names of {key}"] * fails
         assert (the_check(file, "other_content").status == "fail") == fails
     if key == "attributes":
-        write_clean(file, tmp_path / "clean.json")
+        write_clean(load_file(tmp_path / "planted.json"), tmp_path / "clean.json")
         clean = load_file(tmp_path / "clean.json")
         assert (clean.contents.others, clean.model.attributes) == ((), ("age",))
         domain = Domain({"age": Real(0, 100), **{name: Real(0, 1) for name in people}})
