@@ -58,6 +58,7 @@ nitpick_ignore = [
     ("py:class", "glassine.attacks.membership.outputs.Records"),
     ("py:obj", "glassine.auditing.evidence.T"),
     ("py:class", "glassine.domain.groups.Group"),
+    ("py:class", "glassine.privacy.randomness.Randomness"),
 ]
 
 

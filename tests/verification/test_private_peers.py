@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import importlib
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.repo.code_blocks import ROOT
+from benchmarks.peers.environments import FOLDER, Missing
 
 benchmark: Any = importlib.import_module("benchmarks.verification")
 
@@ -41,13 +39,10 @@ def test_a_target_far_from_zero_is_not_hidden_by_the_regression_of_interpret() -
 
 
 @pytest.mark.slow
-def test_one_row_more_is_told_by_the_forest_of_diffprivlib(monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = str(ROOT / "benchmarks" / "peers")
-    monkeypatch.setattr(sys, "path", [folder, *sys.path])
-    environments: Any = importlib.import_module("environments")
+def test_one_row_more_is_told_by_the_forest_of_diffprivlib() -> None:
     try:
-        bound = benchmark.diffprivlib_forest(Path(environments.FOLDER), 10_000)
-    except environments.Missing as reason:
+        bound = benchmark.diffprivlib_forest(FOLDER, 10_000)
+    except Missing as reason:
         pytest.skip(str(reason))
     assert bound.violated, str(bound)
     assert bound.epsilon > 5
