@@ -71,9 +71,8 @@ def audit_command(options: AuditOptions) -> None:
 
     If the policy accepts the guarantee of a private model, verdict and exit status do not depend on --data and
     --holdout; with --audience public neither does the report. A file that cannot be read is bad input. For several
-    models a table is printed, and the exit
-    status is the worst: bad input, outside policy, inconclusive, within policy; other files of Glassine, such as
-    domains, are skipped. With --together the models are judged as one.
+    models a table is printed, and the exit status is the worst: bad input, outside policy, inconclusive, within policy;
+    other files of Glassine, such as domains, are skipped. With --together the models are judged as one.
 
     Exit status: 0 within policy, or the policy has no check of --only; 1 outside policy; 2 bad input, or --only cannot
     be measured; 3 inconclusive.

@@ -28,6 +28,7 @@ MOST_OF_NAMES = 3_000
 """Most characters together of names that a model holds and does not use, such as those of a table's other columns: 200
 of fifteen characters."""
 UNUSED = "unused names of attributes"
+"""Where they stand, as a report lists them."""
 MOST_PLACES = 20
 """Places that are listed one by one, the largest; what more there is stands in one sum."""
 PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,39}")
