@@ -20,7 +20,6 @@ from glassine.data.conform import Columns
 from glassine.data.slices import Progress
 from glassine.domain import Domain
 from glassine.errors import InvalidParameterError, parameter
-from glassine.learners.exhaustive.model_class import SECONDS_PER_STEP, ModelClass
 from glassine.learners.intake import Intake, read_records
 from glassine.learners.persons import Persons, take_persons, unit_of
 from glassine.learners.publishing import decision_path, probabilities
@@ -29,6 +28,7 @@ from glassine.models.evidence import class_array
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.randomness import RandomState
 from glassine.privacy.release import Planned, release
+from glassine.sealed.model_class import SECONDS_PER_STEP, ModelClass
 
 OF_THE_INTAKE = frozenset({"n_features_in_", "feature_names_in_"})
 """Fitted attributes that are set while records are read, as scikit-learn does."""
