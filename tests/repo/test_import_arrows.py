@@ -22,6 +22,7 @@ ROOMS = [
     ["formats", "privacy"],
     ["counting", "models"],
     ["data"],
+    ["records"],
     ["domain"],
     ["codec", "compiling", "exports", "files"],
     ["errors"],

@@ -15,8 +15,6 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from glassine.data.arrays import AnyArray, Array, Indices
-from glassine.data.conform import Columns
 from glassine.data.slices import Progress
 from glassine.domain import Domain
 from glassine.errors import InvalidParameterError, parameter
@@ -29,6 +27,8 @@ from glassine.models.evidence import class_array
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.randomness import RandomState
 from glassine.privacy.release import Planned, release
+from glassine.records.arrays import AnyArray, Array, Indices
+from glassine.records.columns import Columns
 
 OF_THE_INTAKE = frozenset({"n_features_in_", "feature_names_in_"})
 """Fitted attributes that are set while records are read, as scikit-learn does."""

@@ -9,9 +9,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from glassine.data.arrays import Array, Ints
-from glassine.data.columns import values_of
-from glassine.data.conform import Columns
 from glassine.data.persons import Persons
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.domain.attributes import Attribute, Scalar
@@ -27,6 +24,8 @@ from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import SEEDED, UNPAID, Paid, Planned, Price, release
+from glassine.records.arrays import Array, Ints
+from glassine.records.columns import Columns, values_of
 from glassine.surrogates.answers import Answers, Names, NumericAnswer, distinct_records
 from glassine.surrogates.distances import Metric, as_metric
 from glassine.surrogates.fitting import Training, joined_groups, metric_of, representatives_of

@@ -14,7 +14,6 @@ import numpy.typing as npt
 from sklearn.base import RegressorMixin
 
 from glassine.counting.logic import LiteralLogic, RuleLogic
-from glassine.data.arrays import Array, Ints
 from glassine.data.bits import BitSets
 from glassine.data.frames import truths
 from glassine.data.lazy import cuts_of
@@ -36,6 +35,7 @@ from glassine.learners.persons import Persons
 from glassine.learners.publishing import evidence_of
 from glassine.learners.reading import EngineIntake, multiplicities_of
 from glassine.models import DecisionTree, Evidence, RuleList
+from glassine.records.arrays import Array, Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -13,12 +13,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from glassine.data.arrays import Array, Ints
 from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.budget import Budget
 from glassine.learners.exhaustive.losses import Loss
 from glassine.privacy.noisy_choice import draw_scaled
 from glassine.privacy.randomness import Randomness
+from glassine.records.arrays import Array, Ints
 
 EPSILON_BITS = 40
 """Epsilon is a multiple of 2^-40, so that its product with a whole cost is exact."""

@@ -16,7 +16,6 @@ from typing import NamedTuple
 import numpy as np
 
 from glassine.compiling import compiled
-from glassine.data.arrays import AnyArray
 from glassine.data.slices import Progress, cuts, run
 from glassine.learners.exhaustive.tree_sums import (
     PIECES,
@@ -35,6 +34,7 @@ from glassine.learners.exhaustive.tree_sums import (
     power,
     rows,
 )
+from glassine.records.arrays import AnyArray
 
 __all__: list[str] = []
 

@@ -13,7 +13,6 @@ import numpy as np
 
 from glassine.compiling import compiled, interpreted
 from glassine.counting.logic import RuleLogic
-from glassine.data.arrays import AnyArray, Array, Ints
 from glassine.data.bits import BitSets
 from glassine.data.conjunctions import ConjunctionCounts, combinations, count_conjunctions, count_steps, index_type
 from glassine.data.slices import Progress, cuts, run
@@ -27,6 +26,7 @@ from glassine.learners.exhaustive.tree_sums import Atoms, Costs, Counts, Weighed
 from glassine.learners.exhaustive.tree_sums import admissible as divides
 from glassine.models import Evidence, Rule, RuleList
 from glassine.privacy.randomness import Randomness
+from glassine.records.arrays import AnyArray, Array, Ints
 
 SLICES = 40
 """Pieces in which a level is summed, so that progress can be shown and a run interrupted."""

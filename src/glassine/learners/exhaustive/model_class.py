@@ -12,7 +12,6 @@ from typing import Any, ClassVar, Generic, NotRequired, Protocol, Self, TypedDic
 
 import numpy as np
 
-from glassine.data.arrays import Ints
 from glassine.data.bits import BitSets
 from glassine.data.slices import Progress
 from glassine.domain import Domain, Literal
@@ -23,6 +22,7 @@ from glassine.learners.exhaustive.gibbs import LOG_RANGE, Weighting
 from glassine.learners.exhaustive.losses import MOST_STEPS, Loss
 from glassine.models import DecisionTree, Evidence, Guarantee, RuleList
 from glassine.privacy.randomness import Randomness
+from glassine.records.arrays import Ints
 
 SECONDS_PER_STEP = 7e-9
 """Time of one choice of one node and class on one core of a 2020s server; the estimate's only constant."""

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy.typing as npt
 
-from glassine.data.arrays import Ints
 from glassine.data.bits import BitSets
 from glassine.domain import Domain
 from glassine.errors import InvalidParameterError, parameter
@@ -27,6 +26,7 @@ from glassine.learners.intake import Intake
 from glassine.models import DecisionTree, Evidence, RuleList
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal
+from glassine.records.arrays import Ints
 
 
 @dataclass(eq=False, repr=False)

@@ -7,7 +7,6 @@ from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
-from glassine.data.arrays import Array
 from glassine.data.bits import BitSets
 from glassine.domain import Domain
 from glassine.learners.budget import Budget, certify, check_number, claim, selection_event
@@ -22,6 +21,7 @@ from glassine.learners.publishing import noisy_histogram
 from glassine.privacy.accounting import DiscreteLaplaceNoise
 from glassine.privacy.certificate import LOSS_BOUND
 from glassine.privacy.release import Paid, Planned, Price
+from glassine.records.arrays import Array
 
 PROOF = "learners/exhaustive/private.md"
 

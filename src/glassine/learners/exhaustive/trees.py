@@ -12,7 +12,6 @@ import numpy as np
 
 from glassine.compiling import interpreted
 from glassine.counting.logic import LiteralLogic
-from glassine.data.arrays import Array, Ints
 from glassine.data.bits import BitSets
 from glassine.data.conjunctions import ConjunctionCounts, count_conjunctions, count_steps
 from glassine.data.slices import Progress
@@ -27,6 +26,7 @@ from glassine.learners.exhaustive.model_class import ModelClass, Stated
 from glassine.learners.exhaustive.tree_sums import Atoms, Costs, Counts, Implied, Weighed, level_above
 from glassine.models import Branch, DecisionTree, Evidence, Node
 from glassine.privacy.randomness import Randomness
+from glassine.records.arrays import Array, Ints
 
 LEAF = -1
 """Number of the choice that makes a node a leaf."""

@@ -8,7 +8,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from glassine.data.arrays import Array, Ints
 from glassine.data.slices import Progress
 from glassine.learners.exhaustive.lists import DrawnList
 from glassine.learners.greedy.growth import GreedyPool, Growth, Remaining
@@ -21,6 +20,7 @@ from glassine.privacy.mechanisms import cauchy, discrete_laplace, gaussian, lapl
 from glassine.privacy.noisy_choice import draw
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.sensitivity import published_smooth_gini
+from glassine.records.arrays import Array, Ints
 
 AS_PUBLISHED = "as published; see errata: the guarantee does not hold as stated"
 

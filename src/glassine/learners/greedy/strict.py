@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from glassine.data.arrays import Ints
 from glassine.data.slices import Progress
 from glassine.learners.exhaustive.lists import DrawnList
 from glassine.learners.greedy.growth import GreedyPool, Growth, Remaining, most_satisfied
@@ -41,6 +40,7 @@ from glassine.privacy.noisy_choice import (
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import UNPAID
 from glassine.privacy.sensitivity import COUNTED_LOSS, gini_spread, smooth_gini
+from glassine.records.arrays import Ints
 
 LOOKAHEAD = 256
 """Largest pool of which counted-gini looks one rule ahead; the time grows with the square of the pool."""
