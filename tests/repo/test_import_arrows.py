@@ -23,6 +23,7 @@ ROOMS = [
     ["formats", "privacy"],
     ["counting", "models"],
     ["data"],
+    ["records"],
     ["domain"],
     ["codec", "compiling", "exports", "files"],
     ["errors"],

@@ -16,11 +16,12 @@ import pytest
 
 from glassine import Policy, audit
 from glassine.data.bits import BitSets
-from glassine.data.conform import Columns, conform
+from glassine.data.conform import conform
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.errors import BlackBoxError, InvalidDataError, InvalidParameterError, PrivacyLeakWarning
 from glassine.privacy.accounting import Parallel
 from glassine.privacy.randomness import Randomness
+from glassine.records.columns import Columns
 from glassine.sealed.gibbs import Weighting
 from glassine.sealed.losses import PARTS
 from glassine.sealed.trees import Split, Tree

@@ -15,8 +15,6 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from glassine.data.arrays import AnyArray, Array, Indices
-from glassine.data.conform import Columns
 from glassine.data.slices import Progress
 from glassine.domain import Domain
 from glassine.errors import InvalidParameterError, parameter
@@ -28,6 +26,8 @@ from glassine.models.evidence import class_array
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.randomness import RandomState
 from glassine.privacy.release import Planned, release
+from glassine.records.arrays import AnyArray, Array, Indices
+from glassine.records.columns import Columns
 from glassine.sealed.model_class import SECONDS_PER_STEP, ModelClass
 
 OF_THE_INTAKE = frozenset({"n_features_in_", "feature_names_in_"})

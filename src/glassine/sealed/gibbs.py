@@ -13,8 +13,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from glassine.data.arrays import Array, Ints
 from glassine.privacy.randomness import Randomness
+from glassine.records.arrays import Array, Ints
 from glassine.sealed.losses import Loss
 from glassine.sealed.noisy_choice import draw_scaled
 

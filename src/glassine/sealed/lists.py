@@ -13,7 +13,6 @@ import numpy as np
 
 from glassine.compiling import compiled, interpreted
 from glassine.counting.logic import RuleLogic
-from glassine.data.arrays import AnyArray, Array, Ints
 from glassine.data.bits import BitSets
 from glassine.data.conjunctions import ConjunctionCounts, combinations, count_conjunctions, count_steps, index_type
 from glassine.data.slices import Progress, cuts, run
@@ -21,6 +20,7 @@ from glassine.domain import Literal
 from glassine.errors import parameter
 from glassine.models import Evidence, Rule, RuleList
 from glassine.privacy.randomness import Randomness
+from glassine.records.arrays import AnyArray, Array, Ints
 from glassine.sealed import gibbs
 from glassine.sealed.gibbs import Choice, Weighting
 from glassine.sealed.losses import Loss

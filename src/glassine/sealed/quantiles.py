@@ -11,12 +11,12 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.arrays import Array, Ints
 from glassine.errors import InvalidDataError, InvalidMechanismError, check_whole, parameter
 from glassine.privacy.events import Event, Parallel, Selection
 from glassine.privacy.exact import Number, decimal, positive
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.sensitivity import quantile_score
+from glassine.records.arrays import Array, Ints
 from glassine.sealed.noisy_choice import draw_scaled
 
 Thresholds: TypeAlias = tuple[float, ...]

@@ -12,7 +12,6 @@ import numpy as np
 
 from glassine.compiling import interpreted
 from glassine.counting.logic import LiteralLogic
-from glassine.data.arrays import Array, Ints
 from glassine.data.bits import BitSets
 from glassine.data.conjunctions import ConjunctionCounts, count_conjunctions, count_steps
 from glassine.data.slices import Progress
@@ -21,6 +20,7 @@ from glassine.domain.literals import complement
 from glassine.errors import parameter
 from glassine.models import Branch, DecisionTree, Evidence, Node
 from glassine.privacy.randomness import Randomness
+from glassine.records.arrays import Array, Ints
 from glassine.sealed import gibbs, tree_sums
 from glassine.sealed.gibbs import Choice, Weighting
 from glassine.sealed.last_splits import last_level

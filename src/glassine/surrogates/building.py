@@ -9,9 +9,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from glassine.data.arrays import Array, Ints
-from glassine.data.columns import values_of
-from glassine.data.conform import Columns
 from glassine.data.persons import Persons
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.domain.attributes import Attribute, Scalar
@@ -25,6 +22,8 @@ from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import SEEDED, UNPAID, Paid, Planned, Price, release
+from glassine.records.arrays import Array, Ints
+from glassine.records.columns import Columns, values_of
 from glassine.sealed.losses import PARTS
 from glassine.sealed.trees import Tree, TreeClass
 from glassine.surrogates.answers import Answers, Names, NumericAnswer, distinct_records

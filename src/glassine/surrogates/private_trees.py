@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 
 from glassine.counting.logic import LiteralLogic
-from glassine.data.arrays import Bools, Ints
 from glassine.data.bits import BitSets
-from glassine.data.conform import Columns
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.domain.grid import few_cuts, with_cuts
@@ -22,6 +20,8 @@ from glassine.privacy.accounting import Parallel, Stated
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import EXACT_DRAWS, Paid
+from glassine.records.arrays import Bools, Ints
+from glassine.records.columns import Columns
 from glassine.sealed.gibbs import Weighting, exact_rate, powers_bytes
 from glassine.sealed.losses import MOST_STEPS, Loss
 from glassine.sealed.model_class import as_fine_as_summed

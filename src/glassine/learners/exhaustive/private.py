@@ -7,7 +7,6 @@ from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
-from glassine.data.arrays import Array
 from glassine.data.bits import BitSets
 from glassine.domain import Domain
 from glassine.learners.budget import Budget, certify, check_number, claim, refuse_small_rate, selection_event
@@ -19,6 +18,7 @@ from glassine.learners.publishing import noisy_histogram
 from glassine.privacy.accounting import DiscreteLaplaceNoise
 from glassine.privacy.certificate import LOSS_BOUND
 from glassine.privacy.release import Paid, Planned, Price
+from glassine.records.arrays import Array
 from glassine.sealed.gibbs import Weighting, powers_bytes
 from glassine.sealed.losses import UNITS, base_rates
 from glassine.sealed.model_class import ModelClass

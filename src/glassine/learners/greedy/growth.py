@@ -13,9 +13,7 @@ import numpy.typing as npt
 from glassine.compiling import compiled
 from glassine.counting.logic import complete_atoms, constrained
 from glassine.counting.space import Box, Space
-from glassine.data.arrays import AnyArray, Bools, Ints
 from glassine.data.bits import BitSets
-from glassine.data.conform import Columns
 from glassine.data.conjunctions import popcount
 from glassine.data.slices import cuts, run
 from glassine.domain import Domain, Integer, Literal, Real
@@ -26,6 +24,8 @@ from glassine.learners.intake import Intake
 from glassine.learners.publishing import evidence_of
 from glassine.models import Guarantee, RuleList
 from glassine.privacy.accounting import Event
+from glassine.records.arrays import AnyArray, Bools, Ints
+from glassine.records.columns import Columns
 from glassine.sealed.lists import DrawnList, list_model
 
 Part: TypeAlias = tuple[Literal, ...]

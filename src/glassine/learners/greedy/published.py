@@ -8,7 +8,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from glassine.data.arrays import Array, Ints
 from glassine.data.slices import Progress
 from glassine.learners.greedy.growth import GreedyPool, Growth, Remaining
 from glassine.learners.greedy.impurity import weighted_impurities
@@ -19,6 +18,7 @@ from glassine.privacy.exact import float_above
 from glassine.privacy.mechanisms import cauchy, discrete_laplace, gaussian, laplace
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.sensitivity import published_smooth_gini
+from glassine.records.arrays import Array, Ints
 from glassine.sealed.lists import DrawnList
 from glassine.sealed.noisy_choice import draw
 

@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.arrays import Ints
 from glassine.data.slices import Progress
 from glassine.domain import Domain
 from glassine.learners.budget import check_number
@@ -21,6 +20,7 @@ from glassine.learners.greedy.impurity import best_split
 from glassine.learners.intake import read_training
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal
+from glassine.records.arrays import Ints
 from glassine.sealed.lists import DrawnList
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from glassine.data.arrays import Ints
 from glassine.data.slices import Progress
 from glassine.learners.greedy.growth import GreedyPool, Growth, Remaining, most_satisfied
 from glassine.learners.greedy.impurity import COUNTED_GRID, GRID, counted_levels, impurity_levels, loss_levels
@@ -29,6 +28,7 @@ from glassine.privacy.mechanisms import discrete_laplace
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import UNPAID
 from glassine.privacy.sensitivity import COUNTED_LOSS, gini_spread, smooth_gini
+from glassine.records.arrays import Ints
 from glassine.sealed.lists import DrawnList
 from glassine.sealed.noisy_choice import (
     GAUSSIAN_SLACK,

@@ -10,7 +10,6 @@ from typing import TypeAlias
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from glassine.data.arrays import AnyArray, Array
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, check_choice, check_whole
@@ -35,6 +34,7 @@ from glassine.learners.summaries.splitting import Growth, Measure, Node, shares_
 from glassine.learners.summaries.tree_sets import tree_of_lowest_errors
 from glassine.models import AdditiveModel, DecisionTree, Evidence, Guarantee, RuleList
 from glassine.privacy.certificate import Certificate
+from glassine.records.arrays import AnyArray, Array
 from glassine.sealed.lists import DrawnList, list_model
 from glassine.sealed.trees import Leaf, Split, Tree, tree_model
 
