@@ -312,9 +312,9 @@ PRIVATE: dict[str, Callable[[], Any]] = {
     "tree": lambda: PrivateTreeClassifier(1, epsilon=1.0, domain=ONE, classes=(0, 1), random_state=0),
     "rule list": lambda: PrivateRuleListClassifier(1, epsilon=1.0, domain=ONE, classes=(0, 1), random_state=0),
     "greedy list": lambda: PrivateGreedyRuleListClassifier(1, epsilon=1.0, domain=ONE, classes=(0, 1), random_state=0),
-    "regression tree": lambda: PrivateTreeRegressor(1, 1.0, ONE, target_range=(0, 1), random_state=0),
-    "additive": lambda: PrivateEBMClassifier(1.0, domain=ONE, classes=(0, 1), random_state=0),
-    "additive regression": lambda: PrivateEBMRegressor(1.0, domain=ONE, target_range=(0, 1), random_state=0),
+    "regression tree": lambda: PrivateTreeRegressor(1, epsilon=1.0, domain=ONE, target_range=(0, 1), random_state=0),
+    "additive": lambda: PrivateEBMClassifier(epsilon=1.0, domain=ONE, classes=(0, 1), random_state=0),
+    "additive regression": lambda: PrivateEBMRegressor(epsilon=1.0, domain=ONE, target_range=(0, 1), random_state=0),
 }
 
 
@@ -429,7 +429,7 @@ def test_a_record_with_an_odd_target_is_left_out(odd: Any) -> None:
 
 def test_a_regression_leaves_out_records_without_a_number() -> None:
     X, y = [[1], [2], [3]] * 40, [0.0, 0.5, 1.0] * 40
-    learner = PrivateEBMRegressor(1.0, domain=ONE, target_range=(0, 1), random_state=0)
+    learner = PrivateEBMRegressor(epsilon=1.0, domain=ONE, target_range=(0, 1), random_state=0)
     wanted = to_dict(learner.fit(X, y).model_)
     for odd in (None, math.nan, "many", b"1", datetime.date(2020, 1, 1)):
         assert to_dict(learner.fit([*X, [1]], [*y, odd]).model_) == wanted

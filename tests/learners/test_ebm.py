@@ -193,7 +193,7 @@ def test_missing_values_have_a_bin_of_their_own() -> None:
     domain = Domain({"x": Real(0.0, 1.0, missing=True), "z": Real(0.0, 1.0)})
     spreads = []
     for seed in range(8):
-        model = PrivateEBMRegressor(4.0, domain=domain, target_range=(0, 1), random_state=seed)
+        model = PrivateEBMRegressor(epsilon=4.0, domain=domain, target_range=(0, 1), random_state=seed)
         scores = model.fit(frame, gap.astype(float)).model_.term("x").scores[:, 0]
         assert scores[-1] > 0.4
         spreads.append(np.abs(scores[:-1] - scores[0]).max())
@@ -211,7 +211,7 @@ def test_count_tables_are_read_with_their_multiplicities() -> None:
     frame = frame.with_columns(y=frame["a"])
     domain = Domain.binary(["a", "b", "y"])
     table = CountTable.from_frame(frame, domain)
-    model = PrivateEBMClassifier(20.0, domain=domain, random_state=0).fit(table, "y")
+    model = PrivateEBMClassifier(epsilon=20.0, domain=domain, random_state=0).fit(table, "y")
     weights = model.model_.term("a").weights
     assert weights is not None
     assert abs(float(weights.sum()) - 500) < 60

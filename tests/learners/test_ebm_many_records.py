@@ -188,7 +188,9 @@ def test_residuals_for_the_choice_are_added_up_in_blocks_that_fit(monkeypatch: p
 
 def fitted(monkeypatch: pytest.MonkeyPatch, domain: Domain, X: Any, y: Any, block: int) -> str:
     monkeypatch.setattr(ebm_penalized, "BLOCK", block)
-    found = PrivateEBMRegressor(20.0, 1e-6, domain, target_range=(0, 1), interactions=1, random_state=0).fit(X, y)
+    found = PrivateEBMRegressor(
+        epsilon=20.0, delta=1e-6, domain=domain, target_range=(0, 1), interactions=1, random_state=0
+    ).fit(X, y)
     assert any(len(term.attributes) == 2 for term in found.model_.terms)
     return fingerprint(found.model_)
 

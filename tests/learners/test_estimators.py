@@ -250,7 +250,7 @@ def test_values_outside_the_domain_are_clipped_in_fit_and_predict(kind: Any) -> 
 def test_an_undeclared_category_takes_the_other_branch() -> None:
     domain = Domain({"job": Category(("clerk", "baker"))})
     frame = pl.DataFrame({"job": ["clerk", "baker"] * 50})
-    tree = OptimalTreeClassifier(1, domain).fit(frame, [1, 0] * 50)
+    tree = OptimalTreeClassifier(1, domain=domain).fit(frame, [1, 0] * 50)
     assert tree.predict(pl.DataFrame({"job": ["clerk", "pope"]})).tolist() == [1, 0]
 
 
@@ -291,14 +291,14 @@ def test_of_errors_alone_and_without_counts_only_labels_are_published(kind: Any)
 
 def test_decision_path_of_tree_and_list() -> None:
     frame, y = people()
-    tree = OptimalTreeClassifier(2, DOMAIN).fit(frame, y)
+    tree = OptimalTreeClassifier(2, domain=DOMAIN).fit(frame, y)
     path = tree.decision_path(frame).toarray()
     leaves = [cell.node for cell in tree.model_.cells]
     assert path.shape == (len(y), len(tree.model_.nodes))
     assert (path[:, 0] == 1).all()
     assert (path[:, leaves].argmax(axis=1) == tree.apply(frame)).all()
     assert (path[:, leaves].sum(axis=1) == 1).all()
-    rules = OptimalRuleListClassifier(2, DOMAIN).fit(frame, y)
+    rules = OptimalRuleListClassifier(2, domain=DOMAIN).fit(frame, y)
     tested = rules.decision_path(frame).toarray()
     assert (tested.sum(axis=1) - 1 == rules.apply(frame)).all()
 
@@ -320,13 +320,13 @@ def test_pipeline_clone_and_search(kind: Any) -> None:
 def test_given_literals_and_antecedents_are_used_as_they_are() -> None:
     frame, y = people()
     literals: list[Literal] = [Between("age", hi=33), OneOf("job", ("clerk", "baker"))]
-    tree = OptimalTreeClassifier(2, DOMAIN, literals=literals).fit(frame, y)
+    tree = OptimalTreeClassifier(2, domain=DOMAIN, literals=literals).fit(frame, y)
     assert {literal.attribute for literal in tree.model_.literals} <= {"age", "job"}
     pool = [(OneOf("smoker", (1,)), Between("age", lo=40)), (OneOf("job", ("pilot",)),)]
-    rules = OptimalRuleListClassifier(2, DOMAIN, pool=pool).fit(frame, y)
+    rules = OptimalRuleListClassifier(2, domain=DOMAIN, pool=pool).fit(frame, y)
     assert {rule.antecedent for rule in rules.model_.rules[:-1]} <= set(pool)
     assert rules.objective_ == pytest.approx(0.1, abs=0.05)
-    pairs = OptimalRuleListClassifier(1, DOMAIN, pool="pairs").fit(frame, y)
+    pairs = OptimalRuleListClassifier(1, domain=DOMAIN, pool="pairs").fit(frame, y)
     assert pairs.objective_ == rules.objective_
 
 
@@ -335,11 +335,11 @@ def test_private_quantiles_serve_numbers_without_thresholds() -> None:
     frame = pl.DataFrame({"income": rng.integers(0, 1000, 4000)})
     domain = Domain({"income": Integer(0, 1000)})
     y = frame["income"].to_numpy() > 500
-    tree = PrivateTreeClassifier(1, 5.0, domain, random_state=0).fit(frame, y)
+    tree = PrivateTreeClassifier(1, epsilon=5.0, domain=domain, random_state=0).fit(frame, y)
     assert tree.score(frame, y) > 0.9
     assert sum(event.name.startswith("quantiles") for event in tree.certificate_.events) >= 1
     assert tree.certificate_.epsilon == 5.0
-    public = PrivateTreeClassifier(1, 5.0, domain, literals="thresholds", random_state=0).fit(frame, y)
+    public = PrivateTreeClassifier(1, epsilon=5.0, domain=domain, literals="thresholds", random_state=0).fit(frame, y)
     assert len(public.model_.cells) == 1
 
 
@@ -513,7 +513,7 @@ def test_errors_do_not_tell_values(kind: Any) -> None:
 def test_an_array_of_texts_is_read_in_a_domain() -> None:
     domain = Domain({"job": Category(("clerk", "baker")), "smoker": Binary()})
     X = np.array([["clerk", 1], ["baker", 0]] * 30, dtype=object)
-    assert OptimalTreeClassifier(1, domain).fit(X, [1, 0] * 30).score(X, [1, 0] * 30) == 1
+    assert OptimalTreeClassifier(1, domain=domain).fit(X, [1, 0] * 30).score(X, [1, 0] * 30) == 1
 
 
 @pytest.mark.parametrize("kind", PRIVATE)

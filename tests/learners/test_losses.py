@@ -236,7 +236,7 @@ def test_released_probabilities_are_calibrated() -> None:
     X, y, _ = rare(20_000, 2)
     other, truth, _ = rare(20_000, 3)
     for epsilon in (0.2, 2.0):
-        proba = PrivateTreeClassifier(3, epsilon, random_state=1, **RARE).fit(X, y).predict_proba(other)[:, 1]
+        proba = PrivateTreeClassifier(3, epsilon=epsilon, random_state=1, **RARE).fit(X, y).predict_proba(other)[:, 1]
         edges = np.quantile(proba, [0, 0.25, 0.5, 0.75, 1])
         for low, high in pairwise(np.unique(edges)):
             own = (proba >= low) & (proba <= high)
@@ -313,18 +313,18 @@ def test_probabilities_that_are_none_are_refused(shares: tuple[float, float]) ->
 def test_shares_out_of_their_range_are_refused(more: dict[str, Any], message: str) -> None:
     X, y, _ = rare(50, 0)
     with pytest.raises(InvalidParameterError, match=message):
-        PrivateTreeClassifier(1, 1.0, **RARE, **more).fit(X, y)
+        PrivateTreeClassifier(1, epsilon=1.0, **RARE, **more).fit(X, y)
 
 
 def test_very_deep_trees_get_fewer_values_rather_than_a_refusal() -> None:
     domain = Domain.binary([f"x{i}" for i in range(24)])
-    values = [PrivateTreeClassifier(depth, 1.0)._widest(domain, 2).loss.n_values for depth in (4, 6, 7)]
+    values = [PrivateTreeClassifier(depth, epsilon=1.0)._widest(domain, 2).loss.n_values for depth in (4, 6, 7)]
     assert values == [17, 17, 5]
 
 
 def test_persons_pay_for_the_base_rates_too() -> None:
     X, y, _ = rare(300, 5)
-    learner = PrivateTreeClassifier(1, 1.0, records_per_person=3, **RARE)
+    learner = PrivateTreeClassifier(1, epsilon=1.0, records_per_person=3, **RARE)
     learner.fit(X, y, persons=np.arange(300) // 3)
     rates, selection, counts = learner.certificate_.events
     assert isinstance(rates, DiscreteLaplaceNoise)

@@ -171,9 +171,9 @@ def summarize_command(
         ranged = bounds is not None
         training = read_training(file, target, domain, public.classes, number=numeric, ranged=ranged, lenient=True)
         summary = PrivateSummary(
-            budget.epsilon,
-            budget.delta,
-            domain,
+            epsilon=budget.epsilon,
+            delta=budget.delta,
+            domain=domain,
             classes=training.classes,
             target_range=bounds,
             reserve=reserve,
