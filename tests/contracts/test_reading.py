@@ -482,7 +482,7 @@ def test_what_cannot_be_hashed_changes_no_other_value() -> None:
 
 @pytest.mark.parametrize("container", ["list", "object array", "pandas objects", "list of mappings"])
 def test_queries_are_read_as_records_are(container: str) -> None:
-    tree = PrivateTreeClassifier(1, domain=DOMAIN, classes=(0, 1), random_state=0)
+    tree = PrivateTreeClassifier(1, epsilon=0.1, domain=DOMAIN, classes=(0, 1), random_state=0)
     rows: Rows = [tuple(value for _ in ATTRIBUTES) for value in ODD]
     tree.fit(ANYTHING[container](rows), [0] * len(rows))
     read = row_values(read_records(tree, ANYTHING[container](rows), DOMAIN))
@@ -490,13 +490,13 @@ def test_queries_are_read_as_records_are(container: str) -> None:
 
 
 def test_rows_of_different_lengths_are_refused_before_anything_is_drawn() -> None:
-    tree = PrivateTreeClassifier(1, domain=ONE, classes=(0, 1))
+    tree = PrivateTreeClassifier(1, epsilon=0.1, domain=ONE, classes=(0, 1))
     with pytest.raises(InvalidDataError, match="one length"):
         tree.fit([[1], [1, 2]], [0, 1])
 
 
 def test_mappings_without_a_key_of_the_domain_are_refused() -> None:
-    tree = PrivateTreeClassifier(1, domain=Domain({**{"b": Binary()}, "a": Binary()}), classes=(0, 1))
+    tree = PrivateTreeClassifier(1, epsilon=0.1, domain=Domain({**{"b": Binary()}, "a": Binary()}), classes=(0, 1))
     with pytest.raises(InvalidDataError, match="'b'"):
         tree.fit([{"a": 1}, {"a": 0}], [0, 1])
 

@@ -128,7 +128,7 @@ def test_what_is_taken_from_the_data_is_said() -> None:
     frame, y = people()
     numbers = frame.select("age", "smoker")
     with pytest.warns(PrivacyLeakWarning):
-        model = PrivateEBMRegressor(random_state=0).fit(numbers, y)
+        model = PrivateEBMRegressor(epsilon=1.0, random_state=0).fit(numbers, y)
     assert any("range of the target" in caveat for caveat in model.certificate_.caveats)
     assert any("domain inferred" in caveat for caveat in model.certificate_.caveats)
     assert not model.certificate_.holds
@@ -199,7 +199,9 @@ def test_missing_values_have_a_bin_of_their_own() -> None:
         spreads.append(np.abs(scores[:-1] - scores[0]).max())
     assert np.mean(spreads) < 0.2
     strict = Domain({"x": Real(0.0, 1.0), "z": Real(0.0, 1.0)})
-    model = PrivateEBMRegressor(domain=strict, target_range=(0, 1), random_state=0).fit(frame, gap.astype(float))
+    model = PrivateEBMRegressor(epsilon=1.0, domain=strict, target_range=(0, 1), random_state=0).fit(
+        frame, gap.astype(float)
+    )
     # A gap that is not allowed is the lower bound, in fit and predict alike.
     lowest = pl.DataFrame({"x": [0.0], "z": [0.5]})
     assert model.predict(pl.DataFrame({"x": [np.nan], "z": [0.5]})) == model.predict(lowest)

@@ -296,7 +296,7 @@ def test_names_taken_from_the_data_are_found() -> None:
     d0, d1 = job_neighbors()
     assert lower_bound(leaking, d0, d1, Claim(epsilon=1.0, delta=1e-6), score=float, runs=Runs(200, seed=1)).violated
     with pytest.warns(PrivacyLeakWarning):
-        model = PrivateEBMClassifier(random_state=0).fit(*d1)
+        model = PrivateEBMClassifier(epsilon=1.0, random_state=0).fit(*d1)
     assert any("domain inferred" in caveat for caveat in model.certificate_.caveats)
 
 

@@ -121,7 +121,7 @@ def test_a_frame_that_changes_between_two_queries_is_refused() -> None:
     sizes: Iterator[int] = chain([40] * 2, repeat(36))
     lazy = frame.lazy().map_batches(lambda part: part.head(next(sizes)), schema=frame.schema)
     with pytest.raises(InvalidDataError, match="another number of records"):
-        PrivateEBMClassifier(domain=DOMAIN, random_state=0).fit(lazy, "sick")
+        PrivateEBMClassifier(epsilon=1.0, domain=DOMAIN, random_state=0).fit(lazy, "sick")
 
 
 def test_records_with_a_number_that_change_between_two_queries_are_refused() -> None:
@@ -129,7 +129,7 @@ def test_records_with_a_number_that_change_between_two_queries_are_refused() -> 
     sizes: Iterator[int] = chain([len(frame)], repeat(len(frame) - 3))
     lazy = frame.lazy().map_batches(lambda part: part.head(next(sizes)), schema=frame.schema)
     with pytest.raises(InvalidDataError, match="another number of records"):
-        PrivateSummary(domain=DOMAIN, random_state=0).fit(lazy, "age")
+        PrivateSummary(epsilon=1.0, domain=DOMAIN, random_state=0).fit(lazy, "age")
 
 
 def test_records_with_a_number_are_grouped_once_and_then_merged(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -173,7 +173,7 @@ def test_a_schema_that_does_not_fit_is_refused_and_costs_nothing(
     domain, frame = plain()
     ledger = Ledger(tmp_path / "budget.sqlite")
     ledger.budget("d", 1.0)
-    tree = PrivateTreeClassifier(1, domain=domain, ledger=ledger, dataset="d", random_state=0)
+    tree = PrivateTreeClassifier(1, epsilon=0.1, domain=domain, ledger=ledger, dataset="d", random_state=0)
     with pytest.raises(InvalidDataError, match=said):
         tree.fit(HERE[place](frame.with_columns(change)), "t")
     assert not ledger.entries("d")

@@ -431,7 +431,7 @@ def test_class_sizes_are_public() -> None:
     size = GreedyRuleListClassifier(1, domain=binary, classes=CLASSES)
     assert np.exp(size.log_class_size()) == pytest.approx(2 + 2 * 4)
     assert size.memory_needed() == 8 * 4 * 2
-    ahead = PrivateGreedyRuleListClassifier(2, domain=binary, classes=CLASSES)
+    ahead = PrivateGreedyRuleListClassifier(2, epsilon=1.0, domain=binary, classes=CLASSES)
     assert ahead.memory_needed() == 8 * (4 * 2 + (3 * 2 + 8) * 4)
     with pytest.raises(InvalidParameterError, match="Pass domain="):
         GreedyRuleListClassifier(1).memory_needed()

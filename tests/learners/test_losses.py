@@ -223,7 +223,7 @@ def test_a_rare_outcome_is_ranked_where_errors_alone_see_nothing(kind: Any) -> N
     areas: dict[float, float] = {}
     for share in (1.0, 0.3):
         scores = [
-            kind(3, 1.0, accuracy_share=share, random_state=seed, **RARE).fit(X, y).predict_proba(other)[:, 1]
+            kind(3, epsilon=1.0, accuracy_share=share, random_state=seed, **RARE).fit(X, y).predict_proba(other)[:, 1]
             for seed in range(4)
         ]
         areas[share] = float(np.mean([roc_auc_score(truth, score) for score in scores]))
@@ -280,7 +280,7 @@ def test_labels_alone_have_no_probabilities() -> None:
 @pytest.mark.parametrize("kind", [PrivateTreeClassifier, PrivateRuleListClassifier])
 def test_probabilities_are_in_the_published_model_and_its_file(kind: Any, tmp_path: Any) -> None:
     X, y, _ = rare(2000, 4)
-    learner = kind(2, 1.0, random_state=0, **RARE).fit(X, y)
+    learner = kind(2, epsilon=1.0, random_state=0, **RARE).fit(X, y)
     for cell in learner.model_.cells:
         assert cell.evidence.probabilities == cell.evidence.shares(2)
         assert cell.evidence.probabilities is not None
@@ -340,7 +340,7 @@ def test_a_certificate_says_the_same_whatever_the_base_rates_are(kind: Any) -> N
     X, y, _ = rare(3000, 6)
     texts = set()
     for labels in (y, 1 - y, X[:, 0]):
-        stated = kind(2, 1.0, random_state=0, **RARE).fit(X, labels).certificate_.to_dict()
+        stated = kind(2, epsilon=1.0, random_state=0, **RARE).fit(X, labels).certificate_.to_dict()
         stated.pop("model")
         texts.add(json.dumps(stated))
     assert len(texts) == 1
@@ -358,9 +358,9 @@ def test_records_whose_costs_are_not_exact_are_refused(loss: Loss) -> None:
 def test_weights_beyond_exact_costs_are_refused_by_fits(kind: Any) -> None:
     domain = Domain.binary(["a", "b"])
     rows, y = np.array([[0, 0], [0, 1], [1, 1]]), np.array([0, 1, 1])
-    fitted = kind(2, domain, classes=(0, 1), accuracy_share=0.3).fit(rows, y, sample_weight=np.full(3, 2**40))
+    fitted = kind(2, domain=domain, classes=(0, 1), accuracy_share=0.3).fit(rows, y, sample_weight=np.full(3, 2**40))
     assert sum(sum(cell.evidence.counts) for cell in fitted.model_.cells) == 3 * 2**40
     with pytest.raises(InvalidDataError, match="costs are exact for at most"):
-        kind(2, domain, classes=(0, 1), accuracy_share=0.3).fit(rows, y, sample_weight=np.full(3, 2**43))
+        kind(2, domain=domain, classes=(0, 1), accuracy_share=0.3).fit(rows, y, sample_weight=np.full(3, 2**43))
     with pytest.raises(InvalidDataError, match="must add up to less than 2"):
-        kind(2, domain, classes=(0, 1)).fit(rows, y, sample_weight=np.full(3, 2**52))
+        kind(2, domain=domain, classes=(0, 1)).fit(rows, y, sample_weight=np.full(3, 2**52))

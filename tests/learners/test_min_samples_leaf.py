@@ -143,7 +143,10 @@ def test_a_weight_counts_as_copies_of_its_row(learner: Any) -> None:
         weights[0] = 3
         copies = np.repeat(np.arange(len(y)), weights)
         options = {"target_range": (0, 2)} if learner is OptimalTreeRegressor else {"classes": (0, 1, 2)}
-        pair = [learner(2, declared(X.shape[1]), min_samples_leaf=min(least, len(copies)), **options) for _ in range(2)]
+        pair = [
+            learner(2, domain=declared(X.shape[1]), min_samples_leaf=min(least, len(copies)), **options)
+            for _ in range(2)
+        ]
         assert pair[0].fit(X, y, weights).model_ == pair[1].fit(X[copies], y[copies]).model_
 
 
@@ -160,7 +163,7 @@ def test_a_leaf_holds_a_record_by_default() -> None:
     # Only the empty branch of a first split on the constant column ties with the tree that leaves it out.
     X = np.array([[0, 0, 0], [0, 0, 1], [0, 1, 0], [0, 1, 1]])
     for learner, y in ((OptimalTreeClassifier, X[:, 1] ^ X[:, 2]), (OptimalRuleListClassifier, X[:, 1] | X[:, 2])):
-        fitted = learner(3, declared(3)).fit(X, y)
+        fitted = learner(3, domain=declared(3)).fit(X, y)
         assert min(sum(cell.evidence.counts) for cell in fitted.model_.cells) > 0
         assert fitted.objective_ == 0
 

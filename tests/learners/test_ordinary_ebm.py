@@ -244,7 +244,7 @@ def test_an_ordinary_fit_has_as_fine_bins_as_a_private_one_of_large_budget(kind:
     own = learner(kind, domain=domain).fit(frame, labels)
     private = PrivateEBMClassifier if kind is EBMClassifier else PrivateEBMRegressor
     declared = {"classes": ("no", "yes")} if kind is EBMClassifier else {"target_range": (0, 10)}
-    beside = private(100.0, domain=domain, random_state=0, **declared).fit(frame, labels)
+    beside = private(epsilon=100.0, domain=domain, random_state=0, **declared).fit(frame, labels)
     sizes = [len(model.model_.term("amount").scores) - 1 for model in (own, beside)]
     assert sizes[0] >= sizes[1] > 50
     assert sizes[0] == len(np.unique(amounts))

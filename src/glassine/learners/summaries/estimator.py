@@ -406,9 +406,9 @@ class PrivateSummary(SummaryModels, PrivateEstimator, BaseEstimator):  # type: i
         """
         file, certificate, measurement = read_file(path)
         out = cls(
-            certificate.epsilon,
-            certificate.delta,
-            file.domain,
+            epsilon=certificate.epsilon,
+            delta=certificate.delta,
+            domain=file.domain,
             classes=file.target.classes,
             target_range=file.target.bounds,
             bins=file.bins,
