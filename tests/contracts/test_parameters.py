@@ -132,7 +132,7 @@ def test_private_trees_without_public_classes_are_refused_before_records_are_ope
 ) -> None:
     book = Ledger(tmp_path / "budget.sqlite")
     book.budget("people", 10.0, 0.1)
-    paid = {"ledger": book, "dataset": "people"} if partition == "public" else {}
+    paid: dict[str, Any] = {"ledger": book, "dataset": "people"} if partition == "public" else {}
     private = glassine.SurrogateExplainer(
         closed, epsilon=1.0, domain=DOMAIN, partition=partition, labels=labels, **paid
     )  # fmt: skip

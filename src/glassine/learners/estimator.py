@@ -67,7 +67,7 @@ What is learned and how large it may be comes first, then what is spent and what
 class InOneOrder:
     """The signature of a learner: parameters that are passed by name stand in one order, whichever base has them."""
 
-    def __get__(self, learner: object, kind: type) -> Signature:
+    def __get__(self, learner: object, kind: Any) -> Signature:
         """Return the signature of a class."""
         own, place = signature(kind.__init__), {name: i for i, name in enumerate(ORDER)}
         _, *parameters = own.parameters.values()
