@@ -18,7 +18,6 @@ from sklearn.utils.validation import check_is_fitted
 from glassine.data.slices import Progress
 from glassine.domain import Domain
 from glassine.errors import InvalidParameterError, parameter
-from glassine.learners.exhaustive.model_class import SECONDS_PER_STEP, ModelClass
 from glassine.learners.intake import Intake, read_records
 from glassine.learners.persons import Persons, take_persons, unit_of
 from glassine.learners.publishing import decision_path, probabilities
@@ -29,6 +28,7 @@ from glassine.privacy.randomness import RandomState
 from glassine.privacy.release import Planned, release
 from glassine.records.arrays import AnyArray, Array, Indices
 from glassine.records.columns import Columns
+from glassine.sealed.model_class import SECONDS_PER_STEP, ModelClass
 
 OF_THE_INTAKE = frozenset({"n_features_in_", "feature_names_in_"})
 """Fitted attributes that are set while records are read, as scikit-learn does."""

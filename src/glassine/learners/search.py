@@ -32,8 +32,9 @@ from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal
 from glassine.privacy.randomness import Randomness, RandomState
 from glassine.privacy.release import EXACT_DRAWS, Paid, Planned, Price
-from glassine.privacy.selection import RunCount, best_of_runs
+from glassine.privacy.selection import RunCount
 from glassine.records.arrays import AnyArray, Array, Bools
+from glassine.sealed.selection import best_of_runs
 
 PROOF = "learners/search.md"
 
