@@ -314,9 +314,9 @@ PRIVATE: dict[str, Callable[[], Any]] = {
     "tree": lambda: PrivateTreeClassifier(1, epsilon=1.0, domain=ONE, classes=(0, 1), random_state=0),
     "rule list": lambda: PrivateRuleListClassifier(1, epsilon=1.0, domain=ONE, classes=(0, 1), random_state=0),
     "greedy list": lambda: PrivateGreedyRuleListClassifier(1, epsilon=1.0, domain=ONE, classes=(0, 1), random_state=0),
-    "regression tree": lambda: PrivateTreeRegressor(1, 1.0, ONE, target_range=(0, 1), random_state=0),
-    "additive": lambda: PrivateEBMClassifier(1.0, domain=ONE, classes=(0, 1), random_state=0),
-    "additive regression": lambda: PrivateEBMRegressor(1.0, domain=ONE, target_range=(0, 1), random_state=0),
+    "regression tree": lambda: PrivateTreeRegressor(1, epsilon=1.0, domain=ONE, target_range=(0, 1), random_state=0),
+    "additive": lambda: PrivateEBMClassifier(epsilon=1.0, domain=ONE, classes=(0, 1), random_state=0),
+    "additive regression": lambda: PrivateEBMRegressor(epsilon=1.0, domain=ONE, target_range=(0, 1), random_state=0),
 }
 
 
@@ -431,7 +431,7 @@ def test_a_record_with_an_odd_target_is_left_out(odd: Any) -> None:
 
 def test_a_regression_leaves_out_records_without_a_number() -> None:
     X, y = [[1], [2], [3]] * 40, [0.0, 0.5, 1.0] * 40
-    learner = PrivateEBMRegressor(1.0, domain=ONE, target_range=(0, 1), random_state=0)
+    learner = PrivateEBMRegressor(epsilon=1.0, domain=ONE, target_range=(0, 1), random_state=0)
     wanted = to_dict(learner.fit(X, y).model_)
     for odd in (None, math.nan, "many", b"1", datetime.date(2020, 1, 1)):
         assert to_dict(learner.fit([*X, [1]], [*y, odd]).model_) == wanted
@@ -487,7 +487,7 @@ def test_what_cannot_be_hashed_changes_no_other_value() -> None:
 
 @pytest.mark.parametrize("container", ["list", "object array", "pandas objects", "list of mappings"])
 def test_queries_are_read_as_records_are(container: str) -> None:
-    tree = PrivateTreeClassifier(1, domain=DOMAIN, classes=(0, 1), random_state=0)
+    tree = PrivateTreeClassifier(1, epsilon=0.1, domain=DOMAIN, classes=(0, 1), random_state=0)
     rows: Rows = [tuple(value for _ in ATTRIBUTES) for value in ODD]
     tree.fit(ANYTHING[container](rows), [0] * len(rows))
     read = row_values(read_records(tree, ANYTHING[container](rows), DOMAIN))
@@ -495,13 +495,13 @@ def test_queries_are_read_as_records_are(container: str) -> None:
 
 
 def test_rows_of_different_lengths_are_refused_before_anything_is_drawn() -> None:
-    tree = PrivateTreeClassifier(1, domain=ONE, classes=(0, 1))
+    tree = PrivateTreeClassifier(1, epsilon=0.1, domain=ONE, classes=(0, 1))
     with pytest.raises(InvalidDataError, match="one length"):
         tree.fit([[1], [1, 2]], [0, 1])
 
 
 def test_mappings_without_a_key_of_the_domain_are_refused() -> None:
-    tree = PrivateTreeClassifier(1, domain=Domain({**{"b": Binary()}, "a": Binary()}), classes=(0, 1))
+    tree = PrivateTreeClassifier(1, epsilon=0.1, domain=Domain({**{"b": Binary()}, "a": Binary()}), classes=(0, 1))
     with pytest.raises(InvalidDataError, match="'b'"):
         tree.fit([{"a": 1}, {"a": 0}], [0, 1])
 

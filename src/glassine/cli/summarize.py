@@ -172,9 +172,9 @@ def summarize_command(
         ranged = bounds is not None
         training = read_training(file, Purpose.PRIVATE, target, domain, public.classes, number=numeric, ranged=ranged)
         summary = PrivateSummary(
-            budget.epsilon,
-            budget.delta,
-            domain,
+            epsilon=budget.epsilon,
+            delta=budget.delta,
+            domain=domain,
             classes=training.classes,
             target_range=bounds,
             reserve=reserve,
