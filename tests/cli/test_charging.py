@@ -37,7 +37,7 @@ def charged(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Ledger(folder / "b.sqlite").budget("more", 4, 1e-4)
     frame, known = people(), attributes()
     domain = Domain({name: known[name] for name in ("age", "smoker")})
-    summary = PrivateSummary(8.0, domain=domain, classes=("no", "yes"), random_state=0)
+    summary = PrivateSummary(epsilon=8.0, domain=domain, classes=("no", "yes"), random_state=0)
     summary.fit(frame.select("age", "smoker"), frame["ill"]).write(folder / "s.json")
     write_model(summary.tree(1), folder / "t.json")
     (folder / "box.py").write_text(BOX)
