@@ -40,6 +40,8 @@ from glassine.domain import Attribute, Binary, Category, Integer, Real
 from glassine.errors import InvalidDataError
 from glassine.formats.json import to_dict
 from glassine.learners.intake import read_records, read_training
+from glassine.records.lines import RecordsFile
+from glassine.records.purpose import Purpose
 
 BIG = 2**53
 ODD: tuple[Any, ...] = (
@@ -200,7 +202,7 @@ def test_no_row_of_a_file_changes_how_another_is_read(tmp_path: Path) -> None:
     def read(some: Sequence[tuple[str, ...]]) -> list[tuple[Any, ...]]:
         with path.open("w", newline="", encoding="utf-8") as stream:
             csv.writer(stream).writerows([tuple(ATTRIBUTES), *some])
-        return records_read(read_table(path, DOMAIN, lenient=True).frame.to_native())
+        return records_read(read_table(RecordsFile(path=path), Purpose.PRIVATE, DOMAIN).frame.to_native())
 
     @settings(max_examples=N_EXAMPLES, deadline=None)
     @given(rows=records, place=st.integers(0, 5))
@@ -242,7 +244,7 @@ TYPES: dict[str, tuple[Any, Attribute, tuple[Any, ...]]] = {
 
 def written(frame: pl.DataFrame, folder: Path) -> pl.DataFrame:
     frame.write_parquet(folder / "records.parquet")
-    return pl.DataFrame(read_table(folder / "records.parquet").frame.to_native())
+    return pl.DataFrame(read_table(RecordsFile(path=folder / "records.parquet"), Purpose.PRIVATE).frame.to_native())
 
 
 @pytest.mark.slow
@@ -456,7 +458,10 @@ def test_a_cell_that_pandas_infers_a_type_for_reads_as_itself(cell: str, beside:
         path.write_text("\n".join([",".join(domain), *rows]) + "\n")
         return row_values(conform(through(path), domain, outside=Outside.KEEP_UNDECLARED))
 
-    for through in (lambda path: pd.read_csv(path), lambda path: read_table(path, domain, lenient=True).frame):
+    for through in (
+        lambda path: pd.read_csv(path),
+        lambda path: read_table(RecordsFile(path=path), Purpose.PRIVATE, domain).frame,
+    ):
         (alone,) = read([cell] if cell else [cell, cell], through)[:1]
         assert read([cell, cell, beside], through)[0] == alone
 

@@ -33,6 +33,7 @@ from glassine.cli.training import TrainingFile, check_public, predicts_number, r
 from glassine.cli.twin import TwinOptions, compare_with_twin
 from glassine.cli.writing import check_ending, check_outputs, check_report, print_value, write_by_ending
 from glassine.errors import InvalidParameterError
+from glassine.records.purpose import Purpose
 
 if TYPE_CHECKING:
     from glassine.auditing.findings import InputFile
@@ -224,7 +225,14 @@ def compare_command(
     with shown_progress(quiet=as_json) as display, in_options(OPTIONS):
         display.stage("reading the records")
         training = read_training(
-            file, target, attributes, public.classes, number=number, ranged=limits is not None, counts=True
+            file,
+            Purpose.ORDINARY,
+            target,
+            attributes,
+            public.classes,
+            number=number,
+            ranged=limits is not None,
+            counts=True,
         )
         display.stage("fitting and measuring")
         compared = compare(

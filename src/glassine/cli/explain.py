@@ -36,6 +36,7 @@ from glassine.cli.training import class_names
 from glassine.cli.writing import check_outputs, check_report, check_room, print_value, write_report
 from glassine.errors import GlassineError, InvalidDataError, InvalidDomainError, InvalidParameterError
 from glassine.files import json_text, read_once
+from glassine.records.purpose import Purpose
 
 if TYPE_CHECKING:
     from glassine.domain import Attribute, Domain
@@ -300,7 +301,8 @@ def _from_records(
     exactly = private or all(isinstance(name, str) for name in names or ())
     meant: dict[str, Attribute] = {target: Category(names)} if target is not None and names and exactly else {}
     meant |= identifiers(person)
-    table = read_records(data, source.written, domain, attributes=meant, lenient=private)
+    purpose = Purpose.PRIVATE if private else Purpose.ORDINARY
+    table = read_records(data, source.written, purpose, domain, attributes=meant)
     records: Any = table.frame.to_native()
     check_person(person, {data: records})
     if not private:
