@@ -275,11 +275,11 @@ def rule_list() -> Any:
 
 
 def additive() -> Any:
-    return PrivateEBMClassifier(1.0, 1e-6, **PUBLIC)
+    return PrivateEBMClassifier(epsilon=1.0, delta=1e-6, **PUBLIC)
 
 
 def regression() -> Any:
-    return PrivateEBMRegressor(1.0, 1e-6, BINARY, target_range=(0, 1))
+    return PrivateEBMRegressor(epsilon=1.0, delta=1e-6, domain=BINARY, target_range=(0, 1))
 
 
 MECHANISMS: dict[str, tuple[Callable[[], Any], Callable[[pytest.MonkeyPatch], None], Runs]] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
@@ -26,7 +26,7 @@ from glassine.sealed.queries import Cells, Counts, Gibbs, Label
 from glassine.sealed.store import Store
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(kw_only=True, eq=False, repr=False)
 class _Exponential(PrivateEstimator, Tabulated):
     """A model drawn from all of a class with probability proportional to prior * exp(-epsilon cost)."""
 
@@ -39,9 +39,7 @@ class _Exponential(PrivateEstimator, Tabulated):
     values_drawn: ClassVar[tuple[str, str]]
     """What is drawn of leaves or rules, as labels alone and as probabilities."""
 
-    epsilon: float = 0.1
     domain: Domain | None = None
-    _: KW_ONLY
     leaf_counts_share: float | None = None
     quantile_share: float = 0.2
 
@@ -195,8 +193,8 @@ class PrivateRuleListClassifier(_PrivateClasses, Lists):
     ----------
     max_rules : int, default=5
         Largest number of rules besides the default rule, in [1, 12].
-    epsilon : float, default=0.1
-        Privacy budget of one fit, at least 1e-6.
+    epsilon : float
+        Privacy budget of one fit, at least 1e-6; ``fit`` needs it.
     domain : Domain, optional
         What is publicly known about the attributes. A number's ``thresholds`` are its literals. It may declare the
         target, as a ``Category`` or ``Binary`` of the name of ``y``.
@@ -291,8 +289,8 @@ class PrivateTreeClassifier(_PrivateClasses, PrivateTree):
     ----------
     max_depth : int, default=3
         Largest number of splits on a path, in [1, 8].
-    epsilon : float, default=0.1
-        Privacy budget of one fit, at least 1e-6.
+    epsilon : float
+        Privacy budget of one fit, at least 1e-6; ``fit`` needs it.
     domain : Domain, optional
         What is publicly known about the attributes. A number's ``thresholds`` are its literals. It may declare the
         target, as a ``Category`` or ``Binary`` of the name of ``y``.
@@ -395,8 +393,8 @@ class PrivateTreeRegressor(Numbers, PrivateTree):
     ----------
     max_depth : int, default=3
         Largest number of splits on a path, in [1, 8].
-    epsilon : float, default=0.1
-        Privacy budget of one fit, at least 1e-5.
+    epsilon : float
+        Privacy budget of one fit, at least 1e-5; ``fit`` needs it.
     domain : Domain, optional
         What is publicly known about the attributes. A number's ``thresholds`` are its literals. It may declare the
         target, as a ``Real`` or ``Integer`` of the name of ``y``.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -25,7 +25,7 @@ from glassine.records.arrays import Ints
 from glassine.sealed.lists import DrawnList
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(kw_only=True, eq=False, repr=False)
 class GreedyRuleListClassifier(OrdinaryLearner, Classes, Lists):
     """A rule list grown rule by rule by the Gini impurity, without privacy: GreedyRL.
 
@@ -89,7 +89,6 @@ class GreedyRuleListClassifier(OrdinaryLearner, Classes, Lists):
     most_rules: ClassVar[int] = 100
 
     domain: Domain | None = None
-    _: KW_ONLY
     min_support: float = 0.05
 
     def _learn(self, X: object, y: object, times: npt.ArrayLike | None) -> dict[str, Any]:
