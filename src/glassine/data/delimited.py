@@ -16,9 +16,9 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from glassine.data.conform_values import number_of
 from glassine.domain.attributes import GAP_TEXTS
 from glassine.errors import InvalidDataError, InvalidParameterError, UnreadableFileError, parameter
+from glassine.records.cells import number_of
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 """Separators that are looked for, and their names."""
