@@ -19,6 +19,7 @@ ROOMS = [
     ["surrogates"],
     ["attacks", "scrubbing", "verification"],
     ["learners", "microaggregation"],
+    ["sealed"],
     ["formats", "privacy"],
     ["counting", "models"],
     ["data"],

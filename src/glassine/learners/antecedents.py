@@ -17,9 +17,9 @@ from glassine.errors import InvalidParameterError, check_whole, parameter
 from glassine.learners.intake import Intake
 from glassine.learners.reading import records_at
 from glassine.privacy.accounting import Event
-from glassine.privacy.quantiles import private_quantiles_of_attributes
 from glassine.privacy.randomness import Randomness
 from glassine.records.arrays import Array
+from glassine.sealed.quantiles import private_quantiles_of_attributes
 
 # Thresholds for numbers that have no public ones: private quantiles, or those of the data, without privacy.
 

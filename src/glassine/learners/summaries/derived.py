@@ -18,8 +18,6 @@ from glassine.learners.additive.budget import GaussianBudget
 from glassine.learners.additive.publishing import Frame, check_monotone
 from glassine.learners.additive.targets import Target
 from glassine.learners.budget import check_number, guarantee_of
-from glassine.learners.exhaustive.lists import DrawnList, list_model
-from glassine.learners.exhaustive.trees import Leaf, Split, Tree, tree_model
 from glassine.learners.summaries.additive import additive_model, relabeled
 from glassine.learners.summaries.estimates import (
     Dependence,
@@ -37,6 +35,8 @@ from glassine.learners.summaries.tree_sets import tree_of_lowest_errors
 from glassine.models import AdditiveModel, DecisionTree, Evidence, Guarantee, RuleList
 from glassine.privacy.certificate import Certificate
 from glassine.records.arrays import AnyArray, Array
+from glassine.sealed.lists import DrawnList, list_model
+from glassine.sealed.trees import Leaf, Split, Tree, tree_model
 
 MOST_DEPTH: int = 12
 """Largest depth of a tree: beyond it noise alone is fitted."""

@@ -17,7 +17,8 @@ import numpy as np
 
 from glassine.compiling import compiled
 from glassine.data.slices import Progress, cuts, run
-from glassine.learners.exhaustive.tree_sums import (
+from glassine.records.arrays import AnyArray
+from glassine.sealed.tree_sums import (
     PIECES,
     Atoms,
     Costs,
@@ -34,7 +35,6 @@ from glassine.learners.exhaustive.tree_sums import (
     power,
     rows,
 )
-from glassine.records.arrays import AnyArray
 
 __all__: list[str] = []
 
