@@ -25,7 +25,6 @@ from glassine.formats import fingerprint
 from glassine.learners.budget import LARGEST_EPSILON, check_number, relation_of
 from glassine.learners.estimator import OF_THE_INTAKE, PrivateLearner, keep, tags_of_domain
 from glassine.learners.intake import HeldIntake, read_training
-from glassine.learners.persons import Persons
 from glassine.models.guarantee import LONGEST_SETTING
 from glassine.privacy.accounting import Parallel, RepeatedSelection, Selection
 from glassine.privacy.certificate import Certificate
@@ -34,6 +33,7 @@ from glassine.privacy.randomness import Randomness, RandomState
 from glassine.privacy.release import EXACT_DRAWS, Paid, Planned, Price
 from glassine.privacy.selection import RunCount
 from glassine.records.arrays import AnyArray, Array, Bools
+from glassine.sealed.persons import Persons
 from glassine.sealed.selection import best_of_runs
 
 PROOF = "learners/search.md"

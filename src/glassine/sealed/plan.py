@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
-from glassine.privacy.release import Price
+from glassine.privacy.release import Paid, Price
 from glassine.privacy.unit import RECORD, PrivacyUnit
 
 if TYPE_CHECKING:
-    from glassine.sealed.oracle import Oracle
     from glassine.sealed.queries import Query
 
 
@@ -40,7 +39,8 @@ class Plan:
     caveats : tuple of str
         What the guarantee does not cover, but for a seed and for what the payment voids.
     learn : callable
-        From the oracle to the fitted attributes by name. It sees public values and released answers alone.
+        From the opened records and the payment to the fitted attributes by name. :func:`asking` makes it of a function
+        of an oracle, which sees public values and released answers alone.
     queries : tuple of Query
         What it may ask, each as large as it can be: kernels and memory follow from them.
     check : callable
@@ -49,7 +49,7 @@ class Plan:
 
     price: Price
     caveats: tuple[str, ...]
-    learn: Callable[[Oracle], dict[str, Any]]
+    learn: Callable[[Any, Paid], Any]
     queries: tuple[Query[Any], ...] = ()
     check: Callable[[], object]
 

@@ -22,7 +22,6 @@ from glassine.learners.additive.fitting import Card, Plan, Private, fit_model
 from glassine.learners.additive.memory import check_memory, most_released, pairs_asked_for
 from glassine.learners.additive.targets import Training, read_classes, read_numbers
 from glassine.learners.estimator import PrivateEstimator, PublishedModel
-from glassine.learners.persons import Persons
 from glassine.models import AdditiveModel
 from glassine.models.additive import summarize_model
 from glassine.models.editing import Editor, revert, verify
@@ -32,6 +31,7 @@ from glassine.models.shapes import ShapeFunction
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.release import Paid, Planned, Price
 from glassine.records.arrays import AnyArray, Array
+from glassine.sealed.persons import Persons
 
 LEAST_FOR_PAIRS = 0.5
 """Epsilon below which no pairs stand out: their choice then costs more than they gain (``docs/papers/dp-ebm.md``)."""

@@ -24,13 +24,13 @@ from glassine.learners.additive.budget import Mechanism
 from glassine.learners.additive.records import AdditiveRecords, CountedNumbers, CountedRecords, HeldRecords, scaled
 from glassine.learners.budget import RANGE_FROM_DATA, check_number, warn_of
 from glassine.learners.intake import HeldIntake, read_training
-from glassine.learners.persons import Persons
 from glassine.learners.reading import EngineIntake
 from glassine.models.guarantee import DOMAIN_FROM_DATA
 from glassine.privacy.fine_gaussian import wrapped
 from glassine.privacy.unit import RECORD, PrivacyUnit
 from glassine.records.arrays import AnyArray, Array
 from glassine.records.columns import Columns
+from glassine.sealed.persons import Persons
 
 PROOF = "learners/additive/targets.md"
 

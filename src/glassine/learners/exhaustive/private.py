@@ -12,7 +12,6 @@ from glassine.learners.budget import Budget, certify, check_number, claim, refus
 from glassine.learners.estimator import PrivateEstimator, fitted
 from glassine.learners.exhaustive.families import Conditions, Drawn, Lists, Numbers, RankedClasses, Tabulated, Trees
 from glassine.learners.intake import metadata_of
-from glassine.learners.persons import Persons
 from glassine.privacy.certificate import LOSS_BOUND
 from glassine.privacy.release import Paid, Planned, Price
 from glassine.records.arrays import Array
@@ -21,6 +20,7 @@ from glassine.sealed.gibbs import powers_bytes
 from glassine.sealed.losses import UNITS, base_rates
 from glassine.sealed.model_class import ModelClass
 from glassine.sealed.oracle import Oracle
+from glassine.sealed.persons import Persons
 from glassine.sealed.plan import Metadata
 from glassine.sealed.queries import Cells, Counts, Gibbs, Label
 from glassine.sealed.store import Store

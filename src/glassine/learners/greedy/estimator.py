@@ -25,11 +25,11 @@ from glassine.learners.greedy.published import (
 )
 from glassine.learners.greedy.strict import LOOKAHEAD, grow_strictly, rehearse
 from glassine.learners.intake import Intake, read_training
-from glassine.learners.persons import Persons
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.release import Paid, Planned, Price
 from glassine.privacy.unit import RECORD, PrivacyUnit, of_groups
 from glassine.sealed.accounts import Part
+from glassine.sealed.persons import Persons
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -25,7 +25,6 @@ from glassine.learners.additive.grids import Grid, public_grids
 from glassine.learners.additive.targets import Target, Training, read_classes, read_numbers
 from glassine.learners.budget import check_number
 from glassine.learners.estimator import PrivateEstimator, tags_of_domain
-from glassine.learners.persons import Persons, take_persons, unit_of
 from glassine.learners.summaries.derived import MEASURED, MOST_DEPTH, MOST_RULES, RESERVED, SummaryModels
 from glassine.learners.summaries.estimates import score_cuts
 from glassine.learners.summaries.file import SummaryFile, digest, file_text, read_file
@@ -45,6 +44,7 @@ from glassine.models.evidence import class_array
 from glassine.privacy.exact import decimal
 from glassine.privacy.release import Paid, Planned, Price, release
 from glassine.privacy.unit import PrivacyUnit
+from glassine.sealed.persons import Persons, take_persons, unit_of
 
 Reservable: TypeAlias = Literal["tree", "rule_list", "additive", "scorecard"]
 
