@@ -9,27 +9,34 @@ from dataclasses import dataclass, fields, is_dataclass
 from inspect import Parameter, Signature, get_annotations, signature
 from typing import Any, ClassVar, Self
 
+import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from glassine.data.count_table import CountTable
+from glassine.data.labels import class_codes, declared_classes, holds_booleans, target_name
 from glassine.data.slices import Progress
 from glassine.domain import Domain
 from glassine.errors import InvalidParameterError, parameter
-from glassine.learners.budget import check_stated
+from glassine.learners.budget import check_stated, warn_of
 from glassine.learners.intake import Intake, read_records
 from glassine.learners.publishing import decision_path, probabilities
+from glassine.learners.ranges import public_range
+from glassine.learners.reading import check_domain
 from glassine.models import AdditiveModel, DecisionTree, RuleList
 from glassine.models.evidence import class_array
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.randomness import RandomState
-from glassine.privacy.release import Planned, release
+from glassine.privacy.unit import PrivacyUnit
+from glassine.records import schema
 from glassine.records.arrays import AnyArray, Array, Indices
 from glassine.records.columns import Columns
+from glassine.sealed.door import PrivateLearner, keep
 from glassine.sealed.model_class import SECONDS_PER_STEP, ModelClass
-from glassine.sealed.persons import Persons, take_persons, unit_of
+from glassine.sealed.persons import Persons, take_persons
 from glassine.sealed.plan import Metadata
 
 NO_CLASS_WEIGHT = (
@@ -318,8 +325,7 @@ class PrivateParameters(Parameters, PrivateLearner):
         if self._predicts_number(y):
             if type(X).__name__ == "CountTable":
                 return None
-            bounds = getattr(self, "target_range", None)
-            limits = declared_bounds(domain, name) if bounds is None else checked_bounds(bounds)
+            limits = public_range(self.target_range, domain, name)
             return None if limits is None else {"target_range": limits, "target": name}
         classes = declared_classes(domain, name, getattr(self, "classes", None), booleans=_holds_booleans(X, y))
         if classes is None:
@@ -332,24 +338,15 @@ class PrivateParameters(Parameters, PrivateLearner):
     def _warn(self, known: Metadata) -> None:
         warn_of(known.caveats, known.domain)
 
-    def _read(self, X: object, y: object, persons: object, unit: PrivacyUnit) -> tuple[Any, Metadata]:
+    def _read_unsealed(self, X: object, y: object, persons: object, unit: PrivacyUnit) -> tuple[Any, Metadata]:
         whose: Persons | None = None
         if unit.is_person:
             X, whose = take_persons(X, persons, unit, self.person_weights, y=y, domain=self.domain)
-        if self._predicts_number(y):
-            training = read_numbers(self, X, y, domain=self.domain, bounds=self.target_range, times=whose)
-            return training, training.metadata
-        intake = read_training(
-            self,
-            X,
-            y,
-            domain=self.domain,
-            classes=self.classes,
-            times=whose,
-            private=True,
-            keep_undeclared=self.keeps_undeclared,
-        )
-        return intake, metadata_of(intake, target_name(y))
+        return self._read_at_once(X, y, whose)
+
+    @abstractmethod
+    def _read_at_once(self, X: object, y: object, persons: Persons | None) -> tuple[Any, Metadata]:
+        """Read the records, and what is public of them from the records as well."""
 
 
 def _holds_booleans(X: Any, y: object) -> bool:

@@ -49,6 +49,7 @@ from glassine.learners.reading import (
 from glassine.models.guarantee import DOMAIN_FROM_DATA
 from glassine.records.arrays import Ints
 from glassine.records.columns import Columns
+from glassine.sealed.door import OF_THE_INTAKE
 from glassine.sealed.persons import Persons
 from glassine.sealed.plan import Metadata
 from glassine.sealed.store import HeldIntake
@@ -208,7 +209,7 @@ def _read_target(
     return class_values, class_codes(y, class_values), [CLASSES_FROM_DATA] if inferred else []
 
 
-def metadata_of(intake: Intake, target: str = "") -> Metadata:
+def metadata_of(intake: Intake, target: str = "", estimator: object = None) -> Metadata:
     """Return what is public of records."""
     return Metadata(
         domain=intake.domain,
@@ -218,6 +219,8 @@ def metadata_of(intake: Intake, target: str = "") -> Metadata:
         caveats=intake.caveats,
         unit=intake.unit,
         weights=intake.weights,
+        features={name: value for name, value in getattr(estimator, "__dict__", {}).items() if name in OF_THE_INTAKE},
+        n_records=intake.n_records,
     )
 
 

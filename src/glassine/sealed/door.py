@@ -95,33 +95,29 @@ class PrivateLearner(ABC):
             If anything fails after the charge. Nothing is released, and the charge stays.
         """
         self._check_arguments(unsupported)
+        known, opened = self._opening(X, y, persons)
+        plan = self._plan(known)
+        released = seal(plan, opened, ledger=self.ledger, dataset=self.dataset, random_state=self.random_state)
+        keep(self, {**known.features, **released})
+        return self
+
+    def _opening(self, X: object, y: object, persons: object) -> tuple[Metadata, Callable[[], Any]]:
+        """Return what is public of the records, and what opens them."""
         unit = unit_of(self.records_per_person, persons)
         if unit.is_person:
             check_persons(X, self.person_weights)
         described = self._describe(X, y, persons, unit)
         if described is None:
             # Something is not public, and taken from the records: the guarantee is void, and says so.
-            intake, known = self._read(X, y, persons, unit)
-            self._warn(known)
-            names, opened = {}, lambda: intake
-        else:
-            source, known = described
-            self._warn(known)
-            names = _names_of(source)
+            intake, known = self._read_unsealed(X, y, persons, unit)
+            return known, lambda: intake
+        source, known = described
+        self._warn(known)
+        equal = self.person_weights == "equal"
+        if is_lazy(X) and isinstance(y, str) and not unit.is_person:
             # An engine counts where its records are.
-            in_place = is_lazy(X) and isinstance(y, str) and not unit.is_person
-            equal = self.person_weights == "equal"
-
-            def opened() -> Any:
-                if in_place:
-                    return self._read(X, y, None, unit)[0]
-                return source.open(known, keep_undeclared=self.keeps_undeclared, equal=equal)
-
-        released = seal(
-            self._plan(known), opened, ledger=self.ledger, dataset=self.dataset, random_state=self.random_state
-        )
-        keep(self, names | released)
-        return self
+            return known, lambda: self._read_unsealed(X, y, None, unit)[0]
+        return known, lambda: source.open(known, keep_undeclared=self.keeps_undeclared, equal=equal)
 
     def _describe(self, X: object, y: object, persons: object, unit: Any) -> tuple[Source, Metadata] | None:
         """Return the unopened records and what is public of them; None where something is taken from them."""
@@ -134,7 +130,13 @@ class PrivateLearner(ABC):
         target = self._declared_target(X, y, domain)
         if target is None:
             return None
-        known = Metadata(domain=source.attributes(domain), unit=unit, weights=weights_of(unit, self), **target)
+        known = Metadata(
+            domain=source.attributes(domain),
+            unit=unit,
+            weights=weights_of(unit, self),
+            features=_names_of(source),
+            **target,
+        )
         source.check_types(known)
         return source, known
 
@@ -151,7 +153,7 @@ class PrivateLearner(ABC):
         """Warn of what is not public, and of columns named like identifiers."""
 
     @abstractmethod
-    def _read(self, X: object, y: object, persons: object, unit: Any) -> tuple[Any, Metadata]:
+    def _read_unsealed(self, X: object, y: object, persons: object, unit: Any) -> tuple[Any, Metadata]:
         """Read the records where something of them is not public, or where an engine counts them in place."""
 
     @abstractmethod

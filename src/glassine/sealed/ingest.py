@@ -80,8 +80,11 @@ class Source:
         if isinstance(X, list | tuple) and named:
             present = tuple(dict.fromkeys((*present, *(name for name in (y, persons) if isinstance(name, str)))))
         if isinstance(y, str) and (not named or y not in present):
-            what = f"data lack the target column {y!r}." if named else f"{parameter('y')} names a column, so X needs names."
-            raise InvalidDataError(what, remedy="Add or rename it, or pass the classes as an array.")
+            if named:
+                raise InvalidDataError(f"data lack the target column {y!r}.", remedy="Add or rename it.")
+            raise InvalidDataError(
+                f"{parameter('y')} names a column, so X must be a data frame.", remedy="Pass the classes as an array."
+            )
         if isinstance(persons, str):
             if persons == target_name(y):
                 raise InvalidDataError(
@@ -153,7 +156,9 @@ class Source:
         rows = ~np.isnan(values) if number else values >= 0
         columns = columns_of(attributes, {name: columns.array(name)[rows] for name in attributes})
         numbers = None if known.target_range is None else scaled(values[rows], known.target_range)
-        labels = np.zeros(len(columns.array(self.names[0])), dtype=np.int64) if number else values[rows].astype(np.int64)
+        labels = (
+            np.zeros(len(columns.array(self.names[0])), dtype=np.int64) if number else values[rows].astype(np.int64)
+        )
         times, persons = None if table is None else table.multiplicities[rows], None
         if known.unit.is_person:
             keys = tuple(identifier(value) for value in _as_list(self._column(container, self.persons)))
@@ -240,14 +245,15 @@ def _of_rows(rows: Sequence[Any], names: Sequence[str]) -> dict[str, list[Any]]:
 def _plain(values: Any) -> Any:
     """Return targets or identifiers as a column; of a list, each in its own sequence is taken out of it."""
     if isinstance(values, list | tuple):
-        return [
-            value[0] if isinstance(value, list | tuple | np.ndarray) and np.ndim(value) == 1 and len(value) == 1 else value
-            for value in values
-        ]
+        return [value[0] if _is_alone(value) else value for value in values]
     column = plain_column(values)
     if isinstance(column, np.ndarray) and column.ndim == 2 and column.shape[1] == 1:
         return column[:, 0]
     return column
+
+
+def _is_alone(value: Any) -> bool:
+    return isinstance(value, list | tuple | np.ndarray) and np.ndim(value) == 1 and len(value) == 1
 
 
 def _as_list(column: Any) -> list[Any]:

@@ -26,6 +26,9 @@ class Metadata:
     caveats: tuple[str, ...] = ()  # What was taken from the records although it should be public
     unit: PrivacyUnit = RECORD  # Whose data a private fit covers
     weights: Mapping[str, str] = field(default_factory=dict)  # What a certificate says of the weights of persons
+    # Fitted attributes by which scikit-learn knows the columns.
+    features: Mapping[str, Any] = field(default_factory=dict)
+    n_records: int | None = None  # Known only where nothing is guaranteed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -65,7 +65,13 @@ class HeldIntake:
         return values[present], None if self.multiplicities is None else self.multiplicities[present]
 
     def pack(self, antecedents: Sequence[tuple[Literal, ...]]) -> BitSets:
-        """Return the records as bit sets of conjunctions."""
+        """Return the records as bit sets of conjunctions; of a number its parts."""
+        if self.values is not None:
+            upper = upper_parts(self.values)
+            parts = np.column_stack([PARTS - upper, upper])
+            if self.multiplicities is not None:
+                parts *= self.multiplicities[:, None]
+            return BitSets.pack_counts(truths(self.columns, antecedents), parts)
         return BitSets.pack(truths(self.columns, antecedents), self.labels, len(self.classes), self.multiplicities)
 
 
