@@ -20,7 +20,7 @@ from glassine.data.count_table import CountTable
 from glassine.data.labels import class_codes, declared_classes, holds_booleans, target_name
 from glassine.data.slices import Progress
 from glassine.domain import Domain
-from glassine.errors import InvalidParameterError, parameter
+from glassine.errors import InvalidDataError, InvalidParameterError, first_of, parameter
 from glassine.learners.budget import check_stated, warn_of
 from glassine.learners.intake import Intake, read_records
 from glassine.learners.publishing import decision_path, probabilities
@@ -33,6 +33,7 @@ from glassine.privacy.randomness import RandomState
 from glassine.privacy.unit import PrivacyUnit
 from glassine.records import schema
 from glassine.records.arrays import AnyArray, Array, Indices
+from glassine.records.cells import declared_numbers
 from glassine.records.columns import Columns
 from glassine.sealed.door import PrivateLearner, keep
 from glassine.sealed.model_class import SECONDS_PER_STEP, ModelClass
@@ -333,6 +334,11 @@ class PrivateParameters(Parameters, PrivateLearner):
         if not isinstance(y, str):
             # Whether an array's type can hold these classes is public.
             class_codes(y[:0] if isinstance(y, np.ndarray) else [], classes)
+            if isinstance(y, np.ndarray) and y.dtype.kind in "fb" and not declared_numbers(classes):
+                raise InvalidDataError(
+                    f"the target is an array of {y.dtype}, and the declared classes are texts: {first_of(classes, 6)}.",
+                    remedy="Pass the texts.",
+                )
         return {"classes": classes, "target": name}
 
     def _warn(self, known: Metadata) -> None:

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from glassine.data.count_table import CountTable
-from glassine.data.labels import check_lengths, target_name
-from glassine.data.persons import identifier
+from glassine.data.labels import target_name
+from glassine.data.persons import identifier, listed
 from glassine.domain import Category, Domain, Real
 from glassine.domain.attributes import LARGEST, Attribute
 from glassine.errors import InvalidDataError, parameter
@@ -86,7 +86,7 @@ class Source:
                 f"{parameter('y')} names a column, so X must be a data frame.", remedy="Pass the classes as an array."
             )
         if isinstance(persons, str):
-            if persons == target_name(y):
+            if persons and persons == target_name(y):
                 raise InvalidDataError(
                     f"the column {persons!r} is the target, and cannot also hold the persons.", remedy="Name another."
                 )
@@ -100,9 +100,15 @@ class Source:
         names = tuple(name for name in present if name not in own)
         if not names:
             raise InvalidDataError("0 feature(s) found while a minimum of 1 is required.", remedy="Check the data.")
-        for values in (y, persons):
-            if values is not None and not isinstance(values, str):
-                _check_as_many(X, values)
+        if not isinstance(y, str) and _may_differ(X, y):
+            raise InvalidDataError(
+                "X and y must have one length, and differ.", remedy="Pass one target for each record."
+            )
+        if persons is not None and not isinstance(persons, str) and _may_differ(X, listed(persons)):
+            raise InvalidDataError(
+                f"{parameter('persons')} must hold one identifier for each record, and holds more or fewer.",
+                remedy="Pass as many.",
+            )
         return cls(container=X, target=y, persons=persons, names=names, named=named)
 
     @classmethod
@@ -222,11 +228,9 @@ def _columns(X: Any, domain: Domain) -> tuple[str, ...] | int | None:
     return names
 
 
-def _check_as_many(X: Any, values: Any) -> None:
-    """Raise InvalidDataError, without a number, unless there is one of the values for each record."""
-    if not hasattr(X, "__len__") or not hasattr(values, "__len__"):
-        return
-    check_lengths(len(X), len(values))
+def _may_differ(X: Any, values: Any) -> bool:
+    """Return whether there is another number of values than of records; False where an engine would have to count."""
+    return hasattr(X, "__len__") and hasattr(values, "__len__") and len(X) != len(values)
 
 
 def _of_rows(rows: Sequence[Any], names: Sequence[str]) -> dict[str, list[Any]]:
