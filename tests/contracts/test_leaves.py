@@ -209,3 +209,47 @@ def test_histogram_boosting_compares_doubles() -> None:
     bound = next(node["num_threshold"] for node in boosted._predictors[0][0].nodes if not node["is_leaf"])
     at = np.array([[bound, 0.0], [math.nextafter(bound, math.inf), 0.0]])
     assert len(set(boosted.predict(at).tolist())) == 2
+
+
+FLOAT_FIELD = (
+    '<PMML xmlns="http://www.dmg.org/PMML-4_4" version="4.4"><Header/><DataDictionary>'
+    '<DataField name="a" optype="continuous" dataType="{declared}"/><DataField name="b" optype="continuous" '
+    'dataType="double"/><DataField name="y" optype="continuous" dataType="double"/></DataDictionary>'
+    '<TreeModel functionName="regression" splitCharacteristic="binarySplit"><MiningSchema><MiningField name="a"/>'
+    '<MiningField name="b"/><MiningField name="y" usageType="target"/></MiningSchema><LocalTransformations>'
+    '<DerivedField name="float(a)" optype="continuous" dataType="float"><FieldRef field="a"/></DerivedField>'
+    '<DerivedField name="double(float(a))" optype="continuous" dataType="double"><FieldRef field="float(a)"/>'
+    '</DerivedField></LocalTransformations><Node score="0"><True/>'
+    '<Node score="1"><SimplePredicate field="{tested}" operator="{operator}" value="{value}"/></Node>'
+    '<Node score="2"><True/></Node></Node></TreeModel></PMML>'
+)
+
+
+@pytest.mark.parametrize("operator", ["lessThan", "lessOrEqual", "greaterThan", "greaterOrEqual", "equal", "notEqual"])
+@pytest.mark.parametrize(
+    ("declared", "tested", "rounds"),
+    [
+        ("float", "a", (True, True)),
+        ("double", "float(a)", (True, True)),
+        ("double", "double(float(a))", (True, False)),
+        ("double", "a", (False, False)),
+    ],
+)
+def test_a_field_of_pmml_is_compared_in_its_precision(
+    operator: str, declared: str, tested: str, rounds: tuple[bool, bool], tmp_path: Path
+) -> None:
+    compare = {
+        "lessThan": np.less,
+        "lessOrEqual": np.less_equal,
+        "greaterThan": np.greater,
+        "greaterOrEqual": np.greater_equal,
+        "equal": np.equal,
+        "notEqual": np.not_equal,
+    }[operator]
+    for value in (1.8, -0.35, 3.0, 0.35000000894069666):
+        text = FLOAT_FIELD.format(declared=declared, tested=tested, operator=operator, value=value)
+        model = read_cells(saved(text, tmp_path / "tree.pmml"))
+        rows = np.array([[at, 0.0] for at in beside([value])])
+        records = rows[:, 0].astype(np.float32).astype(float) if rounds[0] else rows[:, 0]
+        first = compare(records, single(value) if rounds[1] else value)
+        assert (model.predict(as_columns(rows)) == np.where(first, 1.0, 2.0)).all(), value

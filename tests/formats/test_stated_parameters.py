@@ -114,7 +114,9 @@ def test_our_optimal_models_state_their_least_leaf(learner: Any) -> None:
 def test_a_share_of_our_records_is_read_by_its_decimals() -> None:
     # In floating point, seven hundredths of 100 records are more than seven.
     assert 0.07 * 100 > 7
-    stated = stated_parameters(OptimalTreeClassifier(2, DOMAIN, min_samples_leaf=0.07).fit(FRAME[:100], LABELS[:100]))
+    stated = stated_parameters(
+        OptimalTreeClassifier(2, domain=DOMAIN, min_samples_leaf=0.07).fit(FRAME[:100], LABELS[:100])
+    )
     assert stated is not None
     assert stated.smallest_leaf == 7
 

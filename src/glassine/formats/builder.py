@@ -11,7 +11,6 @@ from typing import Any, Generic, TypeVar
 from glassine.domain import Between, Binary, Category, Domain, Integer, Literal, OneOf
 from glassine.domain.attributes import LARGEST, Scalar, is_whole
 from glassine.domain.single import WHOLE, single_bound
-from glassine.domain.single import single as rounded
 from glassine.errors import (
     InvalidModelError,
     InvalidParameterError,
@@ -192,16 +191,16 @@ def sides(
 ) -> tuple[Literal, Literal]:
     """Return the literal of a comparison and that of its opposite.
 
-    ``single`` says that the library rounds both the value and the bound to single precision before it compares them.
-    The literals then compare with the double where that rounding crosses the bound.
+    ``single`` says that the library rounds values to single precision before it compares them with the bound, which is
+    as the library holds it. The literals then compare with the double where that rounding crosses the bound.
     """
     if operator in SWAPPED:
         other, first = sides(name, SWAPPED[operator], bound, domain, (gaps[1], gaps[0]), single=single)
         return first, other
-    bound = rounded(bound) if single else bound
     if operator == "==" and single and _rounds(name, bound, domain):
-        near = Between(name, single_bound(bound, below=True), single_bound(bound))
-        pair: tuple[Literal, Literal] = near, dataclasses.replace(near, negated=True)
+        ends = single_bound(bound, below=True), single_bound(bound)
+        near: Literal = Between(name, *ends) if ends[0] < ends[1] else all_but(name, False, none=True)
+        pair: tuple[Literal, Literal] = near, dataclasses.replace(near, negated=not near.negated)
     elif operator == "==":
         value = scalar(bound, f"what {name!r} is compared with")
         named = domain is not None and name in domain and isinstance(domain[name], Binary)

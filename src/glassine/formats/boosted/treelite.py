@@ -8,6 +8,7 @@ from typing import Any
 
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import LARGEST
+from glassine.domain.single import single as to_single
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.boosted.ensemble import (
     MOST_RECORDS,
@@ -227,7 +228,8 @@ def _branches(
         pair = picked(name, values, domain, gaps[::-1] if right else gaps)
         pair = pair[::-1] if right else pair
     elif kind == "numerical_test_node" and operator in OPERATORS:
-        pair = sides(name, operator, _bound(node.get("threshold")), domain, gaps, single=single)
+        bound = _bound(node.get("threshold"))
+        pair = sides(name, operator, to_single(bound) if single else bound, domain, gaps, single=single)
     else:
         raise UnsupportedModelError(f"a node of the kind {kind!r:.40} that compares by {operator!r:.40} is not read.")
     children = [child for child in (node.get("left_child"), node.get("right_child")) if type(child) is int]

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.domain import Domain, Literal
+from glassine.domain.single import single
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.boosted.ensemble import (
     MOST_CODES,
@@ -288,7 +289,7 @@ def _pair(shared: Shared, lists: _Lists, i: int, builder: TreeBuilder[int]) -> t
         return left, right
     if shared.categories[feature] is not None:
         raise damaged(f"node {i} puts a threshold on the categories of {name!r:.60}.")
-    return sides(name, "<", lists.bounds[i], domain, gaps, single=True)
+    return sides(name, "<", single(lists.bounds[i]), domain, gaps, single=True)
 
 
 def _evidence(

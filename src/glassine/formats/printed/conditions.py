@@ -156,7 +156,8 @@ def _number(name: str, text: str, domain: Domain | None) -> float:
 def _compared(name: str, operator: str, text: str, domain: Domain | None, single: bool) -> Literal:
     if operator in ("=", "==", "!="):
         return OneOf(name, (_value(name, text, domain),), negated=operator == "!=")
-    return sides(name, operator, _number(name, text, domain), domain, single=single)[0]
+    bound = _number(name, text, domain)
+    return sides(name, operator, rounded(bound) if single else bound, domain, single=single)[0]
 
 
 def _comparison(text: str, domain: Domain | None) -> tuple[str, str, str] | None:
