@@ -15,6 +15,7 @@ from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelEr
 from glassine.formats import load_model, to_pmml, tree_from_pmml
 from glassine.formats.loading import load_file
 from glassine.models import DecisionTree, Evidence, Node
+from tests.formats.reading import read_cells
 from tests.models.fuzzing import damaged, read_or_refused
 from tests.models.test_scikit_writer import answered
 from tests.models.writing import HOSTILE, cases, chain, stump
