@@ -12,8 +12,7 @@ from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import refuse_gaps
 from glassine.formats.conditions import at_most, require, with_missing
-from glassine.formats.contents import only
-from glassine.formats.json import is_opening_claim, opening_claim
+from glassine.formats.json import opening_claim
 from glassine.formats.printed.conditions import plain
 from glassine.formats.registry import BY_START, first_line, of_text
 from glassine.models.evidence import Evidence
@@ -262,9 +261,4 @@ FORMAT = of_text(
     sniff=lambda text: first_line(text).startswith("|-") and re.match(r"\|-+ ", first_line(text)) is not None,
     rank=BY_START,
     read=tree_from_export_text,
-    beside=only(
-        lambda text, domain: (
-            lambda number, line: line if is_opening_claim(number, line) or not line.startswith("#") else None
-        )
-    ),
 )
