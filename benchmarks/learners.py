@@ -32,8 +32,8 @@ from benchmarks.kept_rows import kept  # noqa: E402
 from benchmarks.public_data import Benchmark  # noqa: E402
 from glassine.counting.logic import LiteralLogic  # noqa: E402
 from glassine.learners.antecedents import declared  # noqa: E402
-from glassine.learners.exhaustive.losses import Loss  # noqa: E402
-from glassine.learners.exhaustive.trees import TreeClass  # noqa: E402
+from glassine.sealed.losses import Loss  # noqa: E402
+from glassine.sealed.trees import TreeClass  # noqa: E402
 from papers.common.results import Row, one, say  # noqa: E402
 from papers.common.tables import markdown  # noqa: E402
 

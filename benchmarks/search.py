@@ -44,8 +44,8 @@ from glassine import (  # noqa: E402
     PrivateSearchCV,
     PrivateTreeClassifier,
 )
-from glassine.privacy.noisy_choice import exponential_mechanism  # noqa: E402
 from glassine.privacy.randomness import Randomness  # noqa: E402
+from glassine.sealed.noisy_choice import exponential_mechanism  # noqa: E402
 
 DRAWS = 2
 """Models of each setting and split, of which the mean is taken."""

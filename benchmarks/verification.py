@@ -46,9 +46,9 @@ from glassine.privacy.mechanisms import (  # noqa: E402 - after the path is set
     geometric,
     laplace,
 )
-from glassine.privacy.noisy_choice import exponential_mechanism, permute_and_flip, report_noisy_max  # noqa: E402
-from glassine.privacy.quantiles import private_quantiles  # noqa: E402
 from glassine.privacy.randomness import Randomness  # noqa: E402
+from glassine.sealed.noisy_choice import exponential_mechanism, permute_and_flip, report_noisy_max  # noqa: E402
+from glassine.sealed.quantiles import private_quantiles  # noqa: E402
 from glassine.verification import Claim, LowerBound, Runs, lower_bound_from_outputs  # noqa: E402
 from glassine.verification.neighbors import Pair, search, worst_pairs  # noqa: E402
 from glassine.verification.scores import Distinguisher, Statistic  # noqa: E402

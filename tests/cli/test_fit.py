@@ -400,7 +400,7 @@ def test_a_long_model_is_cut_on_the_screen_only(folder: Path, run: Run, monkeypa
 
 KILL = """
 import os, signal
-from glassine.learners.exhaustive.trees import TreeClass
+from glassine.sealed.trees import TreeClass
 def struck(*args, **kwargs): os.kill(os.getpid(), signal.{})
 TreeClass.sums = struck
 """
@@ -481,7 +481,7 @@ glassine.formats.write_model = struck
 
 
 def test_a_defect_after_the_charge_says_that_it_stays(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from glassine.learners.exhaustive.trees import TreeClass
+    from glassine.sealed.trees import TreeClass
 
     def broken(*args: Any, **kwargs: Any) -> None:
         raise RuntimeError("planted")

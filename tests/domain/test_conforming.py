@@ -15,10 +15,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from glassine.data.conform import Columns, Outside, conform
+from glassine.data.conform import Outside, conform
 from glassine.data.inference import columns as read_columns
 from glassine.domain import Attribute, Between, Binary, Category, Domain, Integer, Literal, OneOf, Real
 from glassine.errors import GlassineError, InvalidDataError, InvalidDomainError
+from glassine.records.columns import Columns
 
 INF, NAN = math.inf, math.nan
 

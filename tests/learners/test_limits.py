@@ -14,9 +14,9 @@ import pytest
 
 from glassine.domain import Binary, Category, Domain, Integer
 from glassine.errors import ClassTooLargeError, InvalidParameterError
-from glassine.learners.exhaustive.model_class import SECONDS_PER_STEP, check_limit, check_size, human_bytes
 from glassine.learners.exhaustive.private import PrivateRuleListClassifier, PrivateTreeClassifier
 from glassine.privacy.ledger import Ledger
+from glassine.sealed.model_class import SECONDS_PER_STEP, check_limit, check_size, human_bytes
 from tests.learners import engine
 
 

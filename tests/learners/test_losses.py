@@ -25,17 +25,17 @@ from glassine import (
 )
 from glassine.errors import InvalidDataError, InvalidModelError, InvalidParameterError
 from glassine.formats import load_model, write_model
-from glassine.learners.exhaustive import gibbs
-from glassine.learners.exhaustive.gibbs import Weighting
-from glassine.learners.exhaustive.losses import (
+from glassine.models import Evidence
+from glassine.privacy.accounting import DiscreteLaplaceNoise, Selection
+from glassine.sealed import gibbs
+from glassine.sealed.gibbs import Weighting
+from glassine.sealed.losses import (
     UNITS,
     Loss,
     base_rates,
     log_odds_grid,
     released_probabilities,
 )
-from glassine.models import Evidence
-from glassine.privacy.accounting import DiscreteLaplaceNoise, Selection
 from tests.learners import engine
 from tests.learners.test_gibbs import ideal_law, worst_error
 from tests.oracles import model_classes as oracle
@@ -117,7 +117,7 @@ def test_a_share_of_errors_raises_the_cost_of_the_wrong_class() -> None:
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10**6), Fraction(1, 10), Fraction(1), Fraction(100), Fraction(10**5)])
 def test_powers_of_two_tables_are_right_to_42_bits(epsilon: Fraction) -> None:
-    from glassine.learners.exhaustive.tree_sums import power
+    from glassine.sealed.tree_sums import power
 
     weighting = Weighting.private(epsilon, 1.0, 5000, UNITS)
     rate = weighting.exact_epsilon

@@ -13,8 +13,8 @@ import pytest
 
 from glassine import OptimalRuleListClassifier, OptimalTreeClassifier, OptimalTreeRegressor
 from glassine.errors import InvalidParameterError
-from glassine.learners.exhaustive.gibbs import Weighting
-from glassine.learners.exhaustive.losses import Loss
+from glassine.sealed.gibbs import Weighting
+from glassine.sealed.losses import Loss
 from tests.learners import engine
 from tests.oracles.optimal import bits, optimal_rule_list, optimal_tree, with_negations
 

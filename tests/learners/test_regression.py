@@ -19,8 +19,8 @@ from glassine import (
 )
 from glassine.errors import InvalidParameterError, PrivacyLeakWarning
 from glassine.formats import load_model, write_model
-from glassine.learners.exhaustive.losses import PARTS, Loss, released_means
 from glassine.privacy.accounting import DiscreteLaplaceNoise, Selection
+from glassine.sealed.losses import PARTS, Loss, released_means
 
 RNG = np.random.default_rng(0)
 X = RNG.integers(0, 2, (400, 3))

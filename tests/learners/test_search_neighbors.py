@@ -16,7 +16,8 @@ from glassine.learners import search as searching
 from glassine.learners.intake import HeldIntake
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import SEEDED, Paid
-from glassine.privacy.selection import RunCount, best_of_runs
+from glassine.privacy.selection import RunCount
+from glassine.sealed.selection import best_of_runs
 from glassine.verification import Claim, Runs, lower_bound
 
 EPSILON = 1.0

@@ -16,7 +16,6 @@ from sklearn.metrics import roc_auc_score
 
 from glassine import Category, Domain, Integer, Ledger, PrivateSummary
 from glassine.data import lazy
-from glassine.data.columns import Columns, columns_of
 from glassine.data.conform import collect, conform
 from glassine.domain import Between
 from glassine.errors import (
@@ -34,6 +33,7 @@ from glassine.learners.summaries.intervals import OF_NOISE, PARTS, Cells, noise_
 from glassine.models import AdditiveModel, CategoryBins, Evidence, NumericBins, Rule, RuleList, Term
 from glassine.privacy import accounting
 from glassine.privacy.release import fresh_count
+from glassine.records.columns import Columns, columns_of
 from glassine.verification import verify_exhaustively
 from tests.learners.fitting_everywhere import HERE
 from tests.summaries.people import DOMAIN, RANGE, people, summary

@@ -16,14 +16,15 @@ import pytest
 
 from glassine import Policy, audit
 from glassine.data.bits import BitSets
-from glassine.data.conform import Columns, conform
+from glassine.data.conform import conform
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.errors import BlackBoxError, InvalidDataError, InvalidParameterError, PrivacyLeakWarning
-from glassine.learners.exhaustive.gibbs import Weighting
-from glassine.learners.exhaustive.losses import PARTS
-from glassine.learners.exhaustive.trees import Split, Tree
 from glassine.privacy.accounting import Parallel
 from glassine.privacy.randomness import Randomness
+from glassine.records.columns import Columns
+from glassine.sealed.gibbs import Weighting
+from glassine.sealed.losses import PARTS
+from glassine.sealed.trees import Split, Tree
 from glassine.surrogates import NumericAnswer, SurrogateExplainer, SurrogateRelease, private_trees
 from glassine.surrogates.building import public_metric, public_points
 from glassine.surrogates.private_trees import draw_trees, partition_event, tree_budget, tree_class_of

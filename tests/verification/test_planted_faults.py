@@ -26,9 +26,9 @@ from glassine.cli.training import TrainingFile, read_training
 from glassine.learners.additive.penalized import _Stage
 from glassine.learners.exhaustive import private as exponential_rule_list
 from glassine.learners.exhaustive import private as exponential_tree
-from glassine.learners.exhaustive.gibbs import Weighting
 from glassine.privacy.accounting import DiscreteLaplaceNoise
 from glassine.privacy.fine_gaussian import FineNoise
+from glassine.sealed.gibbs import Weighting
 from glassine.verification import Claim, Runs
 from glassine.verification.containers import declared_values
 from glassine.verification.neighbors import ARRAY, Pair, Search, search, worst_pairs

@@ -11,12 +11,12 @@ import numpy as np
 from glassine.attacks.outcome import NotApplicable, Outcome
 from glassine.attacks.values import thresholds_of
 from glassine.auditing.inputs import Statements
-from glassine.data.arrays import AnyArray, Indices, Ints
 from glassine.data.labels import class_places
 from glassine.data.table import Table
 from glassine.errors import InvalidParameterError, parameter
 from glassine.models import DecisionTree, RuleList
 from glassine.models.implied import RULE_OF_THREE, Bounds, OutcomeCounts, made_certain
+from glassine.records.arrays import AnyArray, Indices, Ints
 
 if TYPE_CHECKING:
     from glassine.attacks.labels import Occupants

@@ -27,8 +27,7 @@ from glassine.auditing.inputs import Comparison, compare, outside_domain
 from glassine.auditing.model_facts import named_of_values
 from glassine.auditing.reconstruction import counted_model
 from glassine.auditing.subject import Raw, Subject
-from glassine.data.arrays import AnyArray, Bools, Indices, Ints
-from glassine.data.columns import Outside
+from glassine.data.conform import Outside
 from glassine.data.labels import class_places
 from glassine.data.lazy import Groups, LazyTable, cuts_of, is_lazy
 from glassine.data.table import Table
@@ -37,6 +36,7 @@ from glassine.domain.attributes import LARGEST, Attribute
 from glassine.domain.literals import attributes_of
 from glassine.errors import CountingLimitError
 from glassine.models import DecisionTree, RuleList
+from glassine.records.arrays import AnyArray, Bools, Indices, Ints
 
 if TYPE_CHECKING:
     from glassine.attacks.reconstruction.entropy import ProbabilisticDataset

@@ -9,13 +9,13 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.arrays import AnyArray, Array
-from glassine.data.columns import GAP, Columns, Outside, checked_columns, code_type, columns_of, is_column, values_of
-from glassine.data.conform_values import conformed, declared_numbers, from_objects, plain_arrays
+from glassine.data.conform_values import Outside, conformed, declared_numbers, from_objects, plain_arrays
 from glassine.data.table import Frame, Table, collect, open_native, read_only
 from glassine.domain.attributes import GAP_TEXTS, Attribute, Binary, Category, Integer, Prefix, Real, prefixes
 from glassine.domain.domain import Domain
 from glassine.errors import InvalidDataError, first_of, parameter
+from glassine.records.arrays import AnyArray, Array
+from glassine.records.columns import GAP, Columns, checked_columns, code_type, columns_of, is_column, values_of
 
 __all__ = [
     "GAP",
@@ -57,7 +57,7 @@ def conform(
     - A text that is not listed is read as the longest prefix that it begins with; a number begins with none.
     - Missing values are kept where the attribute allows them; so are the texts of :data:`GAP_TEXTS` that it does not
       declare. An infinite number is then clipped.
-    - Unless ``outside`` refuses, nothing is refused because of a value: see :class:`~glassine.data.columns.Outside`. An
+    - Unless ``outside`` refuses, nothing is refused because of a value: see :class:`~glassine.data.conform.Outside`. An
       infinite number is then also clipped.
 
     Ties between attributes (the domain's groups) are not enforced.

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from enum import Flag, auto
 from fractions import Fraction
 from itertools import compress, repeat
 from typing import Any
@@ -13,10 +14,10 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from glassine.data.arrays import AnyArray, Array
-from glassine.data.columns import GAP, Outside, code_type, values_of
 from glassine.domain.attributes import GAP_TEXTS, LARGEST, Attribute, Binary, Category, Integer, Real, prefixes
 from glassine.errors import InvalidDataError, first_of
+from glassine.records.arrays import AnyArray, Array
+from glassine.records.columns import GAP, UNDECLARED, code_type, values_of
 
 BLANKS = " \t\r\n"
 """What may stand around a number in a text."""
@@ -29,6 +30,36 @@ TRUTHS = {"true": 1, "false": 0}
 
 NOT_EQUAL = -4
 """Stands for the code of a value that equals no declared one, until it is looked at; below every other code."""
+
+
+class Outside(Flag):
+    """What becomes of a value that lies outside its attribute. A number beyond its bounds is clipped in any case.
+
+    Attributes
+    ----------
+    CLIP
+        Nothing is refused because of a value. What no number can be read from becomes missing, and a missing number
+        that the attribute does not allow its lower bound. A category that is not declared becomes missing.
+    REFUSE
+        A value that is missing or no number, where the attribute asks for one, is an error.
+    KEEP_UNDECLARED
+        As the others, and a category that is not declared has its own code, -2. May be joined: ``REFUSE |
+        KEEP_UNDECLARED``.
+    """
+
+    CLIP = 0
+    REFUSE = auto()
+    KEEP_UNDECLARED = auto()
+
+    @property
+    def refuses(self) -> bool:
+        """Whether a value can be refused."""
+        return Outside.REFUSE in self
+
+    def codes(self, attribute: Category | Binary) -> tuple[int, int]:
+        """Return the codes of a value that is not declared, and of a missing one."""
+        undeclared = UNDECLARED if Outside.KEEP_UNDECLARED in self else -1
+        return undeclared, -1 if attribute.missing else GAP if self.refuses else undeclared
 
 
 def number_of(text: str) -> int | float | None:

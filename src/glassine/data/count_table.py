@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.arrays import Ints
-from glassine.data.conform import Columns, checked_columns, conform
+from glassine.data.conform import conform
 from glassine.data.lazy import WEIGHT, Cuts, LazyTable, check_weights, coarse, is_lazy, valid
 from glassine.domain import Binary, Category, Domain
 from glassine.errors import InvalidDataError, parameter
+from glassine.records.arrays import Ints
+from glassine.records.columns import Columns, checked_columns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)

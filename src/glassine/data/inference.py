@@ -12,8 +12,6 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from glassine.data.arrays import AnyArray, Array, Bools
-from glassine.data.columns import is_column
 from glassine.data.conform_values import is_gap, number_of
 from glassine.data.delimited import DATE
 from glassine.data.persons import plain, spelled_alike, spelling_advice
@@ -22,6 +20,8 @@ from glassine.domain.attributes import Attribute, Binary, Category, Integer, Rea
 from glassine.domain.domain import Domain
 from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError, Text, parameter
+from glassine.records.arrays import AnyArray, Array, Bools
+from glassine.records.columns import is_column
 
 __all__ = [
     "Repeats",

@@ -18,9 +18,9 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.arrays import Array, Bools, Indices, Ints
 from glassine.data.conform_values import real_number
 from glassine.errors import InvalidDataError, parameter
+from glassine.records.arrays import Array, Bools, Indices, Ints
 
 WHOLE = re.compile(r"(0|-?[1-9][0-9]{0,999})(?:\.0{1,20})?")
 """A whole number as Python writes it, as one of any type and of as many digits as it surely reads."""

@@ -12,7 +12,6 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
-from glassine.data.columns import values_of
 from glassine.data.conform_values import BLANKS, NUMERAL, number_of, numbers_of_texts
 from glassine.data.delimited import CsvDialect, Delimited, delimited, fault
 from glassine.data.table import Source, Table
@@ -20,6 +19,7 @@ from glassine.domain import Domain
 from glassine.domain.attributes import Attribute, Integer, Real
 from glassine.domain.literals import EXACT
 from glassine.errors import UnreadableFileError
+from glassine.records.columns import values_of
 
 DIGITS = r"^\s*[+-]?\d+\s*$"
 PADDED = r"^\s*0\d+\s*$"

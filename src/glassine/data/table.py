@@ -12,9 +12,9 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.arrays import AnyArray, Array, Bools, Indices, Ints
 from glassine.data.persons import Persons, stated_persons
 from glassine.errors import InvalidDataError, parameter
+from glassine.records.arrays import AnyArray, Array, Bools, Indices, Ints
 
 if TYPE_CHECKING:
     from glassine.domain import Attribute

@@ -15,12 +15,9 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from glassine.data.arrays import AnyArray, Array, Indices
-from glassine.data.conform import Columns
 from glassine.data.slices import Progress
 from glassine.domain import Domain
 from glassine.errors import InvalidParameterError, parameter
-from glassine.learners.exhaustive.model_class import SECONDS_PER_STEP, ModelClass
 from glassine.learners.intake import Intake, read_records
 from glassine.learners.persons import Persons, take_persons, unit_of
 from glassine.learners.publishing import decision_path, probabilities
@@ -29,6 +26,9 @@ from glassine.models.evidence import class_array
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.randomness import RandomState
 from glassine.privacy.release import Planned, release
+from glassine.records.arrays import AnyArray, Array, Indices
+from glassine.records.columns import Columns
+from glassine.sealed.model_class import SECONDS_PER_STEP, ModelClass
 
 OF_THE_INTAKE = frozenset({"n_features_in_", "feature_names_in_"})
 """Fitted attributes that are set while records are read, as scikit-learn does."""

@@ -9,8 +9,6 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.arrays import AnyArray, Array, Indices, Ints
-from glassine.data.columns import values_of
 from glassine.domain import Between, Domain, Integer, Literal, OneOf, Real
 from glassine.domain.attributes import Scalar
 from glassine.domain.domain import refuse_prefixes
@@ -21,6 +19,8 @@ from glassine.learners.greedy.impurity import Criterion, check_criterion, impuri
 from glassine.learners.intake import Intake, read_training
 from glassine.models import Branch, DecisionTree, Evidence, Node
 from glassine.privacy.certificate import Certificate
+from glassine.records.arrays import AnyArray, Array, Indices, Ints
+from glassine.records.columns import values_of
 
 DEEPEST = 10_000
 

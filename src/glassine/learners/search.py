@@ -16,7 +16,6 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from glassine.data.arrays import AnyArray, Array, Bools
 from glassine.data.count_table import CountTable
 from glassine.data.labels import class_codes
 from glassine.data.lazy import held
@@ -33,7 +32,9 @@ from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal
 from glassine.privacy.randomness import Randomness, RandomState
 from glassine.privacy.release import EXACT_DRAWS, Paid, Planned, Price
-from glassine.privacy.selection import RunCount, best_of_runs
+from glassine.privacy.selection import RunCount
+from glassine.records.arrays import AnyArray, Array, Bools
+from glassine.sealed.selection import best_of_runs
 
 PROOF = "learners/search.md"
 

@@ -9,16 +9,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from glassine.data.arrays import Array, Ints
-from glassine.data.columns import values_of
-from glassine.data.conform import Columns
 from glassine.data.persons import Persons
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.domain.attributes import Attribute, Scalar
 from glassine.errors import InvalidDataError, InvalidDomainError, parameter
 from glassine.learners.budget import CLASSES_FROM_DATA
-from glassine.learners.exhaustive.losses import PARTS
-from glassine.learners.exhaustive.trees import Tree, TreeClass
 from glassine.learners.publishing import evidence_of
 from glassine.microaggregation import SemanticDistance, microaggregate
 from glassine.models import DecisionTree, Evidence, Guarantee
@@ -27,6 +22,10 @@ from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import SEEDED, UNPAID, Paid, Planned, Price, release
+from glassine.records.arrays import Array, Ints
+from glassine.records.columns import Columns, values_of
+from glassine.sealed.losses import PARTS
+from glassine.sealed.trees import Tree, TreeClass
 from glassine.surrogates.answers import Answers, Names, NumericAnswer, distinct_records
 from glassine.surrogates.distances import Metric, as_metric
 from glassine.surrogates.fitting import Training, joined_groups, metric_of, representatives_of

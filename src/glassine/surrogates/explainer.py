@@ -10,7 +10,6 @@ from typing import Any, Self
 import numpy as np
 
 from glassine.attacks.membership.outputs import generator
-from glassine.data.arrays import AnyArray
 from glassine.data.labels import check_lengths, class_codes, column_of
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
@@ -27,6 +26,7 @@ from glassine.errors import (
 from glassine.microaggregation import SemanticDistance
 from glassine.models.evidence import class_array
 from glassine.privacy.randomness import RandomState
+from glassine.records.arrays import AnyArray
 from glassine.surrogates import settings
 from glassine.surrogates.answers import Answers, Names, NumericAnswer, index_of
 from glassine.surrogates.black_boxes import BlackBox, is_regression

@@ -13,7 +13,6 @@ import numpy.typing as npt
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from glassine.data.arrays import AnyArray, Array
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, InvalidParameterError, parameter
@@ -32,6 +31,7 @@ from glassine.models.scoring import Contributions
 from glassine.models.shapes import ShapeFunction
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.release import Paid, Planned, Price
+from glassine.records.arrays import AnyArray, Array
 
 LEAST_FOR_PAIRS = 0.5
 """Epsilon below which no pairs stand out: their choice then costs more than they gain (``docs/papers/dp-ebm.md``)."""

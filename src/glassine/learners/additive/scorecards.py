@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.arrays import Array, Ints
-from glassine.data.conform import Columns
 from glassine.data.labels import target_name
 from glassine.data.slices import Progress
 from glassine.domain import Domain, Integer, Real
@@ -27,6 +25,8 @@ from glassine.models import AdditiveModel, Term
 from glassine.models.bins import CategoryBins, NumericBins
 from glassine.models.scorecard import card_of
 from glassine.privacy.certificate import Certificate
+from glassine.records.arrays import Array, Ints
+from glassine.records.columns import Columns
 
 RIDGE = 1.0
 """Records that each bin counts as having beside its own, of even odds: scores of rare bins are drawn to zero."""

@@ -11,22 +11,22 @@ from typing import Any
 
 import numpy.typing as npt
 
-from glassine.data.arrays import Ints
 from glassine.data.bits import BitSets
 from glassine.domain import Domain
 from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.budget import check_number
 from glassine.learners.estimator import OrdinaryLearner, TransparentModel, fitted
 from glassine.learners.exhaustive.families import Lists, Numbers, RankedClasses, Tabulated, Trees
-from glassine.learners.exhaustive.gibbs import Weighting
 from glassine.learners.exhaustive.list_search import Limits, ListSearch, Room
-from glassine.learners.exhaustive.lists import DrawnList
-from glassine.learners.exhaustive.losses import MOST_STEPS, Loss, base_rates
-from glassine.learners.exhaustive.model_class import check_size
 from glassine.learners.intake import Intake
 from glassine.models import DecisionTree, Evidence, RuleList
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal
+from glassine.records.arrays import Ints
+from glassine.sealed.gibbs import Weighting
+from glassine.sealed.lists import DrawnList
+from glassine.sealed.losses import MOST_STEPS, Loss, base_rates
+from glassine.sealed.model_class import check_size
 
 
 @dataclass(eq=False, repr=False)

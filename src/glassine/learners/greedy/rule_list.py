@@ -10,18 +10,18 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.arrays import Ints
 from glassine.data.slices import Progress
 from glassine.domain import Domain
 from glassine.learners.budget import check_number
 from glassine.learners.estimator import OrdinaryLearner, fitted
 from glassine.learners.exhaustive.families import Classes, Lists
-from glassine.learners.exhaustive.lists import DrawnList
 from glassine.learners.greedy.growth import GreedyPool, Growth, Remaining, count_bytes
 from glassine.learners.greedy.impurity import best_split
 from glassine.learners.intake import read_training
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal
+from glassine.records.arrays import Ints
+from glassine.sealed.lists import DrawnList
 
 
 @dataclass(eq=False, repr=False)

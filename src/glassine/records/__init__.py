@@ -1,0 +1,1 @@
+"""Records: the one door by which cells of every kind of container are read."""
