@@ -198,8 +198,10 @@ REQUIRE_CLEAN_COPY: Criterion[int, tuple[FileForm, ...]] = Criterion(
 )
 
 
-def _judge_texts(limit: int, texts: tuple[LongText, ...], evidence: Evidence) -> Ruling:
+def _judge_texts(limit: int, texts: tuple[LongText, ...], evidence: Evidence) -> Ruling | None:
     n = sum(text.n_bytes for text in texts)
+    if not n and not evidence.files:
+        return None  # a model in memory is no file yet, so that passing says nothing
     if not n:
         return passed("No name or other text of the model is longer than one needs to be.", 0)
     places = first_of([text.where for text in texts])

@@ -178,7 +178,7 @@ def load_file(
         form = recognized(content, kind)
     name, own = "Glassine" if form is None else form.name, writer_of(form, kind, model)
     estimator = content if kind == "object" else None
-    if tree is None and is_canonical(data, model, own, domain):
+    if tree is None and (is_canonical(data, model, own, domain) or _written_without(data, content, kind, domain)):
         itself = FileForm(format=name, n_bytes=len(data), canonical=True)
         return ModelFile(model=model, form=itself, copy=data, estimator=estimator)
     if kind == "object" and not data.startswith(b"PK"):
@@ -200,6 +200,15 @@ def load_file(
         copy=copy,
         estimator=estimator,
     )
+
+
+def _written_without(data: bytes, content: object, kind: Content, domain: Domain | None) -> bool:
+    """Return whether a file that is read in a domain was written without one."""
+    try:
+        model = None if domain is None else _one(content, kind, None, None)
+    except GlassineError:
+        model = None
+    return model is not None and is_canonical(data, model, writer_of(recognized(content, kind), kind, model))
 
 
 def write_clean(file: ModelFile, path: str | os.PathLike[str]) -> ModelFile:
