@@ -14,7 +14,7 @@ import skops.io
 
 from glassine.domain import Domain, Integer
 from glassine.formats import load_file, load_model
-from tests.cli.conftest import Run
+from tests.cli.running import Run
 from tests.formats.smuggling import MARK, RECORDS, fitted_tree
 
 RULES = "classes: [no] [yes]\nif [age < 40] then [no] ([2000 ; 1000] examples)\nelse [yes] ([3000 ; 4000] examples)\n"

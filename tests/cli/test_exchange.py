@@ -80,7 +80,7 @@ def test_github_gets_a_summary_in_the_file_that_it_names(
     assert "\\`" not in text
     assert "`glassine scrub 'models/rules, 1.txt' --domain" in text
     written = models / "own.md"
-    audited(run, models, "--to", "summary", "own.md")
+    audited(run, models, "--to", "summary", "own.md", "--require-clean-copy")
     assert text == "# Before\n" + written.read_text()
 
 

@@ -188,7 +188,7 @@ REQUIRE_CLEAN_COPY: Criterion[int, tuple[FileForm, ...]] = Criterion(
     words=Words(
         label="Files that Glassine did not write",
         measures="Whether a file fails that is not, byte for byte, what Glassine writes of its model, unless its clean "
-        "copy is written. Judged where a file is audited; a pipeline (`--ci`) always requires it.",
+        "copy is written. Judged where a file is audited; a pipeline always requires it.",
         unmeasured="Whether Glassine wrote the file is not known: {reason}",
     ),
     reads=lambda evidence: evidence.files,

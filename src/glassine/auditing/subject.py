@@ -15,6 +15,7 @@ from glassine.auditing.evidence import Evidence, Fact
 from glassine.auditing.findings import DomainSummary, Findings, GuaranteeFinding, Outcomes, SubjectSummary
 from glassine.auditing.inputs import AuditInputs
 from glassine.auditing.judging import advise, decide, judge, request
+from glassine.auditing.output_criteria import CLEAN_COPY
 from glassine.auditing.policy import Policy
 from glassine.auditing.suppression import Suppression
 from glassine.errors import InvalidParameterError, parameter
@@ -101,10 +102,14 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
     if only is None:
         evidence = replace(evidence, texts=subject.texts(), files=Measured(inputs.files) if inputs.files else None)
     checks = judge(policy, evidence, suppression)
+    advice, verdict = advise(policy, evidence, checks), decide(checks)
+    unwritten = any(file.clean_copy is not None and not file.clean_copy.name for file in inputs.files)
+    if verdict == "within policy" and unwritten:
+        advice = (*advice, CLEAN_COPY)
     measured = {m.name: _hidden(m, raw[m.name], suppression) for m in asked}
     return Findings(
         subject=subject.summary(),
-        verdict=decide(checks),
+        verdict=verdict,
         checks=checks,
         measured=Outcomes(
             measured,
@@ -113,7 +118,7 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
         ),
         policy=replace(subject.policy, suppress_below=suppression.below),
         notes=_shortened([*subject.notes(raw, evidence.guarantee, suppression), *as_written]),
-        advice=advise(policy, evidence, checks),
+        advice=advice,
         requests=request(policy, evidence, checks),
         policy_source=subject.policy.source,
         version=__version__,

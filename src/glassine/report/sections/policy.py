@@ -33,7 +33,7 @@ COPY = (
     "Glassine did not write this file, or it was changed: it can hold records in any place, and the verdict is on the "
     "model alone. Release only the clean copy, {copy}."
 )
-UNWRITTEN = "which `--clean-copy` writes (in Python `write_clean`)"
+UNWRITTEN = "which is yet to be written"
 
 RUNS = "A pickle runs code when it is loaded: publish a copy as JSON or skops, or ask the publisher for one."
 
@@ -51,8 +51,8 @@ def file_sections(findings: Findings) -> tuple[Section, ...]:
         if copy is None:
             lines.append(ITSELF)
         else:
-            named = f"{wording.clean(copy.name)}: " if copy.name else f"{UNWRITTEN}: "
-            lines.append(COPY.format(copy=f"{named}{copy.format}, {copy.n_bytes:,} bytes, SHA-256 {copy.sha256}"))
+            named = wording.clean(copy.name) or UNWRITTEN
+            lines.append(COPY.format(copy=f"{named}: {copy.format}, {copy.n_bytes:,} bytes, SHA-256 {copy.sha256}"))
     if name.lower().endswith(PICKLES):
         lines.append(RUNS)
     if not lines:
