@@ -256,8 +256,8 @@ def measure(name: str, epsilon: float, split: int) -> Figures:
     data = german() if name == "german" else LOADERS[name]()
     rows, _ = data.split(split)
     summary = PrivateSummary(
-        epsilon,
-        1e-6,
+        epsilon=epsilon,
+        delta=1e-6,
         domain=data.domain,
         classes=data.classes,
         target_range=data.target_range,

@@ -228,8 +228,8 @@ def test_ties_of_noisy_counts_go_to_the_last_class() -> None:
     domain = Domain.binary(["a"])
     learner = PrivateGreedyRuleListClassifier(
         1,
-        1e5,
-        domain,
+        epsilon=1e5,
+        domain=domain,
         mechanism="global-laplace",
         accounting="published",
         min_support=0.0,

@@ -37,6 +37,7 @@ from glassine.cli.reading import (
 from glassine.cli.writing import check_outputs, check_report, print_value, text_of, write_report
 from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError, PrivacyLeakWarning, worded
 from glassine.files import FileContent, read_once
+from glassine.records.purpose import Purpose
 
 if TYPE_CHECKING:
     from glassine.attacks.outcome import Audience
@@ -227,7 +228,7 @@ def _together(options: AuditOptions) -> Findings:
         )
     with in_options(OPTIONS), stages() as progress:
         models = tuple(load_whole(file, domain, options.reading.trust_pickle) for file in files)
-        data = None if records.data is None else read_records(records.data, options.written, domain)
+        data = None if records.data is None else read_records(records.data, options.written, Purpose.ORDINARY, domain)
         findings = audit(
             SeveralModels(models=models, names=tuple(path.name for path in options.models)),
             data,
@@ -271,7 +272,7 @@ def _of_model(file: FileContent, domain: Domain | None, options: AuditOptions, l
         texts = {} if asked.sensitive is None else written_values(read, asked.sensitive)
         texts |= identifiers(records.person)
         table, others = (
-            None if path is None else read_records(path, options.written, domain, attributes=texts)
+            None if path is None else read_records(path, options.written, Purpose.ORDINARY, domain, attributes=texts)
             for path in (records.data, records.holdout)
         )
         check_person(records.person, {records.data: table, records.holdout: others})
@@ -365,7 +366,9 @@ def _sample(release: SurrogateRelease, path: Path | None, options: AuditOptions)
     domain = None if numbered else release.domain
     if path is None:
         return Sample()
-    frame: Any = read_records(path, options.written, domain, attributes=identifiers(person)).frame.to_native()
+    frame: Any = read_records(
+        path, options.written, Purpose.ORDINARY, domain, attributes=identifiers(person)
+    ).frame.to_native()
     labels = None
     check_person(person, {path: frame})
     if target is not None:

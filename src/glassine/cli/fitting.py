@@ -61,6 +61,7 @@ from glassine.errors import (
     UnreadableFileError,
 )
 from glassine.files import FileContent, read_once, write_text
+from glassine.records.purpose import Purpose
 
 if TYPE_CHECKING:
     from glassine.auditing.findings import Findings
@@ -222,12 +223,12 @@ def run(order: Order, display: Display) -> Outcome:
     display.stage("reading the records")
     training = read_training(
         TrainingFile(path=shared.data, written=shared.written, person=budget.person, exclude=exclude),
+        Purpose.PRIVATE if order.private else Purpose.ORDINARY,
         shared.target,
         domain,
         public.classes,
         number=number,
         ranged=ranged,
-        lenient=order.private,
     )
     whose = {} if budget.person is None else {"persons": budget.person}
     declared: dict[str, Any] = {"domain": domain} if number else {"domain": domain, "classes": training.classes}

@@ -44,6 +44,7 @@ from glassine.cli.reading import (
 from glassine.cli.writing import check_outputs, check_report, print_value, text_of, write_report
 from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError
 from glassine.files import read_once
+from glassine.records.purpose import Purpose
 
 
 class CopyOptions(Group, heading="The copy"):
@@ -119,7 +120,11 @@ def scrub_command(
     with stages() as progress:
         progress("reading the records")
         person = audited.person
-        table = None if data is None else read_records(data, written, declared, attributes=identifiers(person))
+        table = (
+            None
+            if data is None
+            else read_records(data, written, Purpose.ORDINARY, declared, attributes=identifiers(person))
+        )
         check_person(person, {data: table})
         tell_repeats(table, person)
         check_target(target, data, None if table is None else table.names)

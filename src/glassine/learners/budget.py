@@ -177,6 +177,15 @@ def check_number(value: object, name: str, *, low: float, high: float = float("i
     return number
 
 
+def check_stated(epsilon: object) -> None:
+    """Raise InvalidParameterError if no epsilon is stated: what a fit spends is its caller's decision."""
+    if epsilon is None:
+        raise InvalidParameterError(
+            f"{parameter('epsilon')} must be stated, the privacy budget that the fit spends, got None.",
+            remedy=f"Pass {parameter('epsilon=')}, such as 0.1 or 1.",
+        )
+
+
 def selection_event(name: str, epsilon: Fraction, slack: float, budget: Budget, proof: str) -> Selection:
     """Return the event of drawing a model with a cost to which one record adds at most one."""
     return Selection(

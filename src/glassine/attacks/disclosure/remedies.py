@@ -397,8 +397,8 @@ class _Bench:
             limit.check()
             learner = PrivateTreeClassifier(
                 tried.max_depth,
-                epsilon,
-                narrow,
+                epsilon=epsilon,
+                domain=narrow,
                 classes=classes,
                 time_limit=tried.time_limit,
                 random_state=tried.random_state + i,

@@ -16,6 +16,7 @@ from glassine.domain import Between, Binary, Category, Domain, OneOf
 from glassine.domain import Literal as Condition
 from glassine.domain.attributes import Scalar
 from glassine.domain.literals import attributes_of
+from glassine.domain.single import single
 from glassine.errors import InvalidParameterError, UnsupportedModelError
 from glassine.formats.conditions import check_predicts, compared_values
 from glassine.formats.registry import Format
@@ -39,8 +40,10 @@ class Test:
 
     @property
     def threshold(self) -> float:
-        """The bound as scikit-learn, which compares in single precision, must hold it."""
-        return max(self.bound, float(np.float32(self.bound)))
+        """The bound as scikit-learn, which rounds records to single precision, must hold it."""
+        # The bound that a reader takes for it is rounded to it again, so that what was read is written as it was.
+        near = single(self.bound)
+        return near if math.isfinite(near) else self.bound
 
 
 class Encoder:

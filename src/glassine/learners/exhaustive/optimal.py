@@ -14,11 +14,12 @@ import numpy.typing as npt
 from glassine.data.bits import BitSets
 from glassine.domain import Domain
 from glassine.errors import InvalidParameterError, parameter
+from glassine.learners.antecedents import asked
 from glassine.learners.budget import check_number
 from glassine.learners.estimator import OrdinaryLearner, TransparentModel, fitted
 from glassine.learners.exhaustive.families import Lists, Numbers, RankedClasses, Tabulated, Trees
 from glassine.learners.exhaustive.list_search import Limits, ListSearch, Room
-from glassine.learners.intake import Intake
+from glassine.learners.intake import Intake, metadata_of
 from glassine.models import DecisionTree, Evidence, RuleList
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal
@@ -27,16 +28,16 @@ from glassine.sealed.gibbs import Weighting
 from glassine.sealed.lists import DrawnList
 from glassine.sealed.losses import MOST_STEPS, Loss, base_rates
 from glassine.sealed.model_class import check_size
+from glassine.sealed.plan import Metadata
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Optimal(OrdinaryLearner, Tabulated):
     """A model of least cost among all of a class: a loss, and a penalty for each split or rule."""
 
     released = TransparentModel.released | {"objective_"}
 
     domain: Domain | None = None
-    _: KW_ONLY
     penalty: float = 0.0
     min_samples_leaf: int | float = 1
 
@@ -47,7 +48,7 @@ class Optimal(OrdinaryLearner, Tabulated):
         least = _least(self.min_samples_leaf)
         penalty = check_number(self.penalty, "penalty", low=0.0, high=1.0)
         intake = self._read(X, y, times, private=False)
-        conditions = self._conditions(intake.domain).from_data(intake)
+        conditions = asked(self._conditions(intake.domain), intake)
         n_classes, n = len(intake.classes), intake.n_records
         fewest = math.ceil(least * n) if isinstance(least, Fraction) else least
         if n < fewest:
@@ -56,7 +57,7 @@ class Optimal(OrdinaryLearner, Tabulated):
                 remedy="Lower it, or give more records.",
             )
         members = self._members(intake.domain, conditions, self._public_loss(n_classes, MOST_STEPS))
-        self._refuse_too_large(members, intake)
+        self._refuse_too_large(members, metadata_of(intake))
         bitsets = intake.pack(members.antecedents)
         if self._ranks(n_classes):
             members = members.with_loss(self._loss(base_rates(bitsets.totals()), math.inf, members))
@@ -116,9 +117,7 @@ class OptimalRuleListClassifier(RankedClasses, Optimal, Lists):
         The attributes; inferred from the data by default. A number's ``thresholds`` are its literals.
     pool : {"literals", "pairs"} or sequence of sequences of Literal, default="literals"
         The antecedents, as for :class:`~glassine.PrivateRuleListClassifier`.
-    literals, classes, n_quantiles
-        As for :class:`~glassine.OptimalTreeClassifier`.
-    accuracy_share
+    literals, classes, accuracy_share, n_quantiles
         As for :class:`~glassine.OptimalTreeClassifier`.
     penalty : float, default=0.0
         Cost of a rule as a share of the records, in [0, 1].
@@ -163,7 +162,7 @@ class OptimalRuleListClassifier(RankedClasses, Optimal, Lists):
     accuracy_share: float = 1.0
     n_quantiles: int = 15
 
-    def _refuse_too_large(self, members: Any, intake: Intake, **weighing: Any) -> None:
+    def _refuse_too_large(self, members: Any, known: Metadata, **weighing: Any) -> None:
         # The search itself ends at the limits; before it, only what they are is checked.
         check_size(
             members.text(),
@@ -215,14 +214,14 @@ class OptimalTreeClassifier(RankedClasses, Optimal, Trees):
     accuracy_share : float, default=1.0
         Share of errors in the loss, in [0, 1]: with 1 the model has the fewest errors. Below 1 the rest is log loss
         over values about the base rates of the records, as for :class:`~glassine.PrivateTreeClassifier`.
+    n_quantiles : int, default=15
+        Quantiles for each number.
     penalty : float, default=0.0
         Cost of a split as a share of the records, in [0, 1].
     min_samples_leaf : int or float, default=1
         Fewest records of a leaf, at least 1. Below 1, their share of all records, above 0 and rounded up to records.
         The tree has least cost among all trees that satisfy it. With ``sample_weight``, each row counts as many records
         as it stands for.
-    n_quantiles : int, default=15
-        Quantiles for each number.
     memory_limit, time_limit, progress
         As for :class:`~glassine.PrivateTreeClassifier`.
 
@@ -275,11 +274,11 @@ class OptimalTreeRegressor(Numbers, Optimal, Trees):
         As for :class:`~glassine.OptimalTreeClassifier`.
     target_range : (float, float), optional
         The range of the target; that of the domain or of the data by default. Targets outside are clipped to it.
+    n_quantiles
+        As for :class:`~glassine.OptimalTreeClassifier`.
     penalty : float, default=0.0
         Cost of a split as a share of the records times the squared range, in [0, 1].
-    min_samples_leaf
-        As for :class:`~glassine.OptimalTreeClassifier`.
-    n_quantiles, memory_limit, time_limit, progress
+    min_samples_leaf, memory_limit, time_limit, progress
         As for :class:`~glassine.OptimalTreeClassifier`.
 
     Attributes

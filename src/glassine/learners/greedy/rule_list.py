@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from glassine.data.slices import Progress
 from glassine.domain import Domain
+from glassine.learners.antecedents import asked
 from glassine.learners.budget import check_number
 from glassine.learners.estimator import OrdinaryLearner, fitted
 from glassine.learners.exhaustive.families import Classes, Lists
@@ -24,7 +25,7 @@ from glassine.records.arrays import Ints
 from glassine.sealed.lists import DrawnList
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(kw_only=True, eq=False, repr=False)
 class GreedyRuleListClassifier(OrdinaryLearner, Classes, Lists):
     """A rule list grown rule by rule by the Gini impurity, without privacy: GreedyRL.
 
@@ -88,14 +89,13 @@ class GreedyRuleListClassifier(OrdinaryLearner, Classes, Lists):
     most_rules: ClassVar[int] = 100
 
     domain: Domain | None = None
-    _: KW_ONLY
     min_support: float = 0.05
 
     def _learn(self, X: object, y: object, times: npt.ArrayLike | None) -> dict[str, Any]:
         self._check_parameters()
         support = decimal(check_number(self.min_support, "min_support", low=0.0, high=0.5), "min_support")
         intake = read_training(self, X, y, domain=self.domain, classes=self.classes, times=times, private=False)
-        pool = GreedyPool.of(intake.domain, self._conditions(intake.domain).from_data(intake))
+        pool = GreedyPool.of(intake.domain, asked(self._conditions(intake.domain), intake))
         growth = grow(pool, Remaining.of(intake, pool.antecedents), int(self.max_rules), support, self.progress)
         model = growth.model(pool, intake, source=f"glassine.{type(self).__name__}")
         return fitted(intake, model, Certificate.none("exact counts of the records"))
