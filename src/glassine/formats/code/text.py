@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
-from glassine.domain import Domain
+from glassine.domain import Between, Domain, Literal
 from glassine.domain.literals import number
-from glassine.formats.conditions import check_model
+from glassine.formats.conditions import check_model, conformed
 from glassine.formats.json import commented
-from glassine.formats.printed.rules import format_rules
+from glassine.formats.printed.rules import classes_line, condition_text, format_rules, label_text
 from glassine.formats.registry import Format
 from glassine.models.additive import AdditiveModel
 from glassine.models.evidence import Evidence
@@ -91,8 +93,8 @@ def to_text(model: DecisionTree | RuleList | AdditiveModel, domain: Domain | Non
     Returns
     -------
     str
-        Thresholds and counts are in full. A tree that has only bounds on numbers reads back with
-        :func:`glassine.load_model`. A comment before it states a guarantee.
+        Thresholds and counts are in full. A tree or a rule list reads back with :func:`glassine.load_model`. A comment
+        before it states a guarantee.
 
     Raises
     ------
@@ -121,6 +123,7 @@ def to_text(model: DecisionTree | RuleList | AdditiveModel, domain: Domain | Non
     if isinstance(model, AdditiveModel):
         return commented(model) + additive_text(model)
     check_model(model)
+    model = conformed(model, domain)
     if isinstance(model, RuleList):
         labelled = rewritten(model, evidence=lambda place, own: replace(own, label=own.prediction))
         return format_rules(labelled, domain)
@@ -133,13 +136,37 @@ def to_text(model: DecisionTree | RuleList | AdditiveModel, domain: Domain | Non
             lines.append(f"{'|   ' * (depth - 1)}|--- {condition}")
         if not node.branches:
             lines.append(f"{margin}|--- {_leaf(model, node.evidence)}")
-        stack += [(b.child, depth + 1, one_line(_aligned(str(b.literal)))) for b in reversed(node.branches)]
+        texts = _conditions([branch.literal for branch in node.branches])
+        below = zip(node.branches, texts, strict=True)
+        stack += [(branch.child, depth + 1, text) for branch, text in reversed(list(below))]
+    if model.classes is not None and not _name_all(model):
+        lines.insert(0, classes_line(model.classes))
     return commented(model) + "\n".join(lines) + "\n"
 
 
-def _aligned(text: str) -> str:
-    """Return a condition with the two blanks that ``export_text`` puts behind ``>``."""
-    return re.sub(r" > (?=[-+0-9.e]+( or missing)?$)", " >  ", text)
+def _name_all(model: DecisionTree) -> bool:
+    """Return whether the leaves show the order of all classes: each is that of the largest count in some leaf."""
+    leaves = [cell.evidence for cell in model.cells]
+    named = {leaf.prediction for leaf in leaves if leaf.counts is not None}
+    firsts = [leaf.counts.index(max(leaf.counts)) == leaf.prediction for leaf in leaves if leaf.counts is not None]
+    return len(firsts) == len(leaves) and all(firsts) and len(named) == len(model.classes or ())
+
+
+def _conditions(literals: Sequence[Literal]) -> list[str]:
+    """Return the conditions of a split: two sides of a number as ``export_text`` prints them, others as in rules."""
+    first, second = literals[:2] if len(literals) == 2 else (None, None)
+    if (
+        isinstance(first, Between)
+        and math.isfinite(first.hi)
+        and first == Between(first.attribute, hi=first.hi, missing=first.missing)
+    ):
+        gap = second is not None and second.missing
+        if second == Between(first.attribute, lo=first.hi, missing=gap) and not (gap and first.missing):
+            name, bound = first.attribute, number(first.hi)
+            name = json.dumps(name) if BREAKS.search(name) or name.startswith('"') or name != name.strip() else name
+            ends = [" or missing" if literal.missing else "" for literal in literals]
+            return [f"{name} <= {bound}{ends[0]}", f"{name} >  {bound}{ends[1]}"]
+    return [condition_text(literal) for literal in literals]
 
 
 def _leaf(model: DecisionTree, evidence: Evidence) -> str:
@@ -147,7 +174,7 @@ def _leaf(model: DecisionTree, evidence: Evidence) -> str:
         return "value: [?]" if evidence.value is None else f"value: [{number(evidence.value)}]"
     label = evidence.prediction
     weights = "" if evidence.counts is None else f"weights: [{', '.join(map(str, evidence.counts))}] "
-    return f"{weights}class: {'?' if label is None else one_line(str(model.classes[label]))}"
+    return f"{weights}class: {'?' if label is None else label_text(model.classes[label])}"
 
 
 FORMAT = Format(name="text", extensions=(".txt",), to="text", write=to_text)
