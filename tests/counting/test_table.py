@@ -116,7 +116,7 @@ def test_an_audit_converts_each_column_once() -> None:
     assert asked.count("age") == 1
 
 
-@pytest.mark.parametrize("outside", [Outside.REFUSE, Outside.CLIP, Outside.KEEP_UNDECLARED])
+@pytest.mark.parametrize("outside", [Outside.REFUSE, Outside.CLIP])
 def test_what_conformed_once_is_kept_for_the_same_attribute_alone(outside: Outside) -> None:
     table = as_table(pl.DataFrame({"age": [10, 50], "job": ["baker", "pope"]}))
     domain = DOMAIN.restrict(["age", "job"])

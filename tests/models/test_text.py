@@ -33,7 +33,8 @@ def test_the_text_has_the_form_of_export_text() -> None:
     frame, target = make_data(n=200)
     fitted = DecisionTreeClassifier(max_depth=3, random_state=0).fit(frame, target)
     theirs = export_text(fitted, feature_names=list(NAMES), decimals=20).splitlines()
-    ours = to_text(as_model(fitted, DOMAIN)).splitlines()
+    stated, *ours = to_text(as_model(fitted, DOMAIN)).splitlines()
+    assert stated == "# precision: single"
     assert len(ours) == len(theirs)
     for own, other in zip(ours, theirs, strict=True):
         assert own.split("|---")[0] == other.split("|---")[0]

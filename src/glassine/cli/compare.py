@@ -75,7 +75,9 @@ OPTIONS = options_of(
 class ModelOptions(Group, heading="The models"):
     """What is compared."""
 
-    epsilon: str = option("A,B", "Privacy budgets of the private learners, separated by commas.", "0.1,1")
+    epsilon: str | None = option(
+        "A,B", "Privacy budgets of the private learners, such as 0.1,1; needed where there are any."
+    )
     models: str | None = option(
         "A,B", f"Learners, separated by commas: {', '.join(MODELS)}.", shown="all that predict such a target"
     )
@@ -136,7 +138,7 @@ def compare_command(
     Exit status: 0 when the comparison was made, 2 for bad input; with --twin 1 if an attack contradicts the guarantee,
     3 if there is none that holds, or members and holdout differ without the model.
     """
-    from glassine.comparison import Task, compare, recommend
+    from glassine.comparison import CANDIDATES, Task, compare, recommend
     from glassine.comparison.values import CLASS_MEASURES, NUMBER_MEASURES
 
     output, as_json = report.output, report.as_json
@@ -189,10 +191,17 @@ def compare_command(
     twin.refuse_alone()
     check_outputs([output], [data, public.domain], overwrite=report.overwrite)
     check_report(output)
+    named = None if models.models is None else _names(models.models)
+    if models.epsilon is None and any(CANDIDATES[name].private for name in named or MODELS):
+        raise InvalidParameterError(
+            "--epsilon is needed: the privacy budgets of the private learners.",
+            remedy="Give some, such as --epsilon 0.1,1, or name ordinary learners alone with --models.",
+        )
+    budgets: dict[str, Any] = {} if models.epsilon is None else {"epsilons": _numbers(models.epsilon)}
     with in_options(OPTIONS):
         task = Task(
-            epsilons=_numbers(models.epsilon),
-            models=None if models.models is None else _names(models.models),
+            **budgets,
+            models=named,
             n_splits=comparison.splits,
             test_share=comparison.test_share,
             seed=comparison.seed,

@@ -12,7 +12,6 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from glassine.data.conform_values import is_gap, number_of
 from glassine.data.persons import plain, spelled_alike, spelling_advice
 from glassine.data.table import NO_RECORDS, as_table
 from glassine.domain.attributes import Attribute, Binary, Category, Integer, Real
@@ -20,6 +19,7 @@ from glassine.domain.domain import Domain
 from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError, Text, parameter
 from glassine.records.arrays import AnyArray, Array, Bools
+from glassine.records.cells import is_gap, number_of
 from glassine.records.columns import is_column
 from glassine.records.lines import DATE
 

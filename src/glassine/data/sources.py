@@ -12,12 +12,12 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
-from glassine.data.conform_values import BLANKS, NUMERAL, number_of, numbers_of_texts
 from glassine.data.table import Source, Table
 from glassine.domain import Domain
 from glassine.domain.attributes import Attribute, Integer, Real
 from glassine.domain.literals import EXACT
 from glassine.errors import UnreadableFileError
+from glassine.records.cells import BLANKS, NUMERAL, number_of, numbers_of_texts
 from glassine.records.columns import values_of
 from glassine.records.lines import WINDOWS, CsvDialect, DelimitedText, RecordsFile, open_text
 from glassine.records.purpose import Purpose

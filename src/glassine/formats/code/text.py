@@ -10,8 +10,9 @@ from dataclasses import replace
 
 from glassine.domain import Between, Domain, Literal
 from glassine.domain.literals import number
-from glassine.formats.conditions import check_model, conformed
+from glassine.formats.conditions import PRECISION, check_model, conformed, in_single_precision, written
 from glassine.formats.json import commented
+from glassine.formats.printed.export_text import is_of_sklearn
 from glassine.formats.printed.rules import classes_line, condition_text, format_rules, label_text
 from glassine.formats.registry import Format
 from glassine.models.additive import AdditiveModel
@@ -93,8 +94,8 @@ def to_text(model: DecisionTree | RuleList | AdditiveModel, domain: Domain | Non
     Returns
     -------
     str
-        Thresholds and counts are in full. A tree or a rule list reads back with :func:`glassine.load_model`. A comment
-        before it states a guarantee.
+        Thresholds and counts are in full; a line before states that thresholds are in single precision, where all are.
+        A tree or a rule list reads back with :func:`glassine.load_model`. A comment before it states a guarantee.
 
     Raises
     ------
@@ -127,6 +128,7 @@ def to_text(model: DecisionTree | RuleList | AdditiveModel, domain: Domain | Non
     if isinstance(model, RuleList):
         labelled = rewritten(model, evidence=lambda place, own: replace(own, label=own.prediction))
         return format_rules(labelled, domain)
+    single = in_single_precision(model)
     lines: list[str] = []
     stack: list[tuple[int, int, str]] = [(0, 0, "")]
     while stack:
@@ -136,12 +138,14 @@ def to_text(model: DecisionTree | RuleList | AdditiveModel, domain: Domain | Non
             lines.append(f"{'|   ' * (depth - 1)}|--- {condition}")
         if not node.branches:
             lines.append(f"{margin}|--- {_leaf(model, node.evidence)}")
-        texts = _conditions([branch.literal for branch in node.branches])
+        texts = _conditions([branch.literal for branch in node.branches], single)
         below = zip(node.branches, texts, strict=True)
         stack += [(branch.child, depth + 1, text) for branch, text in reversed(list(below))]
-    if model.classes is not None and not _name_all(model):
-        lines.insert(0, classes_line(model.classes))
-    return commented(model) + "\n".join(lines) + "\n"
+    text = "\n".join(lines) + "\n"
+    precision = f"# {PRECISION}\n" if single else "# precision: double\n" if is_of_sklearn(text) else ""
+    listed = model.classes is not None and not _name_all(model)
+    classes = f"{classes_line(model.classes or ())}\n" if listed else ""
+    return f"{commented(model)}{precision}{classes}{text}"
 
 
 def _name_all(model: DecisionTree) -> bool:
@@ -152,21 +156,22 @@ def _name_all(model: DecisionTree) -> bool:
     return len(firsts) == len(leaves) and all(firsts) and len(named) == len(model.classes or ())
 
 
-def _conditions(literals: Sequence[Literal]) -> list[str]:
+def _conditions(literals: Sequence[Literal], single: bool) -> list[str]:
     """Return the conditions of a split: two sides of a number as ``export_text`` prints them, others as in rules."""
-    first, second = literals[:2] if len(literals) == 2 else (None, None)
-    if (
-        isinstance(first, Between)
-        and math.isfinite(first.hi)
-        and first == Between(first.attribute, hi=first.hi, missing=first.missing)
-    ):
-        gap = second is not None and second.missing
-        if second == Between(first.attribute, lo=first.hi, missing=gap) and not (gap and first.missing):
-            name, bound = first.attribute, number(first.hi)
-            name = json.dumps(name) if BREAKS.search(name) or name.startswith('"') or name != name.strip() else name
-            ends = [" or missing" if literal.missing else "" for literal in literals]
-            return [f"{name} <= {bound}{ends[0]}", f"{name} >  {bound}{ends[1]}"]
-    return [condition_text(literal) for literal in literals]
+    if len(literals) == 2 and all(isinstance(literal, Between) and not literal.negated for literal in literals):
+        name, (low, high) = literals[0].attribute, literals
+        below = Between(name, hi=getattr(low, "hi", 0.0), missing=low.missing)
+        above = Between(name, lo=below.hi, missing=high.missing) if math.isfinite(below.hi) else None
+        if (low, high) == (below, above) and not (low.missing and high.missing):
+            odd = BREAKS.search(name) or name.startswith('"') or name != name.strip()
+            shown = json.dumps(name) if odd else name
+            return [_aligned(written(replace(side, attribute=shown), single=single)) for side in (low, high)]
+    return [condition_text(literal, single=single) for literal in literals]
+
+
+def _aligned(text: str) -> str:
+    """Return a condition with the two blanks that ``export_text`` puts behind ``>``."""
+    return re.sub(r" > (?=[-+0-9.e]+( or missing)?$)", " >  ", text)
 
 
 def _leaf(model: DecisionTree, evidence: Evidence) -> str:
