@@ -100,8 +100,8 @@ def load(data: bytes, ending: str = ".txt", **options: Any) -> ModelFile:
 
 
 def is_read(to: str, name: str) -> bool:
-    """Return whether files of a writer are read: code never is, text is of rule lists and of trees without lists."""
-    unread = isinstance(MODELS[name], AdditiveModel) or name in ("a tree of lists of words", "a tree with a claim")
+    """Return whether files of a writer are read: code never is, text is of trees and rule lists."""
+    unread = isinstance(MODELS[name], AdditiveModel)
     return to not in ("sql", "python") and not (to == "text" and unread)
 
 
