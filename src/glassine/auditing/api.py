@@ -9,7 +9,7 @@ from glassine.auditing.describe import relied_on
 from glassine.auditing.findings import Findings
 from glassine.auditing.inputs import AuditInputs, AuditSettings
 from glassine.auditing.policy import Policy
-from glassine.auditing.samples import is_estimator, is_release, is_several, read_samples
+from glassine.auditing.samples import is_release, is_several, read_samples
 from glassine.auditing.subject import Subject, examine
 from glassine.auditing.trees import tree_subject
 from glassine.data.labels import Sample, target_name
@@ -20,6 +20,7 @@ from glassine.domain.domain import check_domain
 from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError, InvalidPolicyError, parameter
 from glassine.formats import ModelFile, as_model
 from glassine.formats.canonical import FileForm
+from glassine.formats.loading import is_estimator
 from glassine.formats.sklearn.parameters import stated_parameters
 from glassine.models import AdditiveModel, DecisionTree, RuleList
 

@@ -15,9 +15,8 @@ from glassine.data.persons import listed
 from glassine.data.table import Table, as_table, frame_of, with_persons
 from glassine.domain import Domain
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
-from glassine.formats import ModelFile, as_model
-from glassine.formats.registry import recognized
-from glassine.models import AdditiveModel, DecisionTree, Forest, RuleList
+from glassine.formats import as_model
+from glassine.models import AdditiveModel, DecisionTree, RuleList
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,12 +40,6 @@ def is_release(published: object) -> TypeGuard[SurrogateRelease | MeasuredExplai
     from glassine.surrogates.release import SurrogateRelease
 
     return isinstance(published, SurrogateRelease | MeasuredExplainer)
-
-
-def is_estimator(model: object) -> bool:
-    """Return whether something is a fitted estimator, and no model or file of one."""
-    plain = isinstance(model, DecisionTree | RuleList | AdditiveModel | Forest | ModelFile)
-    return not plain and recognized(model, "object") is not None
 
 
 def is_several(published: object) -> TypeGuard[SeveralModels | Sequence[object]]:

@@ -20,12 +20,12 @@ from glassine.auditing.inputs import AuditInputs
 from glassine.auditing.model_facts import evidence_of_models
 from glassine.auditing.policy import Policy
 from glassine.auditing.reconstruction import Rows, compared, rows_measured
-from glassine.auditing.samples import is_estimator
 from glassine.auditing.subject import Raw, Subject
 from glassine.auditing.suppression import Suppression
 from glassine.errors import CountingLimitError, InvalidDomainError, UndefinedMeasureError, parameter
 from glassine.formats import ModelFile
 from glassine.formats.canonical import FileForm
+from glassine.formats.loading import is_estimator
 
 LISTED = 5
 """Largest number of records of a group that is sought, where the policy sets no limit."""

@@ -229,6 +229,12 @@ def write_clean(file: ModelFile, path: str | os.PathLike[str]) -> ModelFile:
     return replace(file, form=replace(file.form, clean_copy=replace(file.form.clean_copy, name=Path(path).name)))
 
 
+def is_estimator(obj: object) -> bool:
+    """Return whether an object is a fitted estimator that is read, and no model or file of one."""
+    plain = isinstance(obj, DecisionTree | RuleList | AdditiveModel | Forest | ModelFile)
+    return not plain and recognized(obj, "object") is not None
+
+
 def load_forest(
     path: str | os.PathLike[str], domain: Domain | None = None, *, trust_pickle: bool = False, use_seeds: bool = True
 ) -> Forest:
