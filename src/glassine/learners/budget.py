@@ -74,8 +74,8 @@ REFUSALS = (
 )
 OUTCOMES = (
     "before the charge nothing is refused because of a value: the names and declared types of columns are public, and "
-    "records, targets and identifiers are as many; what fails after the charge is one constant error, which reveals that "
-    "it failed, as where a lazy frame is not collected or memory does not suffice"
+    "records, targets and identifiers are as many; what fails after the charge is one constant error, which reveals "
+    "that it failed, as where a lazy frame is not collected or memory does not suffice"
 )
 RECORDS = "the unit is one record; for k records together epsilon is k times as large, and a delta grows faster"
 WHOLE_PERSONS = (

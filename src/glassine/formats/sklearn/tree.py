@@ -273,6 +273,8 @@ def _branches(tree: _Arrays, columns: list[Column], domain: Domain | None) -> li
     out: list[tuple[Branch, ...]] = []
     # Large trees make the same split in many places, above all on dummies.
     made: dict[tuple[int, float, bool], tuple[Literal, Literal]] = {}
+    # An attribute whose gaps one column knows has them in its other columns, too.
+    gaps = {column.attribute for column in columns if column.knows_gaps}
     arrays = (tree.feature, tree.threshold.astype(float), tree.missing_left, tree.left, tree.right, tree.leaf)
     rows = zip(*(array.tolist() for array in arrays), strict=True)
     for feature, bound, missing_left, left, right, leaf in rows:
@@ -286,7 +288,7 @@ def _branches(tree: _Arrays, columns: list[Column], domain: Domain | None) -> li
             if domain is not None:
                 possible = domain[column.attribute].missing
             else:
-                possible = column.knows_gaps or (tree.routes_gaps and isinstance(column, Number))
+                possible = column.attribute in gaps or (tree.routes_gaps and isinstance(column, Number))
             if not possible:
                 sides = with_missing(sides[0], False), with_missing(sides[1], False)
             made[feature, bound, missing_left] = sides
@@ -322,9 +324,8 @@ def tree_from_sklearn(estimator: object, domain: Domain | None = None) -> Decisi
 
     Notes
     -----
-    scikit-learn compares in single precision. A value whose rounding to it crosses a threshold takes the other branch
-    here. A threshold on a scaled column is given as the shortest number in the original unit that single precision
-    cannot distinguish it.
+    scikit-learn rounds records to single precision, and no thresholds: bounds lie where that rounding crosses them, and
+    are named by the shortest decimal of single precision. Those on a scaled column are exact in the original unit.
 
     Each node stores where it sends missing values: where one was missing in training, to the better side, else to the
     larger one. The branches say so, unless the domain says that the attribute cannot be missing. A step of a pipeline
