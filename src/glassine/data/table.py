@@ -17,6 +17,7 @@ from glassine.errors import InvalidDataError, parameter
 from glassine.records.arrays import AnyArray, Array, Bools, Indices, Ints, read_only
 from glassine.records.cells import FlagArray
 from glassine.records.containers import Opened
+from glassine.records.engines import is_distributed
 
 if TYPE_CHECKING:
     from glassine.domain import Attribute
@@ -262,3 +263,14 @@ def collect(frame: Frame) -> nw.DataFrame[Any]:
             f"the engine of the lazy frame failed with {type(error).__name__}.",
             remedy="Collect the frame to see why: the engine's message may quote a record.",
         ) from None
+
+
+def held(frame: Frame) -> nw.DataFrame[Any]:
+    """Return a frame in memory: a lazy one of this machine is collected, a distributed one is refused."""
+    if is_distributed(frame):
+        raise InvalidDataError(
+            "a frame of a distributed engine is not collected, because it may be larger than memory.",
+            remedy="Pass a domain "
+            "and the name of the target's column, so that it is counted where it lies, or collect it before.",
+        )
+    return collect(frame)

@@ -12,10 +12,9 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _num_samples, column_or_1d
 
-from glassine.data.bits import BitSets
-from glassine.data.conform import Outside, conform, expressions
+from glassine.data.bits import BitSets, truths
+from glassine.data.conform import Outside, conform
 from glassine.data.count_table import CountTable
-from glassine.data.frames import truths
 from glassine.data.inference import infer_domain
 from glassine.data.labels import (
     check_lengths,
@@ -28,7 +27,6 @@ from glassine.data.labels import (
     refuse_undeclared,
     target_name,
 )
-from glassine.data.lazy import LazyTable, is_lazy
 from glassine.domain import Category, Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidDataError
@@ -53,6 +51,7 @@ from glassine.models.guarantee import DOMAIN_FROM_DATA
 from glassine.privacy.unit import RECORD, PrivacyUnit
 from glassine.records.arrays import Bools, Ints
 from glassine.records.columns import Columns
+from glassine.records.engines import LazyTable, is_lazy
 
 __all__ = ["CLASSES_FROM_DATA", "HeldIntake", "Intake", "pack", "read_records", "read_training"]
 
@@ -206,10 +205,15 @@ def _left_in_place(
     outside = _outside(domain, private=private) | keep
     schema = nw.from_native(X).collect_schema()
     declared = declared_classes(domain, target, classes, booleans=schema[target] == nw.Boolean)
-    if declared is not None and not outside.refuses:
-        # As in memory: records without a declared class are left out where a refusal would reveal them.
-        X = _with_declared_target(X, target, declared)
-    table = LazyTable(frame=X, outside=outside, keep=target)
+    # As in memory: records without a declared class are left out where a refusal would reveal them.
+    left_out = declared is not None and not outside.refuses
+    table = LazyTable(
+        frame=X,
+        strict=outside.refuses,
+        keep_undeclared=Outside.KEEP_UNDECLARED in outside,
+        keep=target,
+        only={target: Category(declared, missing=True)} if declared is not None and left_out else {},
+    )
     values, counts = table.totals({name: attributes[name] for name in attributes})
     if not counts.sum() and not private:
         raise InvalidDataError(
@@ -228,13 +232,6 @@ def _left_in_place(
     return EngineIntake(
         table=table, n_records=int(counts.sum()), domain=attributes, classes=class_values, caveats=tuple(caveats)
     )
-
-
-def _with_declared_target(X: Any, target: str, classes: tuple[Scalar, ...]) -> Any:
-    """Return the records of a lazy frame whose target is one of the classes."""
-    lazy = nw.from_native(X)
-    code = expressions(lazy, {target: Category(classes, missing=True)}, outside=Outside.CLIP)[0]
-    return lazy.filter(code >= 0).to_native()
 
 
 def _read_target(
