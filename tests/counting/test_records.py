@@ -8,7 +8,6 @@ from itertools import pairwise
 from typing import Any
 
 import duckdb
-import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -22,6 +21,7 @@ from glassine.data.inference import columns as read_columns
 from glassine.domain import Binary, Category, Domain, ExactlyOne, Integer, OneOf, Real, Shares
 from glassine.errors import InvalidDataError, InvalidDomainError
 from glassine.records import engines
+from glassine.records.engines import ask
 
 DOMAIN = Domain(
     {
@@ -120,8 +120,8 @@ def test_rows_are_sorted_by_attributes_in_order() -> None:
 def test_a_lazy_frame_is_grouped_before_it_is_collected(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
     lengths: list[int] = []
 
-    def spy(frame: Any) -> nw.DataFrame[Any]:
-        collected: nw.DataFrame[Any] = frame.collect()
+    def spy(frame: Any, question: Any) -> pl.DataFrame:
+        collected = ask(frame, question)
         lengths.append(len(collected))
         return collected
 
