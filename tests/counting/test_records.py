@@ -218,11 +218,7 @@ def test_the_largest_weight_is_exact(backend: str) -> None:
     [
         (pl.DataFrame({"x": [1, 2]}), [1], "one entry per record, 2, got 1"),
         (pl.DataFrame({"x": [1, 2]}), [[1, 1]], r"'weights' has shape \(1, 2\)"),
-<<<<<<< HEAD
-        (pl.DataFrame({"x": [1, 2]}), ["one", "1"], "'weights' must hold numbers, got something else"),
-=======
         (pl.DataFrame({"x": [1, 2]}), ["one", "1"], "'weights' holds others"),
->>>>>>> ffcf5b2e (The reader goes to the engines: batches of Polars and DuckDB, partitions of Dask and Spark)
         (pl.DataFrame({"x": [1, 2]}), [1, -1], "'weights' holds others"),
         (pl.DataFrame({"x": [1, 2]}), pd.Series([1, None]), "'weights' holds others"),
         (pl.DataFrame({"x": [1, 2]}), "w", "lack the column 'w'"),
