@@ -141,8 +141,8 @@ def test_records_with_a_number_are_grouped_once_and_then_merged(monkeypatch: pyt
     frame = sample(400)
     fitted_lazily = PrivateSummary(epsilon=4.0, domain=DOMAIN, random_state=7).fit(frame.lazy(), "age")
     assert len(fitted_lazily.released_.rounds) == 2
-    # How many there are, the categories, and all bins with the number; further ones are of cells.
-    assert len(queries) == 3
+    # How many there are, the categories, the cells of two numbers, and all bins with the number.
+    assert len(queries) == 5
 
 
 @pytest.mark.parametrize("part", [2**20, 150])

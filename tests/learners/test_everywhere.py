@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from datetime import date
 from functools import partial
 from itertools import chain, repeat
 from typing import Any
@@ -160,7 +161,10 @@ def test_private_fits_read_odd_values_alike(place: str) -> None:
 
 @pytest.mark.parametrize(
     ("change", "said"),
-    [(pl.lit("text").alias("n"), "must hold numbers"), (pl.lit(1).alias("more"), "'more' is not an attribute")],
+    [
+        (pl.lit(date(2020, 1, 1)).alias("n"), "must hold numbers"),
+        (pl.lit(1).alias("more"), "'more' is not an attribute"),
+    ],
 )
 @pytest.mark.parametrize("place", ["polars lazy", "duckdb"])
 def test_a_schema_that_does_not_fit_is_refused_and_costs_nothing(
