@@ -99,7 +99,7 @@ def test_a_regression_of_pystreed_states_its_least_leaf() -> None:
 
 @pytest.mark.parametrize("learner", [OptimalTreeClassifier, OptimalRuleListClassifier, OptimalTreeRegressor])
 def test_our_optimal_models_state_their_least_leaf(learner: Any) -> None:
-    fitted = learner(2, DOMAIN, min_samples_leaf=30).fit(FRAME, LABELS)
+    fitted = learner(2, domain=DOMAIN, min_samples_leaf=30).fit(FRAME, LABELS)
     stated = stated_parameters(fitted)
     assert stated is not None
     assert (stated.smallest_leaf, stated.stated_leaf) == (30, "min_samples_leaf=30")

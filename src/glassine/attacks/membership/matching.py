@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -12,6 +13,7 @@ import numpy.typing as npt
 from glassine.attacks.membership.outputs import Records, as_fitted, asking, class_text
 from glassine.domain import Between
 from glassine.domain.literals import is_missing
+from glassine.domain.single import single_sides
 from glassine.errors import InvalidDataError, InvalidModelError, UnsupportedModelError
 from glassine.models import AdditiveModel, DecisionTree, RuleList
 from glassine.records.arrays import AnyArray, Array, Bools, Indices, Ints
@@ -366,14 +368,17 @@ def pairs_at(values: Array, threshold: float) -> list[ValuePair]:
     if not len(below) or not len(above):
         return []
     found: set[ValuePair] = set()
+    # A bound of single precision stands for every threshold between the two numbers that it divides.
+    first, stop = single_sides(threshold) or (threshold, math.nextafter(threshold, math.inf))
     # From both sides: where one value is tiny beside the other, several have the same midpoint.
     for own, other, turned in ((below, above, False), (above, below, True)):
-        near = np.searchsorted(other, 2 * threshold - own)
+        near = np.searchsorted(other, 2 * first - own)
         for step in (-1, 0, 1):
             # np.clip asks for the limits of the type at every call.
             match = other[np.minimum(np.maximum(near + step, 0), len(other) - 1)]
             low, high = (match, own) if turned else (own, match)
-            hit = placed_between(low, high) == threshold
+            middle = placed_between(low, high)
+            hit = (middle >= first) & (middle < stop)
             found.update(zip(low[hit].tolist(), high[hit].tolist(), strict=True))
     return sorted(pair for pair in found if np.float32(pair[1]) > np.float32(pair[0]) + ALIKE)
 

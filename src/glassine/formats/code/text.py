@@ -8,8 +8,9 @@ from dataclasses import replace
 
 from glassine.domain import Domain
 from glassine.domain.literals import number
-from glassine.formats.conditions import check_model
+from glassine.formats.conditions import PRECISION, check_model, in_single_precision, written
 from glassine.formats.json import commented
+from glassine.formats.printed.export_text import is_of_sklearn
 from glassine.formats.printed.rules import format_rules
 from glassine.formats.registry import Format
 from glassine.models.additive import AdditiveModel
@@ -91,8 +92,9 @@ def to_text(model: DecisionTree | RuleList | AdditiveModel, domain: Domain | Non
     Returns
     -------
     str
-        Thresholds and counts are in full. A tree that has only bounds on numbers reads back with
-        :func:`glassine.load_model`. A comment before it states a guarantee.
+        Thresholds and counts are in full; a line before states that thresholds are in single precision, where all are.
+        A tree that has only bounds on numbers reads back with :func:`glassine.load_model`. A comment before it states
+        a guarantee.
 
     Raises
     ------
@@ -124,6 +126,7 @@ def to_text(model: DecisionTree | RuleList | AdditiveModel, domain: Domain | Non
     if isinstance(model, RuleList):
         labelled = rewritten(model, evidence=lambda place, own: replace(own, label=own.prediction))
         return format_rules(labelled, domain)
+    single = in_single_precision(model)
     lines: list[str] = []
     stack: list[tuple[int, int, str]] = [(0, 0, "")]
     while stack:
@@ -133,8 +136,12 @@ def to_text(model: DecisionTree | RuleList | AdditiveModel, domain: Domain | Non
             lines.append(f"{'|   ' * (depth - 1)}|--- {condition}")
         if not node.branches:
             lines.append(f"{margin}|--- {_leaf(model, node.evidence)}")
-        stack += [(b.child, depth + 1, one_line(_aligned(str(b.literal)))) for b in reversed(node.branches)]
-    return commented(model) + "\n".join(lines) + "\n"
+        stack += [
+            (b.child, depth + 1, one_line(_aligned(written(b.literal, single=single)))) for b in reversed(node.branches)
+        ]
+    text = "\n".join(lines) + "\n"
+    precision = f"# {PRECISION}\n" if single else "# precision: double\n" if is_of_sklearn(text) else ""
+    return f"{commented(model)}{precision}{text}"
 
 
 def _aligned(text: str) -> str:

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
+from glassine.domain.single import single as to_single
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import refuse_gaps
-from glassine.formats.conditions import at_most, require, with_missing
+from glassine.formats.conditions import at_least, at_most, require, with_missing
 from glassine.formats.contents import only
 from glassine.formats.json import is_opening_claim, opening_claim
 from glassine.formats.printed.conditions import plain
@@ -20,7 +21,12 @@ from glassine.models.evidence import Evidence
 from glassine.models.tree import Branch, DecisionTree, Node
 
 LINE = re.compile(r"((?:\| +)*)\|-+ ?(.*)")
-SPLIT = re.compile(r"(.+) (<=|> ) (\S+)( or missing)?")
+SPLIT = re.compile(r"(.+) (<=|>=|<|> ) (\S+)( or missing)?")
+OPPOSITES = {"<=": "> ", "<": ">="}
+STATED = re.compile(r"# precision: (single|double)\n")
+FIGURES = re.compile(
+    r"^[| ]*\|-+ ?(?:.* (?:<=|<|>=|> ) (.*?)(?: or missing)?|(?:weights|value): \[([^\]]*)\].*)$", re.MULTILINE
+)
 LEAF = re.compile(r" ?(?:weights: \[(?P<weights>[^\]]*)\] )?class: (?P<label>.*)")
 VALUE = re.compile(r" ?value: \[(?P<value>[^\],]*)\]")
 
@@ -38,6 +44,7 @@ class _Split:
 
     node: int
     name: str
+    operator: str
     bound: str
     children: list[int]
     gaps: tuple[bool, bool]
@@ -104,8 +111,9 @@ def _parse(text: str) -> list[_Leaf | _Split]:
         split = SPLIT.fullmatch(content)
         if back:
             top = open_splits[-1]
-            if split is None or split[2] != "> " or (split[1], split[3]) != (top.name, top.bound):
-                raise _bad(line, f"'{top.name} >  {top.bound}' is expected")
+            wanted = OPPOSITES[top.operator]
+            if split is None or (split[1], split[2], split[3]) != (top.name, wanted, top.bound):
+                raise _bad(line, f"'{top.name} {wanted} {top.bound}' is expected")
             if top.gaps[0] and split[4]:
                 raise _bad(line, "missing values go to the other side already")
             top.gaps = top.gaps[0], split[4] is not None
@@ -114,10 +122,10 @@ def _parse(text: str) -> list[_Leaf | _Split]:
         deeper = at + 1 < len(lines) and lines[at + 1][1] == depth + 1
         done: int | None = len(nodes)
         if deeper:
-            if split is None or split[2] != "<=":
+            if split is None or split[2] not in OPPOSITES:
                 raise _bad(line, f"a condition such as 'age <= 40.50' is expected, got {content[:60]!r}")
             _number(split[3], line)
-            opened = _Split(len(nodes), split[1], split[3], [], (split[4] is not None, False))
+            opened = _Split(len(nodes), split[1], split[2], split[3], [], (split[4] is not None, False))
             nodes.append(opened)
             open_splits.append(opened)
             continue
@@ -189,6 +197,18 @@ def _names(nodes: Sequence[_Leaf | _Split], domain: Domain | None) -> dict[str, 
     return {name: name for name in used}
 
 
+def is_of_sklearn(text: str) -> bool:
+    """Return whether all numbers have the same number of decimals, two or more, as scikit-learn prints them."""
+    figures = [figure for pair in FIGURES.findall(text) for part in pair if part for figure in part.split(", ")]
+    decimals = {len(figure.partition(".")[2]) for figure in figures}
+    return len(decimals) == 1 and min(decimals) > 1
+
+
+def _is_beside(number: int, line: str) -> bool:
+    """Return whether a line states a guarantee or the precision of thresholds."""
+    return is_opening_claim(number, line) or (number < 2 and STATED.fullmatch(f"{line}\n") is not None)
+
+
 def tree_from_export_text(text: str, domain: Domain | None = None) -> DecisionTree:
     r"""Read what ``sklearn.tree.export_text`` or ``glassine.formats.to_text`` wrote.
 
@@ -206,7 +226,8 @@ def tree_from_export_text(text: str, domain: Domain | None = None) -> DecisionTr
     Returns
     -------
     DecisionTree
-        Thresholds are as printed, which is rounded to two decimals by default. The printed weights are taken as class
+        Thresholds are as printed, which is rounded to two decimals by default; records are compared with them in single
+        precision, as scikit-learn does, unless the text is Glassine's and does not state it. Weights are taken as class
         counts if all are whole; with ``class_weight`` they are not counts, and the text does not say so. Without
         ``show_weights`` nothing is known of the number of records. Classes that no leaf predicts have made-up names.
 
@@ -226,7 +247,11 @@ def tree_from_export_text(text: str, domain: Domain | None = None) -> DecisionTr
     (['age <= 40.5', 'age > 40.5'], ('no', 'yes'))
     """
     claim = opening_claim(text)
-    parsed = _parse(text if claim is None else text[text.find("\n") :])
+    if claim is not None:
+        text = text[text.find("\n") + 1 :]
+    stated = STATED.match(text)
+    single, printed = stated is not None and stated[1] == "single", stated is None and is_of_sklearn(text)
+    parsed = _parse(text if stated is None else text[stated.end() :])
     leaves = [node for node in parsed if isinstance(node, _Leaf)]
     regression = any(leaf.value is not None for leaf in leaves)
     if regression and any(leaf.label is not None for leaf in leaves):
@@ -244,8 +269,15 @@ def tree_from_export_text(text: str, domain: Domain | None = None) -> DecisionTr
         if isinstance(node, _Leaf):
             nodes.append(Node(evidence=_evidence(node, classes, counted)))
             continue
-        sides = map(with_missing, at_most(names[node.name], float(node.bound), domain), node.gaps)
-        nodes.append(Node(branches=tuple(Branch(lit, child) for lit, child in zip(sides, node.children, strict=True))))
+        name, bound = names[node.name], float(node.bound)
+        # scikit-learn rounds records to single precision, and no thresholds.
+        bound, by_single = to_single(bound) if single else bound, single or printed
+        if node.operator == "<=":
+            pair = at_most(name, bound, domain, single=by_single)
+        else:
+            pair = at_least(name, bound, domain, single=by_single)[::-1]
+        ways = zip(map(with_missing, pair, node.gaps), node.children, strict=True)
+        nodes.append(Node(branches=tuple(Branch(literal, child) for literal, child in ways)))
     attributes = domain.names if domain is not None else tuple(names.values())
     # Without decimals, weights that are not whole print as if they were counts.
     rounded = counted and re.search(r"weights: \[[^\]]*\.", text) is None
@@ -263,8 +295,6 @@ FORMAT = of_text(
     rank=BY_START,
     read=tree_from_export_text,
     beside=only(
-        lambda text, domain: (
-            lambda number, line: line if is_opening_claim(number, line) or not line.startswith("#") else None
-        )
+        lambda text, domain: lambda number, line: line if _is_beside(number, line) or not line.startswith("#") else None
     ),
 )
