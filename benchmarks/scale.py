@@ -142,6 +142,7 @@ def opened(path: Path, engine: str) -> Any:
         dask.config.set(scheduler="processes", num_workers=2)
         return dd.read_parquet(path, split_row_groups=True)
     if engine == "spark":
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         session: Any = import_module("pyspark.sql").SparkSession.builder.master("local[2]").appName("glassine")
         settings = {"spark.ui.enabled": "false", "spark.driver.memory": "2g", "spark.sql.shuffle.partitions": "8"}
         for name, value in settings.items():

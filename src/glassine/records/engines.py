@@ -22,7 +22,7 @@ from glassine.errors import InvalidDataError, parameter
 from glassine.records.arrays import AnyArray, Array, Bools, Ints
 from glassine.records.cells import Coded, Flag, Plain, Reader
 from glassine.records.columns import Columns, code_type, columns_of
-from glassine.records.containers import Opened, batches, plain_column, schema, streamed
+from glassine.records.containers import Opened, batches, plain_column, schema
 from glassine.records.cuts import Cuts, cell_ends
 from glassine.records.flags import Flags, check_types, refuse, settled
 
@@ -370,12 +370,17 @@ def _of_spark(native: Any, question: Distinct | Odd, names: Sequence[str]) -> pl
         frame: Any = nw.from_native(answers)
         sums = [nw.col(name).sum() for name in question.sums]
         grouped = frame.group_by(list(question.by)).agg(*sums, *(nw.col(name).max() for name in question.most))
-        whole = list(streamed(grouped))
+        whole = grouped.collect(backend="polars").to_native()
     except (MemoryError, InvalidDataError):
         raise
     except Exception as error:
+        if "No module named 'glassine'" in str(error):
+            raise InvalidDataError(
+                "the Python processes of Spark lack Glassine, which reads the records there.",
+                remedy="Install it on each machine, or name its Python in PYSPARK_PYTHON before the session is made.",
+            ) from None
         raise _failure(error) from None
-    return merged(whole, question)
+    return merged([whole], question)
 
 
 def _of_spark_batches(parts: Iterable[Any], *, question: Distinct | Odd, names: Sequence[str]) -> Iterator[Any]:
