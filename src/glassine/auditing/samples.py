@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, TypeGuard
 import narwhals as nw
 import numpy as np
 
-from glassine.data.conform import check_width
 from glassine.data.labels import Sample, as_sample
 from glassine.data.persons import listed
 from glassine.data.table import Table, as_table, frame_of, held, with_persons
@@ -16,6 +15,7 @@ from glassine.domain import Domain
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.formats import as_model
 from glassine.models import AdditiveModel, DecisionTree, RuleList
+from glassine.records.containers import check_width
 from glassine.records.engines import is_lazy
 
 if TYPE_CHECKING:

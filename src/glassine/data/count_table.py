@@ -33,7 +33,7 @@ class CountTable(Opened):
     domain : Domain
         The public domain.
     columns : Columns
-        The distinct records as :func:`glassine.records.read` returns them, m rows.
+        The distinct records as :func:`glassine.records.read_checked` returns them, m rows.
     multiplicities : ndarray of int64, shape (m,)
         Number of records that each row stands for, at least 1.
 
@@ -67,7 +67,7 @@ class CountTable(Opened):
         Parameters
         ----------
         frame : data frame, mapping of str to ndarray, or ndarray of shape (n, d)
-            The records, as for :func:`glassine.records.read`; there may be none.
+            The records, as for :func:`glassine.records.read_checked`; there may be none.
         domain : Domain
             The public domain; each attribute must be a column.
         weights : str or array-like of int, shape (n,), optional
@@ -81,7 +81,7 @@ class CountTable(Opened):
         Raises
         ------
         InvalidDataError
-            As an ordinary fit; also in a row of weight 0. If a weight is missing, negative
+            As :func:`~glassine.records.read_checked`; also in a row of weight 0. If a weight is missing, negative
             or not whole, if there is not one weight per row, or if an array of weights comes with a lazy frame.
         """
         if isinstance(weights, str) and weights in domain:

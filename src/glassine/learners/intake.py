@@ -13,7 +13,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _num_samples, column_or_1d
 
 from glassine.data.bits import BitSets, truths
-from glassine.data.conform import Outside, conform
 from glassine.data.count_table import CountTable
 from glassine.data.inference import infer_domain
 from glassine.data.labels import (
@@ -52,6 +51,7 @@ from glassine.privacy.unit import RECORD, PrivacyUnit
 from glassine.records.arrays import Bools, Ints
 from glassine.records.columns import Columns
 from glassine.records.engines import LazyTable, is_lazy
+from glassine.records.reading import read_checked, read_settled
 from glassine.sealed.plan import Metadata
 
 __all__ = ["CLASSES_FROM_DATA", "HeldIntake", "Intake", "pack", "read_records", "read_training"]
@@ -132,7 +132,6 @@ def read_training(
     check_domain(domain)
     persons = times if isinstance(times, Persons) else None
     sample_weight = None if isinstance(times, Persons) else times
-    keep = Outside.KEEP_UNDECLARED if keep_undeclared else Outside.CLIP
     target = target_name(y)
     multiplicities = None
     if isinstance(X, CountTable):
@@ -140,17 +139,19 @@ def read_training(
     elif isinstance(y, str):
         if domain is not None and sample_weight is None and is_lazy(X):
             # The engine counts: no record comes into memory.
-            return _left_in_place(estimator, X, y, domain=domain, classes=classes, private=private, keep=keep)
+            return _left_in_place(
+                estimator, X, y, domain=domain, classes=classes, private=private, keep_undeclared=keep_undeclared
+            )
         X, y = pop_target(X, y, domain)
     check_target(estimator, y)
     if persons is not None:
         domain = persons.without_column(domain)
     names, records = named(estimator, X, reset=True, target=target)
-    outside = _outside(domain, private=private) | keep
+    strict = _strict(domain, private=private)
     class_values, labels, caveats = _read_target(y, domain=domain, target=target, classes=classes)
     check_lengths(_num_samples(first_column(records)), len(labels))
     rows = np.ones(len(labels), dtype=bool)
-    if outside.refuses or CLASSES_FROM_DATA in caveats:
+    if strict or CLASSES_FROM_DATA in caveats:
         # Where classes are the data's own, or values may be refused, a label outside is an error of the caller.
         refuse_undeclared(labels, class_values)
     else:
@@ -173,7 +174,12 @@ def read_training(
         caveats.append(DOMAIN_FROM_DATA)
     if private:
         warn_of(caveats, whole)
-    columns = records if isinstance(records, Columns) else conform(records, whole, outside=outside)
+    if isinstance(records, Columns):
+        columns = records
+    elif strict:
+        columns = read_checked(records, whole, keep_undeclared=keep_undeclared, training=True)
+    else:
+        columns = read_settled(records, whole, keep_undeclared=keep_undeclared)
     intake = HeldIntake(
         columns=columns,
         labels=labels,
@@ -199,19 +205,19 @@ def _left_in_place(
     domain: Domain,
     classes: Sequence[Scalar] | None,
     private: bool,
-    keep: Outside,
+    keep_undeclared: bool,
 ) -> Intake:
     """Read the classes of a lazy frame, and look through its records, which stay where they are."""
     attributes = name_columns(estimator, X, target, domain)
-    outside = _outside(domain, private=private) | keep
+    strict = _strict(domain, private=private)
     schema = nw.from_native(X).collect_schema()
     declared = declared_classes(domain, target, classes, booleans=schema[target] == nw.Boolean)
     # As in memory: records without a declared class are left out where a refusal would reveal them.
-    left_out = declared is not None and not outside.refuses
+    left_out = declared is not None and not strict
     table = LazyTable(
         frame=X,
-        strict=outside.refuses,
-        keep_undeclared=Outside.KEEP_UNDECLARED in outside,
+        strict=strict,
+        keep_undeclared=keep_undeclared,
         keep=target,
         only={target: Category(declared, missing=True)} if declared is not None and left_out else {},
     )
@@ -277,11 +283,11 @@ def read_records(estimator: Any, X: object, domain: Domain, *, keep_undeclared: 
     if isinstance(X, CountTable | Columns):
         return X.columns if isinstance(X, CountTable) else X
     _, records = named(estimator, X, reset=False, domain=domain)
-    keep = Outside.KEEP_UNDECLARED if keep_undeclared else Outside.CLIP
-    outside = _outside(domain, private=estimator.model_.guarantee is not None) | keep
-    return conform(records, domain, outside=outside)
+    if _strict(domain, private=estimator.model_.guarantee is not None):
+        return read_checked(records, domain, keep_undeclared=keep_undeclared)
+    return read_settled(records, domain, keep_undeclared=keep_undeclared)
 
 
-def _outside(domain: Domain | None, *, private: bool) -> Outside:
-    """Return what becomes of values outside: those of a private fit with a public domain are never refused."""
-    return Outside.CLIP if private and domain is not None and not domain.inferred else Outside.REFUSE
+def _strict(domain: Domain | None, *, private: bool) -> bool:
+    """Return whether a value outside the domain is refused: by no private fit with a public domain."""
+    return not private or domain is None or domain.inferred

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from importlib import import_module
 from typing import Any
 
 import narwhals as nw
@@ -21,7 +22,7 @@ from glassine.domain.attributes import Attribute, Category, Integer, Real
 from glassine.errors import InvalidDataError, parameter
 from glassine.records.arrays import AnyArray, Array, Bools, Ints
 from glassine.records.cells import Coded, Flag, Plain, Reader
-from glassine.records.columns import Columns, code_type, columns_of
+from glassine.records.columns import Columns, columns_of
 from glassine.records.containers import Opened, batches, plain_column, schema
 from glassine.records.cuts import Cuts, cell_ends
 from glassine.records.flags import Flags, check_types, refuse, settled
@@ -175,7 +176,7 @@ class Keys:
                 if name in self.ends:
                     arrays[name] = np.append(self.ends[name], np.nan)[code]
                 else:
-                    arrays[name] = code.astype(code_type(self.attributes[name]))
+                    arrays[name] = code.astype(Reader(self.attributes[name]).dtype)
         return columns_of(self.attributes, {name: arrays[name] for name in self.attributes})
 
 
@@ -257,11 +258,13 @@ class Distinct:
 
 def _unchanged(column: Plain) -> pl.Series:
     """Return a column as it is, of the types that an engine's columns have."""
+    if isinstance(column, pl.Series):
+        return column
     if isinstance(column, Coded):
-        column = [column.values[place] if place >= 0 else None for place in column.places.tolist()]
-    if isinstance(column, np.ma.MaskedArray):
-        column = column.tolist()
-    return column if isinstance(column, pl.Series) else pl.Series(list(column), strict=False)
+        cells = [column.values[place] if place >= 0 else None for place in column.places.tolist()]
+    else:
+        cells = column.tolist() if isinstance(column, np.ma.MaskedArray) else list(column)
+    return pl.Series(cells, strict=False)
 
 
 def _refusable(attribute: Attribute) -> Bools:
@@ -339,13 +342,13 @@ def ask(frame: nw.LazyFrame[Any], question: Distinct | Odd) -> pl.DataFrame:
 
 def _of_dask(native: Any, question: Distinct | Odd, names: Sequence[str]) -> pl.DataFrame:
     """Ask each partition in the process that holds it; answers are merged in a tree, which no scheduler can outgrow."""
-    from dask import compute, delayed
-
+    dask: Any = import_module("dask")
+    delayed = dask.delayed
     try:
         parts = [delayed(_of_partition)(part, question, names) for part in native.to_delayed()]
         while len(parts) > 1:
             parts = [delayed(merged)(parts[i : i + TOGETHER], question) for i in range(0, len(parts), TOGETHER)]
-        answer: pl.DataFrame = compute(parts[0])[0]
+        answer: pl.DataFrame = dask.compute(parts[0])[0]
     except (MemoryError, InvalidDataError):
         raise
     except Exception as error:
