@@ -19,7 +19,7 @@ from glassine.formats.contents import (
 )
 from glassine.formats.json import is_claim
 from glassine.formats.pmml import tree_of_document
-from glassine.formats.pmml_documents import Element, holds_claim, parsed_xml
+from glassine.formats.pmml_documents import Element, holds_claim, is_weighed, parsed_xml
 from glassine.models.tree import DecisionTree
 
 USUAL_SPACE = re.compile(r"[ \t]{0,200}|(\r?\n){1,3}[ \t]{0,200}")
@@ -109,6 +109,8 @@ def beside_pmml(data: bytes, domain: Domain | None, tree: int | None) -> Iterato
         where, element = stack.pop()
         asked: set[str] = getattr(element.attributes, "asked", set())
         plain = element.tag in STRUCTURE and (element.tag in BARE or bool(asked))
+        if where == CLAIM and is_weighed(element) and not element.text:
+            continue
         if where == CLAIM and model.guarantee is not None and holds_claim(element):
             whole = set(dict.keys(element.attributes)) == {"name", "value"} and not element.children
             if whole and not element.text and is_claim(element.attributes["value"]):
