@@ -121,7 +121,9 @@ def test_no_export_makes_counts_of_sums(tmp_path: Path) -> None:
         back = load_model(tmp_path / name)
         assert smallest(back)[0] == "unknown", name
         stated = AuditSettings(statements=Statements(unweighted=True))
-        assert smallest(back, settings=stated)[0] == ("pass" if name in ("model.json", "again.pmml") else "unknown"), name
+        assert smallest(back, settings=stated)[0] == ("pass" if name in ("model.json", "again.pmml") else "unknown"), (
+            name
+        )
     # What is stored stays so.
     stored = read_cells_of(DecisionTreeClassifier(max_depth=1).fit(pd.concat([ROWS, ROWS]), np.tile(TARGET, 2)))
     (tmp_path / "stored.pmml").write_bytes(to_pmml(stored).encode())

@@ -14,6 +14,7 @@ import numpy as np
 
 from glassine.domain import Category, Domain
 from glassine.domain.attributes import LARGEST, Scalar
+from glassine.domain.single import single
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.boosted.ensemble import (
     boosted_forest,
@@ -189,6 +190,8 @@ MAX_NUMBERS = 3_000_000
 """Most numbers in the lists of all trees."""
 MAX_CATEGORIES = 1_000_000
 """Most categories in the lists of all trees: a word of ten digits lists up to 32."""
+NEXT_TO_ZERO = single(1e-35)
+"""Records lose smaller values than this before they are compared: kZeroThreshold, a number of single precision."""
 CATEGORICAL, DEFAULT_LEFT, MISSING_SHIFT = 1, 2, 2
 NONE, ZERO, NAN = 0, 1, 2
 
@@ -353,8 +356,15 @@ def _add_splits(builder: TreeBuilder[int], tree: dict[str, str], n: int, file: _
             below = min(len(codes), max(0, math.floor(max(-1.0, min(float(len(codes)), bound))) + 1))
             pair = picked(name, codes[:below], domain, gaps)
         else:
-            pair = sides(name, "<=", bound, domain, gaps)
+            pair = sides(name, "<=", _beside_zero(bound), domain, gaps)
         builder.split(i, pair, (left[i], right[i]), Evidence(total=sizes[i]))
+
+
+def _beside_zero(bound: float) -> float:
+    """Return the bound that a threshold means where values next to zero are taken for zero, as LightGBM does."""
+    if not -NEXT_TO_ZERO <= bound < NEXT_TO_ZERO:
+        return bound
+    return NEXT_TO_ZERO if bound >= 0 else math.nextafter(-NEXT_TO_ZERO, -math.inf)
 
 
 def _below_lists(tree: dict[str, str], n_leaves: int) -> list[bool]:
