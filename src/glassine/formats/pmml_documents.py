@@ -25,8 +25,9 @@ def head_of(guarantee: Guarantee | None, sizes: SizeOrigin = "stored") -> str:
     )
 
 
-WEIGHED = '<Extension name="glassine-sizes" value="derived"/>'
-WEIGHED_SAYS = {"name": "glassine-sizes", "value": "derived"}
+SIZES = "glassine-sizes"
+"""What an extension is named that states where sizes come from."""
+WEIGHED = f'<Extension name="{SIZES}" value="derived"/>'
 """What the header of a document of Glassine says whose sizes are sums of weights."""
 
 
@@ -38,13 +39,8 @@ def is_own(root: Element) -> bool:
 
 def sizes_of(root: Element) -> SizeOrigin:
     """Return where the record counts of a document come from; of others than Glassine's, they may be weights."""
-    weighed = any(is_weighed(entry) for header in root.below("Header") for entry in header.below("Extension"))
-    return "stored" if is_own(root) and not weighed else "derived"
-
-
-def is_weighed(element: Element) -> bool:
-    """Return whether an element is the extension that says so of sizes, and holds nothing else."""
-    return element.tag == "Extension" and dict(dict.items(element.attributes)) == WEIGHED_SAYS and not element.children
+    names = [entry.attributes.get("name") for header in root.below("Header") for entry in header.below("Extension")]
+    return "stored" if is_own(root) and SIZES not in names else "derived"
 
 
 def stated_guarantee(root: Element) -> Guarantee | None:
