@@ -23,7 +23,7 @@ from glassine.auditing.describe import describe_guarantee
 from glassine.auditing.evidence import Cells, Fact, Named
 from glassine.auditing.findings import OF_THE_MODEL, GuaranteeFinding
 from glassine.auditing.inputs import Comparison, compare, outside_domain
-from glassine.auditing.model_facts import named_of_values
+from glassine.auditing.model_facts import doubt_of_weights, named_of_values
 from glassine.auditing.reconstruction import counted_model
 from glassine.auditing.subject import Raw, Subject
 from glassine.data.labels import class_places
@@ -187,6 +187,12 @@ class TreeFigures(Subject):
         if self.columns is None or sampled:
             return Comparison()
         return compare(self.model, self.data_sizes, outside_domain(self.domain, self.table, self.columns))
+
+    @cached_property
+    def doubted_weights(self) -> str:
+        """Why published sizes may be sums of weights; empty where records match them, or the publisher denies it."""
+        confirmed = self.has_data and not self.comparison.mismatch
+        return doubt_of_weights(self.model, self.inputs.statements, confirmed=confirmed)
 
     # Sizes of leaves, and what they say about records.
 

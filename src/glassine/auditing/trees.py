@@ -87,8 +87,10 @@ class TreeSubject(TreeFigures):
 
     def summary(self) -> ModelSummary:
         """Return the model in brief."""
-        stated = self.inputs.parameters
-        return replace(describe_model(self.model), parameters=None if stated is None else stated.values)
+        stated, summary = self.inputs.parameters, describe_model(self.model)
+        if summary.sizes == "derived" and not self.doubted_weights:
+            summary = replace(summary, sizes="stated")
+        return replace(summary, parameters=None if stated is None else stated.values)
 
     def domain_summary(self) -> DomainSummary | None:
         """Return the domain in brief."""
@@ -105,6 +107,7 @@ class TreeSubject(TreeFigures):
         sizes, summary = self.sizes_of(guarantee), self.domain_summary()
         mismatch = MISMATCH.format(parts=self.nouns[1]) if self.comparison.mismatch else ""
         doubt = doubt_of(guarantee, self.inputs, mismatch)
+        doubt = doubt or self.doubted_weights
         possible = None if summary is None else summary.bits_domain_aware
         unmeasured = getattr(raw.get("reconstruction"), "reason", "")
         certain = raw.get("disclosure")
