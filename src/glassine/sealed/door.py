@@ -14,9 +14,9 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 
 from glassine import compiling
-from glassine.data.lazy import is_lazy
 from glassine.errors import ReleaseFailedError
 from glassine.privacy.release import Paid, Planned, release
+from glassine.records.engines import is_lazy
 from glassine.sealed.ingest import Source
 from glassine.sealed.persons import check_persons, unit_of
 from glassine.sealed.plan import Metadata, Plan

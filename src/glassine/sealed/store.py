@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from glassine.data.bits import BitSets
-from glassine.data.frames import truths
+from glassine.data.bits import BitSets, truths
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.privacy.unit import RECORD, PrivacyUnit
