@@ -91,7 +91,7 @@ def test_nothing_else_is_skipped(folder: Path, run: Run, text: str) -> None:
 def test_json_holds_the_findings_of_each(folder: Path, run: Run) -> None:
     fixed = ["--policy", "policy.toml", "--audience", "public", "--json"]
     plain = json.loads(run("audit", "good.txt", "junk.json", *fixed, cwd=folder).out)
-    assert (plain["schema"], plain["status"]) == ("glassine.verdicts/2", 2)
+    assert (plain["schema"], plain["status"]) == ("glassine.verdicts/3", 2)
     good, junk = plain["models"]
     alone = json.loads(run("audit", "good.txt", *fixed, cwd=folder).out)
     assert (good["file"], good["status"], good["error"], good["findings"]) == ("good.txt", 0, None, alone)
