@@ -461,3 +461,7 @@ def check_choice(
 
 class PrivacyLeakWarning(UserWarning):
     """Something that should be public knowledge was taken from the data."""
+
+
+class NotAlignedWarning(UserWarning):
+    """Records and what stands beside them have different indexes, and go by position."""

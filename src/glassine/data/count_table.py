@@ -13,6 +13,7 @@ from glassine.data.conform import conform
 from glassine.data.lazy import WEIGHT, Cuts, LazyTable, check_weights, coarse, is_lazy, valid
 from glassine.domain import Binary, Category, Domain
 from glassine.errors import InvalidDataError, parameter
+from glassine.records.alignment import check_alignment
 from glassine.records.arrays import Ints
 from glassine.records.columns import Columns, checked_columns
 from glassine.records.containers import Opened
@@ -82,6 +83,7 @@ class CountTable(Opened):
             As :func:`~glassine.data.conform.conform`; also in a row of weight 0. If a weight is missing, negative
             or not whole, if there is not one weight per row, or if an array of weights comes with a lazy frame.
         """
+        check_alignment(frame, weights=weights)
         if isinstance(weights, str) and weights in domain:
             raise InvalidDataError(
                 f"{parameter('weights')} must not be an attribute, but {weights!r} is one.",
