@@ -29,7 +29,6 @@ from glassine.domain import Domain as Domain
 from glassine.domain import Integer as Integer
 from glassine.domain import Real as Real
 from glassine.errors import GlassineError as GlassineError
-from glassine.errors import NotAlignedWarning as NotAlignedWarning
 from glassine.errors import PrivacyLeakWarning as PrivacyLeakWarning
 from glassine.formats import as_model as as_model
 from glassine.formats import load_model as load_model

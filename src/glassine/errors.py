@@ -464,4 +464,4 @@ class PrivacyLeakWarning(UserWarning):
 
 
 class NotAlignedWarning(UserWarning):
-    """Records and what stands beside them have different indexes, and go by position."""
+    """The index of a target, of persons or of weights differs from that of the records; they go by position."""

@@ -81,8 +81,7 @@ def test_a_forest_without_names_is_attacked_with_arrays() -> None:
 
 def test_the_rows_of_classes_are_those_of_the_records_whatever_the_index_is() -> None:
     with pytest.warns(NotAlignedWarning):
-        sample = Sample(X, Y.reset_index(drop=True))
-    members, _ = read_samples(TREE, DOMAIN, sample, None)
+        members, _ = read_samples(TREE, DOMAIN, Sample(X, Y.reset_index(drop=True)), None)
     assert nw.to_native(members.data.frame)["ill"].tolist() == Y.tolist()
     assert members.target == "ill"
 

@@ -23,7 +23,7 @@ def check_alignment(records: object, **beside: object) -> None:
     records : data frame, array-like or Opened
         The records. Only a container with an index, such as one of pandas, has an order to compare.
     **beside : series, array-like, str or None
-        What stands beside them, by the name of its parameter. The name of a column, or nothing, is always aligned.
+        What stands beside the records, by the name of its parameter. The name of a column, or nothing, is always aligned.
 
     Raises
     ------
