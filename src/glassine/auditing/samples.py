@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, TypeGuard
 import narwhals as nw
 import numpy as np
 
-from glassine.data.conform import check_width
 from glassine.data.labels import Sample, as_sample
 from glassine.data.lazy import held, is_lazy
 from glassine.data.persons import listed
@@ -17,6 +16,7 @@ from glassine.domain import Domain
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.formats import as_model
 from glassine.models import AdditiveModel, DecisionTree, RuleList
+from glassine.records.containers import check_width
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,7 +73,7 @@ def read_samples(model: object, domain: Domain | None, data: Sample, holdout: ob
             )
     else:
         data, others = _named(data, model, domain), _named(others, model, domain)
-    data, others = _by_person(_opened(data), _opened(others))
+    data, others = _by_person(_opened(data, domain), _opened(others, domain))
     target = _column_of(data, others)
     if target is None:
         return data, others
@@ -99,10 +99,13 @@ def _named(sample: Sample, model: object, domain: Domain | None) -> Sample:
     return replace(sample, data=pl.DataFrame(columns, strict=False))
 
 
-def _opened(sample: Sample) -> Sample:
-    """Return records as a table, which keeps what it was converted to; a lazy frame stays with its engine."""
+def _opened(sample: Sample, domain: Domain | None) -> Sample:
+    """Return records as a table that is read by a domain once; a lazy frame stays with its engine."""
     records = sample.data
-    return sample if records is None or is_lazy(records) else replace(sample, data=as_table(records))
+    if records is None or is_lazy(records):
+        return sample
+    table = as_table(records)
+    return replace(sample, data=table if domain is None else table.by({name: domain[name] for name in domain}))
 
 
 def _by_person(data: Sample, others: Sample) -> tuple[Sample, Sample]:
@@ -195,7 +198,7 @@ def _with_target(sample: Sample, name: str, what: str) -> Sample:
             f"the {what} have {len(records)} records but {len(classes)} classes.", remedy="Pass one for each record."
         )
     column = nw.new_series(name, classes, backend=records.frame.implementation)
-    table = Table(records.frame.with_columns(column), records.source, persons=records.persons)
+    table = Table(records.frame.with_columns(column), records.source, persons=records.persons).by(records.declared)
     return replace(sample, data=table, target=name)
 
 

@@ -24,12 +24,11 @@ from glassine.auditing.describe import describe_guarantee
 from glassine.auditing.evidence import Cells, Fact, Named
 from glassine.auditing.findings import OF_THE_MODEL, GuaranteeFinding
 from glassine.auditing.inputs import Comparison, compare, outside_domain
-from glassine.auditing.model_facts import named_of_values
+from glassine.auditing.model_facts import doubt_of_weights, named_of_values
 from glassine.auditing.reconstruction import counted_model
 from glassine.auditing.subject import Raw, Subject
-from glassine.data.conform import Outside
 from glassine.data.labels import class_places
-from glassine.data.lazy import Groups, LazyTable, cuts_of, is_lazy
+from glassine.data.lazy import Groups, LazyTable, Outside, cuts_of, is_lazy
 from glassine.data.table import Table
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.domain.attributes import LARGEST, Attribute
@@ -214,6 +213,12 @@ class TreeFigures(Subject):
         if self.columns is None or sampled:
             return Comparison()
         return compare(self.model, self.data_sizes, outside_domain(self.domain, self.table, self.columns))
+
+    @cached_property
+    def doubted_weights(self) -> str:
+        """Why published sizes may be sums of weights; empty where records match them, or the publisher denies it."""
+        confirmed = self.has_data and not self.comparison.mismatch
+        return doubt_of_weights(self.model, self.inputs.statements, confirmed=confirmed)
 
     # Sizes of leaves, and what they say about records.
 

@@ -53,7 +53,7 @@ from glassine.auditing.reconstruction import (
     rows_measured,
     subgroups,
 )
-from glassine.auditing.subject import Raw
+from glassine.auditing.subject import Raw, texts_of
 from glassine.auditing.suppression import Suppression
 from glassine.auditing.tree_figures import COUNTED, NO_DOMAIN, TreeFigures
 from glassine.data.labels import Sample
@@ -63,6 +63,7 @@ from glassine.domain.literals import attributes_of
 from glassine.errors import CountingLimitError, InvalidDataError, parameter
 from glassine.formats import as_model
 from glassine.formats.builder import not_judged
+from glassine.formats.canonical import LongText
 from glassine.models import DecisionTree, RuleList
 
 if TYPE_CHECKING:
@@ -86,12 +87,18 @@ class TreeSubject(TreeFigures):
 
     def summary(self) -> ModelSummary:
         """Return the model in brief."""
-        stated = self.inputs.parameters
-        return replace(describe_model(self.model), parameters=None if stated is None else stated.values)
+        stated, summary = self.inputs.parameters, describe_model(self.model)
+        if summary.sizes == "derived" and not self.doubted_weights:
+            summary = replace(summary, sizes="stated")
+        return replace(summary, parameters=None if stated is None else stated.values)
 
     def domain_summary(self) -> DomainSummary | None:
         """Return the domain in brief."""
         return describe_domain(self.domain)
+
+    def texts(self) -> Fact[tuple[LongText, ...]]:
+        """Return the texts of the model beyond what it needs."""
+        return texts_of(self.model, self.inputs)
 
     def evidence(self, raw: Raw, suppression: Suppression) -> Evidence:
         """Return what was measured as criteria read it; the guarantee is doubted where an attack beats it."""
@@ -100,6 +107,7 @@ class TreeSubject(TreeFigures):
         sizes, summary = self.sizes_of(guarantee), self.domain_summary()
         mismatch = MISMATCH.format(parts=self.nouns[1]) if self.comparison.mismatch else ""
         doubt = doubt_of(guarantee, self.inputs, mismatch)
+        doubt = doubt or self.doubted_weights
         possible = None if summary is None else summary.bits_domain_aware
         unmeasured = getattr(raw.get("reconstruction"), "reason", "")
         certain = raw.get("disclosure")

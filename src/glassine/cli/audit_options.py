@@ -231,12 +231,15 @@ class StatementOptions(Group, heading="What the publisher states of the training
     one_record_per_person: bool = flag("No person has several training records.")
     stated_leaf: int | None = option("N", "Fewest training records of any leaf or rule.")
     stated_step: int | None = option("N", "Step to whose multiples published counts are rounded.")
+    unweighted: bool = flag("No weights were used in training: sums of weights are counts.")
 
 
 class ReportOptions(Group, heading="Output"):
     """Where findings go."""
 
     output: ReportOption = None
+    clean_copy: Path | None = option("FILE", "Write what may be released, as Glassine writes it.", shown="none")
+    require_clean_copy: bool = flag("Fail a file that Glassine did not write, unless its clean copy is written.")
     audience: AudienceOption = "checker"
     overwrite: OverwriteOption = False
     as_json: JsonOption = False
@@ -297,5 +300,9 @@ class AuditOptions(Group):
         from glassine.auditing.inputs import AuditSettings
 
         return AuditSettings(
-            only=self.only, show_small_counts=self.report.show_small_counts, random_state=self.seed, **own
+            only=self.only,
+            show_small_counts=self.report.show_small_counts,
+            random_state=self.seed,
+            require_clean_copy=self.report.require_clean_copy or self.exchange.ci is not None,
+            **own,
         )

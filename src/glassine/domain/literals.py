@@ -178,19 +178,23 @@ class OneOf:
         The listed values; may be empty when the literal only speaks of missing values.
     negated, missing
         As in :class:`Between`.
+    binary : bool, default=False
+        Whether the attribute is binary, so that its name alone says that it is 1. It decides how the condition is
+        written, not what it means: the code 1 of a category is written ``job = 1``. Literals are equal without it.
 
     Examples
     --------
     >>> str(OneOf("colour", ("red", "green")))
     'colour in {red, green}'
-    >>> str(OneOf("smoker", (1,)).negate())
-    'not smoker or missing'
+    >>> str(OneOf("smoker", (1,), binary=True).negate()), str(OneOf("job", (1,)))
+    ('not smoker or missing', 'job = 1')
     """
 
     attribute: str
     values: tuple[Scalar, ...]
     negated: bool = field(default=False, kw_only=True)
     missing: bool = field(default=False, kw_only=True)
+    binary: bool = field(default=False, kw_only=True, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", tuple(self.values))
@@ -201,7 +205,7 @@ class OneOf:
 
     def negate(self) -> OneOf:
         """Return the literal that holds exactly where this one does not."""
-        return OneOf(self.attribute, self.values, negated=not self.negated, missing=not self.missing)
+        return replace(self, negated=not self.negated, missing=not self.missing)
 
     def holds(self, column: npt.ArrayLike) -> npt.NDArray[np.bool_]:
         """Return where the values of a column, shape (n,), satisfy the literal."""
@@ -222,7 +226,7 @@ class OneOf:
 
     def text(self, digits: int | None = None) -> str:
         """Return the condition as text; ``digits`` is for numbers with bounds and has no effect here."""
-        if self.values == (1,):
+        if self.binary and self.values == (1,):
             text = f"not {self.attribute}" if self.negated else self.attribute
         elif not self.values:
             if self.negated and self.missing:

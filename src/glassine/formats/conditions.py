@@ -116,7 +116,7 @@ def scalar(value: object, what: str) -> Scalar:
 
 def binary(name: str, truth: bool) -> OneOf:
     """Return the literal that a binary attribute is 1, or is 0."""
-    return OneOf(name, (1,), negated=not truth)
+    return OneOf(name, (1,), negated=not truth, binary=True)
 
 
 def just_below(name: str, bound: float, domain: Domain | None, *, single: bool = False) -> float:
@@ -239,15 +239,22 @@ def conformed(model: M, domain: Domain | None) -> M:
     check_domain(model, domain)
     if domain is None:
         return model
-    plain = {literal: _possible(literal, domain) for literal in model.literals}
-    if all(old == new for old, new in plain.items()):
+    plain = {literal: _declared(literal, domain) for literal in model.literals}
+    if all(old == new and _as_binary(old) == _as_binary(new) for old, new in plain.items()):
         return model
     return rewritten(model, literal=plain.__getitem__)
 
 
-def _possible(literal: Literal, domain: Domain) -> Literal:
-    """Return a literal without missing values where the domain has none."""
-    if domain[literal.attribute].missing:
+def _as_binary(literal: Literal) -> bool:
+    return isinstance(literal, OneOf) and literal.binary
+
+
+def _declared(literal: Literal, domain: Domain) -> Literal:
+    """Return a literal as a domain has its attribute: binary or not, and without missing values where it has none."""
+    attribute = domain[literal.attribute]
+    if isinstance(literal, OneOf) and literal.binary is not isinstance(attribute, Binary):
+        literal = dataclasses.replace(literal, binary=not literal.binary)
+    if attribute.missing:
         return literal
     if isinstance(literal, Between):
         says_more = math.isfinite(literal.lo) or math.isfinite(literal.hi)

@@ -116,7 +116,7 @@ def declared(domain: Domain, names: Sequence[str]) -> list[Literal]:
         if isinstance(attribute, Integer | Real):
             out += of_thresholds(name, attribute.thresholds)
         elif isinstance(attribute, Binary):
-            out.append(OneOf(name, (1,)))
+            out.append(OneOf(name, (1,), binary=True))
         elif len(attribute.values) > 1:
             # The only value of an attribute says no more than that it is not missing.
             out += [OneOf(name, (value,)) for value in attribute.values]

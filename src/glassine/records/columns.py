@@ -40,10 +40,10 @@ class Columns:
     Examples
     --------
     >>> from glassine.domain import Domain
-    >>> from glassine.data.conform import conform
+    >>> from glassine.records.reading import read_checked
     >>> domain = Domain({"age": Integer(18, 99), "job": Category(("clerk", "baker"))})
     >>> data = {"age": np.array([17, 30, 120]), "job": np.array(["baker", "pope", "clerk"])}
-    >>> columns = conform(data, domain)
+    >>> columns = read_checked(data, domain)
     >>> columns.numbers["age"].tolist(), columns.codes["job"].tolist()
     ([18.0, 30.0, 99.0], [1, -1, 0])
     >>> columns.holds(Between("age", hi=40)).tolist()
@@ -123,12 +123,7 @@ class Columns:
                     remedy="Declare a number, or take a model of this domain.",
                 ) from None
             return np.asarray(truths[np.maximum(array, -1)])
-        inside = _inside(literal, array)
-        if literal.negated:
-            np.logical_not(inside, out=inside)
-        if literal.negated != literal.missing:
-            inside[np.isnan(array)] = literal.missing
-        return inside
+        return holds_of_numbers(literal, array)
 
 
 def code_type(attribute: Category | Binary) -> type[np.signedinteger[Any]]:
@@ -191,6 +186,16 @@ def _check_declared(literal: OneOf, values: tuple[Scalar, ...]) -> None:
                 f"{literal.attribute!r} is compared with {value!r}, which is not a value of its domain.",
                 remedy="Declare the same values and prefixes as the model names.",
             )
+
+
+def holds_of_numbers(literal: Literal, numbers: Array) -> Bools:
+    """Return where numbers satisfy a literal, shape (n,); NaN is missing."""
+    inside = _inside(literal, numbers)
+    if literal.negated:
+        np.logical_not(inside, out=inside)
+    if literal.negated != literal.missing:
+        inside[np.isnan(numbers)] = literal.missing
+    return inside
 
 
 def _inside(literal: Literal, numbers: Array) -> Bools:

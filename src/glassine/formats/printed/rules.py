@@ -52,16 +52,15 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from glassine.domain import Between, Binary, Domain, Literal, OneOf
+from glassine.domain import Domain, Literal, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError
-from glassine.formats.conditions import PRECISION, check_model, in_single_precision, near, written
-from glassine.formats.contents import only
-from glassine.formats.json import commented, is_opening_claim, opening_claim
+from glassine.formats.conditions import PRECISION, check_model, conformed, in_single_precision, near, written
+from glassine.formats.json import commented, opening_claim
 from glassine.formats.printed.conditions import condition, plain, quoted_spans, split_conditions, word
 from glassine.formats.registry import BY_LEAF, first_line, of_text
 from glassine.models.evidence import Evidence
@@ -211,6 +210,20 @@ def _number(text: str) -> float:
     return value
 
 
+def listed_classes(text: str) -> tuple[Scalar, ...]:
+    """Return the classes that a header lists."""
+    labels = [_label(entry) for entry in _brackets(text)]
+    known = tuple(label for label in labels if label is not None)
+    if not labels or len(known) < len(labels):
+        raise _Unread("the header 'classes:' lists every class in brackets, as in 'classes: [no] [yes]'")
+    return known
+
+
+def classes_line(classes: Sequence[Scalar]) -> str:
+    """Return the header that lists classes."""
+    return f"classes: {' '.join(f'[{_value(label)}]' for label in classes)}"
+
+
 def _header(text: re.Match[str], headers: dict[str, tuple[Any, ...]]) -> None:
     key = text[1].lower()
     if key in headers:
@@ -224,10 +237,7 @@ def _header(text: re.Match[str], headers: dict[str, tuple[Any, ...]]) -> None:
             raise _Unread(f"the header 'precision:' can only say 'single', got {text[2]!r}")
         headers[key] = ()
     elif key == "classes":
-        labels = [_label(entry) for entry in _brackets(text[2])]
-        if not labels or any(label is None for label in labels):
-            raise _Unread("the header 'classes:' lists every class in brackets, as in 'classes: [no] [yes]'")
-        headers[key] = tuple(labels)
+        headers[key] = listed_classes(text[2])
     else:
         headers[key] = tuple(entry if (name := word(entry)) is None else name for entry in _brackets(text[2]))
 
@@ -381,7 +391,8 @@ def parse_rules(text: str, domain: Domain | None = None) -> RuleList:
             )
     rules = tuple(Rule(antecedent=s.antecedent, evidence=_evidence(s, classes)) for s in statements)
     claim = opening_claim(text)
-    return RuleList(rules, attributes, classes, source=SOURCE, approximate="counts" in headers, guarantee=claim)
+    rounded = "counts" in headers
+    return RuleList(rules, attributes, classes, source=SOURCE, approximate=rounded, guarantee=claim, sizes="stated")
 
 
 def _name(name: str) -> str:
@@ -396,14 +407,14 @@ def _value(value: Scalar) -> str:
     return repr(value)
 
 
-def _test(literal: Literal, bare: bool, single: bool) -> str:
+def _test(literal: Literal, single: bool) -> str:
     name = _name(literal.attribute)
     if isinstance(literal, OneOf):
         if not literal.values:
             if literal.negated == literal.missing:
                 return f"{name} {'not in' if literal.negated else 'in'} {{}}"
             return f"{name} is {'not ' if literal.negated else ''}missing"
-        if literal.values == (1,) and bare:
+        if literal.binary and literal.values == (1,):
             return f"not {name}" if literal.negated else name
         if len(literal.values) == 1:
             return f"{name} {'!=' if literal.negated else '='} {_value(literal.values[0])}"
@@ -413,6 +424,21 @@ def _test(literal: Literal, bare: bool, single: bool) -> str:
     plain_bounds = replace(literal, attribute=name, negated=False, missing=False)
     text = written(plain_bounds, single=single)
     return f"not ({text})" if literal.negated else text
+
+
+def condition_text(literal: Literal, *, single: bool = False) -> str:
+    """Return a condition in the notation of rule lists, its thresholds in single precision or with every digit."""
+    test = _test(literal, single)
+    says_gap = isinstance(literal, OneOf) and not literal.values and literal.negated != literal.missing
+    return f"{test} or missing" if literal.missing and not says_gap else test
+
+
+def label_text(label: Scalar) -> str:
+    """Return a class as a leaf names it: quoted only where it would be read as something else."""
+    if not isinstance(label, str):
+        return _value(label)
+    odd = plain(label) != label or label[:1] in ('"', "?") or label != label.strip() or not label.isprintable()
+    return json.dumps(label) if odd else label
 
 
 def _facts_text(evidence: Evidence) -> str:
@@ -434,8 +460,7 @@ def format_rules(model: RuleList, domain: Domain | None = None) -> str:
     model : RuleList
         The rule list. Its ``source`` is not written; noisy counts are marked like rounded ones.
     domain : Domain, optional
-        With it, ``[a]`` is written for binary attributes only; without it, for every attribute that is only compared
-        with 0 and 1.
+        The public domain, which says which attributes are binary, as in ``[a]``; without it, the model itself says so.
 
     Examples
     --------
@@ -446,10 +471,10 @@ def format_rules(model: RuleList, domain: Domain | None = None) -> str:
     else [false]
     """
     check_model(model)
-    plural = {lit.attribute for lit in model.literals if isinstance(lit, Between) or not set(lit.values) <= {0, 1}}
+    model = conformed(model, domain)
     lines = [f"{commented(model)}attributes: {' '.join(f'[{_name(name)}]' for name in model.attributes)}"]
     if model.classes is not None:
-        lines.append(f"classes: {' '.join(f'[{_value(label)}]' for label in model.classes)}")
+        lines.append(classes_line(model.classes))
     if not model.counts_are_exact:
         lines.append("counts: rounded")
     if single := in_single_precision(model):
@@ -457,11 +482,7 @@ def format_rules(model: RuleList, domain: Domain | None = None) -> str:
     for i, rule in enumerate(model.rules):
         tests = []
         for literal in rule.antecedent:
-            name = literal.attribute
-            bare = isinstance(domain[name], Binary) if domain is not None else name not in plural
-            empty = isinstance(literal, OneOf) and not literal.values and literal.negated != literal.missing
-            test = _test(literal, bare, single)
-            tests.append(f"[{test} or missing]" if literal.missing and not empty else f"[{test}]")
+            tests.append(f"[{condition_text(literal, single=single)}]")
         evidence = rule.evidence
         if model.classes is None:
             label = "[?]" if evidence.value is None else f"value {evidence.value!r}"
@@ -481,7 +502,4 @@ FORMAT = of_text(
     sniff=lambda text: START.match(first_line(text)) is not None,
     rank=BY_LEAF + 1,
     read=parse_rules,
-    beside=only(
-        lambda text, domain: lambda number, line: line if is_opening_claim(number, line) else _code(line) or None
-    ),
 )
