@@ -1,4 +1,4 @@
-"""Alignment: whether what stands beside records, such as a target, is in their order."""
+"""Alignment: whether a target, persons or weights are in the order of the records."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def check_alignment(records: object, **beside: object) -> None:
     records : data frame, array-like or Opened
         The records. Only a container with an index, such as one of pandas, has an order to compare.
     **beside : series, array-like, str or None
-        What stands beside the records, by the name of its parameter. The name of a column, or nothing, is always aligned.
+        What belongs to the records, by the name of its parameter. A column's name, or nothing, is always aligned.
 
     Raises
     ------
