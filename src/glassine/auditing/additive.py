@@ -16,7 +16,7 @@ from glassine.auditing.additive_regions import bits_of_bins as bits_of_regions
 from glassine.auditing.additive_regions import show_shape
 from glassine.auditing.describe import describe_domain, describe_guarantee, relied_on
 from glassine.auditing.describe_membership import described
-from glassine.auditing.evidence import Evidence
+from glassine.auditing.evidence import Evidence, Fact
 from glassine.auditing.findings import (
     OF_THE_MODEL,
     AdditiveFinding,
@@ -36,13 +36,14 @@ from glassine.auditing.model_facts import (
     thresholds_of_bins,
 )
 from glassine.auditing.policy import Policy
-from glassine.auditing.subject import Raw, Subject
+from glassine.auditing.subject import Raw, Subject, texts_of
 from glassine.auditing.suppression import Suppression
 from glassine.auditing.trees import TREE_MEASUREMENTS, attacked, doubted
 from glassine.data.inference import eager, violations
 from glassine.data.table import Table
 from glassine.domain import Integer, Real
 from glassine.errors import InvalidDataError, UnsupportedModelError
+from glassine.formats.canonical import LongText
 from glassine.formats.loading import as_model
 from glassine.formats.sklearn.interpret import EbmExtras, extras_of_interpret, is_interpret_ebm
 from glassine.models import AdditiveModel
@@ -130,6 +131,10 @@ class AdditiveSubject(Subject):
     def domain_summary(self) -> DomainSummary | None:
         """Return the domain in brief."""
         return describe_domain(self.inputs.domain)
+
+    def texts(self) -> Fact[tuple[LongText, ...]]:
+        """Return the texts of the model beyond what it needs."""
+        return texts_of(self.model, self.inputs)
 
     def evidence(self, raw: Raw, suppression: Suppression) -> Evidence:
         """Return what was measured as criteria read it."""

@@ -19,8 +19,8 @@ from glassine.domain import Domain
 from glassine.domain.domain import check_domain
 from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError, InvalidPolicyError, parameter
 from glassine.formats import ModelFile, as_model
-from glassine.formats.contents import FileContents, OtherContent
-from glassine.formats.loading import carried_by
+from glassine.formats.canonical import FileForm
+from glassine.formats.loading import is_estimator
 from glassine.formats.sklearn.parameters import stated_parameters
 from glassine.models import AdditiveModel, DecisionTree, RuleList
 
@@ -109,7 +109,7 @@ def audit(
     _check_kinds(data, domain, policy, settings)
     settings = settings or AuditSettings()
     parameters = stated_parameters(model.estimator if isinstance(model, ModelFile) else model)
-    model, contents, carried = _published(model, domain, settings)
+    model, files, estimator = _published(model, settings)
     unread: InvalidDataError | None = None
     try:
         members, others = read_samples(model, domain, Sample(data, target, persons=persons), holdout)
@@ -125,8 +125,8 @@ def audit(
         others=others,
         settings=settings,
         needs_domain=not attack,
-        contents=contents,
-        carried=carried,
+        files=files,
+        estimator=estimator,
         parameters=parameters,
     )
     limits = policy or Policy()
@@ -175,21 +175,19 @@ def _is_forest(model: object) -> bool:
     return is_sklearn_forest(model)
 
 
-def _published(
-    model: object, domain: Domain | None, settings: AuditSettings
-) -> tuple[object, FileContents | None, tuple[OtherContent, ...]]:
-    """Return what is audited, what the file or files hold that it was read from, and what estimators carry beside it.
+def _published(model: object, settings: AuditSettings) -> tuple[object, tuple[FileForm, ...], bool]:
+    """Return what is audited, the files that it was read from, and whether it is a fitted estimator in memory.
 
     Of a file that is the model, or its estimator where an attack needs how splits were selected.
     """
     if isinstance(model, ModelFile):
         stated = model.estimator is not None and settings.sensitive is not None and not _is_forest(model.estimator)
-        return model.estimator if stated else model.model, model.contents, ()
+        return model.estimator if stated else model.model, (model.form,), False
     if is_several(model):
         from glassine.auditing.several import opened
 
-        return opened(model, domain)
-    return model, None, carried_by(model, domain)
+        return opened(model)
+    return model, (), is_estimator(model)
 
 
 def _check_kinds(data: object, domain: object, policy: object, settings: object) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from glassine.attacks.outcome import Outcome
-from glassine.formats.contents import FileContents
+from glassine.formats.canonical import FileForm, LongText
 from glassine.models.implied import Bounds, OutcomeCounts
 
 if TYPE_CHECKING:
@@ -207,8 +207,10 @@ class Evidence:
         How closely means determine single answers.
     dominance : Fact of Dominance
         How much of a mean two contributions make up.
-    contents : Fact of FileContents
-        Everything in the file that holds the subject; None where no file is audited.
+    texts : Fact of tuple of LongText
+        Texts of the model beyond what it needs; None of what is no model.
+    files : Fact of tuple of FileForm
+        Whether Glassine wrote the files that hold the subject; None where no file is audited.
     declared_k : int or None
         Fewest records of a group, as a release declares.
     has_data : bool
@@ -241,7 +243,8 @@ class Evidence:
     certain: Fact[Certain] = None
     narrowed: Fact[Narrowed] = None
     dominance: Fact[Dominance] = None
-    contents: Fact[FileContents] = None
+    texts: Fact[tuple[LongText, ...]] = None
+    files: Fact[tuple[FileForm, ...]] = None
     declared_k: int | None = None
     has_data: bool = False
     retrainable: bool = False

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, TypeGuard
 import narwhals as nw
 import numpy as np
 
-from glassine.data.conform import check_width
 from glassine.data.labels import Sample, as_sample
 from glassine.data.lazy import held, is_lazy
 from glassine.data.persons import listed
@@ -17,6 +16,7 @@ from glassine.domain import Domain
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.formats import as_model
 from glassine.models import AdditiveModel, DecisionTree, RuleList
+from glassine.records.containers import check_width
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

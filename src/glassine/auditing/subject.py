@@ -11,15 +11,22 @@ from typing import Any, ClassVar, TypeAlias
 from glassine import __version__
 from glassine.attacks.outcome import Measured, Measurement, Outcome
 from glassine.auditing.describe import LONGEST
-from glassine.auditing.evidence import Evidence
+from glassine.auditing.evidence import Evidence, Fact
 from glassine.auditing.findings import DomainSummary, Findings, GuaranteeFinding, Outcomes, SubjectSummary
 from glassine.auditing.inputs import AuditInputs
 from glassine.auditing.judging import advise, decide, judge, request
+from glassine.auditing.output_criteria import CLEAN_COPY
 from glassine.auditing.policy import Policy
 from glassine.auditing.suppression import Suppression
-from glassine.errors import InvalidParameterError, first_of, parameter
+from glassine.errors import InvalidParameterError, parameter
+from glassine.formats.canonical import LongText, bounded, long_texts
+from glassine.formats.registry import PublishedModel
 
 MOST_NOTES = 20
+JUDGED_AS_WRITTEN = (
+    "The estimator is judged as the model that `write_model` writes of it. A saved estimator holds more: release the "
+    "written model."
+)
 
 Raw: TypeAlias = Mapping[str, Outcome[Any]]
 """What was measured, by the name of the measurement, before suppression."""
@@ -70,6 +77,10 @@ class Subject(ABC):
     def evidence(self, raw: Raw, suppression: Suppression) -> Evidence:
         """Return what was measured as criteria read it; the guarantee is doubted where an attack beats it."""
 
+    def texts(self) -> Fact[tuple[LongText, ...]]:
+        """Return the texts of the model beyond what it needs; None of what is no model."""
+        return None
+
     @abstractmethod
     def notes(self, raw: Raw, guarantee: GuaranteeFinding | None, suppression: Suppression) -> Sequence[str]:
         """Return what is odd."""
@@ -83,14 +94,22 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
         subject.inputs.progress(measurement.title.lower())
         raw[measurement.name] = measurement.run(subject)
     evidence = replace(subject.evidence(raw, suppression), retrainable=subject.inputs.settings.retrainable)
+    as_written = [JUDGED_AS_WRITTEN] if subject.inputs.estimator else []
     # An audit that was asked for one measurement covers that alone.
-    if only is None and subject.inputs.contents is not None:
-        evidence = replace(evidence, contents=Measured(subject.inputs.contents))
-    checks = judge(subject.policy, evidence, suppression)
+    inputs, policy = subject.inputs, subject.policy
+    if inputs.settings.require_clean_copy:
+        policy = replace(policy, require_clean_copy=True)
+    if only is None:
+        evidence = replace(evidence, texts=subject.texts(), files=Measured(inputs.files) if inputs.files else None)
+    checks = judge(policy, evidence, suppression)
+    advice, verdict = advise(policy, evidence, checks), decide(checks)
+    unwritten = any(file.clean_copy is not None and not file.clean_copy.name for file in inputs.files)
+    if verdict == "within policy" and unwritten:
+        advice = (*advice, CLEAN_COPY)
     measured = {m.name: _hidden(m, raw[m.name], suppression) for m in asked}
     return Findings(
         subject=subject.summary(),
-        verdict=decide(checks),
+        verdict=verdict,
         checks=checks,
         measured=Outcomes(
             measured,
@@ -98,29 +117,23 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
             [m.name for m in subject.measurements if m.audience == "checker"],
         ),
         policy=replace(subject.policy, suppress_below=suppression.below),
-        notes=_shortened([*subject.notes(raw, evidence.guarantee, suppression), *_carried(subject.inputs)]),
-        advice=advise(subject.policy, evidence, checks),
-        requests=request(subject.policy, evidence, checks),
+        notes=_shortened([*subject.notes(raw, evidence.guarantee, suppression), *as_written]),
+        advice=advice,
+        requests=request(policy, evidence, checks),
         policy_source=subject.policy.source,
         version=__version__,
         domain=subject.domain_summary(),
         guarantee=evidence.guarantee,
         sensitive=subject.inputs.settings.sensitive,
-        contents=subject.inputs.contents,
+        files=inputs.files,
         counted="people" if evidence.people else "records",
     )
 
 
-def _carried(inputs: AuditInputs) -> list[str]:
-    """Return what a saved estimator would reveal beyond its model."""
-    n = sum(other.n_bytes for other in inputs.carried)
-    if not n:
-        return []
-    places = first_of([other.where for other in inputs.carried], mark=";")
-    return [
-        f"The estimator holds {n:,} bytes that its model does not need: {places}. They are part of a saved estimator. "
-        "Save the model instead: `write_model`."
-    ]
+def texts_of(model: PublishedModel, inputs: AuditInputs) -> Measured[tuple[LongText, ...]]:
+    """Return the texts beyond what a model needs, of a file's model without those that its clean copy leaves out."""
+    published = bounded(model, inputs.domain) if inputs.files else model
+    return Measured(long_texts(published, inputs.domain))
 
 
 def _asked(subject: Subject, only: Collection[str] | None) -> list[Measurement[Any, Any]]:

@@ -88,7 +88,7 @@ class SummarySubject(AdditiveSubject):
 
 def summary_subject(published: PrivateSummary, inputs: AuditInputs, policy: Policy) -> SummarySubject:
     """Return a summary as a subject; its domain is its own."""
-    own = replace(inputs, domain=published.domain_, carried=())
+    own = replace(inputs, domain=published.domain_, estimator=False)
     subject = additive_subject(published.additive(), own, policy)
     return SummarySubject(inputs=own, policy=policy, model=subject.model, extras=subject.extras, published=published)
 

@@ -27,9 +27,8 @@ from glassine.auditing.inputs import Comparison, compare, outside_domain
 from glassine.auditing.model_facts import named_of_values
 from glassine.auditing.reconstruction import counted_model
 from glassine.auditing.subject import Raw, Subject
-from glassine.data.conform import Outside
 from glassine.data.labels import class_places
-from glassine.data.lazy import Groups, LazyTable, cuts_of, is_lazy
+from glassine.data.lazy import Groups, LazyTable, Outside, cuts_of, is_lazy
 from glassine.data.table import Table
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.domain.attributes import LARGEST, Attribute

@@ -53,7 +53,7 @@ from glassine.auditing.reconstruction import (
     rows_measured,
     subgroups,
 )
-from glassine.auditing.subject import Raw
+from glassine.auditing.subject import Raw, texts_of
 from glassine.auditing.suppression import Suppression
 from glassine.auditing.tree_figures import COUNTED, NO_DOMAIN, TreeFigures
 from glassine.data.labels import Sample
@@ -63,6 +63,7 @@ from glassine.domain.literals import attributes_of
 from glassine.errors import CountingLimitError, InvalidDataError, parameter
 from glassine.formats import as_model
 from glassine.formats.builder import not_judged
+from glassine.formats.canonical import LongText
 from glassine.models import DecisionTree, RuleList
 
 if TYPE_CHECKING:
@@ -92,6 +93,10 @@ class TreeSubject(TreeFigures):
     def domain_summary(self) -> DomainSummary | None:
         """Return the domain in brief."""
         return describe_domain(self.domain)
+
+    def texts(self) -> Fact[tuple[LongText, ...]]:
+        """Return the texts of the model beyond what it needs."""
+        return texts_of(self.model, self.inputs)
 
     def evidence(self, raw: Raw, suppression: Suppression) -> Evidence:
         """Return what was measured as criteria read it; the guarantee is doubted where an attack beats it."""

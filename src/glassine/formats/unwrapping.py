@@ -98,7 +98,7 @@ def estimator_in(data: bytes, path: str | os.PathLike[str], trust_pickle: bool) 
 
     version = ""
     try:
-        plain = expanded(data)[0]
+        plain = expanded(data)
         version = stated_version(plain)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

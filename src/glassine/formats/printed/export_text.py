@@ -13,17 +13,15 @@ from glassine.domain.single import single as to_single
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import refuse_gaps
 from glassine.formats.conditions import at_least, at_most, require, with_missing
-from glassine.formats.contents import only
-from glassine.formats.json import is_opening_claim, opening_claim
+from glassine.formats.json import opening_claim
 from glassine.formats.printed.conditions import condition, plain, word
 from glassine.formats.printed.rules import listed_classes
 from glassine.formats.registry import BY_START, of_text
+from glassine.formats.registry import LINE as LINE_START
 from glassine.models.evidence import Evidence
 from glassine.models.tree import Branch, DecisionTree, Node
 
-PASTED = re.compile(
-    r"\s*|\s*(`{3,}|~{3,})\s*\w*\s*|\s*(>>>|\.\.\.|In \[[0-9]{0,6}\]:|Out\[[0-9]{0,6}\]:|\$|#).{0,1000}"
-)
+PASTED = re.compile(r"\s*|\s*(`{3,}|~{3,})\s*\w*\s*|\s*(>>>|\.\.\.|In \[[0-9]{0,6}\]:|Out\[[0-9]{0,6}\]:|\$|#).*")
 """A line around a tree that was pasted with its fence, the prompt that printed it, or a comment."""
 CLASSES = re.compile(r"^classes: (\[.{1,100000}\])$", re.MULTILINE)
 LINE = re.compile(r"((?:\| +)*)\|-+ ?(.*)")
@@ -252,11 +250,6 @@ def is_of_sklearn(text: str) -> bool:
     return len(decimals) == 1 and min(decimals) > 1
 
 
-def _is_beside(number: int, line: str) -> bool:
-    """Return whether a line states a guarantee or the precision of thresholds."""
-    return is_opening_claim(number, line) or (number < 2 and STATED.fullmatch(f"{line}\n") is not None)
-
-
 def tree_from_export_text(text: str, domain: Domain | None = None) -> DecisionTree:
     r"""Read what ``sklearn.tree.export_text`` or ``glassine.formats.to_text`` wrote.
 
@@ -351,8 +344,8 @@ def tree_from_export_text(text: str, domain: Domain | None = None) -> DecisionTr
 
 def _first(text: str) -> str:
     """Return the first line of a tree in a text, without what was pasted before it."""
-    lines = text[:10_000].splitlines()
-    return next((line.strip() for line in lines if not (PASTED.fullmatch(line) or CLASSES.fullmatch(line))), "")
+    starts = (line[0] for line in LINE_START.finditer(text))
+    return next((line.strip() for line in starts if not (PASTED.fullmatch(line) or line.startswith("classes: "))), "")
 
 
 FORMAT = of_text(
@@ -363,7 +356,4 @@ FORMAT = of_text(
     sniff=lambda text: re.match(r"\|-+ ", _first(text)) is not None,
     rank=BY_START,
     read=tree_from_export_text,
-    beside=only(
-        lambda text, domain: lambda number, line: line if _is_beside(number, line) or not line.startswith("#") else None
-    ),
 )

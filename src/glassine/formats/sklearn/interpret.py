@@ -223,7 +223,7 @@ def _output(data: dict[str, Any]) -> tuple[str, tuple[Scalar, ...] | None]:
     """Return the link and the classes."""
     output = _only_output(data)
     link = output.get("link", "")
-    if not isinstance(link, str) or link not in LINKS:
+    if not isinstance(link, str) or link not in LINKS or (link == "log" and output.get("task") != "regression"):
         raise UnsupportedModelError(
             f"the link {link!r:.40} is not supported; supported are {', '.join(LINKS)}.",
             remedy="Fit with an objective of one of these links, such as log_loss, rmse or poisson_deviance.",
