@@ -272,13 +272,14 @@ def test_long_numbers_take_no_time(condition: str) -> None:
     "text",
     [
         "IF age > 60 AND smoker = yes THEN risk = high\nELSE IF priors >= 3 THEN risk = high\nELSE risk = low\n",
-        "Rule 1: IF age > 60\n  AND smoker = 'yes'\nTHEN high\n\nRule 2: If (priors ≥ 3) then predict high.\nOtherwise low\n",
+        "Rule 1: IF age > 60\n  AND smoker = 'yes'\nTHEN high\n\n"
+        "Rule 2: If (priors \u2265 3) then predict high.\nOtherwise low\n",
         "1. if age > 60 && smoker = yes, then class high;\n2. if priors >= 3 then high\ndefault: low\n",
     ],
 )
 def test_rules_as_papers_print_them(text: str) -> None:
     rules = parse_rules(text)
-    assert [str(cell) for cell in rules.cells][0] == "age > 60 and smoker = yes"
+    assert str(rules.cells[0]) == "age > 60 and smoker = yes"
     assert [str(literal).startswith("priors > 2.99") for literal in rules.rules[1].antecedent] == [True]
     assert rules.classes == ("high", "low")
     assert [rule.evidence.label for rule in rules.rules] == [0, 0, 1]
