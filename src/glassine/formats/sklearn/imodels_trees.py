@@ -120,7 +120,10 @@ def _figs(obj: Any, trees: list[Any], place: int, domain: Domain | None) -> Deci
         builder.split(key, at_most(name, float(node.threshold), domain), (made, made + 1), evidence)
         stack += [(node.left, made), (node.right, made + 1)]
         made += 2
-    return builder.tree(0, labels, source_of(f"imodels {type(obj).__name__}", place, len(trees)))
+    # Before nodes stored their numbers of records, these were sums of weights.
+    stored = hasattr(trees[place], "n_samples_")
+    source = source_of(f"imodels {type(obj).__name__}", place, len(trees))
+    return builder.tree(0, labels, source, sizes="stored" if stored else "derived")
 
 
 def _evidence(node: Any, classes: tuple[Scalar, ...] | None, alone: bool) -> Evidence:
