@@ -32,6 +32,7 @@ from glassine.privacy.certificate import Certificate
 from glassine.privacy.randomness import RandomState
 from glassine.privacy.unit import PrivacyUnit
 from glassine.records import schema
+from glassine.records.alignment import check_alignment
 from glassine.records.arrays import AnyArray, Array, Indices
 from glassine.records.cells import declared_numbers
 from glassine.records.columns import Columns
@@ -300,6 +301,7 @@ class OrdinaryLearner(ABC):
         ClassTooLargeError
             If what has to be tabulated may exceed a limit.
         """
+        check_alignment(X, y=y, sample_weight=sample_weight)
         keep(self, self._learn(X, y, sample_weight))
         return self
 

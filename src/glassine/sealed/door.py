@@ -16,6 +16,7 @@ import numpy as np
 from glassine import compiling
 from glassine.errors import ReleaseFailedError
 from glassine.privacy.release import Paid, Planned, release
+from glassine.records.alignment import check_alignment
 from glassine.records.engines import is_lazy
 from glassine.sealed.ingest import Source
 from glassine.sealed.persons import check_persons, unit_of
@@ -103,6 +104,7 @@ class PrivateLearner(ABC):
 
     def _opening(self, X: object, y: object, persons: object) -> tuple[Metadata, Callable[[], Any]]:
         """Return what is public of the records, and what opens them."""
+        check_alignment(X, y=y, persons=persons)
         unit = unit_of(self.records_per_person, persons)
         if unit.is_person:
             check_persons(X, self.person_weights)
