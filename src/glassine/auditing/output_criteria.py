@@ -10,10 +10,9 @@ from glassine.auditing.criterion import (
     DOMAIN,
     RECORDS,
     VALUES,
-    Criterion,
-    Ruling,
-    Words,
+    Check,
     covered,
+    criterion,
     failed,
     for_kinds,
     passed,
@@ -21,7 +20,7 @@ from glassine.auditing.criterion import (
     unknown,
     whole_limit,
 )
-from glassine.auditing.evidence import Cells, Evidence, Kind
+from glassine.auditing.facts import Case, Cells, Kind
 from glassine.auditing.membership_criteria import COUNTS
 from glassine.errors import first_of
 from glassine.formats.contents import FileContents
@@ -36,7 +35,20 @@ EMPTY = "All published counts are zero, so the model says nothing about any reco
 NO_CLASS_COUNTS = "The model does not publish how many records of each class its leaves hold."
 
 
-def _judge_classes(limit: int, cells: Cells, evidence: Evidence) -> Ruling:
+@criterion(
+    "smallest_class_count",
+    "classes",
+    whole_limit(RECORDS, fewest=True),
+    label="Smallest class in a {part}",
+    measures="Fewest training records of one class that a leaf or rule may hold, other than none; off unless it is "
+    "set.",
+    unmeasured="How many records of each class stand behind it is not known: {reason}",
+    by_guarantee=covered(", however few share a class"),
+    remedies=MERGE,
+    inputs=INPUTS,
+    requests=(COUNTS,),
+)
+def SMALLEST_CLASS_COUNT(limit: int, cells: Cells, case: Case) -> Check:
     """Judge the fewest records of a class that has any, in any part."""
     if not cells.counts.by_outcome:
         return unknown(NO_CLASS_COUNTS)
@@ -44,11 +56,11 @@ def _judge_classes(limit: int, cells: Cells, evidence: Evidence) -> Ruling:
     few = (lower > 0) & (upper < limit)
     if few.any():
         n, n_small = len(lower), int(few.any(axis=1).sum())
-        parts = evidence.part if n == 1 else evidence.parts
+        parts = case.part if n == 1 else case.parts
         fewest = int(upper[few].min())
         hold = "holds" if n_small == 1 else "hold"
         return failed(
-            f"{n_small:,} of {n:,} {parts} {hold} a class of fewer than {limit:,} {evidence.counted}, but not of none.",
+            f"{n_small:,} of {n:,} {parts} {hold} a class of fewer than {limit:,} {case.counted}, but not of none.",
             fewest,
         )
     if cells.unsettled:
@@ -58,38 +70,32 @@ def _judge_classes(limit: int, cells: Cells, evidence: Evidence) -> Ruling:
     if not upper.any():
         return unknown(EMPTY)
     fewest = int(lower[lower > 0].min())
-    return passed(f"Every class of a {evidence.part} holds none or at least {limit:,} {evidence.counted}.", fewest)
+    return passed(f"Every class of a {case.part} holds none or at least {limit:,} {case.counted}.", fewest)
 
 
-SMALLEST_CLASS_COUNT: Criterion[int, Cells] = Criterion(
-    name="smallest_class_count",
-    limit=whole_limit(RECORDS, fewest=True),
-    words=Words(
-        label="Smallest class in a {part}",
-        measures="Fewest training records of one class that a leaf or rule may hold, other than none; off unless it is "
-        "set.",
-        unmeasured="How many records of each class stand behind it is not known: {reason}",
-    ),
-    reads=lambda evidence: evidence.classes,
-    judge=_judge_classes,
-    by_guarantee=covered(", however few share a class"),
+@criterion(
+    "zero_classes",
+    "classes",
+    whole_limit(VALUES),
+    label="Absent classes",
+    measures="Largest number of leaves or rules that hold no training record of some class; off unless it is set.",
+    unmeasured="Which classes stand behind it is not known: {reason}",
+    by_guarantee=covered(", absent classes included"),
     remedies=MERGE,
     inputs=INPUTS,
     requests=(COUNTS,),
 )
-
-
-def _judge_zeros(limit: int, cells: Cells, evidence: Evidence) -> Ruling:
+def ZERO_CLASSES(limit: int, cells: Cells, case: Case) -> Check:
     """Judge how many parts hold no record of some class."""
     if not cells.counts.by_outcome:
         return unknown(NO_CLASS_COUNTS)
     occupied = cells.counts.upper.any(axis=1)
     surely = int((occupied & (cells.counts.upper == 0).any(axis=1)).sum())
     possibly = int((occupied & (cells.counts.lower == 0).any(axis=1)).sum())
-    of = f"of {int(occupied.sum()):,} {evidence.part if occupied.sum() == 1 else evidence.parts}"
+    of = f"of {int(occupied.sum()):,} {case.part if occupied.sum() == 1 else case.parts}"
     if surely > limit:
         hold = "holds" if surely == 1 else "hold"
-        return failed(f"{surely:,} {of} {hold} no {evidence.counted} of some class, which excludes it for all.", surely)
+        return failed(f"{surely:,} {of} {hold} no {case.counted} of some class, which excludes it for all.", surely)
     if cells.unsettled:
         return unknown(cells.unsettled)
     if possibly > limit:
@@ -97,27 +103,23 @@ def _judge_zeros(limit: int, cells: Cells, evidence: Evidence) -> Ruling:
     if not occupied.any():
         return unknown(EMPTY)
     lacks = "lacks a class" if surely <= 1 else "lack a class"
-    return passed(f"{surely:,} {of} {lacks}." if surely else f"Every {evidence.part} holds every class.", surely)
+    return passed(f"{surely:,} {of} {lacks}." if surely else f"Every {case.part} holds every class.", surely)
 
 
-ZERO_CLASSES: Criterion[int, Cells] = Criterion(
-    name="zero_classes",
-    limit=whole_limit(VALUES),
-    words=Words(
-        label="Absent classes",
-        measures="Largest number of leaves or rules that hold no training record of some class; off unless it is set.",
-        unmeasured="Which classes stand behind it is not known: {reason}",
-    ),
-    reads=lambda evidence: evidence.classes,
-    judge=_judge_zeros,
-    by_guarantee=covered(", absent classes included"),
-    remedies=MERGE,
+@criterion(
+    "degrees_of_freedom",
+    "classes",
+    whole_limit(VALUES, fewest=True),
+    label="Residual degrees of freedom",
+    measures="Fewest residual degrees of freedom: records, or people where persons are stated, less twice the "
+    "splits, less the leaves or rules times the classes but one; off unless it is set.",
+    unmeasured="The number of records is not known: {reason}",
+    by_guarantee=covered(", however many parameters the model has"),
+    remedies=for_kinds(("tree", "rule list"), remedy("{Retrain} a smaller model, or with more records.")),
     inputs=INPUTS,
     requests=(COUNTS,),
 )
-
-
-def _judge_freedom(limit: int, cells: Cells, evidence: Evidence) -> Ruling:
+def DEGREES_OF_FREEDOM(limit: int, cells: Cells, case: Case) -> Check:
     """Judge records less parameters: twice the splits, and of each leaf the shares of all classes but one."""
     # People are counted once: several records of one person are no independent observations.
     sizes_low, sizes_high = cells.counts.sizes
@@ -127,7 +129,7 @@ def _judge_freedom(limit: int, cells: Cells, evidence: Evidence) -> Ruling:
     least, most = int(np.floor(sizes_low.sum())) - n_parameters, int(np.ceil(sizes_high.sum())) - n_parameters
     if cells.n_people is not None:
         least = most = cells.n_people - n_parameters
-    counted = evidence.counted.capitalize()
+    counted = case.counted.capitalize()
     if most < limit:
         return failed(f"{counted} less parameters leave fewer than {limit:,} degrees of freedom.", most)
     if cells.unsettled:
@@ -135,24 +137,6 @@ def _judge_freedom(limit: int, cells: Cells, evidence: Evidence) -> Ruling:
     if least < limit:
         return unknown("How many degrees of freedom remain is not known: the number of records is not known exactly.")
     return passed(f"{counted} less parameters leave at least {limit:,} degrees of freedom.", least)
-
-
-DEGREES_OF_FREEDOM: Criterion[int, Cells] = Criterion(
-    name="degrees_of_freedom",
-    limit=whole_limit(VALUES, fewest=True),
-    words=Words(
-        label="Residual degrees of freedom",
-        measures="Fewest residual degrees of freedom: records, or people where persons are stated, less twice the "
-        "splits, less the leaves or rules times the classes but one; off unless it is set.",
-        unmeasured="The number of records is not known: {reason}",
-    ),
-    reads=lambda evidence: evidence.classes,
-    judge=_judge_freedom,
-    by_guarantee=covered(", however many parameters the model has"),
-    remedies=for_kinds(("tree", "rule list"), remedy("{Retrain} a smaller model, or with more records.")),
-    inputs=INPUTS,
-    requests=(COUNTS,),
-)
 
 
 FILES: tuple[Kind, ...] = ("tree", "rule list", "additive model", "several models")
@@ -167,9 +151,21 @@ CLEAN = remedy(
 """What helps with the contents of a file beside its model."""
 
 
-def _judge_other(limit: int, contents: FileContents, evidence: Evidence) -> Ruling:
+@criterion(
+    "other_content",
+    "contents",
+    whole_limit(BYTES, 0),
+    label="Content beside the model",
+    measures="Largest number of bytes that a file may hold beside the model: attributes, metadata, comments, "
+    "arrays, trailing bytes. Judged where a file is audited.",
+    unmeasured="What the file holds beside the model is not known: {reason}",
+    of_file=True,
+    remedies=for_kinds(FILES, CLEAN),
+)
+def OTHER_CONTENT(limit: int, contents: FileContents, case: Case) -> Check:
+    """Judge how many bytes a file holds beside the model."""
     n = contents.n_other
-    several = evidence.kind == "several models"
+    several = case.kind == "several models"
     file, model = ("files hold", "models") if several else ("file holds", "model")
     if not n:
         return passed(f"The {file} the {model} and nothing else.", 0)
@@ -189,23 +185,20 @@ def _judge_other(limit: int, contents: FileContents, evidence: Evidence) -> Ruli
     return passed(meaning, n)
 
 
-OTHER_CONTENT: Criterion[int, FileContents] = Criterion(
-    name="other_content",
-    limit=whole_limit(BYTES, 0),
-    words=Words(
-        label="Content beside the model",
-        measures="Largest number of bytes that a file may hold beside the model: attributes, metadata, comments, "
-        "arrays, trailing bytes. Judged where a file is audited.",
-        unmeasured="What the file holds beside the model is not known: {reason}",
-    ),
-    reads=lambda evidence: evidence.contents,
-    judge=_judge_other,
+@criterion(
+    "fitted_values",
+    "contents",
+    whole_limit(VALUES, 0),
+    label="Training values in the pipeline",
+    measures="Largest number of values of the training data that scalers, imputers, encoders and other parts of a "
+    "pipeline may hold: extremes, medians, categories. Those that the domain declares do not count.",
+    unmeasured="What the pipeline holds of the training data is not known: {reason}",
     of_file=True,
     remedies=for_kinds(FILES, CLEAN),
+    inputs=for_kinds(FILES, DOMAIN),
 )
-
-
-def _judge_fitted(limit: int, contents: FileContents, evidence: Evidence) -> Ruling | None:
+def FITTED_VALUES(limit: int, contents: FileContents, case: Case) -> Check | None:
+    """Judge how many values of the training data the parts of a pipeline hold."""
     if not contents.fitted:
         return None
     n = sum(entry.n_private or 0 for entry in contents.fitted)
@@ -226,20 +219,3 @@ def _judge_fitted(limit: int, contents: FileContents, evidence: Evidence) -> Rul
     if not n:
         return passed("Every value that the pipeline was fitted to is public.", 0)
     return passed(f"Parts of the pipeline hold {n:,} values taken from the training data: {which}.", n)
-
-
-FITTED_VALUES: Criterion[int, FileContents] = Criterion(
-    name="fitted_values",
-    limit=whole_limit(VALUES, 0),
-    words=Words(
-        label="Training values in the pipeline",
-        measures="Largest number of values of the training data that scalers, imputers, encoders and other parts of a "
-        "pipeline may hold: extremes, medians, categories. Those that the domain declares do not count.",
-        unmeasured="What the pipeline holds of the training data is not known: {reason}",
-    ),
-    reads=lambda evidence: evidence.contents,
-    judge=_judge_fitted,
-    of_file=True,
-    remedies=for_kinds(FILES, CLEAN),
-    inputs=for_kinds(FILES, DOMAIN),
-)

@@ -1,28 +1,27 @@
-"""A decision tree or a rule list as the subject of an audit, and what is measured of it."""
+"""A decision tree or a rule list as the subject of an audit: its records, what is measured of it, and the facts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Container, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from glassine.attacks.alignment import ErrorEstimate
-from glassine.attacks.labels import LABELS, LabelDisclosure, disclose_labels
+from glassine.attacks.labels import LABELS, LabelDisclosure, Occupants, disclose_labels
 from glassine.attacks.outcome import UNCOVERED, Failed, Measured, Measurement, NotApplicable, Outcome, RecordNote
 from glassine.attacks.reconstruction.leakage import SubgroupLeakage
-from glassine.attacks.values import VALUES, ValueLeakage, leak_values
-from glassine.auditing.cell_facts import rounded
-from glassine.auditing.describe import describe_domain, describe_model, describe_parts, tree_shape
-from glassine.auditing.describe_membership import describe_membership, described
+from glassine.attacks.values import VALUES, ValueLeakage, leak_values, thresholds_of
+from glassine.auditing.describe import describe_guarantee, describe_model, describe_parts, tree_shape
+from glassine.auditing.describe_membership import describe_membership
 from glassine.auditing.disclosure import Inferred, Question, expose
-from glassine.auditing.evidence import Certain, Dominance, Evidence, Fact
+from glassine.auditing.facts import Kind
 from glassine.auditing.findings import (
     NO_HOLDOUT,
     OF_THE_MODEL,
     DisclosureFinding,
-    DomainSummary,
     GuaranteeFinding,
     MembershipFinding,
     ModelSummary,
@@ -30,21 +29,22 @@ from glassine.auditing.findings import (
     ReconstructionFinding,
     SubgroupFinding,
 )
-from glassine.auditing.inputs import AuditInputs, check_sensitive, inferred_domain, on_shared, people_hint
-from glassine.auditing.judging import contradiction
-from glassine.auditing.model_facts import (
-    MISMATCH,
-    bits_of_cells,
-    doubt_of,
-    shares_of_cells,
-    sizes_of_cells,
-    thresholds_of_values,
+from glassine.auditing.inputs import (
+    AuditInputs,
+    Comparison,
+    check_sensitive,
+    compare,
+    inferred_domain,
+    on_shared,
+    outside_domain,
+    people_hint,
 )
 from glassine.auditing.policy import Policy
 from glassine.auditing.reconstruction import (
     Rows,
     align,
     compared,
+    counted_model,
     curve_of,
     exposed_rows,
     grouping,
@@ -53,12 +53,23 @@ from glassine.auditing.reconstruction import (
     rows_measured,
     subgroups,
 )
-from glassine.auditing.subject import Raw
+from glassine.auditing.subject import Opened, Raw, Subject
 from glassine.auditing.suppression import Suppression
-from glassine.auditing.tree_figures import COUNTED, NO_DOMAIN, TreeFigures
-from glassine.data.labels import Sample
+from glassine.auditing.tree_facts import (
+    count_classes,
+    facts_of_disclosure,
+    facts_of_labels,
+    facts_of_parts,
+    facts_of_reconstruction,
+    facts_of_values,
+    rounded,
+)
+from glassine.auditing.tree_figures import COUNTED, CountedData, count_data
+from glassine.data.arrays import AnyArray, Indices, Ints
+from glassine.data.labels import Sample, class_places
 from glassine.data.lazy import is_lazy
 from glassine.data.table import Table
+from glassine.domain import Domain
 from glassine.domain.literals import attributes_of
 from glassine.errors import CountingLimitError, InvalidDataError, parameter
 from glassine.formats import as_model
@@ -67,20 +78,260 @@ from glassine.models import DecisionTree, RuleList
 
 if TYPE_CHECKING:
     from glassine.attacks.membership.suite import MembershipAttacks
+    from glassine.attacks.reconstruction.entropy import ProbabilisticDataset
+
+NO_DOMAIN = (
+    "no domain was given, so possible records cannot be counted. Draft one from the model with "
+    "`glassine domain new`, or from records with `glassine domain infer`."
+)
+MISMATCH = (
+    "The data does not match the model: its {parts} hold other numbers of records. Use the records the model was "
+    "trained on."
+)
+INFERRED = "The domain was inferred from data, which understates what an attacker learns."
 
 
-class TreeSubject(TreeFigures):
-    """A tree or a rule list as what is audited: what is said of its figures."""
+@dataclass(frozen=True, kw_only=True)
+class TreeSubject(Subject):
+    """A tree or a rule list, and the figures that several measurements need; each is computed once."""
 
-    def check(self, inputs: AuditInputs) -> None:
+    model: DecisionTree | RuleList  # The model as a value
+    artefact: Any  # The model as it was given: a fitted estimator states its criterion
+    declared: Domain | None  # The domain, inferred from the data where none was given
+
+    @classmethod
+    def of(
+        cls, opened: Opened, inputs: AuditInputs, policy: Policy, claim: GuaranteeFinding | None, *, public: bool
+    ) -> Self:
+        """Return a tree or a rule list with what is given beside it; its domain is inferred where there is none."""
+        model, domain, notes = opened.value, inputs.domain, list[str]()
+        if domain is not None and domain.inferred:
+            notes.append(INFERRED)
+        elif domain is None and inputs.columns is not None and inputs.needs_domain:
+            domain = inferred_domain(model, inputs.columns, notes)
+            model = as_model(opened.artefact, domain)
+        model = rounded(model, inputs.settings.statements.rounded_to)
+        if alone := not_judged(model.source or ""):
+            notes.append(alone)
+        target = inputs.target
+        if target is not None and target in attributes_of(model.literals):
+            raise InvalidDataError(
+                f"the target {target!r} is an attribute that the model tests.",
+                remedy="Name what it predicts: the column, or the name of the series.",
+            )
+        subject = cls(
+            inputs=inputs,
+            policy=policy,
+            guarantee=claim,
+            public=public,
+            notes_read=(*notes, *people_hint(inputs)),
+            model=model,
+            artefact=opened.artefact,
+            declared=domain,
+        )
+        lacking = subject.columns is not None and target not in subject.columns and not inputs.lacks_labels
+        if target is not None and lacking:
+            raise InvalidDataError(
+                f"the target {target!r} must be a column of the data.", remedy="Check its name, or pass its values."
+            )
+        return subject
+
+    @classmethod
+    def claim(cls, opened: Opened, policy: Policy) -> GuaranteeFinding | None:
+        """Return the differential privacy that is claimed for the model."""
+        return describe_guarantee(opened.value, policy)
+
+    @classmethod
+    def check(cls, opened: Opened, inputs: AuditInputs, names: Container[str] | None) -> None:
         """Raise InvalidDataError if the sensitive attribute is neither in the domain nor a column of the data."""
         if inputs.settings.sensitive is not None and not inputs.lacks_labels:
-            table = None if is_lazy(inputs.data) else inputs.table
-            check_sensitive(inputs.settings.sensitive, inputs.domain, None if table is None else table.names)
+            check_sensitive(inputs.settings.sensitive, inputs.domain, names)
 
-    def beside(self, inputs: AuditInputs) -> TreeSubject:
-        """Return the model with what else is given; it is read again only in a domain that is yet to be inferred."""
-        return tree_subject(self.artefact, inputs, self.policy, self.model)
+    @property
+    def kind(self) -> Kind:
+        """Whether it is a tree or a rule list."""
+        return "tree" if isinstance(self.model, DecisionTree) else "rule list"
+
+    @property
+    def nouns(self) -> tuple[str, str]:
+        """What a part of the model and several are called."""
+        return ("leaf", "leaves") if isinstance(self.model, DecisionTree) else ("rule", "rules")
+
+    @property
+    def of_classes(self) -> bool:
+        """Whether it predicts a class, not a number."""
+        return self.model.classes is not None
+
+    @cached_property
+    def noise(self) -> str | None:
+        """Why the counts measure nothing, if they are noisy."""
+        claim, counted = self.guarantee, any(cell.evidence.size is not None for cell in self.model.cells)
+        if claim is None or claim.count_scale is None or not counted:
+            return None
+        limits = "nothing limits" if claim.caveats else "if the guarantee holds, it limits"
+        return f"the published counts are noisy (scale {claim.count_scale:.3g} records); {limits} what they reveal."
+
+    @cached_property
+    def domain(self) -> Domain | None:
+        """The attributes that records have beside the target, which the model publishes as an outcome."""
+        target = self.inputs.target
+        if self.declared is None or target is None or target not in self.declared:
+            return self.declared
+        return self.declared.restrict([name for name in self.declared if name != target])
+
+    @property
+    def has_domain(self) -> bool:
+        """Whether a domain was given or inferred."""
+        return self.domain is not None
+
+    @property
+    def inferred(self) -> bool:
+        """Whether a part of the domain was taken from data."""
+        return self.domain is not None and bool(self.domain.inferred)
+
+    # Records: read one by one, or only counted where a lazy frame lies.
+
+    @cached_property
+    def counted(self) -> CountedData | None:
+        """What an engine counts in a lazy frame; None where records are read, or there are none."""
+        if self.declared is None or not is_lazy(self.inputs.data):
+            return None
+        return count_data(self.model, self.inputs.data, self.declared)
+
+    @cached_property
+    def table(self) -> Table | None:
+        """The training records; None where there are none, or they are only counted."""
+        return None if self.counted is not None else self.inputs.table
+
+    @property
+    def columns(self) -> dict[str, AnyArray] | None:
+        """The same as columns, shape (n,) each."""
+        return None if self.table is None else self.table.arrays
+
+    @cached_property
+    def owners(self) -> Table | None:
+        """The training records where they say whose they are, so that people are counted; else None."""
+        return self.table if self.table is not None and self.table.persons is not None else None
+
+    @cached_property
+    def rows(self) -> Indices | None:
+        """The leaf or rule of each record, shape (n,)."""
+        return None if self.columns is None else self.model.apply(self.columns)
+
+    @property
+    def has_data(self) -> bool:
+        """Whether there are training records, read or counted."""
+        return self.rows is not None or self.counted is not None
+
+    @cached_property
+    def comparison(self) -> Comparison:
+        """How the training records that were given differ from what the model and the domain say."""
+        if self.counted is not None:
+            return compare(self.model, self.data_sizes, self.counted.outside, counted=True)
+        sampled = self.inputs.settings.disclosure is not None and self.inputs.settings.disclosure.training == "sample"
+        if self.columns is None or sampled:
+            return Comparison()
+        return compare(self.model, self.data_sizes, outside_domain(self.domain, self.table, self.columns))
+
+    @property
+    def mismatch(self) -> str:
+        """Why the data are not the training records; empty if nothing says so."""
+        return MISMATCH.format(parts=self.nouns[1]) if self.comparison.mismatch else ""
+
+    # Sizes of leaves: as published, else counted in the data where that may be looked at, and in people where known.
+
+    @cached_property
+    def published_sizes(self) -> list[int | None]:
+        """Records of each part as published exactly: noisy or rounded counts say nothing certain, a 0 may be 4."""
+        exact = self.model.counts_are_exact
+        return [cell.evidence.size if exact else None for cell in self.model.cells]
+
+    @cached_property
+    def data_sizes(self) -> list[int]:
+        """Records of the data in each part."""
+        if self.counted is not None:
+            return list(self.counted.sizes)
+        rows: Any = [] if self.rows is None else self.rows
+        return [int(size) for size in np.bincount(rows, minlength=len(self.model.cells))]
+
+    @cached_property
+    def occupants(self) -> Occupants | None:
+        """The people in each part, by class as far as the target is known; None where records are counted."""
+        if self.owners is None or self.rows is None:
+            return None
+        classes, labels = self.model.classes or (), np.full(len(self.rows), -1)
+        if self.inputs.target is not None and classes:
+            labels = class_places(self.owners.arrays[self.inputs.target], classes)
+        return Occupants.counted(self.owners, self.rows, labels, (len(self.model.cells), max(1, len(classes))))
+
+    @cached_property
+    def record_sizes(self) -> list[int | None]:
+        """Records of each part: as published, else counted in the data, where no guarantee answers."""
+        if self.accepted or not self.has_data or None not in self.published_sizes:
+            return self.published_sizes
+        pairs = zip(self.published_sizes, self.data_sizes, strict=True)
+        return [counted if size is None else size for size, counted in pairs]
+
+    @cached_property
+    def sizes(self) -> list[int | None]:
+        """How many stand behind each part: people where persons are stated, else its records."""
+        if self.occupants is None or self.accepted:
+            return self.record_sizes
+        return [int(size) for size in self.occupants.sizes]
+
+    @cached_property
+    def class_counts(self) -> Ints | None:
+        """Training records of each class in each part, shape (parts, classes); None where classes are not known."""
+        return None if self.rows is None else count_classes(self.model, self.rows, self.columns, self.inputs.target)
+
+    @cached_property
+    def possible(self) -> ProbabilisticDataset | None:
+        """The possible records; None without a domain."""
+        if self.domain is None:
+            return None
+        from glassine.attacks.reconstruction.entropy import reconstruct
+
+        model = counted_model(self.model, self.has_data, self.record_sizes)
+        return reconstruct(model, self.domain, max_steps=self.inputs.settings.max_steps)
+
+    @cached_property
+    def bits(self) -> Outcome[tuple[tuple[float, ...], tuple[str, ...]]]:
+        """Bits learned about each record of each part, and what is noted about counting them."""
+        if self.possible is None:
+            return NotApplicable(NO_DOMAIN)
+        try:
+            published, aware = self.possible.notes(), self.possible.notes(domain_aware=True)
+            learned = self.possible.bits_learned(domain_aware=True)
+        except CountingLimitError as error:
+            return Failed(error.text)
+        groups = [f"with the domain's groups, {note}" for note in aware if note not in published]
+        return Measured((learned, (*published, *groups)))
+
+    @property
+    def learned(self) -> tuple[float, ...] | None:
+        """Bits learned about each record of each part; None where they were not counted."""
+        return self.bits.value[0] if isinstance(self.bits, Measured) else None
+
+    @cached_property
+    def cut(self) -> tuple[str, ...]:
+        """The attributes with thresholds whose domain was taken from data."""
+        if self.domain is None:
+            return ()
+        names = dict.fromkeys(name for name, _ in thresholds_of(self.model, self.domain))
+        return tuple(name for name in names if self.domain[name].inferred)
+
+    @cached_property
+    def trained_shares(self) -> list[str]:
+        """The tested attributes whose shares were taken from the training data, so that they settle nothing."""
+        shares = {} if self.domain is None else self.domain.shares
+        tested = attributes_of(self.model.literals)
+        return [name for name in tested if name in shares and shares[name].from_training_data]
+
+    def unread(self) -> NotApplicable | None:
+        """Return why no single record is looked at; None if records are."""
+        if self.public:
+            return NotApplicable(OF_THE_MODEL)
+        return None if self.counted is None else NotApplicable(COUNTED)
 
     # What findings say.
 
@@ -89,149 +340,65 @@ class TreeSubject(TreeFigures):
         stated = self.inputs.parameters
         return replace(describe_model(self.model), parameters=None if stated is None else stated.values)
 
-    def domain_summary(self) -> DomainSummary | None:
-        """Return the domain in brief."""
-        return describe_domain(self.domain)
-
-    def evidence(self, raw: Raw, suppression: Suppression) -> Evidence:
-        """Return what was measured as criteria read it; the guarantee is doubted where an attack beats it."""
-        membership = described(raw.get("membership"), suppression)
-        guarantee = doubted(self.guarantee, membership, people=self.people is not None)
-        sizes, summary = self.sizes_of(guarantee), self.domain_summary()
-        mismatch = MISMATCH.format(parts=self.nouns[1]) if self.comparison.mismatch else ""
-        doubt = doubt_of(guarantee, self.inputs, mismatch)
-        possible = None if summary is None else summary.bits_domain_aware
-        unmeasured = getattr(raw.get("reconstruction"), "reason", "")
-        certain = raw.get("disclosure")
-        if isinstance(certain, Measured):
-            certain = Measured(Certain(number=certain.value.n_certain, unsettled=certain.value.doubt))
-        values = raw.get("values")
-        return Evidence(
-            kind="tree" if isinstance(self.model, DecisionTree) else "rule list",
-            guarantee=guarantee,
-            sizes=sizes_of_cells(self.model, sizes, doubt, self.inputs.statements) if "parts" in raw else None,
-            cells=self.cells_of(guarantee, doubt) if "parts" in raw else None,
-            shares=shares_of_cells(self.model, raw["labels"], self.noise_of(guarantee), self.occupants)
-            if "labels" in raw
-            else None,
-            bits=bits_of_cells(self.learned, sizes, unmeasured, [*self.inferred(), *self.trained_shares], possible)
-            if "reconstruction" in raw
-            else None,
-            thresholds=thresholds_of_values(self.policy, values.value, self.inferred(numbers=True))
-            if isinstance(values, Measured)
-            else None,
-            named=self.named_of(values.value, raw, guarantee) if isinstance(values, Measured) else None,
-            membership=membership,
-            certain=certain,
-            dominance=_dominance(values.value) if isinstance(values, Measured) and self.model.classes is None else None,
-            has_data=self.has_data,
-            mismatch=mismatch,
-            has_domain=self.domain is not None,
-            domain_inferred=self.domain is not None and self.domain.inferred,
-            predicts_number=self.model.classes is None,
-            people=self.inputs.counts_people or self.inputs.settings.statements.one_record_per_person,
-        )
-
-    def notes(self, raw: Raw, guarantee: GuaranteeFinding | None, suppression: Suppression) -> Sequence[str]:
-        """Return what is odd about domain, sizes, data and guarantee, and what was left out."""
-        notes: list[str] = [*self.remarks, *people_hint(self.inputs)]
-        covered = guarantee is not None and guarantee.accepted
-        stated = self.inputs.parameters
+    def notes(self, raw: Raw) -> Iterator[str]:
+        """Yield what is odd about sizes, data and guarantee, and what was left out."""
+        stated, suppression = self.inputs.parameters, self.suppression
         least = None if stated is None else stated.smallest_leaf
         if stated is not None and least is not None and any(n and n < least for n in self.published_sizes):
-            notes.append(
+            yield (
                 f"The file states {stated.stated_leaf}, but a leaf publishes fewer records: the parameter or the tree "
                 "was changed after training, so that neither proves anything."
             )
-        if not covered and self.has_data and None in self.published_sizes:
-            notes.append(
-                RecordNote(
-                    "The model does not publish exact counts: they were counted in the data."
-                    if self.noise is None
-                    else "The smallest leaf was judged by the data, not by the model's noisy counts."
-                )
+        if not self.accepted and self.has_data and None in self.published_sizes:
+            yield RecordNote(
+                "The model does not publish exact counts: they were counted in the data."
+                if self.noise is None
+                else "The smallest leaf was judged by the data, not by the model's noisy counts."
             )
         if "reconstruction" in raw and isinstance(self.bits, Measured):
-            notes += self.bits.value[1]
-        notes += self.comparison.notes(suppression)
-        notes += self._beside_guarantee(guarantee, suppression)
-        outcome = raw.get("reconstruction")
+            yield from self.bits.value[1]
+        yield from self.comparison.notes(suppression)
+        yield from self._beside_guarantee()
+        outcome, groups = raw.get("reconstruction"), raw.get("subgroups")
         finding: ReconstructionFinding | None = outcome.value[0] if isinstance(outcome, Measured) else None
-        from_data = finding is not None and finding.counted
         for entry in () if finding is None else finding.attributes:
             if entry.attribute == self.inputs.settings.sensitive:
                 learned = (
                     f"{entry.attribute}: an attacker learns {entry.bits_learned:.1f} bits about it on average, "
                     f"{entry.bits_largest:.1f} bits about the most exposed record."
                 )
-                notes.append(RecordNote(learned) if from_data else learned)
-        groups = raw.get("subgroups")
+                yield RecordNote(learned) if finding is not None and finding.counted else learned
         listed = groups.value if isinstance(groups, Measured) else ()
         if hidden := len(listed) - len(hide_subgroups(listed, suppression)):
-            are = "subgroup" if hidden == 1 else "subgroups"
-            is_not = "is" if hidden == 1 else "are"
-            counted = "people" if self.people is not None else "records"
-            notes.append(RecordNote(f"{hidden} {are} of fewer than {suppression.below} {counted} {is_not} not shown."))
-        return notes
+            are, is_not = ("subgroup", "is") if hidden == 1 else ("subgroups", "are")
+            counted = "people" if self.owners is not None else "records"
+            yield RecordNote(f"{hidden} {are} of fewer than {suppression.below} {counted} {is_not} not shown.")
 
-    def _beside_guarantee(self, guarantee: GuaranteeFinding | None, suppression: Suppression) -> list[RecordNote]:
-        """Return that a claimed guarantee does not cover what was measured on records, and the true sizes beside it."""
-        if guarantee is None or guarantee.caveats or not (self.has_data or self.inputs.holdout is not None):
-            return []
-        notes: list[str] = [UNCOVERED]
-        if guarantee.accepted and self.has_data:
+    def _beside_guarantee(self) -> Iterator[RecordNote]:
+        """Yield that a claimed guarantee does not cover what was measured on records, and the true sizes beside it."""
+        claim = self.guarantee
+        if claim is None or claim.caveats or not (self.has_data or self.inputs.holdout is not None):
+            return
+        yield UNCOVERED
+        if claim.accepted and self.has_data:
             held = self.data_sizes if self.occupants is None else self.occupants.sizes.tolist()
-            smallest = suppression.count(min((size for size in held if size), default=0))
+            smallest = self.suppression.count(min((size for size in held if size), default=0))
             of = "" if self.occupants is None else " people"
-            notes.append(f"The smallest {self.nouns[0]} that captures any record of the data captures {smallest}{of}.")
-        return [RecordNote(note) for note in notes]
-
-
-def doubted(
-    guarantee: GuaranteeFinding | None, membership: Outcome[Any] | None, *, people: bool = False
-) -> GuaranteeFinding | None:
-    """Return a guarantee unchanged, or void if a membership attack contradicts it."""
-    caveat = None if membership is None else contradiction(guarantee, membership, people=people)
-    if guarantee is None or caveat is None:
-        return guarantee
-    return replace(
-        guarantee, caveats=(*guarantee.caveats, caveat), standing="does not hold", bits_per_record=None, bounds=()
-    )
-
-
-def tree_subject(
-    artefact: Any, inputs: AuditInputs, policy: Policy, model: DecisionTree | RuleList | None = None
-) -> TreeSubject:
-    """Return a tree or a rule list with what is given beside it; its domain is inferred where there is none."""
-    # model is the artefact as a value, where it was read in this domain before.
-    domain, remarks = inputs.domain, list[str]()
-    model = as_model(artefact, domain) if model is None else model
-    if domain is not None and domain.inferred:
-        remarks.append("The domain was inferred from data, which understates what an attacker learns.")
-    elif domain is None and inputs.columns is not None and inputs.needs_domain:
-        domain = inferred_domain(model, inputs.columns, remarks)
-        model = as_model(artefact, domain)
-    model = rounded(model, inputs.settings.statements.rounded_to)
-    if alone := not_judged(model.source or ""):
-        remarks.append(alone)
-    subject = TreeSubject(
-        inputs=inputs, policy=policy, model=model, artefact=artefact, declared=domain, remarks=tuple(remarks)
-    )
-    target = inputs.target
-    if target is not None and target in attributes_of(model.literals):
-        raise InvalidDataError(
-            f"the target {target!r} is an attribute that the model tests.",
-            remedy="Name what it predicts: the column, or the name of the series.",
-        )
-    lacking = subject.columns is not None and target not in subject.columns and not inputs.lacks_labels
-    if target is not None and lacking:
-        raise InvalidDataError(
-            f"the target {target!r} must be a column of the data.", remedy="Check its name, or pass its values."
-        )
-    return subject
+            noun = self.nouns[0]
+            yield RecordNote(f"The smallest {noun} that captures any record of the data captures {smallest}{of}.")
 
 
 # What is measured, in the order in which it is.
+
+MEMBERSHIP = Measurement[Any, Any](
+    "membership",
+    "Membership",
+    "Can an attacker infer who is in the training data?",
+    MembershipFinding,
+    hide=describe_membership,
+    facts=lambda subject, outcome, raw: {"membership": outcome},
+    audience="checker",
+)
 
 
 def _membership(subject: TreeSubject) -> Outcome[MembershipAttacks]:
@@ -291,17 +458,17 @@ def _reconstruction(subject: TreeSubject) -> Outcome[Rebuilt]:
     if subject.noise is not None:
         return NotApplicable(subject.noise)
     try:
-        counted = subject.people is not None or list(subject.record_sizes) != list(subject.published_sizes)
+        counted = subject.owners is not None or list(subject.record_sizes) != list(subject.published_sizes)
         finding = replace(rebuilt(subject.possible, subject.bits.value[0], subject.record_sizes), counted=counted)
     except CountingLimitError as error:
         return Failed(error.text)
     if not finding.exposure_curve:
         return Measured((finding, 0))
-    if subject.people is None or subject.rows is None:
+    if subject.owners is None or subject.rows is None:
         return Measured((finding, subject.possible.n_records))
     # A person is as exposed as the most exposed of their records.
-    each = subject.people.largest(np.array(subject.bits.value[0])[subject.rows])
-    return Measured((replace(finding, exposure_curve=curve_of(each)), subject.people.number))
+    each = subject.owners.largest(np.array(subject.bits.value[0])[subject.rows])
+    return Measured((replace(finding, exposure_curve=curve_of(each)), subject.owners.number))
 
 
 def _hide_reconstruction(value: Rebuilt, suppression: Suppression) -> ReconstructionFinding:
@@ -312,17 +479,14 @@ def _hide_reconstruction(value: Rebuilt, suppression: Suppression) -> Reconstruc
 def _labels(subject: TreeSubject) -> Outcome[LabelDisclosure]:
     if subject.noise is not None:
         return NotApplicable(subject.noise)
-    return NotApplicable(subject.unlabeled) if subject.unlabeled else disclose_labels(subject.model, subject.occupants)
-
-
-def _dominance(leakage: ValueLeakage) -> Fact[Dominance]:
-    if leakage.dominance is None:
-        return NotApplicable("it needs the training records with the target.")
-    return Measured(Dominance(shares=(leakage.dominance,)))
+    people = subject.occupants
+    if people is not None and not people.counts.any() and subject.of_classes:
+        return NotApplicable("people are counted, and the target, by which they fall into classes, was not named.")
+    return disclose_labels(subject.model, people)
 
 
 def _values(subject: TreeSubject) -> Outcome[ValueLeakage]:
-    whose, sizes = (None, None) if subject.people is None else (subject.people.whose, subject.sizes)
+    whose, sizes = (None, None) if subject.owners is None else (subject.owners.whose, subject.sizes)
     leakage = leak_values(
         subject.model, subject.domain, subject.columns, whose=whose, sizes=sizes, target=subject.inputs.target
     )
@@ -346,7 +510,7 @@ def _disclosure(subject: TreeSubject) -> Outcome[Inferred]:
         from glassine.auditing.describe_disclosure import assume
 
         return assume(question, inputs, inputs.settings.disclosure)
-    hindrance = MISMATCH.format(parts=subject.nouns[1]) if subject.comparison.mismatch else subject.noise or ""
+    hindrance = subject.mismatch or subject.noise or ""
     return expose(question, subject.table, subject.columns, hindrance=hindrance)
 
 
@@ -363,7 +527,7 @@ def _subgroups(subject: TreeSubject) -> Outcome[tuple[SubgroupLeakage, ...]]:
     if subject.noise is not None:
         return NotApplicable(subject.noise)
     names = grouping(subject.inputs.settings.sensitive, subject.domain, subject.columns or {})
-    if subject.people is not None and subject.inputs.target is not None:
+    if subject.owners is not None and subject.inputs.target is not None:
         names = [subject.inputs.target, *(name for name in names if name != subject.inputs.target)]
     return subgroups(subject.possible, subject.table, names)
 
@@ -396,79 +560,66 @@ def _rows(subject: TreeSubject) -> Outcome[Rows]:
     return compared(rows, subject.table, inputs.settings.random_state)
 
 
-MEMBERSHIP = Measurement[TreeSubject, Any](
-    name="membership",
-    title="Membership",
-    question="Can an attacker infer who is in the training data?",
-    finding=MembershipFinding,
-    run=_membership,
-    hide=describe_membership,
-    audience="checker",
-)
-RECONSTRUCTION = Measurement[TreeSubject, Rebuilt](
-    name="reconstruction",
-    title="Reconstruction",
-    question="How far can an attacker reconstruct the training records?",
-    finding=ReconstructionFinding,
-    run=_reconstruction,
-    hide=_hide_reconstruction,
-)
-DISCLOSURE = Measurement[TreeSubject, Inferred](
-    name="disclosure",
-    title="Sensitive attribute",
-    question="What does an attacker who knows all quasi-identifiers learn about it?",
-    finding=DisclosureFinding,
-    run=_disclosure,
-    hide=_hide_disclosure,
-    audience="checker",
-)
-SUBGROUPS = Measurement[TreeSubject, tuple[SubgroupLeakage, ...]](
-    name="subgroups",
-    title="Subgroups",
-    question="Does the model reveal more about some subgroups than about others?",
-    finding=tuple[SubgroupFinding, ...],
-    run=_subgroups,
-    hide=hide_subgroups,
-    audience="checker",
-)
-EXPOSED_ROWS = Measurement[TreeSubject, tuple[int, ...]](
-    name="exposed_rows",
-    title="Most exposed records",
-    question="About which rows of the data does the model reveal most?",
-    finding=tuple[int, ...],
-    run=lambda tree: tree.unread() or exposed_rows(tree.table, tree.rows, tree.learned, tree.noise),
-    audience="checker",
-)
-ALIGNMENT = Measurement[TreeSubject, ErrorEstimate](
-    name="alignment",
-    title="Comparison with the data",
-    question="How close are reconstructed records to the real ones?",
-    finding=ErrorEstimate,
-    run=lambda tree: tree.unread() or align(tree.possible, tree.table, tree.noise),
-    audience="checker",
-)
-PARTS = Measurement[TreeSubject, TreeSubject](
-    name="parts",
-    title="Leaves and rules",
-    question="What does each leaf or rule publish?",
-    finding=PartsFinding,
-    run=Measured,
-    hide=_hide_parts,
-    listed=False,
-)
-ROWS = rows_measured(_rows)
-
-# A new attack is one more line, anywhere: reports list them in this order.
 TREE_MEASUREMENTS: tuple[Measurement[Any, Any], ...] = (
-    RECONSTRUCTION,
-    LABELS.made_by(_labels),
-    VALUES.made_by(_values),
-    SUBGROUPS,
-    EXPOSED_ROWS,
-    ALIGNMENT,
-    MEMBERSHIP,
-    DISCLOSURE,
-    PARTS,
-    ROWS,
+    Measurement[TreeSubject, Rebuilt](
+        "reconstruction",
+        "Reconstruction",
+        "How far can an attacker reconstruct the training records?",
+        ReconstructionFinding,
+        run=_reconstruction,
+        hide=_hide_reconstruction,
+        facts=facts_of_reconstruction,
+    ),
+    replace(LABELS(_labels), facts=facts_of_labels),
+    replace(VALUES(_values), facts=facts_of_values),
+    Measurement[TreeSubject, tuple[SubgroupLeakage, ...]](
+        "subgroups",
+        "Subgroups",
+        "Does the model reveal more about some subgroups than about others?",
+        tuple[SubgroupFinding, ...],
+        run=_subgroups,
+        hide=hide_subgroups,
+        audience="checker",
+    ),
+    Measurement[TreeSubject, tuple[int, ...]](
+        "exposed_rows",
+        "Most exposed records",
+        "About which rows of the data does the model reveal most?",
+        tuple[int, ...],
+        run=lambda tree: tree.unread() or exposed_rows(tree.table, tree.rows, tree.learned, tree.noise),
+        audience="checker",
+    ),
+    Measurement[TreeSubject, ErrorEstimate](
+        "alignment",
+        "Comparison with the data",
+        "How close are reconstructed records to the real ones?",
+        ErrorEstimate,
+        run=lambda tree: tree.unread() or align(tree.possible, tree.table, tree.noise),
+        audience="checker",
+    ),
+    MEMBERSHIP(_membership),
+    Measurement[TreeSubject, Inferred](
+        "disclosure",
+        "Sensitive attribute",
+        "What does an attacker who knows all quasi-identifiers learn about it?",
+        DisclosureFinding,
+        run=_disclosure,
+        hide=_hide_disclosure,
+        facts=facts_of_disclosure,
+        audience="checker",
+    ),
+    Measurement[TreeSubject, TreeSubject](
+        "parts",
+        "Leaves and rules",
+        "What does each leaf or rule publish?",
+        PartsFinding,
+        run=Measured,
+        hide=_hide_parts,
+        facts=facts_of_parts,
+        listed=False,
+    ),
+    rows_measured(_rows),
 )
+"""What is measured of a tree or a rule list; a new attack is one more line: reports list them in this order."""
+
 TreeSubject.measurements = TREE_MEASUREMENTS

@@ -6,13 +6,14 @@ import shlex
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from glassine.cli.audit_options import OPTIONS, AuditOptions
-from glassine.cli.naming import OF_AUDITS, READING, WRITTEN, in_options, listed, options_of
+from glassine.cli.naming import READING, WRITTEN, in_options, listed, options_of
 from glassine.cli.progress import stages
 from glassine.cli.reading import (
     check_person,
@@ -30,12 +31,12 @@ from glassine.cli.reading import (
     read_policy,
     read_records,
     refuse_more,
-    tell_repeats,
+    unopened,
     with_inputs,
     written_values,
 )
 from glassine.cli.writing import check_outputs, check_report, print_value, text_of, write_report
-from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError, PrivacyLeakWarning, worded
+from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError, PrivacyLeakWarning, spoken
 from glassine.files import FileContent, read_once
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def audit_command(options: AuditOptions) -> None:
     _check_holdout(options)
     several = len(options.models) > 1
     # The log of a pipeline has other readers than the report that it keeps.
-    printed: Audience = "public" if options.exchange.ci is not None else report.audience
+    printed: Audience = "public" if options.public else "checker"
     if several and not options.together:
         one = "-o" if report.output is not None else "--to" if options.exchange.to is not None else ""
         if one:
@@ -202,7 +203,7 @@ def _findings_on(path: Path, options: AuditOptions) -> Findings:
         )
     for name in options.only or () if findings.holder is None else ():
         if isinstance(outcome := findings.measured[name], NotApplicable | Failed):
-            raise GlassineError(f"{name} cannot be measured: {worded(outcome.reason, OF_AUDITS)}")
+            raise GlassineError(f"{name} cannot be measured: {spoken(outcome.reason)}")
     return _finished(findings, files, options)
 
 
@@ -265,20 +266,22 @@ def _of_model(file: FileContent, domain: Domain | None, options: AuditOptions, l
         progress("reading the records")
         texts = {} if asked.sensitive is None else written_values(read, asked.sensitive)
         texts |= identifiers(records.person)
+        check_person(records.person, {records.data: None, records.holdout: None})
+        # The people of an attack on the sensitive attribute may lack it, and so the target that names it.
+        named = settings is None or records.target != asked.sensitive
+        columns = {"person": records.person, "target": records.target if named else None}
         table, others = (
-            None if path is None else read_records(path, options.written, domain, attributes=texts)
+            unopened(
+                path, options.written, domain, texts, columns=columns, tells=path == records.data, quiet=options.public
+            )
             for path in (records.data, records.holdout)
         )
-        check_person(records.person, {records.data: table, records.holdout: others})
-        if options.exchange.ci is None:
-            tell_repeats(table, records.person)
-        names = [*(domain or ()), *(() if table is None else table.names)]
-        sensitive = () if asked.sensitive is None else (asked.sensitive,)
-        if settings is None or records.target != asked.sensitive:
-            check_target(records.target, records.data, None if table is None else table.names)
+        names = [*(domain or ()), *(() if table is None else table.names or ())]
+        if table is None or table.names is not None:
             advice = f" If the tree predicts it, add --target {asked.sensitive}." if settings is not None else ""
-            _check_names("--sensitive", sensitive, names, advice)
-        _check_names("--quasi", asked.quasi or (), names)
+            if named and asked.sensitive is not None:
+                _check_names("--sensitive", (asked.sensitive,), names, advice)
+            _check_names("--quasi", asked.quasi or (), names)
         return audit(
             read if whole is None else whole,
             table,
@@ -321,6 +324,7 @@ def _of_summary(file: FileContent, options: AuditOptions, limits: Policy) -> Fin
 
 def _of_release(file: FileContent, options: AuditOptions, limits: Policy) -> Findings:
     from glassine.auditing.api import audit
+    from glassine.auditing.samples import Unopened
 
     if options.domain is not None:
         raise InvalidParameterError("a release holds its own domain.", remedy="Leave --domain out.")
@@ -328,13 +332,15 @@ def _of_release(file: FileContent, options: AuditOptions, limits: Policy) -> Fin
     refuse_more(file)
     with stages() as progress:
         progress("reading the records")
-        people = _sample(release, records.data, options)
-        others = _sample(release, records.holdout, options)
+        check_person(records.person, {records.data: None, records.holdout: None})
+        people, others = (
+            None if path is None else Unopened(None, partial(_sample, release, path, options))
+            for path in (records.data, records.holdout)
+        )
         progress("auditing the release")
         return audit(
             release,
-            people.data,
-            people.target,
+            people,
             holdout=others,
             persons=records.person,
             policy=limits,
@@ -342,7 +348,7 @@ def _of_release(file: FileContent, options: AuditOptions, limits: Policy) -> Fin
         )
 
 
-def _sample(release: SurrogateRelease, path: Path | None, options: AuditOptions) -> Sample:
+def _sample(release: SurrogateRelease, path: Path, options: AuditOptions) -> Sample:
     """Return records as the release names them, and their true labels."""
     from glassine.data.labels import Sample
 
@@ -350,11 +356,9 @@ def _sample(release: SurrogateRelease, path: Path | None, options: AuditOptions)
     # An explainer that was given an array numbers the columns.
     numbered = release.domain.names == tuple(f"x{i}" for i in range(len(release.domain)))
     domain = None if numbered else release.domain
-    if path is None:
-        return Sample()
-    frame: Any = read_records(path, options.written, domain, attributes=identifiers(person)).frame.to_native()
-    labels = None
-    check_person(person, {path: frame})
+    labels, texts = None, identifiers(person)
+    frame: Any = read_records(path, options.written, domain, attributes=texts, quiet=options.public).frame.to_native()
+    check_person(person, {path: frame.columns})
     if target is not None:
         check_target(target, path, frame.columns)
         labels, frame = frame[target].to_numpy(), frame.drop(target)

@@ -297,7 +297,7 @@ def _from_records(
     meant |= identifiers(person)
     table = read_records(data, source.written, domain, attributes=meant, lenient=private)
     records: Any = table.frame.to_native()
-    check_person(person, {data: records})
+    check_person(person, {data: table.names})
     if not private:
         tell_repeats(table, person)
     persons, truth = None, None

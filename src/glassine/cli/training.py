@@ -238,7 +238,7 @@ def read_training(
     meant |= identifiers(person)
     table = read_records(data, file.written, domain, attributes=meant, lenient=lenient)
     frame: Any = table.frame.to_native()
-    check_person(person, {data: table})
+    check_person(person, {data: table.names})
     if counts:
         tell_repeats(table, person)
     if target not in frame.columns:
