@@ -49,7 +49,7 @@ def paper(criterion: str) -> tuple[DecisionTree, pl.DataFrame, list[str]]:
     rows = [row for row in _adult_rows() if "?" not in row.values()]
     frame = pl.DataFrame({name: [row[name] for row in rows] for name in QUASI})
     labels = [row["education"] for row in rows]
-    tree = MultiwayTreeClassifier(criterion, min_samples_split=TREES[criterion]).fit(frame, labels)
+    tree = MultiwayTreeClassifier(criterion=criterion, min_samples_split=TREES[criterion]).fit(frame, labels)
     return tree.model_, frame, labels
 
 

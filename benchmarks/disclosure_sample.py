@@ -45,7 +45,9 @@ def main() -> None:
         rng = np.random.default_rng(0)
         rows = np.sort(rng.permutation(len(truth))[: round(fraction * len(truth))])
         # Everybody is to be in a leaf: a sample of a rare value's people may leave them without one.
-        tree = MultiwayTreeClassifier("gini", min_samples_split=round(SPLIT * fraction)).fit(frame[rows], truth[rows])
+        tree = MultiwayTreeClassifier(criterion="gini", min_samples_split=round(SPLIT * fraction)).fit(
+            frame[rows], truth[rows]
+        )
         outside = [
             i
             for name in frame.columns

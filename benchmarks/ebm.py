@@ -41,9 +41,11 @@ def fitted(target: str) -> dict[str, object]:
     for _ in range(1 + RUNS):
         wall, used = time.perf_counter(), time.process_time()
         if target == "number":
-            PrivateEBMRegressor(1.0, 1e-6, domain, target_range=(-1, 2)).fit(frame, y)
+            PrivateEBMRegressor(epsilon=1.0, delta=1e-6, domain=domain, target_range=(-1, 2)).fit(frame, y)
         else:
-            PrivateEBMClassifier(1.0, 1e-6, domain, classes=(0, 1)).fit(frame, (y > 0.5).astype(int))
+            PrivateEBMClassifier(epsilon=1.0, delta=1e-6, domain=domain, classes=(0, 1)).fit(
+                frame, (y > 0.5).astype(int)
+            )
         spent.append((time.process_time() - used, time.perf_counter() - wall))
     processor, clock = (statistics.median(times) for times in zip(*spent[1:], strict=True))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20

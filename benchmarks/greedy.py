@@ -64,17 +64,17 @@ def without_sensitive(data: Benchmark) -> Benchmark:
 def learner(data: Benchmark, form: str, epsilon: str, seed: int) -> Any:
     """Return the learner of a form."""
     if form == PLAIN:
-        return GreedyRuleListClassifier(RULES, data.domain, classes=data.classes)
+        return GreedyRuleListClassifier(RULES, domain=data.domain, classes=data.classes)
     if form == EXPONENTIAL:
         return glassine.PrivateRuleListClassifier(
-            RULES, float(epsilon), data.domain, classes=data.classes, random_state=seed
+            RULES, epsilon=float(epsilon), domain=data.domain, classes=data.classes, random_state=seed
         )
     mechanism, accounting = form.split(", ")
     needs_delta = mechanism in ("smooth-laplace", "global-gaussian") and accounting == "strict"
     return PrivateGreedyRuleListClassifier(
         RULES,
-        float(epsilon),
-        data.domain,
+        epsilon=float(epsilon),
+        domain=data.domain,
         mechanism=mechanism,
         delta=STRICT_DELTA if needs_delta else None,
         accounting=accounting,
@@ -141,10 +141,12 @@ def speed(n: int = 1_000_000) -> None:
     small = frame[:1000]
     for mechanism, epsilon in ((None, None), ("counted-gini", 1.0), ("smooth-laplace", 1.0)):
         usual: dict[str, Any] = {"min_support": 0.0, "classes": (False, True), "pool": pool}
-        model: Any = GreedyRuleListClassifier(RULES, domain, **usual)
+        model: Any = GreedyRuleListClassifier(RULES, domain=domain, **usual)
         if mechanism is not None and epsilon is not None:
             delta = 1e-9 if mechanism == "smooth-laplace" else None
-            model = PrivateGreedyRuleListClassifier(RULES, epsilon, domain, mechanism=mechanism, delta=delta, **usual)
+            model = PrivateGreedyRuleListClassifier(
+                RULES, epsilon=epsilon, domain=domain, mechanism=mechanism, delta=delta, **usual
+            )
         model.fit(small, y[:1000])
         started = time.perf_counter()
         model.fit(frame, y)

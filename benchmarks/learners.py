@@ -32,8 +32,8 @@ from benchmarks.kept_rows import kept  # noqa: E402
 from benchmarks.public_data import Benchmark  # noqa: E402
 from glassine.counting.logic import LiteralLogic  # noqa: E402
 from glassine.learners.antecedents import declared  # noqa: E402
-from glassine.learners.exhaustive.losses import Loss  # noqa: E402
-from glassine.learners.exhaustive.trees import TreeClass  # noqa: E402
+from glassine.sealed.losses import Loss  # noqa: E402
+from glassine.sealed.trees import TreeClass  # noqa: E402
 from papers.common.results import Row, one, say  # noqa: E402
 from papers.common.tables import markdown  # noqa: E402
 
@@ -60,14 +60,20 @@ class Setting:
 def private_tree(data: Benchmark, depth: int, **more: Any) -> Make:
     """Return a factory of private trees."""
     return lambda epsilon, seed: glassine.PrivateTreeClassifier(
-        depth, float(epsilon), data.domain, classes=data.classes, random_state=seed, accuracy_share=1.0, **more
+        depth,
+        epsilon=float(epsilon),
+        domain=data.domain,
+        classes=data.classes,
+        random_state=seed,
+        accuracy_share=1.0,
+        **more,
     )
 
 
 def private_list(data: Benchmark, length: int) -> Make:
     """Return a factory of private rule lists."""
     return lambda epsilon, seed: glassine.PrivateRuleListClassifier(
-        length, float(epsilon), data.domain, classes=data.classes, random_state=seed, accuracy_share=1.0
+        length, epsilon=float(epsilon), domain=data.domain, classes=data.classes, random_state=seed, accuracy_share=1.0
     )
 
 
@@ -84,12 +90,12 @@ def suggested(data: Benchmark) -> Make:
 
 def optimal_tree(depth: int, data: Benchmark) -> Any:
     """Return a learner of optimal trees."""
-    return glassine.OptimalTreeClassifier(depth, data.domain, classes=data.classes)
+    return glassine.OptimalTreeClassifier(depth, domain=data.domain, classes=data.classes)
 
 
 def optimal_list(length: int, data: Benchmark) -> Any:
     """Return a learner of optimal lists."""
-    return glassine.OptimalRuleListClassifier(length, data.domain, classes=data.classes)
+    return glassine.OptimalRuleListClassifier(length, domain=data.domain, classes=data.classes)
 
 
 def list_setting(data: str, length: int, load: Callable[[], Benchmark]) -> Setting:
@@ -256,10 +262,10 @@ def speed() -> None:
             binarised.frame, binarised.labels
         ),
         "26,000 x 200 literals, depth 3": lambda: glassine.PrivateTreeClassifier(
-            3, 0.1, wide, classes=(0, 1), random_state=0
+            3, epsilon=0.1, domain=wide, classes=(0, 1), random_state=0
         ).fit(many, labels),
         "26,000 x 200 literals, depth 4": lambda: glassine.PrivateTreeClassifier(
-            4, 0.1, wide, classes=(0, 1), random_state=0
+            4, epsilon=0.1, domain=wide, classes=(0, 1), random_state=0
         ).fit(many, labels),
         "CART, Adult, depth 3": lambda: learner(SETTINGS[0], data, CART)(0).fit(data.frame, data.labels),
     }
@@ -288,7 +294,7 @@ def scale(n: int = 10_000_000) -> None:
     labels = ((frame["number0"].to_numpy() > 50) & (frame["number1"].to_numpy() > 30)) ^ noise
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     started = time.perf_counter()
-    tree = glassine.PrivateTreeClassifier(3, 0.1, domain, random_state=0).fit(frame, labels)
+    tree = glassine.PrivateTreeClassifier(3, epsilon=0.1, domain=domain, random_state=0).fit(frame, labels)
     took = time.perf_counter() - started
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     say(

@@ -36,7 +36,7 @@ TESTS = {
     "counting/regions.py": ("counting/test_regions.py",),
     "counting/space.py": ("counting/test_regions.py", "counting/test_logic.py", "counting/test_rule_logic.py"),
     "data/conform_values.py": ("domain/test_conforming.py", "domain/test_conforming_arrays.py"),
-    "learners/exhaustive/gibbs.py": (
+    "sealed/gibbs.py": (
         "learners/test_gibbs.py",
         "learners/test_list_class.py",
         "learners/test_tree_class.py",

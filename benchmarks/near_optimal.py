@@ -38,7 +38,6 @@ from glassine.data.conform import Outside, conform  # noqa: E402
 from glassine.errors import InvalidParameterError  # noqa: E402
 from glassine.learners.additive.grids import read_cells  # noqa: E402
 from glassine.learners.additive.records import PARTS, parts_of, scaled  # noqa: E402
-from glassine.learners.exhaustive.trees import Leaf, Split, Tree, tree_model  # noqa: E402
 from glassine.learners.summaries.near_optimal import NearOptimalTrees  # noqa: E402
 from glassine.learners.summaries.regions import RegionCounts, Regions, Splits  # noqa: E402
 from glassine.learners.summaries.reliance import RelianceSearch  # noqa: E402
@@ -46,6 +45,7 @@ from glassine.learners.summaries.splitting import Node  # noqa: E402
 from glassine.learners.summaries.tree_sets import LeafLoss, TreeSet, sample_trees  # noqa: E402
 from glassine.models import Evidence  # noqa: E402
 from glassine.privacy.conversions import epsilon_from_mu, mu_from_epsilon  # noqa: E402
+from glassine.sealed.trees import Leaf, Split, Tree, tree_model  # noqa: E402
 from papers.common.results import Row, read, say, select, write  # noqa: E402
 from papers.common.tables import markdown, place  # noqa: E402
 
@@ -256,8 +256,8 @@ def measure(name: str, epsilon: float, split: int) -> Figures:
     data = german() if name == "german" else LOADERS[name]()
     rows, _ = data.split(split)
     summary = PrivateSummary(
-        epsilon,
-        1e-6,
+        epsilon=epsilon,
+        delta=1e-6,
         domain=data.domain,
         classes=data.classes,
         target_range=data.target_range,

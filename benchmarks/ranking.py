@@ -91,7 +91,7 @@ def models(data: str) -> dict[str, tuple[Benchmark, Callable[[float, int], Any]]
             TREE: (
                 table,
                 lambda epsilon, seed: glassine.PrivateTreeRegressor(
-                    DEPTH, epsilon, table.domain, target_range=ends, random_state=seed
+                    DEPTH, epsilon=epsilon, domain=table.domain, target_range=ends, random_state=seed
                 ),
             ),
             CART: (table, lambda _, __: Cart(literals, ordinary())),
@@ -105,8 +105,8 @@ def models(data: str) -> dict[str, tuple[Benchmark, Callable[[float, int], Any]]
     def tree(share: float, epsilon: float, seed: int) -> Any:
         return glassine.PrivateTreeClassifier(
             DEPTH,
-            epsilon,
-            coarse.domain,
+            epsilon=epsilon,
+            domain=coarse.domain,
             literals=chosen,
             classes=coarse.classes,
             accuracy_share=share,
@@ -119,7 +119,7 @@ def models(data: str) -> dict[str, tuple[Benchmark, Callable[[float, int], Any]]
         CARD: (
             whole,
             lambda epsilon, seed: glassine.PrivateScorecardClassifier(
-                epsilon, domain=whole.domain, classes=whole.classes, random_state=seed
+                epsilon=epsilon, domain=whole.domain, classes=whole.classes, random_state=seed
             ),
         ),
         CART: (coarse, lambda _, __: Cart(chosen)),
@@ -213,7 +213,7 @@ def deep() -> list[Row]:
     rows: list[Row] = []
     for depth in DEPTHS:
         model = glassine.PrivateTreeClassifier(
-            depth, 1.0, data.domain, literals=literals, classes=data.classes, random_state=0
+            depth, epsilon=1.0, domain=data.domain, literals=literals, classes=data.classes, random_state=0
         )
         model.fit(data.frame[train], data.labels[train])
         # The second fit is warm.

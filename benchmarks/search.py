@@ -44,8 +44,8 @@ from glassine import (  # noqa: E402
     PrivateSearchCV,
     PrivateTreeClassifier,
 )
-from glassine.privacy.noisy_choice import exponential_mechanism  # noqa: E402
 from glassine.privacy.randomness import Randomness  # noqa: E402
+from glassine.sealed.noisy_choice import exponential_mechanism  # noqa: E402
 
 DRAWS = 2
 """Models of each setting and split, of which the mean is taken."""
@@ -101,7 +101,7 @@ def by_runs(case: Case, shape: float) -> Callable[[Rows, float, int], Any]:
     """Return the search by a random number of fits."""
 
     def run(train: Rows, epsilon: float, seed: int) -> Any:
-        search = PrivateSearchCV(case.learner, case.grid, epsilon, DELTA, shape=shape, random_state=seed)
+        search = PrivateSearchCV(case.learner, case.grid, epsilon=epsilon, delta=DELTA, shape=shape, random_state=seed)
         return search.fit(case.data.frame[train], case.data.labels[train])
 
     return run

@@ -60,11 +60,11 @@ def german() -> Additive:
 def direct(data: Additive, epsilon: float, **public: Any) -> dict[str, Callable[[], Any]]:
     """Return what fits an additive model, and of a number a tree of depth 3, at a budget of its own."""
     if data.target_range is None:
-        return {"additive": lambda: PrivateEBMClassifier(epsilon, 1e-6, classes=data.classes, **public)}
+        return {"additive": lambda: PrivateEBMClassifier(epsilon=epsilon, delta=1e-6, classes=data.classes, **public)}
     public["target_range"] = data.target_range
     return {
-        "additive": lambda: PrivateEBMRegressor(epsilon, 1e-6, **public),
-        "tree of depth 3": lambda: PrivateTreeRegressor(3, epsilon, **public),
+        "additive": lambda: PrivateEBMRegressor(epsilon=epsilon, delta=1e-6, **public),
+        "tree of depth 3": lambda: PrivateTreeRegressor(3, epsilon=epsilon, **public),
     }
 
 
@@ -101,7 +101,9 @@ def main() -> None:
         public: dict[str, Any] = {"domain": data.domain, "random_state": seed}
         summary, spent = timed(
             partial(
-                PrivateSummary(epsilon, 1e-6, classes=data.classes, target_range=data.target_range, **public).fit,
+                PrivateSummary(
+                    epsilon=epsilon, delta=1e-6, classes=data.classes, target_range=data.target_range, **public
+                ).fit,
                 data.frame[train],
                 data.target[train],
             )

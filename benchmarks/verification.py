@@ -46,9 +46,9 @@ from glassine.privacy.mechanisms import (  # noqa: E402 - after the path is set
     geometric,
     laplace,
 )
-from glassine.privacy.noisy_choice import exponential_mechanism, permute_and_flip, report_noisy_max  # noqa: E402
-from glassine.privacy.quantiles import private_quantiles  # noqa: E402
 from glassine.privacy.randomness import Randomness  # noqa: E402
+from glassine.sealed.noisy_choice import exponential_mechanism, permute_and_flip, report_noisy_max  # noqa: E402
+from glassine.sealed.quantiles import private_quantiles  # noqa: E402
 from glassine.verification import Claim, LowerBound, Runs, lower_bound_from_outputs  # noqa: E402
 from glassine.verification.neighbors import Pair, search, worst_pairs  # noqa: E402
 from glassine.verification.scores import Distinguisher, Statistic  # noqa: E402
@@ -200,7 +200,7 @@ def _greedy(mechanism: str, accounting: str, epsilon: float, rules: int) -> Priv
     needs_delta = mechanism in {"smooth-laplace", "global-gaussian"}
     return PrivateGreedyRuleListClassifier(
         rules,
-        epsilon,
+        epsilon=epsilon,
         min_support=0.0 if accounting == "published" else 0.05,
         mechanism=mechanism,
         delta=1e-6 if needs_delta else None,
@@ -238,7 +238,7 @@ def learners() -> list[Subject]:
         Subject("PrivateRuleListClassifier", PrivateRuleListClassifier(2, **shared), pairs, claim),
         Subject(
             "PrivateTreeRegressor, half for the leaves",
-            PrivateTreeRegressor(1, 1.0, BINARY, target_range=(0, 1), leaf_counts_share=0.5),
+            PrivateTreeRegressor(1, epsilon=1.0, domain=BINARY, target_range=(0, 1), leaf_counts_share=0.5),
             pairs,
             claim,
         ),
@@ -263,7 +263,13 @@ def defaults() -> list[Subject]:
     pure, approximate = {"epsilon": 1.0}, {"epsilon": 1.0, "delta": 1e-6}
     return [
         Subject("PrivateTreeClassifier", PrivateTreeClassifier(2, **shared), pairs, pure, 1600),
-        Subject("PrivateTreeRegressor", PrivateTreeRegressor(2, 1.0, BINARY, target_range=(0, 1)), ends, pure, 1600),
+        Subject(
+            "PrivateTreeRegressor",
+            PrivateTreeRegressor(2, epsilon=1.0, domain=BINARY, target_range=(0, 1)),
+            ends,
+            pure,
+            1600,
+        ),
         Subject("PrivateRuleListClassifier", PrivateRuleListClassifier(2, **shared), pairs, pure, 1600),
         Subject("PrivateGreedyRuleListClassifier", _greedy("counted-gini", "strict", 1.0, 2), pairs, pure, 1600),
         Subject("PrivateEBMClassifier", PrivateEBMClassifier(delta=1e-6, **shared), pairs, approximate, 1600),
@@ -272,7 +278,7 @@ def defaults() -> list[Subject]:
         ),
         Subject(
             "PrivateEBMRegressor",
-            PrivateEBMRegressor(1.0, 1e-6, BINARY, target_range=(0, 1)),
+            PrivateEBMRegressor(epsilon=1.0, delta=1e-6, domain=BINARY, target_range=(0, 1)),
             ends,
             approximate,
             1600,

@@ -180,11 +180,11 @@ def plain_models(folder: Path) -> None:
         "cart": g.as_model(cart, domain()),
         "small": g.as_model(small, domain()),
         "value": g.as_model(regressor, domain()),
-        "optimal": g.OptimalTreeClassifier(2, domain(), n_quantiles=3).fit(X, y).model_,
+        "optimal": g.OptimalTreeClassifier(2, domain=domain(), n_quantiles=3).fit(X, y).model_,
         "multiway": g.MultiwayTreeClassifier(min_samples_split=80, domain=domain()).fit(X, y).model_,
     }
     lists = {
-        "rules": g.OptimalRuleListClassifier(2, domain(), literals="thresholds").fit(X, y).model_,
+        "rules": g.OptimalRuleListClassifier(2, domain=domain(), literals="thresholds").fit(X, y).model_,
         "greedy": g.GreedyRuleListClassifier(3, domain=domain()).fit(X, y).model_,
     }
     for name, model in {**trees, **lists}.items():
@@ -215,9 +215,9 @@ def private_models(folder: Path) -> None:
         "tree": g.PrivateTreeClassifier(2, epsilon=1.0, literals="thresholds", **usual).fit(X, y),
         "rules": g.PrivateRuleListClassifier(2, epsilon=1.0, literals="thresholds", **usual).fit(X, y),
         "greedy": g.PrivateGreedyRuleListClassifier(2, epsilon=1.0, **usual).fit(X, y),
-        "additive": g.PrivateEBMClassifier(1.0, **usual).fit(X, y),
-        "pairs": g.PrivateEBMClassifier(4.0, interactions=1, **usual).fit(X, y),
-        "regression": g.PrivateEBMRegressor(1.0, domain=domain(), target_range=(0, 15), random_state=0).fit(
+        "additive": g.PrivateEBMClassifier(epsilon=1.0, **usual).fit(X, y),
+        "pairs": g.PrivateEBMClassifier(epsilon=4.0, interactions=1, **usual).fit(X, y),
+        "regression": g.PrivateEBMRegressor(epsilon=1.0, domain=domain(), target_range=(0, 15), random_state=0).fit(
             X, frame["cost"].to_numpy()
         ),
     }

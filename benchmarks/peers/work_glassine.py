@@ -78,7 +78,7 @@ def private(arrays: dict[str, Any], settings: dict[str, Any]) -> Work:
     def work(seed: int) -> Done:
         train, test = split(len(y), seed)
         epsilon, depth = settings["epsilon"], settings["depth"]
-        learner = glassine.PrivateTreeClassifier(depth, epsilon, domain, classes=settings["classes"])
+        learner = glassine.PrivateTreeClassifier(depth, epsilon=epsilon, domain=domain, classes=settings["classes"])
         X, labels = Z[train], y[train]
         with stopwatch() as seconds:
             learner.fit(X, labels)

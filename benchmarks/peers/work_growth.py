@@ -52,7 +52,7 @@ def additive(arrays: dict[str, Any], settings: dict[str, Any]) -> Work:
     frame = pl.DataFrame({f"x{i}": rng.random(settings["n"]) for i in range(settings["p"])})
     y = np.sin(3.0 * frame["x0"].to_numpy()) + rng.normal(0, 0.2, settings["n"])
     domain = Domain({name: Real(0.0, 1.0) for name in frame.columns})
-    return fitting(glassine.PrivateEBMRegressor(1.0, 1e-6, domain, target_range=(-1, 2)), frame, y)
+    return fitting(glassine.PrivateEBMRegressor(epsilon=1.0, delta=1e-6, domain=domain, target_range=(-1, 2)), frame, y)
 
 
 def microaggregation(arrays: dict[str, Any], settings: dict[str, Any]) -> Work:

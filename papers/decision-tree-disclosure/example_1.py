@@ -73,7 +73,7 @@ def rows() -> list[dict[str, object]]:
     out = [row(case, values[:4], values[4:]) for case, values in PRINTED.items()]
     criteria: tuple[tuple[str, Criterion], ...] = (("Gini", "gini"), ("information gain", "entropy"))
     for name, criterion in criteria:
-        tree = MultiwayTreeClassifier(criterion, min_samples_split=3).fit(PEOPLE, SALARY)
+        tree = MultiwayTreeClassifier(criterion=criterion, min_samples_split=3).fit(PEOPLE, SALARY)
         alone = infer_sensitive(tree.model_, PEOPLE, adversary=Adversary(internal_nodes=False, criterion=criterion))
         if criterion == "gini":
             out.append(of("leaves alone", alone.probabilities, alone.d_individual(SALARY)))

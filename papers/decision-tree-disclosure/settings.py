@@ -106,7 +106,7 @@ class Grown:
 def grown(criterion: Criterion) -> Grown:
     """Return the whole tree of a criterion."""
     frame, labels = records()
-    tree = MultiwayTreeClassifier(criterion).fit(frame, labels).model_
+    tree = MultiwayTreeClassifier(criterion=criterion).fit(frame, labels).model_
     counts: dict[int, Counts] = {}
     facts: dict[int, Facts] = {}
 

@@ -49,8 +49,8 @@ def ours(algorithm: str, **more: Any) -> Make:
     def make(data: Additive, epsilon: float, seed: int) -> Model:
         common: dict[str, Any] = {"domain": data.domain, "algorithm": algorithm, "random_state": seed, **more}
         if data.classes is not None:
-            return PrivateEBMClassifier(epsilon, DELTA, classes=data.classes, **common)
-        return PrivateEBMRegressor(epsilon, DELTA, target_range=data.target_range, **common)
+            return PrivateEBMClassifier(epsilon=epsilon, delta=DELTA, classes=data.classes, **common)
+        return PrivateEBMRegressor(epsilon=epsilon, delta=DELTA, target_range=data.target_range, **common)
 
     return make
 
@@ -60,8 +60,8 @@ def ordinary(algorithm: str) -> Make:
 
     def make(data: Additive, epsilon: float, seed: int) -> Model:
         if data.classes is not None:
-            return EBMClassifier(data.domain, algorithm, classes=data.classes)
-        return EBMRegressor(data.domain, algorithm, target_range=data.target_range)
+            return EBMClassifier(domain=data.domain, algorithm=algorithm, classes=data.classes)
+        return EBMRegressor(domain=data.domain, algorithm=algorithm, target_range=data.target_range)
 
     return make
 

@@ -43,9 +43,11 @@ def measured(key: Row) -> Row:
     inside, outside, rest = (frame[part] for part in parts)
     own, others, held_out = (target[part] for part in parts)
     learner: Any = (
-        PrivateEBMClassifier(float(key["epsilon"]), DELTA, data.domain, classes=data.classes, random_state=seed)
+        PrivateEBMClassifier(
+            epsilon=float(key["epsilon"]), delta=DELTA, domain=data.domain, classes=data.classes, random_state=seed
+        )
         if key["epsilon"]
-        else EBMClassifier(data.domain, classes=data.classes)
+        else EBMClassifier(domain=data.domain, classes=data.classes)
     )
     learner.fit(inside, own)
     sides = Sample(inside, own), Sample(outside, others)

@@ -105,7 +105,9 @@ def optimal_tree(name: str, seed: str, support: str, depth: str, *, most: bool =
 @cache
 def _greedy(name: str, seed: str, support: str) -> Fitted:
     data, started = split(name, seed), time.process_time()
-    learner = GreedyRuleListClassifier(int(DEPTHS[-1]), Domain.binary(data.domain.names), min_support=float(support))
+    learner = GreedyRuleListClassifier(
+        int(DEPTHS[-1]), domain=Domain.binary(data.domain.names), min_support=float(support)
+    )
     model = learner.fit(data.frame(), data.y).model_
     return Fitted(model=model, status="greedy", seconds=time.process_time() - started)
 

@@ -76,15 +76,15 @@ def fitted(model: str, epsilon: str, X: pd.DataFrame, y: Any, seed: int) -> Any:
     domain = records(DATA).domain
     if model == MODELS[0]:
         learner = (
-            PrivateTreeClassifier(4, float(epsilon), domain, classes=(0, 1), random_state=seed)
+            PrivateTreeClassifier(4, epsilon=float(epsilon), domain=domain, classes=(0, 1), random_state=seed)
             if epsilon
-            else OptimalTreeClassifier(4, domain)
+            else OptimalTreeClassifier(4, domain=domain)
         )
     else:
         learner = (
-            PrivateRuleListClassifier(3, float(epsilon), domain, classes=(0, 1), random_state=seed)
+            PrivateRuleListClassifier(3, epsilon=float(epsilon), domain=domain, classes=(0, 1), random_state=seed)
             if epsilon
-            else OptimalRuleListClassifier(3, domain)
+            else OptimalRuleListClassifier(3, domain=domain)
         )
     return learner.fit(X, y)
 
@@ -145,10 +145,15 @@ def forest(trees: int, epsilon: str, X: pd.DataFrame, y: Any, seed: int) -> list
         own = int(rng.integers(2**31))
         out.append(
             PrivateTreeClassifier(
-                DEPTH, float(epsilon) / trees, domain, literals=literals, classes=(0, 1), random_state=own
+                DEPTH,
+                epsilon=float(epsilon) / trees,
+                domain=domain,
+                literals=literals,
+                classes=(0, 1),
+                random_state=own,
             )
             if epsilon
-            else OptimalTreeClassifier(DEPTH, domain, literals=literals)
+            else OptimalTreeClassifier(DEPTH, domain=domain, literals=literals)
         )
         out[-1].fit(X, y)
     return out

@@ -76,7 +76,7 @@ def exponential(setting: Setting, epsilon: float | None, seed: int) -> Any:
     """Return a draw from all rule lists: over the same rules, or over single literals where the rules are many."""
     domain = setting.domain(tied=True)
     single = tuple(rule for rule in setting.rules if len(rule) == 1)
-    return PrivateRuleListClassifier(MAX_RULES, epsilon or 0.0, domain, pool=single, random_state=seed)
+    return PrivateRuleListClassifier(MAX_RULES, epsilon=epsilon or 0.0, domain=domain, pool=single, random_state=seed)
 
 
 MECHANISMS = {

@@ -57,7 +57,7 @@ def drawn(cells: Cells, split: Split, epsilon: float, seed: int) -> float:
     """Return the test accuracy of a tree of the same depth and literals, drawn by exact sampling."""
     literals = [rule[0] for rule in cells.setting.rules if len(rule) == 1]
     domain = cells.setting.domain(tied=True)
-    learner: Any = PrivateTreeClassifier(DEPTH, epsilon, domain, literals=literals, random_state=seed)
+    learner: Any = PrivateTreeClassifier(DEPTH, epsilon=epsilon, domain=domain, literals=literals, random_state=seed)
     return accuracy(learner.fit(split.tables[True], TARGET).model_, cells, split.test)
 
 

@@ -256,7 +256,11 @@ def test_a_range_from_the_records_is_not_in_the_copy_and_voids_a_guarantee() -> 
 def test_the_range_of_a_target_is_that_of_the_domain() -> None:
     """Of a model without privacy, it is the smallest and the largest target of its records."""
     frame = pl.DataFrame({"age": [20, 30, 40, 50]})
-    model = EBMRegressor(Domain({"age": Integer(0, 100)})).fit(frame, pl.Series("pay", [11.5, 20, 30, 961.25])).model_
+    model = (
+        EBMRegressor(domain=Domain({"age": Integer(0, 100)}))
+        .fit(frame, pl.Series("pay", [11.5, 20, 30, 961.25]))
+        .model_
+    )
     assert (model.target, model.target_bounds) == ("pay", (11.5, 961.25))
     ages = {"age": Integer(0, 100)}
     for pay, bounds in ((Real(0, 1000), (0.0, 1000.0)), (Real(11.5, 961.25, inferred=True), None), (None, None)):
@@ -348,7 +352,7 @@ def test_values_outside_the_domain_have_the_score_of_no_bin_that_was_chosen_by_i
     frame = pl.DataFrame({"job": rng.choice(["a", "b", "c"], 2_000, p=[0.2, 0.7, 0.1])})
     rate = frame["job"].replace_strict({"a": 0.8, "b": 0.4, "c": 0.3}).to_numpy()
     domain = Domain({"job": Category(("a", "b", "c"), missing=missing)})
-    model = EBMClassifier(domain).fit(frame, (rng.random(2_000) < rate).astype(int)).model_
+    model = EBMClassifier(domain=domain).fit(frame, (rng.random(2_000) < rate).astype(int)).model_
     assert model.terms[0].scores[-1] in model.terms[0].scores[:-1]
     copy = scrub_additive(model, domain).model.terms[0]
     assert copy.scores[-1, 0] == 0
@@ -373,7 +377,7 @@ def test_missing_values_that_no_record_has_give_no_equation_in_the_sizes(kind: s
     domain = Domain({"age": Integer(0, 100, thresholds=(50,), missing=True), "job": Category(("a", "b", "c"))})
     score = frame["age"].to_numpy() / 50 + rng.normal(0, 1, 2_000)
     labels = np.digitize(score, [1.0] if kind == "classes" else [0.5, 1.2])
-    learner = EBMRegressor(domain, target_range=(-9, 9)) if kind == "number" else EBMClassifier(domain)
+    learner = EBMRegressor(domain=domain, target_range=(-9, 9)) if kind == "number" else EBMClassifier(domain=domain)
     model = learner.fit(frame, score if kind == "number" else labels).model_
     published = model.term("age")
     assert published.weights is not None
@@ -417,7 +421,7 @@ def test_scores_do_not_give_removed_sizes_away() -> None:
     frame = pl.DataFrame({"sex": rng.choice(["f", "m"], 400, p=[0.03, 0.97]), "age": rng.integers(0, 100, 400)})
     target = (rng.random(400) < np.where(frame["sex"] == "f", 0.9, 0.3)).astype(int)
     domain = Domain({"sex": Category(("f", "m")), "age": Integer(0, 100)})
-    model = EBMClassifier(domain).fit(frame, target).model_
+    model = EBMClassifier(domain=domain).fit(frame, target).model_
     centered = [float((term.scores[:, 0] * term.weights).sum()) for term in model.terms if term.weights is not None]
     assert len(centered) == 2
     assert np.abs(centered).max() < 1e-6

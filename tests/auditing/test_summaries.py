@@ -27,7 +27,7 @@ def held(request: pytest.FixtureRequest) -> Any:
     frame, y = people(classes=request.param)
     target: dict[str, Any] = {"target_range": RANGE} if request.param is None else {"classes": (0, 1)}
     with fresh_count():
-        return PrivateSummary(4.0, domain=DOMAIN, **target).fit(frame, y)
+        return PrivateSummary(epsilon=4.0, domain=DOMAIN, **target).fit(frame, y)
 
 
 def test_an_accepted_guarantee_answers_for_all_of_it(held: Any) -> None:

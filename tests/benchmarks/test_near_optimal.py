@@ -51,7 +51,7 @@ def test_true_trees_are_those_of_the_records_and_ordinary_ones_state_their_count
 ) -> None:
     frame, y = people(3000)
     data = near_optimal.Additive(name="people", frame=frame, target=y, domain=DOMAIN, classes=(0, 1))
-    summary = PrivateSummary(4.0, domain=DOMAIN, classes=(0, 1), random_state=0).fit(frame, y)
+    summary = PrivateSummary(epsilon=4.0, domain=DOMAIN, classes=(0, 1), random_state=0).fit(frame, y)
     columns = conform(frame, DOMAIN, outside=Outside.CLIP | Outside.KEEP_UNDECLARED)
     figures, truth = near_optimal.compare(summary, columns, y)
     best = near_optimal.ordinary(truth.trees.best(), data)

@@ -37,7 +37,7 @@ def charged(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Ledger(folder / "b.sqlite").budget("more", 4, 1e-4)
     frame, known = people(), attributes()
     domain = Domain({name: known[name] for name in ("age", "smoker")})
-    summary = PrivateSummary(8.0, domain=domain, classes=("no", "yes"), random_state=0)
+    summary = PrivateSummary(epsilon=8.0, domain=domain, classes=("no", "yes"), random_state=0)
     summary.fit(frame.select("age", "smoker"), frame["ill"]).write(folder / "s.json")
     write_model(summary.tree(1), folder / "t.json")
     (folder / "box.py").write_text(BOX)
@@ -77,3 +77,50 @@ def test_what_a_full_disk_refuses_after_the_charge_is_printed(
     assert "on standard output instead: save" in done.err
     assert "entry 1 of b.sqlite stays charged: epsilon 2 is spent." in done.err
     assert isinstance(json.loads(done.out), dict)
+
+
+@pytest.mark.parametrize("command", [name for name in COMMANDS if name != "explain"])
+def test_epsilon_is_asked_for_before_records_are_opened(command: str, charged: Path, run: Run) -> None:
+    (charged / "people.csv").unlink()
+    before = listing(charged)
+    charge = ("--ledger", "b.sqlite", "--dataset", "more", "-o", "new.json")
+    done = run(*COMMANDS[command], *charge[: 4 if command == "measure" else 6], cwd=charged)
+    assert done.status == 2
+    assert "--epsilon" in done.err
+    assert "people.csv" not in done.err
+    assert listing(charged) == before
+    assert not Ledger(charged / "b.sqlite").entries("more")
+
+
+@pytest.mark.parametrize("labels", ["black-box", "true"])
+@pytest.mark.parametrize("partition", ["public", "microaggregation"])
+def test_a_private_explanation_asks_for_public_classes_before_records_are_opened(
+    labels: str, partition: str, charged: Path, run: Run
+) -> None:
+    known = attributes()
+    Domain({name: known[name] for name in ("age", "smoker")}).to_json(charged / "attributes.json")
+    make = (
+        "explain",
+        "make",
+        "people.csv",
+        "--target",
+        "ill",
+        "--black-box",
+        "box:decide",
+        "-k",
+        "50",
+        "-o",
+        "new.json",
+    )
+    private = ("--labels", labels, "--partition", partition, "--epsilon", "1")
+    (charged / "people.csv").rename(charged / "away.csv")
+    done = run(*make, *private, "--domain", "attributes.json", cwd=charged)
+    assert done.status == 2
+    assert "--classes" in done.err
+    assert "--answer" in done.err
+    assert "people.csv" not in done.err
+    (charged / "away.csv").rename(charged / "people.csv")
+    # A domain that declares the target does as well, and so do listed classes.
+    for number, public in enumerate((("domain.json",), ("attributes.json", "--classes", "no,yes"))):
+        told = run(*make[:-1], f"{number}.json", *private, "--domain", *public, cwd=charged)
+        assert told.status == 0, told.err

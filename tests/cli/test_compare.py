@@ -207,7 +207,7 @@ def test_adult_with_all_learners(data_dir: Path, tmp_path: Path) -> None:
         tmp_path / "adult.json"
     )
     before = os.times()
-    command = ("compare", "adult.csv", "--target", "income", "--domain", "adult.json", "--json")
+    command = ("compare", "adult.csv", "--target", "income", "--domain", "adult.json", "--epsilon", "0.1,1", "--json")
     done = subprocess.run(
         [sys.executable, "-m", "glassine", *command],
         cwd=tmp_path,
@@ -239,6 +239,17 @@ def test_adult_with_all_learners(data_dir: Path, tmp_path: Path) -> None:
     chosen = plain["recommendation"]["chosen"]
     assert (chosen["model"], chosen["epsilon"]) == (least["model"], least["epsilon"])
     assert rows["boosting", None]["accuracy"]["value"] > best["accuracy"]["value"] > 0.84
+
+
+def test_budgets_of_private_learners_are_stated(run: Run, folder: Path) -> None:
+    words = ("compare", "people.csv", "--target", "ill", "--domain", "domain.json", "--splits", "1", "--json")
+    for named in ((), ("--models", "tree,constant")):
+        done = run(*words, *named, cwd=folder)
+        assert done.status == 2
+        assert "--epsilon is needed" in done.err
+    ordinary = run(*words, "--models", "cart,constant", cwd=folder)
+    assert ordinary.status == 0, ordinary.err
+    assert {row["epsilon"] for row in json.loads(ordinary.out)["rows"]} == {None}
 
 
 @pytest.mark.slow
@@ -273,7 +284,7 @@ def test_numbers_are_compared_and_the_command_fits_what_was_recommended(run: Run
     ],
 )
 def test_what_contradicts_a_number_is_refused(run: Run, folder: Path, option: tuple[str, ...], message: str) -> None:
-    known = ("--domain", "domain.json", "--target-range", "0,300")
+    known = ("--domain", "domain.json", "--target-range", "0,300", "--epsilon", "1")
     done = run("compare", "people.csv", "--target", "other", *known, *option, cwd=folder)
     assert done.status == 2
     assert message in " ".join(done.err.split())

@@ -129,7 +129,7 @@ def test_members_as_their_own_holdout_contradict_nothing(sides: tuple[pl.DataFra
 def test_the_twin_of_an_additive_model_is_an_ordinary_one(kind: str, sides: tuple[pl.DataFrame, pl.DataFrame]) -> None:
     members, others = sides
     pairs = [("a", "b")] if kind == "pairs" else 0
-    learner = PrivateEBMClassifier(1.0, domain=DOMAIN, classes=(0, 1), interactions=pairs, random_state=0)
+    learner = PrivateEBMClassifier(epsilon=1.0, domain=DOMAIN, classes=(0, 1), interactions=pairs, random_state=0)
     fitted = learner.fit(members[["a", "b"]], members["y"].to_numpy())
     model = (fitted.to_scorecard() if kind == "card" else fitted).model_
     found = compare_twin(model, members, others, "y", domain=DOMAIN)
@@ -142,7 +142,7 @@ def test_the_twin_of_an_additive_model_is_an_ordinary_one(kind: str, sides: tupl
 @pytest.mark.slow
 def test_the_twin_has_the_pairs_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
     members, others = halves(300)
-    model = PrivateEBMClassifier(4.0, domain=DOMAIN, classes=(0, 1), interactions=[("a", "b")], random_state=0)
+    model = PrivateEBMClassifier(epsilon=4.0, domain=DOMAIN, classes=(0, 1), interactions=[("a", "b")], random_state=0)
     fitted = model.fit(members[["a", "b"]], members["y"].to_numpy()).model_
     asked: list[Any] = []
     fit = EBMClassifier.fit

@@ -132,10 +132,14 @@ def test_a_seed_repeats_the_bytes_and_voids_the_guarantee(folder: Path, run: Run
         written.append((folder / "m.json").read_bytes() + (folder / "m.certificate.json").read_bytes())
     assert written[0] == written[1]
     assert certified(folder).caveats == ("seeded: not private",)
-    tree = PrivateTreeClassifier(2, 0.5, Domain(attributes()), random_state=3).fit(people().drop("id"), "ill")
+    tree = PrivateTreeClassifier(2, epsilon=0.5, domain=Domain(attributes()), random_state=3).fit(
+        people().drop("id"), "ill"
+    )
     assert learnt(folder) == tree.model_
     run(*LIST, "--seed", "3", "--pool", "pairs", "--rule-weight", "0.5", cwd=folder)
-    rules = PrivateRuleListClassifier(2, 0.5, Domain(attributes()), pool="pairs", rule_weight=0.5, random_state=3)
+    rules = PrivateRuleListClassifier(
+        2, epsilon=0.5, domain=Domain(attributes()), pool="pairs", rule_weight=0.5, random_state=3
+    )
     assert learnt(folder, "l.json") == rules.fit(people().drop("id"), "ill").model_
     other = run(*TREE[:-1], "n.json", "--seed", "4", cwd=folder)
     assert other.status == 0
@@ -152,8 +156,8 @@ def test_every_option_reaches_the_learner(folder: Path, run: Run) -> None:
     assert done.status == 0, done.err
     tree = PrivateTreeClassifier(
         2,
-        0.5,
-        Domain(attributes()),
+        epsilon=0.5,
+        domain=Domain(attributes()),
         literals="quantiles",
         n_quantiles=2,
         quantile_share=0.3,
@@ -271,7 +275,7 @@ def test_the_optimal_learner_instead(folder: Path, run: Run) -> None:
     )
     done = run(*arguments, "--max-depth", "1", "--report", "r.html", "--json", cwd=folder)
     assert done.status == 0, done.err
-    tree = OptimalTreeClassifier(1, Domain(attributes())).fit(people().drop("id"), "ill")
+    tree = OptimalTreeClassifier(1, domain=Domain(attributes())).fit(people().drop("id"), "ill")
     assert learnt(folder) == tree.model_
     plain = json.loads(done.out)
     assert plain["error_rate"] == tree.objective_
@@ -317,7 +321,9 @@ def test_the_leaves_of_an_optimal_model_hold_as_many_records_as_asked_for(folder
     for number, (written, value) in enumerate((("90", 90), ("0.2", 0.2))):
         done = run(*optimal, "--min-samples-leaf", written, "-o", f"{number}.json", cwd=folder)
         assert done.status == 0, done.err
-        tree = OptimalTreeClassifier(2, Domain(attributes()), min_samples_leaf=value).fit(people().drop("id"), "ill")
+        tree = OptimalTreeClassifier(2, domain=Domain(attributes()), min_samples_leaf=value).fit(
+            people().drop("id"), "ill"
+        )
         assert load_model(folder / f"{number}.json") == tree.model_
         sizes.append(min(cell.evidence.size or 0 for cell in tree.model_.cells))
     assert sizes[0] >= 90
@@ -400,7 +406,7 @@ def test_a_long_model_is_cut_on_the_screen_only(folder: Path, run: Run, monkeypa
 
 KILL = """
 import os, signal
-from glassine.learners.exhaustive.trees import TreeClass
+from glassine.sealed.trees import TreeClass
 def struck(*args, **kwargs): os.kill(os.getpid(), signal.{})
 TreeClass.sums = struck
 """
@@ -481,7 +487,7 @@ glassine.formats.write_model = struck
 
 
 def test_a_defect_after_the_charge_says_that_it_stays(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from glassine.learners.exhaustive.trees import TreeClass
+    from glassine.sealed.trees import TreeClass
 
     def broken(*args: Any, **kwargs: Any) -> None:
         raise RuntimeError("planted")

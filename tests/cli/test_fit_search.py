@@ -192,7 +192,7 @@ def test_a_depth_from_public_figures_costs_nothing_and_is_said(
     assert done.status == 0, done.err
     depth = suggested_depth(guess, float(epsilon), 4)
     assert f"The largest depth, {depth}, follows from public figures and costs nothing." in done.out
-    tree = PrivateTreeClassifier(depth, float(epsilon), Domain(attributes()), random_state=0)
+    tree = PrivateTreeClassifier(depth, epsilon=float(epsilon), domain=Domain(attributes()), random_state=0)
     assert read_cells(folder / "m.json") == tree.fit(people().drop("id"), "ill").model_
     assert certified(folder).epsilon == float(epsilon)
 

@@ -57,7 +57,6 @@ DIFFERENT = {
 
 UNLIKE = {
     "--delta": "compared models have one; a fit's depends on the model; a charge's is 0 unless said",
-    "--epsilon": "a comparison begins with two budgets; a fit spends what it is told",
     "--max-rules": "compared lists are shorter, so that all learners take about as long",
     "--output": "the demonstration makes a folder",
     "--seed": "a fit and a release draw anew each time, or their guarantee would not hold",

@@ -88,7 +88,7 @@ def test_standard_output_stays_empty_where_nothing_was_done(folder: Path, run: R
         ("scrub", "tree.json", "--domain", "domain.json", "--data", "people.csv"),
         ("domain", "infer", "people.csv", "--overwrite"),
         ("audit", "tree.json", "--only", "disclosure", "--data", "people.csv", "--sensitive", "ill"),
-        ("compare", "people.csv", "--target", "ill", "--domain", "domain.json"),
+        ("compare", "people.csv", "--target", "ill", "--domain", "domain.json", "--epsilon", "0.1,1"),
     ],
     ids=lambda command: command[0],
 )

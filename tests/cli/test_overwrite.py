@@ -18,7 +18,7 @@ WRITING: dict[str, tuple[tuple[str, ...], str]] = {
     "scrub": (("scrub", "tree.json", *DOMAIN, "--output"), "s.json"),
     "scrub with a report": (("scrub", "tree.json", *DOMAIN, "--output", "new.json", "--report"), "r.json"),
     "export": (("export", "tree.json", "--to", "sql", "--output"), "t.sql"),
-    "compare": (("compare", "people.csv", "--target", "ill", *DOMAIN, "--output"), "c.html"),
+    "compare": (("compare", "people.csv", "--target", "ill", "--epsilon", "1", *DOMAIN, "--output"), "c.html"),
     "rebuild": (("rebuild", "tree.json", *DOMAIN, "--output"), "rows.csv"),
     "domain infer": (("domain", "infer", "people.csv", "--output"), "d.json"),
     "fit": (("fit", "tree", "people.csv", "--target", "ill", *DOMAIN, "--epsilon", "1", "--output"), "m.json"),

@@ -87,9 +87,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     X, y = records.select("age", "smoker"), records["ill"].to_numpy()
     common: dict[str, Any] = {"domain": BARE, "classes": ("no", "yes"), "random_state": 0}
     learners: dict[str, Any] = {
-        "tree": PrivateTreeClassifier(2, 0.5, **common),
-        "labels": PrivateTreeClassifier(2, 0.5, leaf_counts_share=0.0, **common),
-        "additive": PrivateEBMClassifier(0.5, **common),
+        "tree": PrivateTreeClassifier(2, epsilon=0.5, **common),
+        "labels": PrivateTreeClassifier(2, epsilon=0.5, leaf_counts_share=0.0, **common),
+        "additive": PrivateEBMClassifier(epsilon=0.5, **common),
     }
     for name, learner in learners.items():
         model = learner.fit(X, y).model_
@@ -379,7 +379,7 @@ def test_rebuilding_a_private_model_takes_nothing_from_the_data(house: Path, run
 
 def test_a_tie_tells_of_records_whether_they_are_the_same(house: Path, run: Run) -> None:
     records = people()
-    learner = PrivateTreeClassifier(2, 0.5, domain=BARE, classes=("no", "yes"), random_state=0)
+    learner = PrivateTreeClassifier(2, epsilon=0.5, domain=BARE, classes=("no", "yes"), random_state=0)
     learner.fit(records.select("age", "smoker"), records["ill"].to_numpy())
     write_model(learner.model_, house / "tree.json")
     write_text(json.dumps(learner.certificate_.to_dict()), house / "own.json")

@@ -26,7 +26,7 @@ def records(n_classes: int) -> tuple[pl.DataFrame, list[str]]:
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_measures_of_classes_are_those_of_scikit_learn(n_classes: int) -> None:
     frame, names = records(n_classes)
-    fitted = OptimalTreeClassifier(2, DOMAIN, classes=names, accuracy_share=0.0).fit(frame, "y")
+    fitted = OptimalTreeClassifier(2, domain=DOMAIN, classes=names, accuracy_share=0.0).fit(frame, "y")
     found = quality(fitted.model_, frame, "y")
     truth = frame["y"].to_numpy()
     chances = fitted.model_.predict_proba(frame)
@@ -43,7 +43,7 @@ def test_measures_of_classes_are_those_of_scikit_learn(n_classes: int) -> None:
 
 def test_outcomes_that_are_no_class_leave_accuracy_alone() -> None:
     frame, names = records(2)
-    fitted = OptimalTreeClassifier(2, DOMAIN, classes=names, accuracy_share=0.0).fit(frame, "y")
+    fitted = OptimalTreeClassifier(2, domain=DOMAIN, classes=names, accuracy_share=0.0).fit(frame, "y")
     odd = pl.concat([frame, pl.DataFrame({"age": [5], "y": ["other"]})])
     found = quality(fitted.model_, odd, "y")
     assert found["auroc"]["value"] is None
@@ -59,7 +59,7 @@ def test_measures_of_numbers() -> None:
     rng = np.random.default_rng(0)
     ages = rng.integers(0, 100, 300)
     frame = pl.DataFrame({"age": ages, "y": 10.0 * (ages > 60) + rng.random(300)})
-    model = OptimalTreeRegressor(1, DOMAIN, target_range=(0.0, 11.0)).fit(frame, "y").model_
+    model = OptimalTreeRegressor(1, domain=DOMAIN, target_range=(0.0, 11.0)).fit(frame, "y").model_
     found = quality(model, frame, "y")
     off = model.predict(frame).astype(float) - frame["y"].to_numpy()
     assert found["rmse"]["value"] == pytest.approx(np.sqrt((off**2).mean()))

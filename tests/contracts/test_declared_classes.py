@@ -15,15 +15,15 @@ from glassine.errors import InvalidDataError
 DOMAIN = Domain.binary(["a", "b"])
 PRIVATE: dict[str, Any] = {"domain": DOMAIN, "random_state": 0}
 LEAVE_OUT: dict[str, Any] = {
-    "private tree": glassine.PrivateTreeClassifier(2, 5.0, **PRIVATE),
-    "private list": glassine.PrivateRuleListClassifier(2, 5.0, **PRIVATE),
-    "private greedy list": glassine.PrivateGreedyRuleListClassifier(2, 5.0, **PRIVATE),
+    "private tree": glassine.PrivateTreeClassifier(2, epsilon=5.0, **PRIVATE),
+    "private list": glassine.PrivateRuleListClassifier(2, epsilon=5.0, **PRIVATE),
+    "private greedy list": glassine.PrivateGreedyRuleListClassifier(2, epsilon=5.0, **PRIVATE),
     "private additive model": glassine.PrivateEBMClassifier(epsilon=5.0, delta=1e-6, **PRIVATE),
-    "private summary": glassine.PrivateSummary(5.0, **PRIVATE),
+    "private summary": glassine.PrivateSummary(epsilon=5.0, **PRIVATE),
 }
 REFUSE: dict[str, Any] = {
-    "optimal tree": glassine.OptimalTreeClassifier(2, DOMAIN),
-    "optimal list": glassine.OptimalRuleListClassifier(2, DOMAIN),
+    "optimal tree": glassine.OptimalTreeClassifier(2, domain=DOMAIN),
+    "optimal list": glassine.OptimalRuleListClassifier(2, domain=DOMAIN),
     "greedy list": glassine.GreedyRuleListClassifier(2, domain=DOMAIN),
     "multiway tree": glassine.MultiwayTreeClassifier(domain=DOMAIN),
 }

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import copy
 import inspect
+import itertools
 import pickle
 import re
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 from sklearn.base import BaseEstimator, clone
+from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import glassine
-from glassine import learners
-from glassine.learners.estimator import Parameters, PublishedModel
+from glassine import Ledger, learners
+from glassine.errors import InvalidParameterError
+from glassine.learners.estimator import ORDER, Parameters, PublishedModel
+from tests.contracts.test_private_fits import DOMAIN, LEARNERS, PEOPLE, SIMPLEST, decide, target
 
 ESTIMATORS: dict[str, Any] = {
     name: value
@@ -46,6 +51,106 @@ def test_defaults_are_those_of_the_signature_the_class_and_the_docstring(name: s
         assert values[parameter.name] is parameter.default
         assert getattr(kind, parameter.name, parameter.default) is parameter.default
         assert re.search(rf"^    .*\b{parameter.name}\b( :.*|,.*)?$", kind.__doc__ or "", re.MULTILINE)
+
+
+POSITIONAL = {"estimator", "grid", "predict", "k", "max_depth", "max_rules"}
+"""What is searched or explained, and the size of what is learned."""
+
+
+def names_of(name: str) -> list[str]:
+    """Return the parameters of an estimator as its signature lists them."""
+    return list(inspect.signature(ESTIMATORS[name]).parameters)
+
+
+@every
+def test_all_but_the_size_is_passed_by_name(name: str) -> None:
+    for parameter in inspect.signature(ESTIMATORS[name]).parameters.values():
+        assert parameter.kind is parameter.KEYWORD_ONLY or parameter.name in POSITIONAL
+    with pytest.raises(TypeError, match="positional argument"):
+        ESTIMATORS[name](*[None] * 9)
+
+
+def test_parameters_stand_in_one_order_in_all_learners() -> None:
+    before: dict[tuple[str, str], str] = {}
+    for name in ESTIMATORS:
+        for pair in itertools.combinations(names_of(name), 2):
+            assert pair[::-1] not in before, (pair, name, before[pair[::-1]])
+            before[pair] = name
+    assert ("epsilon", "domain") in before
+
+
+@every
+def test_a_learner_names_its_parameters_in_the_one_order(name: str) -> None:
+    if issubclass(ESTIMATORS[name], Parameters):
+        assert names_of(name) == sorted(names_of(name), key=ORDER.index)
+    doc = inspect.cleandoc(ESTIMATORS[name].__doc__ or "").partition("Parameters\n----------\n")[2].partition("\n\n")[0]
+    said = [line.split(" : ")[0].split(", ") for line in doc.split("\n") if not line.startswith(" ")]
+    assert list(itertools.chain.from_iterable(said)) == names_of(name)
+
+
+SPENDING = [name for name in ESTIMATORS if "epsilon" in names_of(name)]
+spending = pytest.mark.parametrize("name", SPENDING)
+
+
+class Closed:
+    """Records, targets or persons that nobody may look at."""
+
+    def __getattribute__(self, name: str) -> Any:
+        raise AssertionError(f"records are opened: {name}")
+
+
+def closed(*_: object) -> Any:
+    raise AssertionError("the black box is asked")
+
+
+@spending
+def test_epsilon_is_passed_by_name_and_has_no_default(name: str) -> None:
+    parameter = inspect.signature(ESTIMATORS[name]).parameters["epsilon"]
+    assert parameter.kind is parameter.KEYWORD_ONLY
+    assert parameter.default is None
+    estimator = made(name)
+    assert estimator.epsilon is clone(estimator).epsilon is None
+    assert clone(estimator.set_params(epsilon=0.5)).epsilon == 0.5
+
+
+@pytest.mark.parametrize("name", [name for name in SPENDING if name != "SurrogateExplainer"])
+def test_a_fit_without_epsilon_is_refused_before_it_is_charged_or_records_are_opened(name: str, tmp_path: Path) -> None:
+    book = Ledger(tmp_path / "budget.sqlite")
+    book.budget("people", 10.0, 0.1)
+    estimator = made(name, ledger=book, dataset="people")
+    for given in ({}, {"persons": Closed()}):
+        with pytest.raises(InvalidParameterError, match=r"epsilon must be stated.* got None\. Pass epsilon=, such as"):
+            estimator.fit(Closed(), Closed(), **given)
+    assert not book.entries("people")
+    assert vars(estimator).keys() == estimator.get_params(deep=False).keys()
+
+
+@pytest.mark.parametrize("labels", ["black-box", "true"])
+@pytest.mark.parametrize("partition", ["public", "microaggregation"])
+def test_private_trees_without_public_classes_are_refused_before_records_are_opened(
+    partition: str, labels: str, tmp_path: Path
+) -> None:
+    book = Ledger(tmp_path / "budget.sqlite")
+    book.budget("people", 10.0, 0.1)
+    paid: dict[str, Any] = {"ledger": book, "dataset": "people"} if partition == "public" else {}
+    private = glassine.SurrogateExplainer(
+        closed, epsilon=1.0, domain=DOMAIN, partition=partition, labels=labels, **paid
+    )  # fmt: skip
+    with pytest.raises(InvalidParameterError, match="the answers of the black box must be public"):
+        private.fit(Closed(), Closed())
+    assert not book.entries("people")
+    # Without epsilon nothing is claimed, and classes may be those that occur.
+    plain = glassine.SurrogateExplainer(decide, k=20, domain=DOMAIN, distance="gower", fixed_black_box=True)
+    assert set(plain.fit(PEOPLE).classes_) == {"no", "yes"}
+
+
+@pytest.mark.filterwarnings("ignore::glassine.PrivacyLeakWarning")
+@pytest.mark.parametrize("learner", LEARNERS | {"summary": SIMPLEST["summary"]})
+def test_a_grid_search_states_epsilon(learner: str) -> None:
+    estimator = (LEARNERS | SIMPLEST)[learner](epsilon=None, random_state=0)
+    search = GridSearchCV(estimator, {"epsilon": [0.5, 1.0]}, cv=2, scoring=lambda fitted, *_: fitted.epsilon)
+    chosen = search.fit(PEOPLE, target(estimator)).best_estimator_
+    assert chosen.epsilon == chosen.certificate_.epsilon == 1.0
 
 
 @every

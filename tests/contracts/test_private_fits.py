@@ -89,7 +89,7 @@ def search(kind: Any, grid: dict[str, list[Any]], **fixed: Any) -> Make:
     """Return a search whose factory gives the estimator what is the estimator's."""
 
     def make(**more: Any) -> Any:
-        values: dict[str, Any] = {"domain": DOMAIN, "classes": ("no", "yes")} | fixed | more
+        values: dict[str, Any] = {"epsilon": 1.0, "domain": DOMAIN, "classes": ("no", "yes")} | fixed | more
         own = {name: values.pop(name) for name in set(values) - set(inspect.signature(PrivateSearchCV).parameters)}
         return PrivateSearchCV(kind(**own), grid, expected_fits=3, **values)
 

@@ -40,6 +40,8 @@ from glassine.domain import Attribute, Binary, Category, Integer, Real
 from glassine.errors import InvalidDataError
 from glassine.formats.json import to_dict
 from glassine.learners.intake import read_records, read_training
+from glassine.records.lines import RecordsFile
+from glassine.records.purpose import Purpose
 
 BIG = 2**53
 ODD: tuple[Any, ...] = (
@@ -200,7 +202,7 @@ def test_no_row_of_a_file_changes_how_another_is_read(tmp_path: Path) -> None:
     def read(some: Sequence[tuple[str, ...]]) -> list[tuple[Any, ...]]:
         with path.open("w", newline="", encoding="utf-8") as stream:
             csv.writer(stream).writerows([tuple(ATTRIBUTES), *some])
-        return records_read(read_table(path, DOMAIN, lenient=True).frame.to_native())
+        return records_read(read_table(RecordsFile(path=path), Purpose.PRIVATE, DOMAIN).frame.to_native())
 
     @settings(max_examples=N_EXAMPLES, deadline=None)
     @given(rows=records, place=st.integers(0, 5))
@@ -242,7 +244,7 @@ TYPES: dict[str, tuple[Any, Attribute, tuple[Any, ...]]] = {
 
 def written(frame: pl.DataFrame, folder: Path) -> pl.DataFrame:
     frame.write_parquet(folder / "records.parquet")
-    return pl.DataFrame(read_table(folder / "records.parquet").frame.to_native())
+    return pl.DataFrame(read_table(RecordsFile(path=folder / "records.parquet"), Purpose.PRIVATE).frame.to_native())
 
 
 @pytest.mark.slow
@@ -312,9 +314,9 @@ PRIVATE: dict[str, Callable[[], Any]] = {
     "tree": lambda: PrivateTreeClassifier(1, epsilon=1.0, domain=ONE, classes=(0, 1), random_state=0),
     "rule list": lambda: PrivateRuleListClassifier(1, epsilon=1.0, domain=ONE, classes=(0, 1), random_state=0),
     "greedy list": lambda: PrivateGreedyRuleListClassifier(1, epsilon=1.0, domain=ONE, classes=(0, 1), random_state=0),
-    "regression tree": lambda: PrivateTreeRegressor(1, 1.0, ONE, target_range=(0, 1), random_state=0),
-    "additive": lambda: PrivateEBMClassifier(1.0, domain=ONE, classes=(0, 1), random_state=0),
-    "additive regression": lambda: PrivateEBMRegressor(1.0, domain=ONE, target_range=(0, 1), random_state=0),
+    "regression tree": lambda: PrivateTreeRegressor(1, epsilon=1.0, domain=ONE, target_range=(0, 1), random_state=0),
+    "additive": lambda: PrivateEBMClassifier(epsilon=1.0, domain=ONE, classes=(0, 1), random_state=0),
+    "additive regression": lambda: PrivateEBMRegressor(epsilon=1.0, domain=ONE, target_range=(0, 1), random_state=0),
 }
 
 
@@ -429,7 +431,7 @@ def test_a_record_with_an_odd_target_is_left_out(odd: Any) -> None:
 
 def test_a_regression_leaves_out_records_without_a_number() -> None:
     X, y = [[1], [2], [3]] * 40, [0.0, 0.5, 1.0] * 40
-    learner = PrivateEBMRegressor(1.0, domain=ONE, target_range=(0, 1), random_state=0)
+    learner = PrivateEBMRegressor(epsilon=1.0, domain=ONE, target_range=(0, 1), random_state=0)
     wanted = to_dict(learner.fit(X, y).model_)
     for odd in (None, math.nan, "many", b"1", datetime.date(2020, 1, 1)):
         assert to_dict(learner.fit([*X, [1]], [*y, odd]).model_) == wanted
@@ -456,7 +458,10 @@ def test_a_cell_that_pandas_infers_a_type_for_reads_as_itself(cell: str, beside:
         path.write_text("\n".join([",".join(domain), *rows]) + "\n")
         return row_values(conform(through(path), domain, outside=Outside.KEEP_UNDECLARED))
 
-    for through in (lambda path: pd.read_csv(path), lambda path: read_table(path, domain, lenient=True).frame):
+    for through in (
+        lambda path: pd.read_csv(path),
+        lambda path: read_table(RecordsFile(path=path), Purpose.PRIVATE, domain).frame,
+    ):
         (alone,) = read([cell] if cell else [cell, cell], through)[:1]
         assert read([cell, cell, beside], through)[0] == alone
 
@@ -482,7 +487,7 @@ def test_what_cannot_be_hashed_changes_no_other_value() -> None:
 
 @pytest.mark.parametrize("container", ["list", "object array", "pandas objects", "list of mappings"])
 def test_queries_are_read_as_records_are(container: str) -> None:
-    tree = PrivateTreeClassifier(1, domain=DOMAIN, classes=(0, 1), random_state=0)
+    tree = PrivateTreeClassifier(1, epsilon=0.1, domain=DOMAIN, classes=(0, 1), random_state=0)
     rows: Rows = [tuple(value for _ in ATTRIBUTES) for value in ODD]
     tree.fit(ANYTHING[container](rows), [0] * len(rows))
     read = row_values(read_records(tree, ANYTHING[container](rows), DOMAIN))
@@ -490,13 +495,13 @@ def test_queries_are_read_as_records_are(container: str) -> None:
 
 
 def test_rows_of_different_lengths_are_refused_before_anything_is_drawn() -> None:
-    tree = PrivateTreeClassifier(1, domain=ONE, classes=(0, 1))
+    tree = PrivateTreeClassifier(1, epsilon=0.1, domain=ONE, classes=(0, 1))
     with pytest.raises(InvalidDataError, match="one length"):
         tree.fit([[1], [1, 2]], [0, 1])
 
 
 def test_mappings_without_a_key_of_the_domain_are_refused() -> None:
-    tree = PrivateTreeClassifier(1, domain=Domain({**{"b": Binary()}, "a": Binary()}), classes=(0, 1))
+    tree = PrivateTreeClassifier(1, epsilon=0.1, domain=Domain({**{"b": Binary()}, "a": Binary()}), classes=(0, 1))
     with pytest.raises(InvalidDataError, match="'b'"):
         tree.fit([{"a": 1}, {"a": 0}], [0, 1])
 
@@ -511,7 +516,7 @@ def test_an_arrow_dictionary_of_numbers_is_read_by_value() -> None:
 def test_one_odd_value_makes_no_others_be_converted_one_by_one(odd: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Running time would show that it is there: fourteen times that of a column of numbers alone."""
     double = Mock(return_value=1.0)
-    monkeypatch.setattr("glassine.data.conform_values._double", double)
+    monkeypatch.setattr("glassine.records.cells._double", double)
     values = np.array([*range(100), odd], dtype=object)
     conform({"a": values}, Domain({"a": Integer(0, 100, missing=True)}), outside=Outside.CLIP)
     assert double.call_count <= 1

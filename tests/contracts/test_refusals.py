@@ -22,7 +22,7 @@ from tests.contracts.test_private_fits import DOMAIN, FITS, LEARNERS, PEOPLE, SI
 
 SOURCE = Path(glassine.__file__).parent
 ROOMS = (
-    *("data/table.py", "data/conform*.py", "data/columns.py", "data/lazy.py", "data/frames.py", "data/labels.py"),
+    *("data/table.py", "data/conform*.py", "records/*.py", "data/lazy.py", "data/frames.py", "data/labels.py"),
     "data/persons.py",
     *("learners/*.py", "learners/*/*.py"),
     *("surrogates/explainer.py", "surrogates/reading.py", "surrogates/fitting.py", "surrogates/building.py"),
@@ -35,11 +35,11 @@ COVERED = {
     "X and y must have one length": "records, targets and identifiers are as many",
     "persons must hold one identifier for each record": "records, targets and identifiers are as many",
     "the rows of X must have one length": "all rows have one length",
+    "rows must have": "all rows have one length",
     "no record has a value for": "every declared column is there",
     "must hold numbers, got the type": "in a type that can hold its values",
     "which cannot hold the values of its attribute": "in a type that can hold its values",
     "the target is an array of whole numbers, and the declared classes are texts": "in a type that can hold its values",
-    ", not numbers, Booleans or text": "in a type that can hold its values",
     "the lazy frame gave another number of records": "gives the same records each time",
     "the engine of the lazy frame failed": "a lazy frame is collected without an error",
     "costs are exact for at most": "a limit on the number of records is exceeded",
@@ -56,6 +56,7 @@ NAMES_AND_SHAPES = (
     "data cannot be read",
     "data must be a data frame",
     "columns must be arrays of one length",
+    "a column of records must be an array or a list",
     "the records lack the column",
     "Reshape your data",
     "requires y to be passed",
@@ -89,9 +90,8 @@ NAMES_AND_SHAPES = (
 NOT_PRIVATE = (
     # conform(outside=Outside.REFUSE), index_of and sample_weight: audits and learners without privacy.
     "holds a missing value, NaN or infinity, which its attribute does not allow",
-    "holds text alone, and its attribute declares numbers",
+    "holds no value that its attribute declares",
     "among its values. Convert it to a numeric type",
-    "must hold numbers, Booleans or strings, got nested values",
     "MISSING_LABEL",
     "the target holds a value that is not one of the declared classes",
     "sample_weight must",

@@ -34,6 +34,8 @@ from glassine.domain import Between
 from glassine.errors import InvalidDataError, UnreadableFileError
 from glassine.microaggregation import microaggregate
 from glassine.models import Branch, Evidence, Node
+from glassine.records.lines import RecordsFile
+from glassine.records.purpose import Purpose
 
 DOMAIN = Domain({"age": Integer(0, 99), "job": Category(("clerk", "baker")), "ill": Category(("no", "yes"))})
 TREE = DecisionTree(
@@ -114,7 +116,7 @@ def test_an_audit_converts_each_column_once() -> None:
     assert asked.count("age") == 1
 
 
-@pytest.mark.parametrize("outside", [Outside.REFUSE, Outside.CLIP, Outside.KEEP_UNDECLARED])
+@pytest.mark.parametrize("outside", [Outside.REFUSE, Outside.CLIP])
 def test_what_conformed_once_is_kept_for_the_same_attribute_alone(outside: Outside) -> None:
     table = as_table(pl.DataFrame({"age": [10, 50], "job": ["baker", "pope"]}))
     domain = DOMAIN.restrict(["age", "job"])
@@ -159,14 +161,14 @@ def test_records_of_a_file_carry_the_digest_of_the_bytes_that_were_parsed(tmp_pa
     path = tmp_path / "people.csv"
     frame().write_csv(path)
     data = path.read_bytes()
-    table = read_table(path, DOMAIN)
+    table = read_table(RecordsFile(path=path), Purpose.ORDINARY, DOMAIN)
     path.write_text("something else")
     assert table.source is not None
     assert (table.source.digest, table.source.typed) == (hashlib.sha256(data).hexdigest(), False)
     assert table.frame.to_native().equals(frame())
     assert table.restrict(["age"]).source is table.source
     frame().write_parquet(path)
-    typed = read_table(path).source
+    typed = read_table(RecordsFile(path=path), Purpose.ORDINARY).source
     assert typed is not None
     assert typed.typed
 
@@ -179,4 +181,4 @@ def test_a_digest_of_records_is_not_printed(tmp_path: Path) -> None:
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(UnreadableFileError, match=r"cannot read .*nobody\.csv"):
-        read_table(tmp_path / "nobody.csv")
+        read_table(RecordsFile(path=tmp_path / "nobody.csv"), Purpose.ORDINARY)

@@ -10,9 +10,11 @@ from typing import Any
 import polars as pl
 import pytest
 
-from glassine.data.delimited import CsvDialect
 from glassine.data.sources import read_table
+from glassine.data.table import Table
 from glassine.errors import UnreadableFileError
+from glassine.records.lines import PLAIN, CsvDialect, RecordsFile
+from glassine.records.purpose import Purpose
 
 KINDS: dict[str, tuple[tuple[str, ...], list[Any]]] = {
     "whole": (("1", "", "-20"), [1, None, -20]),
@@ -32,6 +34,10 @@ KINDS: dict[str, tuple[tuple[str, ...], list[Any]]] = {
 WITH_COMMAS = ("comma", "point", "thousands")
 
 
+def read(path: Path, dialect: CsvDialect = PLAIN) -> Table:
+    return read_table(RecordsFile(path=path, dialect=dialect), Purpose.ORDINARY)
+
+
 def written(path: Path, names: list[str]) -> Path:
     """Write a file of some of the columns."""
     rows = zip(*(KINDS[name][0] for name in names), strict=True)
@@ -43,13 +49,13 @@ def written(path: Path, names: list[str]) -> Path:
 def test_each_column_is_read_as_if_it_stood_alone(comma: bool, tmp_path: Path) -> None:
     dialect = CsvDialect(separator=";", header=True, decimal_comma=comma)
     names = [name for name in KINDS if comma or name not in WITH_COMMAS]
-    whole = read_table(written(tmp_path / "all.csv", names), dialect=dialect).frame.to_native()
+    whole = read(written(tmp_path / "all.csv", names), dialect).frame.to_native()
     assert whole.columns == names
     for name in names:
         assert whole[name].to_list() == KINDS[name][1], name
         alone = whole
         if name != "nothing":
-            alone = read_table(written(tmp_path / "one.csv", [name]), dialect=dialect).frame.to_native()
+            alone = read(written(tmp_path / "one.csv", [name]), dialect).frame.to_native()
         assert alone[name].equals(whole[name], check_dtypes=True, null_equal=True), name
 
 
@@ -68,7 +74,7 @@ def test_thousands_of_columns_take_no_more_queries_than_a_few(tmp_path: Path) ->
         queries[0] = 0
         sys.setprofile(look)
         try:
-            frame = read_table(path).frame.to_native()
+            frame = read(path).frame.to_native()
         finally:
             sys.setprofile(None)
         taken.append(queries[0])
@@ -94,10 +100,10 @@ def test_files_that_are_no_table_of_text_are_named_for_what_they_are(
 ) -> None:
     (tmp_path / name).write_bytes(data)
     with pytest.raises(UnreadableFileError, match=why) as caught:
-        read_table(tmp_path / name, lenient=True)
+        read_table(RecordsFile(path=tmp_path / name), Purpose.PRIVATE)
     assert "CSV file with a header" in str(caught.value.remedy)
 
 
 def test_a_column_may_be_named_like_a_mark_of_a_file(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(b"PK,ARROW1\n1,2\n")
-    assert read_table(tmp_path / "a.csv").names == ("PK", "ARROW1")
+    assert read(tmp_path / "a.csv").names == ("PK", "ARROW1")

@@ -15,10 +15,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from glassine.data.conform import Columns, Outside, conform
+from glassine.data.conform import Outside, conform
 from glassine.data.inference import columns as read_columns
 from glassine.domain import Attribute, Between, Binary, Category, Domain, Integer, Literal, OneOf, Real
 from glassine.errors import GlassineError, InvalidDataError, InvalidDomainError
+from glassine.records.columns import Columns
 
 INF, NAN = math.inf, math.nan
 
@@ -95,11 +96,8 @@ def test_every_library_gives_the_same_columns(backend: str) -> None:
         assert columns.codes[name].tolist() == codes, name
 
 
-def oracle(attribute: Attribute, value: Any, *, exact: bool) -> Any:
-    """Return the conformed value by the definition, of one value alone; raise for what is refused.
-
-    An engine compares texts exactly; all others take texts of one number for one value.
-    """
+def oracle(attribute: Attribute, value: Any) -> Any:
+    """Return the conformed value by the definition, of one value alone; raise for what is refused."""
     gap = value is None or value != value
     if not attribute.missing and (gap or value in (INF, -INF)):
         raise InvalidDataError("refused")
@@ -111,9 +109,10 @@ def oracle(attribute: Attribute, value: Any, *, exact: bool) -> Any:
     number = written_number(value)
     if number is None:
         return next((known for known in declared if known == value), None)
-    # The value itself, then a number that is declared, then a text that writes it.
-    alike = sorted((known for known in declared if written_number(known) == number), key=lambda v: isinstance(v, str))
-    alike = [known for known in alike if not exact or not isinstance(value, str)]
+    # The value itself, then a number that is declared, then a text that spells it, then one that writes it.
+    spelled = str(float(number)) if math.isinf(number) or number != int(number) else str(int(number))
+    alike = [known for known in declared if written_number(known) == number]
+    alike.sort(key=lambda known: (isinstance(known, str), known != spelled))
     return next((known for known in declared if known == value), next(iter(alike), None))
 
 
@@ -182,21 +181,11 @@ def test_columns_equal_the_definition(case: tuple[Attribute, pl.Series], backend
     domain = Domain({"x": attribute})
     data = BACKENDS[backend](series.to_frame("x"))
     try:
-        exact = backend == "polars lazy"
-        wanted = [oracle(attribute, value, exact=exact) for value in series.to_list()]
+        wanted = [oracle(attribute, value) for value in series.to_list()]
     except InvalidDataError:
         with pytest.raises(InvalidDataError, match="'x' holds a missing value, NaN or infinity"):
             conform(data, domain)
         return
-    declared = attribute.values if isinstance(attribute, Category) else ()
-    words = isinstance(attribute, Category) and all(isinstance(value, str) for value in declared)
-    if series.dtype == pl.String and not words:
-        no_text = not any(isinstance(value, str) for value in declared)
-        odd = no_text and all(value is None for value in wanted) and "" not in series and not series.null_count()
-        if backend == "polars lazy" or odd:
-            with pytest.raises(InvalidDataError, match=r"'x' (has the type String|holds text alone)"):
-                conform(data, domain)
-            return
     columns = conform(data, domain)
     got = [None if value is None or value != value else value for value in columns.values("x").tolist()]
     assert got == wanted
@@ -305,32 +294,19 @@ def test_texts_beside_declared_numbers_are_not_taken_for_another_column(values: 
     assert column.tolist() == [0 if value == "1" else -1 for value in values]
 
 
-@pytest.mark.parametrize("values", [["u", "v"], ["u"]])
-def test_texts_alone_where_numbers_are_declared_are_another_column(values: list[str]) -> None:
-    domain = Domain({"x": Category((1, 2), missing=True)})
-    with pytest.raises(InvalidDataError, match="holds text alone"):
-        conform({"x": np.array(values, dtype=object)}, domain)
-
-
 @pytest.mark.parametrize(
     ("values", "attribute", "message"),
     [
-        (pl.LazyFrame({"x": ["1", "2"]}), Integer(0, 5), "'x' must hold numbers, got the type String"),
         (pl.Series([datetime.date(2020, 1, 1)]), Real(0.0, 5.0), "'x' must hold numbers, got the type Date"),
         (pl.Series([datetime.date(2020, 1, 1)]), Category(("a",)), "'x' has the type Date, which cannot hold"),
-        (pl.Series(["yes", "no"]), Binary(), "'x' holds text alone, .* declares numbers: '0', '1'"),
-        (pl.LazyFrame({"x": ["yes", "no"]}), Binary(), "'x' has the type String, which cannot hold .* '0', '1'"),
-        (pl.LazyFrame({"x": ["1"]}), Category((1, "a")), "'x' has the type String, which cannot hold"),
         (pl.Series([1, 2]), Category(("a", "b")), "'x' has the type Int64, which cannot hold"),
         (pl.Series([0.5]), Category(("half",)), "'x' has the type Float64, which cannot hold"),
         (pl.Series([True]), Category(("yes",)), "'x' has the type Boolean, which cannot hold"),
-        (pd.Series([True]), Category(("yes",)), "'x' has the type Boolean, which cannot hold"),
         (pl.Series([[1]]), Category((1,)), r"'x' has the type List\(Int64\), which cannot hold"),
-        (pd.Series(["one", 2], dtype=object), Integer(0, 5), "'x' must hold numbers, got text among"),
-        (pd.Series([datetime.date(2020, 1, 1), 2], dtype=object), Real(0.0, 5.0), "numbers, got date among"),
-        (pd.Series([[1], 2], dtype=object), Category((2,)), "'x' must hold .* got nested values"),
-        (np.array(["one"]), Integer(0, 5), "'x' must hold numbers, got text among"),
-        (np.array([1j]), Integer(0, 5), "'x' holds complex128"),
+        (pd.Series(["one", 2], dtype=object), Integer(0, 5), "'x' must hold numbers, got something else among"),
+        (pd.Series([datetime.date(2020, 1, 1), 2], dtype=object), Real(0.0, 5.0), "numbers, got something else among"),
+        (np.array(["one"]), Integer(0, 5), "'x' must hold numbers, got something else among"),
+        (np.array([1j]), Integer(0, 5), "'x' must hold numbers, got something else among"),
         (np.array([[1]]), Integer(0, 5), r"'x' has shape \(1, 1\)"),
     ],
 )

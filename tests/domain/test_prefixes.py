@@ -62,11 +62,17 @@ def test_more_prefixes_than_a_lazy_frame_compares_are_looked_up_alike() -> None:
 
 def test_a_csv_file_keeps_the_leading_zeros_of_codes_that_are_digits(tmp_path: Path) -> None:
     from glassine.data.sources import read_table
+    from glassine.records.lines import RecordsFile
+    from glassine.records.purpose import Purpose
 
     path = tmp_path / "records.csv"
     path.write_text("nace\n0111\n1110\n9200\n")
     domain = Domain({"nace": Category((Prefix("01"), Prefix("1")), missing=True)})
-    assert conform(read_table(path, domain), domain).codes["nace"].tolist() == [0, 1, -1]
+    assert conform(read_table(RecordsFile(path=path), Purpose.ORDINARY, domain), domain).codes["nace"].tolist() == [
+        0,
+        1,
+        -1,
+    ]
 
 
 def test_numbers_begin_with_nothing_and_a_column_of_them_is_refused() -> None:

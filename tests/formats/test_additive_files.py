@@ -20,7 +20,7 @@ from glassine.formats import to_onnx, to_pmml
 from glassine.formats.json import without_counts
 from glassine.formats.loading import load_file
 from glassine.formats.onnx_additive import additive_from_onnx
-from glassine.formats.pmml_predicates import Element, parsed_xml
+from glassine.formats.pmml_documents import Element, parsed_xml
 from glassine.formats.pmml_writer import additive_from_pmml
 from glassine.models import AdditiveModel, CategoryBins, NumericBins, Term
 from glassine.models.bins import Bins

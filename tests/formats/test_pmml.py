@@ -128,7 +128,7 @@ def test_a_document_type_is_refused(declaration: str) -> None:
         ('value="40.5"', 'value="nan"', "not a finite number"),
         ('recordCount="7"', 'recordCount="-7"', "at least 0"),
         ('recordCount="20"', 'recordCount="x"', "not a finite number"),
-        ('booleanOperator="surrogate"', 'booleanOperator="xor"', "CompoundPredicate 'xor'"),
+        ('booleanOperator="surrogate"', 'booleanOperator="nor"', "CompoundPredicate 'nor'"),
         ('n="2" type', 'n="3" type', "3' values, but has 2"),
         ("<True/>", '<SimplePredicate field="age" operator="lessThan" value="1"/>', "root of the TreeModel"),
         ("<True/>", "", "0 predicates"),
@@ -136,7 +136,14 @@ def test_a_document_type_is_refused(declaration: str) -> None:
         ("red", "crimson", "not a value of 'colour'"),
         ('defaultChild="4"', 'defaultChild="3"', "as its default"),
         ('missingValueStrategy="defaultChild"', 'missingValueStrategy="weightedConfidence"', "weightedConfidence"),
-        ('<MiningField name="colour"/>', '<MiningField name="colour" missingValueReplacement="red"/>', "replaces"),
+        (
+            '<MiningField name="colour"/>',
+            '<MiningField name="colour" x-changes="red"/>',
+            "'x-changes', which is not read",
+        ),
+        ('<Value value="green"/>', '<Value value="green" property="odd"/>', "the property 'odd'"),
+        ('<MiningField name="dose"/>', '<MiningField name="dose" outliers="asExtremeValues"/>', "does not say which"),
+        ('<DataField name="dose"', '<DataField taxonomy="doses" name="dose"', "'taxonomy', which is not read"),
     ],
 )
 def test_what_is_not_understood_is_refused(old: str, new: str, message: str) -> None:
@@ -202,10 +209,54 @@ def test_what_a_derived_field_hides_is_other_content(tmp_path: Path) -> None:
         )
 
 
-def test_surrogates_are_refused_where_values_can_be_missing() -> None:
+def test_surrogates_decide_where_values_are_missing() -> None:
     gaps = Domain({"age": Integer(18, 99), "colour": DOMAIN["colour"], "dose": Real(0, 2, missing=True)})
-    with pytest.raises(UnsupportedModelError, match="surrogates"):
-        read(TEXT, gaps)
+    tree = read(TEXT, gaps)
+    records = {"age": [50, 70, 70], "colour": ["red"] * 3, "dose": [np.nan, np.nan, 0.1]}
+    assert tree.predict({name: np.array(column) for name, column in records.items()}).tolist() == ["ill"] * 3
+    # The leaf that two ways lead to stands twice: how many records took which way is not known.
+    sizes = {str(cell): cell.evidence.size for cell in tree.cells if cell.inside[0].attribute == "age"}
+    assert sizes["age > 40 and dose > 0.5"] is None
+    assert sizes["age > 40 and dose is missing and age > 60"] is None
+
+
+def test_a_field_whose_missing_values_are_replaced_has_none() -> None:
+    text = TEXT.replace('<MiningField name="colour"/>', '<MiningField name="colour" missingValueReplacement="green"/>')
+    assert [str(cell) for cell in read(text, DOMAIN).cells][:2] == [
+        "age <= 40 and colour in {red, sky blue}",
+        "age <= 40 and (colour = green or missing)",
+    ]
+
+
+def test_a_value_that_the_file_calls_invalid_has_no_prediction() -> None:
+    value = '<Interval closure="closedClosed" leftMargin="18" rightMargin="90"/>'
+    text = TEXT.replace(
+        '<DataField name="age" optype="continuous" dataType="integer"/>',
+        f'<DataField name="age" optype="continuous" dataType="integer">{value}</DataField>',
+    )
+    records = {"age": np.array([40, 91]), "colour": np.array(["red", "red"]), "dose": np.array([0.1, 0.1])}
+    assert read(text, DOMAIN).predict(records).tolist() == ["well", None]
+    assert str(read(text).cells[-1]).endswith(" < age <= 90 and dose <= 0.5")
+    narrow = Domain({"age": Integer(18, 90), "colour": DOMAIN["colour"], "dose": Real(0, 2)})
+    assert read(text, narrow) == read(TEXT, narrow)
+    with pytest.raises(UnsupportedModelError, match="in several ways"):
+        read(
+            text.replace('<MiningField name="age"/>', '<MiningField name="age" invalidValueTreatment="asMean"/>'),
+            DOMAIN,
+        )
+
+
+def test_recordcounts_of_zero_in_inner_nodes_are_left_out_and_noted() -> None:
+    text = TEXT.replace('recordCount="20"', 'recordCount="0"').replace(
+        'recordCount="12" defaultChild', 'recordCount="0" defaultChild'
+    )
+    tree = read(
+        text.replace(
+            '<ScoreDistribution value="ill" recordCount="8"/><ScoreDistribution value="well" recordCount="12"/>', ""
+        ),
+        DOMAIN,
+    )
+    assert tree.source == "PMML without the recordCount 0 of inner nodes"
 
 
 def test_values_of_a_binary_attribute() -> None:

@@ -32,7 +32,7 @@ def test_a_private_model_that_was_chosen_by_exact_scores_has_no_guarantee(tmp_pa
     # A ledger adds up all fits, so that no other caveat hides that of the choice.
     book = Ledger(tmp_path / "book.sqlite")
     book.budget("here", 100)
-    private = PrivateTreeClassifier(domain=DOMAIN, classes=(0, 1), ledger=book, dataset="here")
+    private = PrivateTreeClassifier(epsilon=0.1, domain=DOMAIN, classes=(0, 1), ledger=book, dataset="here")
     search = GridSearchCV(private, {"max_depth": [1, 2]}, cv=2).fit(FRAME, LABELS)
     alone, chosen = search.best_estimator_.model_.guarantee, as_model(search).guarantee
     assert alone is not None
@@ -58,7 +58,9 @@ def test_a_file_of_a_search_is_told_to_hold_its_scores_and_the_splits(tmp_path: 
 
 
 def test_a_warning_of_a_fit_within_a_search_points_at_the_line_of_the_user() -> None:
-    search = GridSearchCV(PrivateTreeClassifier(domain=DOMAIN, classes=(0, 1), dataset="searched"), {}, cv=2)
+    search = GridSearchCV(
+        PrivateTreeClassifier(epsilon=0.1, domain=DOMAIN, classes=(0, 1), dataset="searched"), {}, cv=2
+    )
     with pytest.warns(PrivacyLeakWarning, match="second private fit") as warned:
         search.fit(FRAME, LABELS)
     assert [Path(one.filename).name for one in warned] == [Path(__file__).name]

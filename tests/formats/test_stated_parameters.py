@@ -99,7 +99,7 @@ def test_a_regression_of_pystreed_states_its_least_leaf() -> None:
 
 @pytest.mark.parametrize("learner", [OptimalTreeClassifier, OptimalRuleListClassifier, OptimalTreeRegressor])
 def test_our_optimal_models_state_their_least_leaf(learner: Any) -> None:
-    fitted = learner(2, DOMAIN, min_samples_leaf=30).fit(FRAME, LABELS)
+    fitted = learner(2, domain=DOMAIN, min_samples_leaf=30).fit(FRAME, LABELS)
     stated = stated_parameters(fitted)
     assert stated is not None
     assert (stated.smallest_leaf, stated.stated_leaf) == (30, "min_samples_leaf=30")
@@ -114,7 +114,9 @@ def test_our_optimal_models_state_their_least_leaf(learner: Any) -> None:
 def test_a_share_of_our_records_is_read_by_its_decimals() -> None:
     # In floating point, seven hundredths of 100 records are more than seven.
     assert 0.07 * 100 > 7
-    stated = stated_parameters(OptimalTreeClassifier(2, DOMAIN, min_samples_leaf=0.07).fit(FRAME[:100], LABELS[:100]))
+    stated = stated_parameters(
+        OptimalTreeClassifier(2, domain=DOMAIN, min_samples_leaf=0.07).fit(FRAME[:100], LABELS[:100])
+    )
     assert stated is not None
     assert stated.smallest_leaf == 7
 

@@ -17,10 +17,10 @@ from glassine.counting.logic import LiteralLogic, RuleLogic
 from glassine.data.bits import BitSets
 from glassine.domain import Between, Category, Domain, ExactlyOne, Integer, Literal, OneOf
 from glassine.learners.antecedents import either_side
-from glassine.learners.exhaustive.gibbs import LOG_BITS, Choice, Weighting
-from glassine.learners.exhaustive.lists import DEFAULT, DrawnList, ListClass, ListSums
-from glassine.learners.exhaustive.losses import Loss
-from glassine.learners.exhaustive.trees import LEAF, Leaf, Split, Tree, TreeClass, TreeSums, children
+from glassine.sealed.gibbs import LOG_BITS, Choice, Weighting
+from glassine.sealed.lists import DEFAULT, DrawnList, ListClass, ListSums
+from glassine.sealed.losses import Loss
+from glassine.sealed.trees import LEAF, Leaf, Split, Tree, TreeClass, TreeSums, children
 from tests.oracles import model_classes as oracle
 from tests.oracles import strategies as small
 from tests.oracles import worlds as possible

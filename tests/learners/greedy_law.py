@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pytest
 
 from glassine.learners.greedy import strict as greedy_strict
-from glassine.privacy.noisy_choice import exponential_log_weights
+from glassine.sealed.noisy_choice import exponential_log_weights
 from tests.verification.exploring import CUT, laplace_log_shares
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)

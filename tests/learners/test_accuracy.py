@@ -48,7 +48,7 @@ def test_trees_of_depth_three_on_adult(data: Any, epsilon: float, expected: floa
     found = mean_accuracy(
         adult,
         lambda seed: by_errors(
-            PrivateTreeClassifier(3, epsilon, adult.domain, classes=adult.classes, random_state=seed)
+            PrivateTreeClassifier(3, epsilon=epsilon, domain=adult.domain, classes=adult.classes, random_state=seed)
         ),
         0.8,
     )
@@ -70,7 +70,9 @@ def test_rule_lists(data: Any, name: str, length: int, epsilon: float, expected:
     found = mean_accuracy(
         records,
         lambda seed: by_errors(
-            PrivateRuleListClassifier(length, epsilon, records.domain, classes=records.classes, random_state=seed)
+            PrivateRuleListClassifier(
+                length, epsilon=epsilon, domain=records.domain, classes=records.classes, random_state=seed
+            )
         ),
         0.7,
     )
@@ -79,9 +81,9 @@ def test_rule_lists(data: Any, name: str, length: int, epsilon: float, expected:
 
 def test_a_private_tree_is_no_better_than_the_optimum_on_its_own_records(data: Any) -> None:
     adult = data.adult()
-    best = OptimalTreeClassifier(3, adult.domain, classes=adult.classes).fit(adult.frame, adult.labels)
+    best = OptimalTreeClassifier(3, domain=adult.domain, classes=adult.classes).fit(adult.frame, adult.labels)
     drawn = [
-        by_errors(PrivateTreeClassifier(3, 1.0, adult.domain, classes=adult.classes, random_state=seed))
+        by_errors(PrivateTreeClassifier(3, epsilon=1.0, domain=adult.domain, classes=adult.classes, random_state=seed))
         .fit(adult.frame, adult.labels)
         .score(adult.frame, adult.labels)
         for seed in range(5)

@@ -167,7 +167,13 @@ def test_a_count_is_published_once() -> None:
     )
     for algorithm, wish in (("boosting", 0), ("penalized", 1)):
         model = PrivateEBMClassifier(
-            100.0, 1e-6, domain, algorithm, classes=(0, 1), interactions=wish, random_state=0
+            epsilon=100.0,
+            delta=1e-6,
+            domain=domain,
+            algorithm=algorithm,
+            classes=(0, 1),
+            interactions=wish,
+            random_state=0,
         ).fit(frame, rng.integers(0, 2, 900))
         for term in model.model_.terms:
             assert term.weights is not None

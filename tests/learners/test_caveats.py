@@ -27,18 +27,21 @@ X = np.random.default_rng(0).integers(0, 5, (80, 2))
 Y = (X[:, 0] > 2).astype(int)
 DOMAIN = Domain({"a": Integer(0, 4), "b": Integer(0, 4)})
 LEARNERS: dict[str, tuple[Callable[[], Any], list[str]]] = {
-    "tree": (lambda: PrivateTreeClassifier(1, random_state=0), [CLASSES_FROM_DATA, DOMAIN_FROM_DATA]),
-    "rule list": (lambda: PrivateRuleListClassifier(1, random_state=0), [CLASSES_FROM_DATA, DOMAIN_FROM_DATA]),
+    "tree": (lambda: PrivateTreeClassifier(1, epsilon=0.1, random_state=0), [CLASSES_FROM_DATA, DOMAIN_FROM_DATA]),
+    "rule list": (
+        lambda: PrivateRuleListClassifier(1, epsilon=0.1, random_state=0),
+        [CLASSES_FROM_DATA, DOMAIN_FROM_DATA],
+    ),
     "greedy": (
-        lambda: PrivateGreedyRuleListClassifier(1, random_state=0),
+        lambda: PrivateGreedyRuleListClassifier(1, epsilon=1.0, random_state=0),
         [CLASSES_FROM_DATA, DOMAIN_FROM_DATA],
     ),
     "additive": (
-        lambda: PrivateEBMClassifier(algorithm="boosting", random_state=0),
+        lambda: PrivateEBMClassifier(epsilon=1.0, algorithm="boosting", random_state=0),
         [CLASSES_FROM_DATA, DOMAIN_FROM_DATA],
     ),
     "regression": (
-        lambda: PrivateEBMRegressor(algorithm="boosting", random_state=0),
+        lambda: PrivateEBMRegressor(epsilon=1.0, algorithm="boosting", random_state=0),
         [RANGE_FROM_DATA, DOMAIN_FROM_DATA],
     ),
 }
@@ -61,7 +64,7 @@ def test_a_warning_names_the_line_of_the_caller(name: str) -> None:
 
 def test_it_does_for_a_lazy_frame_too() -> None:
     frame = pl.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": Y}).lazy()
-    learner = PrivateTreeClassifier(1, domain=DOMAIN, random_state=0)
+    learner = PrivateTreeClassifier(1, epsilon=0.1, domain=DOMAIN, random_state=0)
     assert caught(lambda: learner.fit(frame, "y")) == [(__file__, CLASSES_FROM_DATA)]
 
 

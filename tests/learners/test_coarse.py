@@ -85,7 +85,7 @@ def test_a_private_tree_asks_for_the_groups_of_a_hierarchy() -> None:
     values = rng.choice(COUNTRIES, 2_000)
     answers = np.isin(values, ("DE", "FR")).astype(int)
     domain = Domain({"c": Category(COUNTRIES, hierarchy=(("DE", "FR"),)), "answer": Category((0, 1))})
-    tree = glassine.PrivateTreeClassifier(1, 4.0, domain, literals="coarse", random_state=0)
+    tree = glassine.PrivateTreeClassifier(1, epsilon=4.0, domain=domain, literals="coarse", random_state=0)
     tree.fit(pl.DataFrame({"c": values}), pl.Series("answer", answers))
     assert (tree.predict(pl.DataFrame({"c": values})) == answers).all()
     assert "c in {DE, FR}" in {str(branch.literal) for branch in tree.model_.nodes[0].branches}

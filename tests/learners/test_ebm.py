@@ -128,7 +128,7 @@ def test_what_is_taken_from_the_data_is_said() -> None:
     frame, y = people()
     numbers = frame.select("age", "smoker")
     with pytest.warns(PrivacyLeakWarning):
-        model = PrivateEBMRegressor(random_state=0).fit(numbers, y)
+        model = PrivateEBMRegressor(epsilon=1.0, random_state=0).fit(numbers, y)
     assert any("range of the target" in caveat for caveat in model.certificate_.caveats)
     assert any("domain inferred" in caveat for caveat in model.certificate_.caveats)
     assert not model.certificate_.holds
@@ -193,13 +193,15 @@ def test_missing_values_have_a_bin_of_their_own() -> None:
     domain = Domain({"x": Real(0.0, 1.0, missing=True), "z": Real(0.0, 1.0)})
     spreads = []
     for seed in range(8):
-        model = PrivateEBMRegressor(4.0, domain=domain, target_range=(0, 1), random_state=seed)
+        model = PrivateEBMRegressor(epsilon=4.0, domain=domain, target_range=(0, 1), random_state=seed)
         scores = model.fit(frame, gap.astype(float)).model_.term("x").scores[:, 0]
         assert scores[-1] > 0.4
         spreads.append(np.abs(scores[:-1] - scores[0]).max())
     assert np.mean(spreads) < 0.2
     strict = Domain({"x": Real(0.0, 1.0), "z": Real(0.0, 1.0)})
-    model = PrivateEBMRegressor(domain=strict, target_range=(0, 1), random_state=0).fit(frame, gap.astype(float))
+    model = PrivateEBMRegressor(epsilon=1.0, domain=strict, target_range=(0, 1), random_state=0).fit(
+        frame, gap.astype(float)
+    )
     # A gap that is not allowed is the lower bound, in fit and predict alike.
     lowest = pl.DataFrame({"x": [0.0], "z": [0.5]})
     assert model.predict(pl.DataFrame({"x": [np.nan], "z": [0.5]})) == model.predict(lowest)
@@ -211,7 +213,7 @@ def test_count_tables_are_read_with_their_multiplicities() -> None:
     frame = frame.with_columns(y=frame["a"])
     domain = Domain.binary(["a", "b", "y"])
     table = CountTable.from_frame(frame, domain)
-    model = PrivateEBMClassifier(20.0, domain=domain, random_state=0).fit(table, "y")
+    model = PrivateEBMClassifier(epsilon=20.0, domain=domain, random_state=0).fit(table, "y")
     weights = model.model_.term("a").weights
     assert weights is not None
     assert abs(float(weights.sum()) - 500) < 60

@@ -27,11 +27,13 @@ def released(kind: str, epsilon: float) -> tuple[Any, Any, Any]:
     scores, low, high = [], [], []
     for run in range(RUNS):
         if kind == "numbers":
-            learner = PrivateEBMRegressor(epsilon, target_range=(-4, 8), random_state=run, **common)
+            learner = PrivateEBMRegressor(epsilon=epsilon, target_range=(-4, 8), random_state=run, **common)
             model = learner.fit(frame, truth + _scatter(20_000)).model_
         else:
             y = (truth - 2 + _scatter(20_000) * 1.8 > 0).astype(int)
-            model = PrivateEBMClassifier(epsilon, classes=(0, 1), random_state=run, **common).fit(frame, y).model_
+            model = (
+                PrivateEBMClassifier(epsilon=epsilon, classes=(0, 1), random_state=run, **common).fit(frame, y).model_
+            )
         row: list[list[float]] = [[], [], []]
         for name in NAMES:
             term = model.term(name)

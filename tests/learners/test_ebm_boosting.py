@@ -167,7 +167,13 @@ def test_several_classes_are_learnt() -> None:
     domain = Domain({"x": Integer(0, 59), "job": Category(("a", "b")), "z": Integer(0, 1)})
     for accounting in ("gdp", "classic"):
         model = PrivateEBMClassifier(
-            2.0, 1e-6, domain, "boosting", accounting=accounting, classes=CLASSES, random_state=0
+            epsilon=2.0,
+            delta=1e-6,
+            domain=domain,
+            algorithm="boosting",
+            accounting=accounting,
+            classes=CLASSES,
+            random_state=0,
         ).fit(frame[:3000], y[:3000])
         assert model.model_.link == "softmax"
         assert model.score(frame[3000:], y[3000:]) > 0.78

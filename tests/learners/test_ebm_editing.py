@@ -24,7 +24,7 @@ def fitted(kind: Any, seed: int = 0, **more: Any) -> Any:
     rng = np.random.default_rng(0)
     X = rng.integers(0, 100, (2000, 2))
     public = {"classes": (0, 1)} if kind is PrivateEBMClassifier else {"target_range": (0, 1)}
-    return kind(1.0, domain=DOMAIN, random_state=seed, **public, **more).fit(X, (X[:, 0] > 60).astype(int))
+    return kind(epsilon=1.0, domain=DOMAIN, random_state=seed, **public, **more).fit(X, (X[:, 0] > 60).astype(int))
 
 
 X = np.array([[5, 50], [95, 50]])

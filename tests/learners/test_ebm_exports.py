@@ -51,10 +51,10 @@ def test_cells_hold_who_was_counted_and_exports_agree(classes: int) -> None:
     }
     fitted: Any
     if classes:
-        fitted = PrivateEBMClassifier(1000.0, classes=tuple(range(classes)), **given)
+        fitted = PrivateEBMClassifier(epsilon=1000.0, classes=tuple(range(classes)), **given)
         fitted.fit(frame, np.digitize(y, [0.0, 0.5][: classes - 1]))
     else:
-        fitted = PrivateEBMRegressor(1000.0, target_range=(-2, 3), **given).fit(frame, y)
+        fitted = PrivateEBMRegressor(epsilon=1000.0, target_range=(-2, 3), **given).fit(frame, y)
     model, expected = fitted.model_, fitted.predict(frame).tolist()
     assert [len(term.bins) for term in model.terms] == [1, 1, 1, 1, 2, 2]
     for term, cells in zip(model.terms, bin_indices(model, frame), strict=True):

@@ -174,7 +174,13 @@ def test_the_certificate_agrees_with_two_accountants(algorithm: str, epsilon: fl
     frame, y, domain = frame_of()
     for mode in ACCOUNTINGS if algorithm == "boosting" else ("gdp",):
         model = PrivateEBMRegressor(
-            epsilon, 1e-6, domain, algorithm, accounting=mode, target_range=(0, 1), random_state=0
+            epsilon=epsilon,
+            delta=1e-6,
+            domain=domain,
+            algorithm=algorithm,
+            accounting=mode,
+            target_range=(0, 1),
+            random_state=0,
         ).fit(frame, y)
         events = model.certificate_.events
         ours = accounting.epsilon(events, 1e-6)
@@ -239,7 +245,11 @@ def named_category(dataset: Any, seed: int | None, *, declared: bool) -> Any:
     frame, y = dataset
     jobs = Category(("baker", "clerk", "pope")) if declared else Category(tuple(sorted(set(frame["job"]))))
     domain = Domain({"job": jobs, "x": Integer(0, 1)})
-    return PrivateEBMClassifier(1.0, 1e-6, domain, classes=(0, 1), random_state=seed).fit(frame, y).model_
+    return (
+        PrivateEBMClassifier(epsilon=1.0, delta=1e-6, domain=domain, classes=(0, 1), random_state=seed)
+        .fit(frame, y)
+        .model_
+    )
 
 
 def pope_shows(model: Any) -> float:
@@ -278,13 +288,15 @@ def test_names_taken_from_the_data_are_found() -> None:
     def leaking(dataset: Any, seed: int | None) -> float:
         frame, y = dataset
         domain = Domain({"job": Category(tuple(sorted(set(frame["job"])))), "x": Integer(0, 1)})
-        model = PrivateEBMClassifier(1.0, 1e-6, domain, classes=(0, 1), random_state=seed).fit(frame, y)
+        model = PrivateEBMClassifier(epsilon=1.0, delta=1e-6, domain=domain, classes=(0, 1), random_state=seed).fit(
+            frame, y
+        )
         return float("pope" in model.domain_["job"].values)  # type: ignore[union-attr]  # a category
 
     d0, d1 = job_neighbors()
     assert lower_bound(leaking, d0, d1, Claim(epsilon=1.0, delta=1e-6), score=float, runs=Runs(200, seed=1)).violated
     with pytest.warns(PrivacyLeakWarning):
-        model = PrivateEBMClassifier(random_state=0).fit(*d1)
+        model = PrivateEBMClassifier(epsilon=1.0, random_state=0).fit(*d1)
     assert any("domain inferred" in caveat for caveat in model.certificate_.caveats)
 
 
@@ -301,7 +313,13 @@ def far_regression(algorithm: str) -> Callable[[Any, int | None], float]:
     def run(dataset: Any, seed: int | None) -> float:
         frame, y = dataset
         model = PrivateEBMRegressor(
-            1.0, 1e-6, domain, algorithm, bins={"x": [0]}, target_range=(99, 100), random_state=seed
+            epsilon=1.0,
+            delta=1e-6,
+            domain=domain,
+            algorithm=algorithm,
+            bins={"x": [0]},
+            target_range=(99, 100),
+            random_state=seed,
         ).fit(frame, y)
         found = model.model_
         return float(found.intercept[0] + (found.terms[0].scores[1, 0] if found.terms else 0.0))

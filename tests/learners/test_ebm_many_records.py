@@ -123,7 +123,9 @@ def test_a_fit_whose_sums_wrap_around_ends_as_any_other(
     public: dict[str, Any] = {"classes": (0, 1)} if kind is PrivateEBMClassifier else {"target_range": (0, 1)}
     domain = Domain({"x": Integer(0, 3), "z": Integer(0, 3)})
     X = np.random.default_rng(0).integers(0, 4, (90, 2))
-    model = kind(1000.0, 0.1, domain, algorithm, random_state=0, **public).fit(X, X[:, 0] // 2)
+    model = kind(epsilon=1000.0, delta=0.1, domain=domain, algorithm=algorithm, random_state=0, **public).fit(
+        X, X[:, 0] // 2
+    )
     assert np.isfinite(model.predict(X)).all()
 
 
@@ -188,7 +190,9 @@ def test_residuals_for_the_choice_are_added_up_in_blocks_that_fit(monkeypatch: p
 
 def fitted(monkeypatch: pytest.MonkeyPatch, domain: Domain, X: Any, y: Any, block: int) -> str:
     monkeypatch.setattr(ebm_penalized, "BLOCK", block)
-    found = PrivateEBMRegressor(20.0, 1e-6, domain, target_range=(0, 1), interactions=1, random_state=0).fit(X, y)
+    found = PrivateEBMRegressor(
+        epsilon=20.0, delta=1e-6, domain=domain, target_range=(0, 1), interactions=1, random_state=0
+    ).fit(X, y)
     assert any(len(term.attributes) == 2 for term in found.model_.terms)
     return fingerprint(found.model_)
 

@@ -26,7 +26,7 @@ def test_a_fit_beyond_the_limit_is_refused_before_the_ledger_is_charged(algorith
     book = Ledger(tmp_path / "b.sqlite")
     book.budget("people", 5.0, 1e-5)
     public: dict[str, Any] = {"domain": DOMAIN, "target_range": (0, 2), "ledger": book, "dataset": "people"}
-    learner = PrivateEBMRegressor(1.0, algorithm=algorithm, memory_limit=1e4, **public)
+    learner = PrivateEBMRegressor(epsilon=1.0, algorithm=algorithm, memory_limit=1e4, **public)
     with pytest.raises(ClassTooLargeError, match=r"the limit is memory_limit=10 kB\. Give fewer bins") as refused:
         learner.fit(X, Y)
     assert refused.value.bytes_needed > 1e4
@@ -38,7 +38,7 @@ def test_a_fit_beyond_the_limit_is_refused_before_the_ledger_is_charged(algorith
 @pytest.mark.parametrize("limit", [0, -1, float("nan"), True, "4 GB", None])
 def test_a_limit_must_be_a_positive_number(limit: Any) -> None:
     with pytest.raises(InvalidParameterError, match="memory_limit must be"):
-        PrivateEBMClassifier(1.0, domain=DOMAIN, classes=(False, True), memory_limit=limit).fit(X, Y > 1)
+        PrivateEBMClassifier(epsilon=1.0, domain=DOMAIN, classes=(False, True), memory_limit=limit).fit(X, Y > 1)
 
 
 @pytest.mark.parametrize("bins", [20, 120])
@@ -47,7 +47,7 @@ def test_the_estimate_is_not_below_what_a_fit_takes(bins: int) -> None:
     domain = DOMAIN.restrict(list(cuts))
     target = Target(classes=None, bounds=(0.0, 2.0), name="")
     needed = table_bytes(public_grids(domain, cuts), target, "penalized")
-    learner = PrivateEBMRegressor(1000.0, domain=domain, target_range=(0, 2), bins=cuts)
+    learner = PrivateEBMRegressor(epsilon=1000.0, domain=domain, target_range=(0, 2), bins=cuts)
     learner.fit(X[:300, :2], Y[:300])
     learner.set_params(dataset="of the second fit")
     tracemalloc.start()
@@ -65,7 +65,7 @@ def test_the_estimate_counts_pairs() -> None:
     domain = DOMAIN.restrict(list(cuts))
     target = Target(classes=None, bounds=(0.0, 2.0), name="")
     needed = table_bytes(public_grids(domain, cuts), target, "penalized", 1)
-    learner = PrivateEBMRegressor(1000.0, domain=domain, target_range=(0, 2), bins=cuts, interactions=1)
+    learner = PrivateEBMRegressor(epsilon=1000.0, domain=domain, target_range=(0, 2), bins=cuts, interactions=1)
     tracemalloc.start()
     learner.fit(X[:, :2], Y)
     peak = tracemalloc.get_traced_memory()[1]

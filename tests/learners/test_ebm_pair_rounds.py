@@ -40,9 +40,9 @@ def fit(dataset: Any, seed: int | None) -> None:
     domain = Domain({name: Integer(0, 1) for name in NAMES})
     frame, y = dataset
     PrivateEBMRegressor(
-        EPSILON,
-        DELTA,
-        domain,
+        epsilon=EPSILON,
+        delta=DELTA,
+        domain=domain,
         bins={name: [0] for name in NAMES},
         target_range=(-1, 1),
         interactions=PAIRS,

@@ -46,12 +46,12 @@ def crossed(n: int = 6000, seed: int = 0) -> tuple[pl.DataFrame, Any]:
 
 def regressor(**more: Any) -> PrivateEBMRegressor:
     settings: dict[str, Any] = {"domain": DOMAIN, "target_range": (-5, 5), "random_state": 0, **more}
-    return PrivateEBMRegressor(4.0, 1e-6, **settings)
+    return PrivateEBMRegressor(epsilon=4.0, delta=1e-6, **settings)
 
 
 def classifier(**more: Any) -> PrivateEBMClassifier:
     settings: dict[str, Any] = {"domain": DOMAIN, "classes": (0, 1), "random_state": 0, **more}
-    return PrivateEBMClassifier(4.0, 1e-6, **settings)
+    return PrivateEBMClassifier(epsilon=4.0, delta=1e-6, **settings)
 
 
 def pairs_of(model: Any) -> list[set[str]]:
@@ -173,7 +173,7 @@ def test_tiny_data_and_lone_attributes() -> None:
         frame, y = crossed(n)
         assert len(regressor(interactions="auto").fit(frame, y).predict(frame)) == n
         regressor(interactions=[("x", "k")]).fit(frame, y)
-    one = PrivateEBMRegressor(1.0, domain=Domain({"x": Real(0, 1)}), target_range=(-5, 5), interactions=1)
+    one = PrivateEBMRegressor(epsilon=1.0, domain=Domain({"x": Real(0, 1)}), target_range=(-5, 5), interactions=1)
     frame, y = crossed(300)
     assert pairs_of(one.fit(frame.select("x"), y).model_) == []
 
@@ -290,7 +290,7 @@ def test_rounds_with_pairs_pay_for_every_term(monkeypatch: pytest.MonkeyPatch) -
     for n in (500, 499):
         caught.clear()
         PrivateEBMRegressor(
-            8.0,
+            epsilon=8.0,
             domain=domain,
             target_range=(-3, 3),
             bins=fixed,
@@ -371,7 +371,13 @@ def test_a_whole_fit_with_a_chosen_pair_keeps_its_claim() -> None:
     def run(dataset: Any, seed: int | None) -> float:
         records, y = dataset
         model = PrivateEBMRegressor(
-            1.0, 1e-6, domain, bins={"x": [0.5], "w": [4]}, target_range=(99, 100), interactions=1, random_state=seed
+            epsilon=1.0,
+            delta=1e-6,
+            domain=domain,
+            bins={"x": [0.5], "w": [4]},
+            target_range=(99, 100),
+            interactions=1,
+            random_state=seed,
         ).fit(records, y)
         return float(model.predict(records.head(1))[0])
 

@@ -89,7 +89,7 @@ def test_models_of_several_classes_and_users_bins_are_the_same(algorithm: str) -
     domain = Domain({"x": Real(-4, 4), "c": Category(("v", "u", "w")), "b": Binary(), "t": Integer(0, 2)})
     for bins in (None, {"x": (-4.0, -1.0, 0.5), "c": (("u", "w"), ("v",))}):
         given: dict[str, Any] = {"domain": domain, "bins": bins, "algorithm": algorithm, "random_state": 3}
-        make = partial(PrivateEBMClassifier, 2.0, **given)
+        make = partial(PrivateEBMClassifier, epsilon=2.0, **given)
         expected = fitted(make, frame, "t")
         for engine in LAZY.values():
             assert fitted(make, engine(frame), "t") == expected
@@ -121,7 +121,7 @@ def test_a_frame_that_changes_between_two_queries_is_refused() -> None:
     sizes: Iterator[int] = chain([40] * 2, repeat(36))
     lazy = frame.lazy().map_batches(lambda part: part.head(next(sizes)), schema=frame.schema)
     with pytest.raises(InvalidDataError, match="another number of records"):
-        PrivateEBMClassifier(domain=DOMAIN, random_state=0).fit(lazy, "sick")
+        PrivateEBMClassifier(epsilon=1.0, domain=DOMAIN, random_state=0).fit(lazy, "sick")
 
 
 def test_records_with_a_number_that_change_between_two_queries_are_refused() -> None:
@@ -129,7 +129,7 @@ def test_records_with_a_number_that_change_between_two_queries_are_refused() -> 
     sizes: Iterator[int] = chain([len(frame)], repeat(len(frame) - 3))
     lazy = frame.lazy().map_batches(lambda part: part.head(next(sizes)), schema=frame.schema)
     with pytest.raises(InvalidDataError, match="another number of records"):
-        PrivateSummary(domain=DOMAIN, random_state=0).fit(lazy, "age")
+        PrivateSummary(epsilon=1.0, domain=DOMAIN, random_state=0).fit(lazy, "age")
 
 
 def test_records_with_a_number_are_grouped_once_and_then_merged(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,7 +141,7 @@ def test_records_with_a_number_are_grouped_once_and_then_merged(monkeypatch: pyt
 
     monkeypatch.setattr(engines, "collect", spy)
     frame = sample(400)
-    fitted_lazily = PrivateSummary(4.0, domain=DOMAIN, random_state=7).fit(frame.lazy(), "age")
+    fitted_lazily = PrivateSummary(epsilon=4.0, domain=DOMAIN, random_state=7).fit(frame.lazy(), "age")
     assert len(fitted_lazily.released_.rounds) == 2
     # How many there are, the categories, and all bins with the number; further ones are of cells.
     assert len(queries) == 3
@@ -204,7 +204,7 @@ def test_a_failure_of_an_engine_quotes_no_record_and_costs_nothing(engine: str, 
         "duckdb": lambda: duckdb.read_csv(str(csv), all_varchar=True).project("age::BIGINT AS age, y::DOUBLE AS y"),
     }
     summary = PrivateSummary(
-        1.0, domain=Domain({"age": Integer(0, 99)}), target_range=(0.0, 2.0), ledger=book, dataset="here"
+        epsilon=1.0, domain=Domain({"age": Integer(0, 99)}), target_range=(0.0, 2.0), ledger=book, dataset="here"
     )
     with pytest.raises(InvalidDataError, match="the engine of the lazy frame failed with") as failed:
         summary.fit(scans[engine](), "y")

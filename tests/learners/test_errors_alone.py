@@ -52,11 +52,11 @@ SEEDED: dict[str, tuple[Callable[[], Any], int, str]] = {
 
 
 def tree(depth: int, epsilon: float, **more: Any) -> Any:
-    return PrivateTreeClassifier(depth, epsilon, DOMAIN, random_state=7, **ERRORS, **more)
+    return PrivateTreeClassifier(depth, epsilon=epsilon, domain=DOMAIN, random_state=7, **ERRORS, **more)
 
 
 def rules(length: int, epsilon: float, **more: Any) -> Any:
-    return PrivateRuleListClassifier(length, epsilon, DOMAIN, random_state=7, **ERRORS, **more)
+    return PrivateRuleListClassifier(length, epsilon=epsilon, domain=DOMAIN, random_state=7, **ERRORS, **more)
 
 
 ERRORS: dict[str, Any] = {"accuracy_share": 1.0}

@@ -81,7 +81,7 @@ def test_odd_targets_are_left_out_or_clipped_alike(place: str) -> None:
     odd = pl.Series([math.inf, -math.inf, 1e301, -0.0, None, math.nan, *records["y"][6:].to_list()])
     meant = pl.Series([1.5, -1.5, 1.5, 0.0, None, None, *records["y"][6:].to_list()])
     domain = Domain({"x": Integer(0, 9), "y": Real(-1.5, 1.5)})
-    regressor = PrivateEBMRegressor(4.0, domain=domain, random_state=0)
+    regressor = PrivateEBMRegressor(epsilon=4.0, domain=domain, random_state=0)
     found = clone(regressor).fit(HERE[place](records.with_columns(y=odd)), "y").model_
     assert found == clone(regressor).fit(records.with_columns(y=meant).drop_nulls(), "y").model_
     nobody = records.with_columns(y=pl.lit(None).cast(pl.Float64))
@@ -117,7 +117,7 @@ def test_a_tree_of_numbers_counts_groups_a_part_at_a_time(part: int, monkeypatch
     monkeypatch.setattr(engines, "PART", part)
     monkeypatch.setattr(additive_records, "MOST_AT_ONCE", 4 * part)
     domain = DOMAIN.restrict(["town", "smoker", "age"])
-    make = partial(PrivateTreeRegressor, 2, 2.0, domain, random_state=7)
+    make = partial(PrivateTreeRegressor, 2, epsilon=2.0, domain=domain, random_state=7)
     frame = sample(3000).select("town", "smoker", "age")
     expected = fitted(make, frame, NUMBER)
     monkeypatch.setattr(engines, "collect", spy)
@@ -173,7 +173,7 @@ def test_a_schema_that_does_not_fit_is_refused_and_costs_nothing(
     domain, frame = plain()
     ledger = Ledger(tmp_path / "budget.sqlite")
     ledger.budget("d", 1.0)
-    tree = PrivateTreeClassifier(1, domain=domain, ledger=ledger, dataset="d", random_state=0)
+    tree = PrivateTreeClassifier(1, epsilon=0.1, domain=domain, ledger=ledger, dataset="d", random_state=0)
     with pytest.raises(InvalidDataError, match=said):
         tree.fit(HERE[place](frame.with_columns(change)), "t")
     assert not ledger.entries("d")

@@ -17,14 +17,14 @@ from scipy import stats
 
 from glassine.compiling import interpreted
 from glassine.data.conjunctions import binomials
-from glassine.learners.exhaustive import gibbs
-from glassine.learners.exhaustive.gibbs import LOG_RANGE, Choice, Weighting
-from glassine.learners.exhaustive.last_splits import Leaves, settle, spread
-from glassine.learners.exhaustive.lists import ListClass, ListSums
-from glassine.learners.exhaustive.losses import Loss
-from glassine.learners.exhaustive.tree_sums import Costs, Weighed, power
-from glassine.learners.exhaustive.trees import TreeClass, TreeSums
 from glassine.privacy.randomness import Randomness
+from glassine.sealed import gibbs
+from glassine.sealed.gibbs import LOG_RANGE, Choice, Weighting
+from glassine.sealed.last_splits import Leaves, settle, spread
+from glassine.sealed.lists import ListClass, ListSums
+from glassine.sealed.losses import Loss
+from glassine.sealed.tree_sums import Costs, Weighed, power
+from glassine.sealed.trees import TreeClass, TreeSums
 from tests.learners import engine
 from tests.oracles import model_classes as oracle
 from tests.oracles.laws import log_probabilities

@@ -23,8 +23,8 @@ from glassine.privacy import accounting
 from glassine.privacy.accounting import CountBound, DiscreteLaplaceNoise, Parallel, Stated
 from glassine.privacy.conversions import discrete_laplace_tail
 from glassine.privacy.events import UNPROVED
-from glassine.privacy.noisy_choice import cauchy_calibration
 from glassine.privacy.sensitivity import gini_spread
+from glassine.sealed.noisy_choice import cauchy_calibration
 
 PUBLISHED = [mechanism for mechanism in MECHANISMS if mechanism != "counted-gini"]
 WITH_DELTA = ("smooth-laplace", "global-gaussian")
@@ -228,8 +228,8 @@ def test_ties_of_noisy_counts_go_to_the_last_class() -> None:
     domain = Domain.binary(["a"])
     learner = PrivateGreedyRuleListClassifier(
         1,
-        1e5,
-        domain,
+        epsilon=1e5,
+        domain=domain,
         mechanism="global-laplace",
         accounting="published",
         min_support=0.0,

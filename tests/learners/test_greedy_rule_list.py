@@ -145,7 +145,9 @@ def test_greedy_rl_is_that_of_a_naive_form(seed: int, classes: int) -> None:
     y = (X[:, 0] + (rng.random(n) < 0.3)) % classes if seed % 2 else rng.integers(0, classes, n)
     support = (0.0, 0.05, 0.2)[seed % 3]
     names = list("abcd")
-    learner = GreedyRuleListClassifier(4, Domain.binary(names), min_support=support, classes=tuple(range(classes)))
+    learner = GreedyRuleListClassifier(
+        4, domain=Domain.binary(names), min_support=support, classes=tuple(range(classes))
+    )
     model = learner.fit(X, y).model_
     rules = [(column, value) for column in range(4) for value in (1, 0)]
     found = naive_list(X, y, rules, 4, -(-int(support * 100) * n // 100))
@@ -177,8 +179,8 @@ def test_the_minimum_support_binds_rules_and_what_is_left() -> None:
     y = np.array([1] * 3 + [0] * 10 + [1] * 30 + [0] * 57)
     domain = Domain.binary(["rare", "common"])
     pool = [(OneOf("rare", (1,)),), (OneOf("common", (1,)),)]
-    loose = GreedyRuleListClassifier(2, domain, min_support=0.0, pool=pool).fit(X, y).model_
-    tight = GreedyRuleListClassifier(2, domain, min_support=0.04, pool=pool).fit(X, y).model_
+    loose = GreedyRuleListClassifier(2, domain=domain, min_support=0.0, pool=pool).fit(X, y).model_
+    tight = GreedyRuleListClassifier(2, domain=domain, min_support=0.04, pool=pool).fit(X, y).model_
     assert len(loose.rules) == 3
     assert {rule.antecedent[0].attribute for rule in tight.rules[:-1]} == {"common"}
     assert all(sum(rule.evidence.counts) >= 4 for rule in tight.rules[:-1])
@@ -429,7 +431,7 @@ def test_class_sizes_are_public() -> None:
     size = GreedyRuleListClassifier(1, domain=binary, classes=CLASSES)
     assert np.exp(size.log_class_size()) == pytest.approx(2 + 2 * 4)
     assert size.memory_needed() == 8 * 4 * 2
-    ahead = PrivateGreedyRuleListClassifier(2, domain=binary, classes=CLASSES)
+    ahead = PrivateGreedyRuleListClassifier(2, epsilon=1.0, domain=binary, classes=CLASSES)
     assert ahead.memory_needed() == 8 * (4 * 2 + (3 * 2 + 8) * 4)
     with pytest.raises(InvalidParameterError, match="Pass domain="):
         GreedyRuleListClassifier(1).memory_needed()

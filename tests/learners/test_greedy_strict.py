@@ -172,7 +172,14 @@ def test_the_bound_of_smooth_laplace_fails_no_more_often_than_delta_pays_for() -
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 2, (400, 2)), rng.integers(0, 2, 400)
     learner = PrivateGreedyRuleListClassifier(
-        3, 1.0, TWO, mechanism="smooth-laplace", delta=1e-5, min_support=0.0, classes=(0, 1), random_state=0
+        3,
+        epsilon=1.0,
+        domain=TWO,
+        mechanism="smooth-laplace",
+        delta=1e-5,
+        min_support=0.0,
+        classes=(0, 1),
+        random_state=0,
     ).fit(X, y)
     bounds = [event for event in learner.certificate_.events if isinstance(event, CountBound)]
     lost = [accounting.cost(event).delta for event in bounds]

@@ -21,8 +21,8 @@ from glassine import (
     compiling,
 )
 from glassine.data.bits import BitSets
-from glassine.learners.exhaustive.gibbs import Weighting
-from glassine.learners.exhaustive.losses import Loss
+from glassine.sealed.gibbs import Weighting
+from glassine.sealed.losses import Loss
 from tests.learners import engine
 
 N = 400

@@ -14,9 +14,9 @@ import pytest
 
 from glassine.domain import Binary, Category, Domain, Integer
 from glassine.errors import ClassTooLargeError, InvalidParameterError
-from glassine.learners.exhaustive.model_class import SECONDS_PER_STEP, check_limit, check_size, human_bytes
 from glassine.learners.exhaustive.private import PrivateRuleListClassifier, PrivateTreeClassifier
 from glassine.privacy.ledger import Ledger
+from glassine.sealed.model_class import SECONDS_PER_STEP, check_limit, check_size, human_bytes
 from tests.learners import engine
 
 
@@ -102,8 +102,8 @@ def test_the_estimate_of_memory_covers_the_tables(p: int, size: int) -> None:
 
 
 LEARNERS: list[Callable[..., Any]] = [
-    lambda **given: PrivateTreeClassifier(4, **given),
-    lambda **given: PrivateRuleListClassifier(6, **given),
+    lambda **given: PrivateTreeClassifier(4, epsilon=0.1, **given),
+    lambda **given: PrivateRuleListClassifier(6, epsilon=0.1, **given),
 ]
 
 
@@ -159,7 +159,7 @@ def test_the_refusal_does_not_depend_on_the_records() -> None:
     texts = set()
     for n in (2, 50):
         learner = PrivateTreeClassifier(
-            5, domain=Domain.binary([f"b{i}" for i in range(40)]), classes=(0, 1), memory_limit=1e6
+            5, epsilon=0.1, domain=Domain.binary([f"b{i}" for i in range(40)]), classes=(0, 1), memory_limit=1e6
         )
         X, y = np.random.default_rng(n).integers(0, 2, (n, 40)), np.arange(n) % 2
         with pytest.raises(ClassTooLargeError) as caught:

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from glassine.domain import Between, Binary, Category, Domain, Implies, Integer, OneOf
 from glassine.learners.antecedents import both_signs, pairs
-from glassine.learners.exhaustive.gibbs import Weighting
-from glassine.learners.exhaustive.lists import DrawnList, ListClass
 from glassine.privacy.randomness import Randomness
+from glassine.sealed.gibbs import Weighting
+from glassine.sealed.lists import DrawnList, ListClass
 from tests.learners import engine
 from tests.oracles import model_classes as oracle
 from tests.oracles.optimal import optimal_rule_list

@@ -16,10 +16,10 @@ from glassine.data.bits import BitSets
 from glassine.domain import Between, Binary, Category, Integer, OneOf
 from glassine.errors import ClassTooLargeError
 from glassine.learners.exhaustive import list_search
-from glassine.learners.exhaustive.gibbs import Weighting
 from glassine.learners.exhaustive.list_search import Limits, ListSearch, Room
-from glassine.learners.exhaustive.lists import ListClass
-from glassine.learners.exhaustive.losses import Loss
+from glassine.sealed.gibbs import Weighting
+from glassine.sealed.lists import ListClass
+from glassine.sealed.losses import Loss
 from tests.learners import engine
 from tests.oracles import model_classes as oracle
 

@@ -25,17 +25,17 @@ from glassine import (
 )
 from glassine.errors import InvalidDataError, InvalidModelError, InvalidParameterError
 from glassine.formats import load_model, write_model
-from glassine.learners.exhaustive import gibbs
-from glassine.learners.exhaustive.gibbs import Weighting
-from glassine.learners.exhaustive.losses import (
+from glassine.models import Evidence
+from glassine.privacy.accounting import DiscreteLaplaceNoise, Selection
+from glassine.sealed import gibbs
+from glassine.sealed.gibbs import Weighting
+from glassine.sealed.losses import (
     UNITS,
     Loss,
     base_rates,
     log_odds_grid,
     released_probabilities,
 )
-from glassine.models import Evidence
-from glassine.privacy.accounting import DiscreteLaplaceNoise, Selection
 from tests.learners import engine
 from tests.learners.test_gibbs import ideal_law, worst_error
 from tests.oracles import model_classes as oracle
@@ -117,7 +117,7 @@ def test_a_share_of_errors_raises_the_cost_of_the_wrong_class() -> None:
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10**6), Fraction(1, 10), Fraction(1), Fraction(100), Fraction(10**5)])
 def test_powers_of_two_tables_are_right_to_42_bits(epsilon: Fraction) -> None:
-    from glassine.learners.exhaustive.tree_sums import power
+    from glassine.sealed.tree_sums import power
 
     weighting = Weighting.private(epsilon, 1.0, 5000, UNITS)
     rate = weighting.exact_epsilon
@@ -223,7 +223,7 @@ def test_a_rare_outcome_is_ranked_where_errors_alone_see_nothing(kind: Any) -> N
     areas: dict[float, float] = {}
     for share in (1.0, 0.3):
         scores = [
-            kind(3, 1.0, accuracy_share=share, random_state=seed, **RARE).fit(X, y).predict_proba(other)[:, 1]
+            kind(3, epsilon=1.0, accuracy_share=share, random_state=seed, **RARE).fit(X, y).predict_proba(other)[:, 1]
             for seed in range(4)
         ]
         areas[share] = float(np.mean([roc_auc_score(truth, score) for score in scores]))
@@ -236,7 +236,7 @@ def test_released_probabilities_are_calibrated() -> None:
     X, y, _ = rare(20_000, 2)
     other, truth, _ = rare(20_000, 3)
     for epsilon in (0.2, 2.0):
-        proba = PrivateTreeClassifier(3, epsilon, random_state=1, **RARE).fit(X, y).predict_proba(other)[:, 1]
+        proba = PrivateTreeClassifier(3, epsilon=epsilon, random_state=1, **RARE).fit(X, y).predict_proba(other)[:, 1]
         edges = np.quantile(proba, [0, 0.25, 0.5, 0.75, 1])
         for low, high in pairwise(np.unique(edges)):
             own = (proba >= low) & (proba <= high)
@@ -280,7 +280,7 @@ def test_labels_alone_have_no_probabilities() -> None:
 @pytest.mark.parametrize("kind", [PrivateTreeClassifier, PrivateRuleListClassifier])
 def test_probabilities_are_in_the_published_model_and_its_file(kind: Any, tmp_path: Any) -> None:
     X, y, _ = rare(2000, 4)
-    learner = kind(2, 1.0, random_state=0, **RARE).fit(X, y)
+    learner = kind(2, epsilon=1.0, random_state=0, **RARE).fit(X, y)
     for cell in learner.model_.cells:
         assert cell.evidence.probabilities == cell.evidence.shares(2)
         assert cell.evidence.probabilities is not None
@@ -313,18 +313,18 @@ def test_probabilities_that_are_none_are_refused(shares: tuple[float, float]) ->
 def test_shares_out_of_their_range_are_refused(more: dict[str, Any], message: str) -> None:
     X, y, _ = rare(50, 0)
     with pytest.raises(InvalidParameterError, match=message):
-        PrivateTreeClassifier(1, 1.0, **RARE, **more).fit(X, y)
+        PrivateTreeClassifier(1, epsilon=1.0, **RARE, **more).fit(X, y)
 
 
 def test_very_deep_trees_get_fewer_values_rather_than_a_refusal() -> None:
     domain = Domain.binary([f"x{i}" for i in range(24)])
-    values = [PrivateTreeClassifier(depth, 1.0)._widest(domain, 2).loss.n_values for depth in (4, 6, 7)]
+    values = [PrivateTreeClassifier(depth, epsilon=1.0)._widest(domain, 2).loss.n_values for depth in (4, 6, 7)]
     assert values == [17, 17, 5]
 
 
 def test_persons_pay_for_the_base_rates_too() -> None:
     X, y, _ = rare(300, 5)
-    learner = PrivateTreeClassifier(1, 1.0, records_per_person=3, **RARE)
+    learner = PrivateTreeClassifier(1, epsilon=1.0, records_per_person=3, **RARE)
     learner.fit(X, y, persons=np.arange(300) // 3)
     rates, selection, counts = learner.certificate_.events
     assert isinstance(rates, DiscreteLaplaceNoise)
@@ -340,7 +340,7 @@ def test_a_certificate_says_the_same_whatever_the_base_rates_are(kind: Any) -> N
     X, y, _ = rare(3000, 6)
     texts = set()
     for labels in (y, 1 - y, X[:, 0]):
-        stated = kind(2, 1.0, random_state=0, **RARE).fit(X, labels).certificate_.to_dict()
+        stated = kind(2, epsilon=1.0, random_state=0, **RARE).fit(X, labels).certificate_.to_dict()
         stated.pop("model")
         texts.add(json.dumps(stated))
     assert len(texts) == 1
@@ -358,9 +358,9 @@ def test_records_whose_costs_are_not_exact_are_refused(loss: Loss) -> None:
 def test_weights_beyond_exact_costs_are_refused_by_fits(kind: Any) -> None:
     domain = Domain.binary(["a", "b"])
     rows, y = np.array([[0, 0], [0, 1], [1, 1]]), np.array([0, 1, 1])
-    fitted = kind(2, domain, classes=(0, 1), accuracy_share=0.3).fit(rows, y, sample_weight=np.full(3, 2**40))
+    fitted = kind(2, domain=domain, classes=(0, 1), accuracy_share=0.3).fit(rows, y, sample_weight=np.full(3, 2**40))
     assert sum(sum(cell.evidence.counts) for cell in fitted.model_.cells) == 3 * 2**40
     with pytest.raises(InvalidDataError, match="costs are exact for at most"):
-        kind(2, domain, classes=(0, 1), accuracy_share=0.3).fit(rows, y, sample_weight=np.full(3, 2**43))
+        kind(2, domain=domain, classes=(0, 1), accuracy_share=0.3).fit(rows, y, sample_weight=np.full(3, 2**43))
     with pytest.raises(InvalidDataError, match="must add up to less than 2"):
-        kind(2, domain, classes=(0, 1)).fit(rows, y, sample_weight=np.full(3, 2**52))
+        kind(2, domain=domain, classes=(0, 1)).fit(rows, y, sample_weight=np.full(3, 2**52))

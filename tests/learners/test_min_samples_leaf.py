@@ -13,8 +13,8 @@ import pytest
 
 from glassine import OptimalRuleListClassifier, OptimalTreeClassifier, OptimalTreeRegressor
 from glassine.errors import InvalidParameterError
-from glassine.learners.exhaustive.gibbs import Weighting
-from glassine.learners.exhaustive.losses import Loss
+from glassine.sealed.gibbs import Weighting
+from glassine.sealed.losses import Loss
 from tests.learners import engine
 from tests.oracles.optimal import bits, optimal_rule_list, optimal_tree, with_negations
 
@@ -63,7 +63,9 @@ def test_trees_are_the_best_of_those_with_leaves_large_enough(depth: int) -> Non
     bound = 0
     for seed in range(40):
         X, y, least, penalty = instance(1000 * depth + seed)
-        tree = OptimalTreeClassifier(depth, declared(X.shape[1]), penalty=penalty / len(y), min_samples_leaf=least)
+        tree = OptimalTreeClassifier(
+            depth, domain=declared(X.shape[1]), penalty=penalty / len(y), min_samples_leaf=least
+        )
         tree.fit(X, y)
         best, _ = optimal_tree(X, y, depth, penalty, least)
         sizes = np.bincount(tree.apply(X), minlength=len(tree.model_.cells))
@@ -80,7 +82,7 @@ def test_lists_are_the_best_of_those_with_rules_large_enough(length: int) -> Non
     for seed in range(40):
         X, y, least, penalty = instance(10_000 + 1000 * length + seed)
         rules = OptimalRuleListClassifier(
-            length, declared(X.shape[1]), penalty=penalty / len(y), min_samples_leaf=least
+            length, domain=declared(X.shape[1]), penalty=penalty / len(y), min_samples_leaf=least
         )
         rules.fit(X, y)
         pool = with_negations(X)
@@ -101,7 +103,7 @@ def test_regression_trees_are_the_best_of_those_with_leaves_large_enough(depth: 
         target = 60 * y + np.random.default_rng(seed).integers(0, 60, len(y))
         cost = penalty / 100
         tree = OptimalTreeRegressor(
-            depth, declared(X.shape[1]), target_range=(0, 255), penalty=cost, min_samples_leaf=least
+            depth, domain=declared(X.shape[1]), target_range=(0, 255), penalty=cost, min_samples_leaf=least
         ).fit(X, target)
 
         def leaf(rows: npt.NDArray[np.bool_], target: Ints = target) -> float:
@@ -141,7 +143,10 @@ def test_a_weight_counts_as_copies_of_its_row(learner: Any) -> None:
         weights[0] = 3
         copies = np.repeat(np.arange(len(y)), weights)
         options = {"target_range": (0, 2)} if learner is OptimalTreeRegressor else {"classes": (0, 1, 2)}
-        pair = [learner(2, declared(X.shape[1]), min_samples_leaf=min(least, len(copies)), **options) for _ in range(2)]
+        pair = [
+            learner(2, domain=declared(X.shape[1]), min_samples_leaf=min(least, len(copies)), **options)
+            for _ in range(2)
+        ]
         assert pair[0].fit(X, y, weights).model_ == pair[1].fit(X[copies], y[copies]).model_
 
 
@@ -158,7 +163,7 @@ def test_a_leaf_holds_a_record_by_default() -> None:
     # Only the empty branch of a first split on the constant column ties with the tree that leaves it out.
     X = np.array([[0, 0, 0], [0, 0, 1], [0, 1, 0], [0, 1, 1]])
     for learner, y in ((OptimalTreeClassifier, X[:, 1] ^ X[:, 2]), (OptimalRuleListClassifier, X[:, 1] | X[:, 2])):
-        fitted = learner(3, declared(3)).fit(X, y)
+        fitted = learner(3, domain=declared(3)).fit(X, y)
         assert min(sum(cell.evidence.counts) for cell in fitted.model_.cells) > 0
         assert fitted.objective_ == 0
 

@@ -36,7 +36,7 @@ def people(seed: int, n: int = 40, n_classes: int = 3) -> tuple[pl.DataFrame, li
     return frame, [f"c{c}" for c in rng.integers(0, n_classes, n)]
 
 
-@parametrize_with_checks([MultiwayTreeClassifier(), MultiwayTreeClassifier("gain_ratio")])  # type: ignore[untyped-decorator]  # scikit-learn ships no types
+@parametrize_with_checks([MultiwayTreeClassifier(), MultiwayTreeClassifier(criterion="gain_ratio")])  # type: ignore[untyped-decorator]  # scikit-learn ships no types
 def test_scikit_learn_contract(estimator: Any, check: Callable[[Any], None]) -> None:
     check(estimator)
 
@@ -46,7 +46,7 @@ def test_scikit_learn_contract(estimator: Any, check: Callable[[Any], None]) -> 
 @settings(max_examples=40)
 def test_every_split_is_a_best_one_by_its_definition(seed: int, criterion: str, smallest: int) -> None:
     frame, y = people(seed)
-    model = MultiwayTreeClassifier(criterion, min_samples_split=smallest).fit(frame, y).model_
+    model = MultiwayTreeClassifier(criterion=criterion, min_samples_split=smallest).fit(frame, y).model_
     columns = {name: frame[name].to_numpy() for name in frame.columns}
     rows = {0: np.arange(len(y))}
     for index, node in enumerate(model.nodes):
@@ -74,7 +74,7 @@ def test_every_split_is_a_best_one_by_its_definition(seed: int, criterion: str, 
 
 def test_without_pruning_people_who_differ_are_told_apart() -> None:
     frame, y = people(1)
-    learner = MultiwayTreeClassifier("entropy").fit(frame, y)
+    learner = MultiwayTreeClassifier(criterion="entropy").fit(frame, y)
     truth = pd.Series(y).groupby([frame[name].to_list() for name in frame.columns]).agg(lambda g: g.mode()[0])
     rows = list(zip(*(frame[name].to_list() for name in frame.columns), strict=True))
     right = sum(a == b for a, b in zip(learner.predict(frame), y, strict=True))
@@ -126,11 +126,13 @@ def test_weights_equal_repeated_rows() -> None:
 
 def test_frames_pickles_and_clones() -> None:
     frame, y = people(5)
-    plain = MultiwayTreeClassifier("gain_ratio", min_samples_split=8).fit(frame, y)
+    plain = MultiwayTreeClassifier(criterion="gain_ratio", min_samples_split=8).fit(frame, y)
     for other in (frame.to_pandas(), frame.to_arrow()):
         assert clone(plain).fit(other, y).model_ == plain.model_
     assert (
-        MultiwayTreeClassifier("gain_ratio", min_samples_split=8).fit(frame.with_columns(y=pl.Series(y)), "y").model_
+        MultiwayTreeClassifier(criterion="gain_ratio", min_samples_split=8)
+        .fit(frame.with_columns(y=pl.Series(y)), "y")
+        .model_
         == plain.model_
     )
     assert pickle.loads(pickle.dumps(plain)).predict(frame).tolist() == plain.predict(frame).tolist()

@@ -118,7 +118,11 @@ def test_the_exact_counts_of_a_model_are_whole_and_fail_the_smallest_leaf_withou
         pl.DataFrame({"age": ages, "size": rng.integers(0, 9, 300)}),
         Domain({"age": Integer(0, 120), "size": Integer(0, 9)}),
     )
-    model = EBMClassifier(domain, classes=(0, 1), interactions=interactions).fit(frame, (ages > 50).astype(int)).model_
+    model = (
+        EBMClassifier(domain=domain, classes=(0, 1), interactions=interactions)
+        .fit(frame, (ages > 50).astype(int))
+        .model_
+    )
     for term in model.terms:
         assert term.weights is not None
         assert (term.weights == np.rint(term.weights)).all()
@@ -217,7 +221,7 @@ def test_the_mean_prediction_is_the_base_rate_and_classes_may_be_many() -> None:
     model = learner(EBMClassifier).fit(frame, rare)
     assert abs(model.predict_proba(frame)[:, 1].mean() - (rare == "yes").mean()) < 0.005
     several = np.where(y < 3.5, "low", np.where(y < 5.5, "middle", "high"))
-    three = EBMClassifier(DOMAIN).fit(frame, several)
+    three = EBMClassifier(domain=DOMAIN).fit(frame, several)
     assert three.score(frame, several) > 0.75
     assert three.model_.link == "softmax"
 
@@ -240,7 +244,7 @@ def test_an_ordinary_fit_has_as_fine_bins_as_a_private_one_of_large_budget(kind:
     own = learner(kind, domain=domain).fit(frame, labels)
     private = PrivateEBMClassifier if kind is EBMClassifier else PrivateEBMRegressor
     declared = {"classes": ("no", "yes")} if kind is EBMClassifier else {"target_range": (0, 10)}
-    beside = private(100.0, domain=domain, random_state=0, **declared).fit(frame, labels)
+    beside = private(epsilon=100.0, domain=domain, random_state=0, **declared).fit(frame, labels)
     sizes = [len(model.model_.term("amount").scores) - 1 for model in (own, beside)]
     assert sizes[0] >= sizes[1] > 50
     assert sizes[0] == len(np.unique(amounts))

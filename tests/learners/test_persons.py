@@ -326,7 +326,7 @@ def test_the_column_of_persons_may_be_declared_and_is_no_attribute() -> None:
 
 def test_the_column_of_persons_may_have_no_name_as_that_of_a_pandas_index() -> None:
     frame = pl.DataFrame({"": np.arange(40) % 10, "age": np.arange(40) % 10, "job": ["a", "b"] * 20})
-    learner = PrivateTreeClassifier(1, domain=DOMAIN, classes=(0, 1), records_per_person=4, random_state=0)
+    learner = PrivateTreeClassifier(1, epsilon=0.1, domain=DOMAIN, classes=(0, 1), records_per_person=4, random_state=0)
     assert learner.fit(frame, np.arange(40) % 2, persons="").domain_.names == ("age", "job")
 
 
@@ -409,7 +409,13 @@ def test_the_target_is_not_the_column_of_persons() -> None:
 
 def test_a_fit_without_a_guarantee_takes_no_persons() -> None:
     learner = PrivateGreedyRuleListClassifier(
-        2, domain=DOMAIN, classes=("no", "yes"), records_per_person=2, mechanism="noisy-counts", accounting="published"
+        2,
+        epsilon=1.0,
+        domain=DOMAIN,
+        classes=("no", "yes"),
+        records_per_person=2,
+        mechanism="noisy-counts",
+        accounting="published",
     )
     with pytest.raises(InvalidParameterError, match="needs accounting='strict'"):
         learner.fit(PEOPLE, CLASSES, persons="person")

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from glassine.data.conform import conform
 from glassine.domain import Domain
-from glassine.learners.exhaustive.lists import list_model
-from glassine.learners.exhaustive.trees import Leaf, Split, leaf_nodes, tree_model
 from glassine.learners.publishing import decision_path, evidence_of
 from glassine.privacy.randomness import Randomness
+from glassine.sealed.lists import list_model
+from glassine.sealed.trees import Leaf, Split, leaf_nodes, tree_model
 from tests.learners import engine
 from tests.oracles import model_classes as oracle
 

@@ -19,8 +19,8 @@ from glassine import (
 )
 from glassine.errors import InvalidParameterError, PrivacyLeakWarning
 from glassine.formats import load_model, write_model
-from glassine.learners.exhaustive.losses import PARTS, Loss, released_means
 from glassine.privacy.accounting import DiscreteLaplaceNoise, Selection
+from glassine.sealed.losses import PARTS, Loss, released_means
 
 RNG = np.random.default_rng(0)
 X = RNG.integers(0, 2, (400, 3))
@@ -80,7 +80,7 @@ def test_a_private_tree_predicts_numbers_in_the_range_and_certifies_its_parts() 
 
 
 def test_a_person_counts_as_at_most_as_many_records_as_the_unit_says() -> None:
-    tree = PrivateTreeRegressor(1, 2.0, DOMAIN, target_range=RANGE, records_per_person=2, random_state=0)
+    tree = PrivateTreeRegressor(1, epsilon=2.0, domain=DOMAIN, target_range=RANGE, records_per_person=2, random_state=0)
     tree.fit(X, Y, persons=np.arange(400) // 4)
     assert tree.certificate_.unit.records_per_person == 2
     assert tree.certificate_.epsilon == 2.0
@@ -98,7 +98,7 @@ def test_without_a_public_range_the_guarantee_is_void() -> None:
 def test_a_target_that_the_domain_declares_needs_no_range() -> None:
     frame = pl.DataFrame(X, schema=list(DOMAIN)).with_columns(pay=Y)
     domain = Domain({**{name: DOMAIN[name] for name in DOMAIN}, "pay": Real(0.0, 50.0)})
-    tree = PrivateTreeRegressor(2, 2.0, domain, random_state=0).fit(frame, "pay")
+    tree = PrivateTreeRegressor(2, epsilon=2.0, domain=domain, random_state=0).fit(frame, "pay")
     assert tree.certificate_.public["range of the target"] == [0.0, 50.0]
     assert tree.domain_.names == DOMAIN.names
 
@@ -139,7 +139,7 @@ def test_an_optimal_tree_has_the_least_squared_error_up_to_the_grid(seed: int) -
     rng = np.random.default_rng(seed)
     columns = rng.integers(0, 2, (60, 4))
     targets = rng.uniform(0, 10, 60) + 5 * (columns[:, 0] ^ columns[:, 1])
-    tree = OptimalTreeRegressor(2, Domain.binary(list("abcd")), target_range=(0, 16)).fit(columns, targets)
+    tree = OptimalTreeRegressor(2, domain=Domain.binary(list("abcd")), target_range=(0, 16)).fit(columns, targets)
     error = float(((tree.predict(columns) - targets) ** 2).sum())
     least = best_error(columns, targets, 2)
     assert least - 1e-9 <= error <= least + 60 * (16 / 128) ** 2
@@ -154,8 +154,8 @@ def test_a_weight_is_that_many_records() -> None:
     columns = np.array(list(product((0, 1), repeat=2)))
     targets, weights = np.array([0.0, 3.0, 5.0, 9.0]), np.array([3, 1, 2, 0])
     domain = Domain.binary(["a", "b"])
-    weighed = OptimalTreeRegressor(2, domain, target_range=(0, 9)).fit(columns, targets, sample_weight=weights)
-    repeated = OptimalTreeRegressor(2, domain, target_range=(0, 9))
+    weighed = OptimalTreeRegressor(2, domain=domain, target_range=(0, 9)).fit(columns, targets, sample_weight=weights)
+    repeated = OptimalTreeRegressor(2, domain=domain, target_range=(0, 9))
     repeated.fit(np.repeat(columns, weights, axis=0), np.repeat(targets, weights))
     assert weighed.model_ == repeated.model_
 
@@ -163,7 +163,7 @@ def test_a_weight_is_that_many_records() -> None:
 def test_a_penalty_takes_splits_away() -> None:
     domain = Domain({"n": Integer(0, 9, thresholds=(2, 4, 6))})
     n = np.arange(10)[:, None]
-    full, none = (OptimalTreeRegressor(2, domain, penalty=penalty).fit(n, n[:, 0]) for penalty in (0.0, 1.0))
+    full, none = (OptimalTreeRegressor(2, domain=domain, penalty=penalty).fit(n, n[:, 0]) for penalty in (0.0, 1.0))
     assert (len(full.model_.cells), len(none.model_.cells)) == (4, 1)
 
 

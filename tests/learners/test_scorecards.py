@@ -56,7 +56,7 @@ def people(n: int, seed: int = 0, rate: float = -2.0) -> tuple[pl.DataFrame, npt
 
 
 def private(epsilon: float = 1.0, **more: Any) -> PrivateScorecardClassifier:
-    return PrivateScorecardClassifier(epsilon, domain=DOMAIN, classes=(0, 1), random_state=0, **more)
+    return PrivateScorecardClassifier(epsilon=epsilon, domain=DOMAIN, classes=(0, 1), random_state=0, **more)
 
 
 def test_a_private_card_ranks_and_its_events_are_within_the_claim() -> None:
@@ -81,7 +81,7 @@ def test_a_card_without_a_share_for_calibration_counts_no_totals() -> None:
 
 def test_a_fitted_additive_model_becomes_a_card_with_its_certificate() -> None:
     frame, y = people(2000)
-    fitted = PrivateEBMClassifier(1.0, domain=DOMAIN, classes=(0, 1), random_state=0).fit(frame, y)
+    fitted = PrivateEBMClassifier(epsilon=1.0, domain=DOMAIN, classes=(0, 1), random_state=0).fit(frame, y)
     card = fitted.to_scorecard(max_items=4)
     assert len(card_items(card.model_)) <= 4
     assert card.certificate_.epsilon == 1.0
@@ -94,7 +94,9 @@ def test_the_fit_of_a_card_is_charged_once(tmp_path: Path) -> None:
     frame, y = people(500)
     ledger = Ledger(tmp_path / "ledger.json")
     ledger.budget("people", 2.0, 1e-5)
-    PrivateScorecardClassifier(1.0, domain=DOMAIN, classes=(0, 1), ledger=ledger, dataset="people").fit(frame, y)
+    PrivateScorecardClassifier(epsilon=1.0, domain=DOMAIN, classes=(0, 1), ledger=ledger, dataset="people").fit(
+        frame, y
+    )
     assert ledger.spent("people") == 1.0
 
 
@@ -104,12 +106,12 @@ def test_parameters_of_a_card_are_checked_before_anything_is_spent() -> None:
         with pytest.raises(InvalidParameterError, match=name):
             clone(private()).set_params(**{name: value}).fit(frame, y)
     with pytest.raises(InvalidParameterError, match="two classes"):
-        PrivateScorecardClassifier(1.0, domain=DOMAIN, classes=(0, 1, 2)).fit(frame, y)
+        PrivateScorecardClassifier(epsilon=1.0, domain=DOMAIN, classes=(0, 1, 2)).fit(frame, y)
 
 
 def test_an_ordinary_card_has_few_items_and_predicts_the_base_rate() -> None:
     frame, y = people(3000)
-    card = ScorecardClassifier(5, 5, DOMAIN).fit(frame, y)
+    card = ScorecardClassifier(max_items=5, max_points=5, domain=DOMAIN).fit(frame, y)
     assert len(card_items(card.model_)) <= 5
     assert roc_auc_score(y, card.predict_proba(frame)[:, 1]) > 0.77
     assert abs(card.predict_proba(frame)[:, 1].mean() - y.mean()) < 0.005
@@ -138,7 +140,7 @@ def test_a_lazy_frame_and_a_table_of_counts_give_the_card_of_the_rows() -> None:
 
 @pytest.mark.filterwarnings("ignore::glassine.PrivacyLeakWarning")
 @parametrize_with_checks(  # type: ignore[untyped-decorator]  # scikit-learn ships no types
-    [ScorecardClassifier(2), PrivateScorecardClassifier(1e3, max_items=2, random_state=0)]
+    [ScorecardClassifier(max_items=2), PrivateScorecardClassifier(epsilon=1e3, max_items=2, random_state=0)]
 )
 def test_scikit_learn_contract(estimator: Any, check: Callable[[Any], None]) -> None:
     check(estimator)
@@ -188,7 +190,7 @@ def test_nine_in_ten_intervals_of_a_calibrated_card_hold_the_risk() -> None:
 
 def test_the_mean_prediction_is_within_a_hundredth_of_the_base_rate_of_a_rare_class() -> None:
     frame, y = people(5000, seed=3, rate=-3.2)
-    fitted = PrivateEBMClassifier(1.0, domain=DOMAIN, classes=(0, 1), random_state=2).fit(frame, y)
+    fitted = PrivateEBMClassifier(epsilon=1.0, domain=DOMAIN, classes=(0, 1), random_state=2).fit(frame, y)
     assert abs(fitted.predict_proba(frame)[:, 1].mean() - y.mean()) < 0.01
 
 
@@ -218,7 +220,7 @@ def test_at_small_strength_there_are_few_rounds_and_coarse_public_bins() -> None
     assert FAINT == 400.0
     assert choices(classes=True, n_terms=1, n_records=3770, mu=0.1).rounds == 12
     frame, y = people(300)
-    fitted = PrivateEBMClassifier(0.1, domain=DOMAIN, classes=(0, 1), random_state=1).fit(frame, y)
+    fitted = PrivateEBMClassifier(epsilon=0.1, domain=DOMAIN, classes=(0, 1), random_state=1).fit(frame, y)
     for term in fitted.model_.terms:
         bins = term.bins[0]
         if isinstance(bins, NumericBins):
@@ -228,10 +230,10 @@ def test_at_small_strength_there_are_few_rounds_and_coarse_public_bins() -> None
 def test_no_pairs_are_chosen_by_the_rule_below_epsilon_one_half() -> None:
     frame, y = people(400)
     parts: dict[str, Any] = {"domain": DOMAIN, "classes": (0, 1), "random_state": 0, "interactions": "auto"}
-    fitted = PrivateEBMClassifier(0.4, **parts).fit(frame, y)
+    fitted = PrivateEBMClassifier(epsilon=0.4, **parts).fit(frame, y)
     assert not any("pairs" in event.name for event in fitted.certificate_.events)
     assert fitted.certificate_.public["interactions"] == 0
-    assert any("pairs" in e.name for e in PrivateEBMClassifier(0.5, **parts).fit(frame, y).certificate_.events)
+    assert any("pairs" in e.name for e in PrivateEBMClassifier(epsilon=0.5, **parts).fit(frame, y).certificate_.events)
 
 
 @pytest.mark.slow
@@ -239,7 +241,7 @@ def test_the_base_rate_of_a_thousand_records_is_stable_at_epsilon_a_tenth() -> N
     frame, y = people(1000, seed=1, rate=-1.2)
     means = []
     for seed in range(20):
-        fitted = PrivateEBMClassifier(0.1, domain=DOMAIN, classes=(0, 1), random_state=seed).fit(frame, y)
+        fitted = PrivateEBMClassifier(epsilon=0.1, domain=DOMAIN, classes=(0, 1), random_state=seed).fit(frame, y)
         means.append(fitted.predict_proba(frame)[:, 1].mean())
     assert sum(abs(mean - y.mean()) < 0.15 for mean in means) >= 18
 
@@ -251,7 +253,7 @@ def test_values_outside_the_domain_are_no_item_of_a_private_card() -> None:
     y = (rng.random(3000) < 0.2 + 0.5 * frame["b0"].to_numpy()).astype(np.int64)
     domain = Domain.binary(frame.columns)
     for seed in range(3):
-        card = PrivateScorecardClassifier(0.3, domain=domain, classes=(0, 1), random_state=seed).fit(frame, y)
+        card = PrivateScorecardClassifier(epsilon=0.3, domain=domain, classes=(0, 1), random_state=seed).fit(frame, y)
         assert {item.condition for item in card_items(card.model_)} <= {"0", "1"}
         assert card_items(card.model_)
 
@@ -261,7 +263,7 @@ def test_values_outside_the_domain_that_the_noisy_counts_show_are_an_item_of_a_p
     frame = pl.DataFrame({"job": rng.choice(["cook", "clerk", "judge"], 3000)})
     y = (rng.random(3000) < np.where(frame["job"] == "judge", 0.9, 0.1)).astype(np.int64)
     domain = Domain({"job": Category(("cook", "clerk"))})
-    fitted = PrivateScorecardClassifier(2.0, domain=domain, classes=(0, 1), random_state=0).fit(frame, y)
+    fitted = PrivateScorecardClassifier(epsilon=2.0, domain=domain, classes=(0, 1), random_state=0).fit(frame, y)
     assert fitted.score(frame, y) > 0.85
     assert len(card_items(fitted.model_)) == 1
 
@@ -272,7 +274,9 @@ def test_an_undeclared_category_without_records_has_no_score_in_a_private_additi
     frame = pl.DataFrame({"smoker": rng.integers(0, 2, 3000)})
     y = 4000.0 + 1500 * frame["smoker"].to_numpy() + rng.normal(0, 500, 3000)
     for seed in range(5):
-        fitted = PrivateEBMRegressor(domain=Domain.binary(["smoker"]), target_range=(0, 20_000), random_state=seed)
+        fitted = PrivateEBMRegressor(
+            epsilon=1.0, domain=Domain.binary(["smoker"]), target_range=(0, 20_000), random_state=seed
+        )
         (term,) = fitted.fit(frame, y).model_.terms
         assert term.scores[-1, 0] == 0
         assert term.scores[0, 0] < 0 < term.scores[1, 0]

@@ -16,7 +16,8 @@ from glassine.learners import search as searching
 from glassine.learners.intake import HeldIntake
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import SEEDED, Paid
-from glassine.privacy.selection import RunCount, best_of_runs
+from glassine.privacy.selection import RunCount
+from glassine.sealed.selection import best_of_runs
 from glassine.verification import Claim, Runs, lower_bound
 
 EPSILON = 1.0
@@ -32,7 +33,7 @@ def drawn() -> Callable[[Any, int | None], tuple[str, tuple[int, ...]]]:
         key = X.tobytes() + b"|" + y.tobytes()
         if key not in plans:
             tree = PrivateTreeClassifier(domain=DOMAIN, classes=(0, 1), leaf_counts_share=0)
-            search = PrivateSearchCV(tree, {"split_weight": [0.05, 1.0]}, EPSILON, expected_fits=8, shape=1)
+            search = PrivateSearchCV(tree, {"split_weight": [0.05, 1.0]}, epsilon=EPSILON, expected_fits=8, shape=1)
             plans[key] = search._plan(X, y)
         released = plans[key].draw(Paid(randomness=Randomness.of(seed), caveats=(SEEDED,)))
         model = released["best_estimator_"]

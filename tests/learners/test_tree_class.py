@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from glassine import compiling
 from glassine.domain import Between, Binary, Category, Domain, Implies, Integer, Intervals, Literal, OneOf
-from glassine.learners.exhaustive.gibbs import Weighting
-from glassine.learners.exhaustive.tree_sums import Atoms, Counts, Implied
-from glassine.learners.exhaustive.trees import Leaf, TreeClass, children, leaf_nodes
 from glassine.privacy.randomness import Randomness
+from glassine.sealed.gibbs import Weighting
+from glassine.sealed.tree_sums import Atoms, Counts, Implied
+from glassine.sealed.trees import Leaf, TreeClass, children, leaf_nodes
 from tests.learners import engine
 from tests.oracles import model_classes as oracle
 from tests.oracles.optimal import optimal_tree

@@ -147,24 +147,30 @@ ESTIMATORS: dict[str, Callable[[], Any]] = {
     "MultiwayTreeClassifier": lambda: glassine.MultiwayTreeClassifier(domain=DOMAIN),
     "OptimalRuleListClassifier": lambda: glassine.OptimalRuleListClassifier(2, domain=DOMAIN),
     "OptimalTreeClassifier": lambda: glassine.OptimalTreeClassifier(2, domain=DOMAIN),
-    "PrivateEBMClassifier": lambda: glassine.PrivateEBMClassifier(5.0, domain=DOMAIN, random_state=0, **ILL),
+    "PrivateEBMClassifier": lambda: glassine.PrivateEBMClassifier(epsilon=5.0, domain=DOMAIN, random_state=0, **ILL),
     "PrivateEBMRegressor": lambda: glassine.PrivateEBMRegressor(
-        5.0, domain=DOMAIN, target_range=(0, 1), random_state=0
+        epsilon=5.0, domain=DOMAIN, target_range=(0, 1), random_state=0
     ),
     "PrivateGreedyRuleListClassifier": lambda: glassine.PrivateGreedyRuleListClassifier(
         epsilon=5.0, domain=DOMAIN, random_state=0, **ILL
     ),
-    "PrivateRuleListClassifier": lambda: glassine.PrivateRuleListClassifier(2, 5.0, DOMAIN, random_state=0, **ILL),
+    "PrivateRuleListClassifier": lambda: glassine.PrivateRuleListClassifier(
+        2, epsilon=5.0, domain=DOMAIN, random_state=0, **ILL
+    ),
     "PrivateSearchCV": lambda: glassine.PrivateSearchCV(
-        glassine.PrivateTreeClassifier(domain=DOMAIN, **ILL), {"max_depth": [1, 2]}, 5.0, random_state=0
+        glassine.PrivateTreeClassifier(domain=DOMAIN, **ILL), {"max_depth": [1, 2]}, epsilon=5.0, random_state=0
     ),
     "OptimalTreeRegressor": lambda: glassine.OptimalTreeRegressor(2, domain=DOMAIN),
     "PrivateScorecardClassifier": lambda: glassine.PrivateScorecardClassifier(
-        5.0, domain=DOMAIN, random_state=0, **ILL
+        epsilon=5.0, domain=DOMAIN, random_state=0, **ILL
     ),
-    "PrivateTreeRegressor": lambda: glassine.PrivateTreeRegressor(2, 5.0, DOMAIN, target_range=(0, 1), random_state=0),
+    "PrivateTreeRegressor": lambda: glassine.PrivateTreeRegressor(
+        2, epsilon=5.0, domain=DOMAIN, target_range=(0, 1), random_state=0
+    ),
     "ScorecardClassifier": lambda: glassine.ScorecardClassifier(domain=DOMAIN),
-    "PrivateTreeClassifier": lambda: glassine.PrivateTreeClassifier(2, 5.0, DOMAIN, random_state=0, **ILL),
+    "PrivateTreeClassifier": lambda: glassine.PrivateTreeClassifier(
+        2, epsilon=5.0, domain=DOMAIN, random_state=0, **ILL
+    ),
 }
 
 

@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from glassine.learners.exhaustive.gibbs import LOG_BITS, Choice
-from glassine.learners.exhaustive.lists import DEFAULT, DrawnList, ListSums
-from glassine.learners.exhaustive.trees import LEAF, Leaf, Split, Tree, TreeSums, children
+from glassine.sealed.gibbs import LOG_BITS, Choice
+from glassine.sealed.lists import DEFAULT, DrawnList, ListSums
+from glassine.sealed.trees import LEAF, Leaf, Split, Tree, TreeSums, children
 
 Node = tuple[tuple[int, ...], int]
 

@@ -396,7 +396,7 @@ def test_trees_of_a_least_leaf_find_the_optima_that_pydl85_misses(
             continue
         missed += 1
         tree = OptimalTreeClassifier(
-            3, Domain.binary(records.domain.names), min_samples_leaf=records.in_a_leaf(row["support"])
+            3, domain=Domain.binary(records.domain.names), min_samples_leaf=records.in_a_leaf(row["support"])
         ).fit(records.frame(), records.y)
         assert int((tree.predict(records.frame()) != records.y).sum()) == errors < int(row["errors"])
     assert missed == 6
@@ -471,7 +471,11 @@ def test_the_likeliest_dataset_of_one_tree_is_as_likely_as_the_package_says(monk
     domain, rng = Domain.binary(list("abcd")), np.random.default_rng(0)
     X = rng.integers(0, 2, (60, 4))
     frame, y = pd.DataFrame(X, columns=list("abcd")), (X[:, 0] & X[:, 1]) ^ (rng.random(60) < 0.2)
-    tree = PrivateTreeClassifier(2, 0.5, domain, classes=(0, 1), random_state=3).fit(frame, y.astype(int)).model_
+    tree = (
+        PrivateTreeClassifier(2, epsilon=0.5, domain=domain, classes=(0, 1), random_state=3)
+        .fit(frame, y.astype(int))
+        .model_
+    )
     places, labels = private.likeliest([tree], private.every_record(domain), len(X), rng)
     ours = private.counted(
         [tree], {name: column[places] for name, column in private.every_record(domain).items()}, labels
@@ -491,7 +495,7 @@ def test_exact_counts_of_several_trees_are_met(monkeypatch: pytest.MonkeyPatch) 
     possible = private.every_record(domain)
     assert len(possible["a"]) == len(np.unique(np.column_stack(list(possible.values())), axis=0)) == 32
     trees = [
-        OptimalTreeClassifier(2, domain, literals=[OneOf(name, (1,)) for name in some]).fit(X, y).model_
+        OptimalTreeClassifier(2, domain=domain, literals=[OneOf(name, (1,)) for name in some]).fit(X, y).model_
         for some in ("ab", "cde", "ace")
     ]
     places, labels = private.likeliest(trees, possible, len(X), rng)

@@ -15,7 +15,8 @@ from scipy import stats
 from glassine.errors import GlassineError, InvalidMechanismError
 from glassine.privacy.accounting import CountBound, Event, GaussianMax, SmoothCauchyMax, cost, delta, epsilon
 from glassine.privacy.certificate import Certificate, event_to_dict
-from glassine.privacy.noisy_choice import (
+from glassine.privacy.randomness import Randomness
+from glassine.sealed.noisy_choice import (
     GAUSSIAN_SLACK,
     SMOOTH_SLACK,
     cauchy_calibration,
@@ -24,7 +25,6 @@ from glassine.privacy.noisy_choice import (
     smooth_cauchy_min,
     spent_on_gaussian,
 )
-from glassine.privacy.randomness import Randomness
 from tests.privacy.event_values import event_from_dict
 
 HALF = Fraction(1, 2)

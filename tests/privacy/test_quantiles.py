@@ -16,16 +16,17 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from glassine.errors import GlassineError, InvalidDataError
-from glassine.privacy import accounting, quantiles
+from glassine.privacy import accounting
 from glassine.privacy.accounting import Event, Parallel, Selection
-from glassine.privacy.quantiles import (
+from glassine.privacy.randomness import Randomness
+from glassine.sealed import quantiles
+from glassine.sealed.quantiles import (
     private_quantiles,
     private_quantiles_of_attributes,
     quantile_distribution,
     quantile_events,
     quantile_log_weights,
 )
-from glassine.privacy.randomness import Randomness
 
 UNIVERSE = (0.0, 1.0, 2.0, 3.0)
 CANDIDATES = (0.0, 0.5, 1.0, 2.0)

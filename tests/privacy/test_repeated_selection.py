@@ -26,9 +26,10 @@ from hypothesis import strategies as st
 from glassine.errors import InvalidMechanismError
 from glassine.privacy.accounting import Parallel, RepeatedSelection, Selection, cost, delta, epsilon
 from glassine.privacy.certificate import Certificate, event_to_dict
-from glassine.privacy.noisy_choice import draw
 from glassine.privacy.randomness import Randomness
-from glassine.privacy.selection import RunCount, best_of_runs, mean_runs
+from glassine.privacy.selection import RunCount, mean_runs
+from glassine.sealed.noisy_choice import draw
+from glassine.sealed.selection import best_of_runs
 from glassine.verification import Claim, Runs, lower_bound, verify_exhaustively
 from tests.privacy.branching import explore
 from tests.privacy.event_values import event_from_dict

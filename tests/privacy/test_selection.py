@@ -15,7 +15,8 @@ from scipy import stats
 
 from glassine.errors import GlassineError
 from glassine.privacy.exact import Number
-from glassine.privacy.noisy_choice import (
+from glassine.privacy.randomness import Randomness
+from glassine.sealed.noisy_choice import (
     draw,
     draw_scaled,
     exponential_log_weights,
@@ -23,7 +24,6 @@ from glassine.privacy.noisy_choice import (
     permute_and_flip,
     report_noisy_max,
 )
-from glassine.privacy.randomness import Randomness
 from tests.privacy.branching import explore
 
 SCORES = list(product(range(3), repeat=3))

@@ -167,7 +167,7 @@ from glassine import Domain, PrivateTreeClassifier
 from glassine.errors import PrivacyLeakWarning
 
 X = np.random.default_rng(0).integers(0, 2, (60, 2))
-learner = PrivateTreeClassifier(1, 0.1, Domain.binary(["a", "b"]), classes=(0, 1))
+learner = PrivateTreeClassifier(1, epsilon=0.1, domain=Domain.binary(["a", "b"]), classes=(0, 1))
 cross_validate(learner, X, X[:, 0], cv=4, n_jobs=2)
 with warnings.catch_warnings(record=True) as told:
     warnings.simplefilter("always")

@@ -18,7 +18,9 @@ import pytest
 from tests.repo.code_blocks import ROOT
 
 PACKAGE = ROOT / "src" / "glassine"
-ROOMS = ("attacks", "privacy", "learners", "microaggregation", "models", "surrogates", "verification")
+ROOMS = ("attacks", "privacy", "learners", "microaggregation", "models", "sealed", "surrogates", "verification")
+SEALED = ("learners", "privacy", "sealed")
+"""A private fit: what plans it, what draws, and what holds the records; a note of one may be of modules of another."""
 HEADINGS = ("Precondition", "Pseudocode", "Postcondition", "Proof")
 SECTION = re.compile(r"^Guarantee(?:\n-+\n|: )(.*?)(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
 NOTE = re.compile(r"`([\w/]+\.md)`")
@@ -68,17 +70,20 @@ def faults(package: Path) -> list[str]:
     wrong: list[str] = []
     for room in ROOMS:
         names: set[str] = set()
+        beside = [package / one for one in (SEALED if room in SEALED else (room,))]
+        for module in sorted(path for folder in beside for path in folder.rglob("*.py")):
+            names |= names_of(module.read_text())
         for module in sorted((package / room).rglob("*.py")):
             names |= names_of(module.read_text())
             source, note, where = module.read_text(), module.with_suffix(".md"), module.relative_to(package)
             for name, text in claims(source):
                 elsewhere = [note.name, *NOTE.findall(text)]
-                if not any((base / path).is_file() for path in elsewhere for base in (module.parent, package)):
+                if not any((base / path).is_file() for path in elsewhere for base in (module.parent, package, *beside)):
                     wrong.append(f"{where}: {name} claims a guarantee; write {note.name} beside it.")
             named = set(re.findall(rf"\b(?:{'|'.join(ROOMS)})/\w+\.md\b", source))
             wrong += [f"{where}: names {path}, which is not there." for path in named if not (package / path).is_file()]
         for note in sorted((package / room).rglob("*.md")):
-            if not note.with_suffix(".py").is_file():
+            if not any((folder / f"{note.stem}.py").is_file() for folder in (note.parent, *beside)):
                 wrong.append(f"{note.relative_to(package)}: there is no module of its name.")
                 continue
             found = faults_of_note(note.read_text(), names)

@@ -53,5 +53,5 @@ def summary(epsilon: float = 4.0, classes: int | None = 2) -> Any:
     """Return a fitted summary of classes, or of a number, made once."""
     frame, y = people(classes=classes)
     target: dict[str, Any] = {"target_range": RANGE} if classes is None else {"classes": tuple(range(classes))}
-    learner = PrivateSummary(epsilon, domain=DOMAIN, **target, random_state=0)
+    learner = PrivateSummary(epsilon=epsilon, domain=DOMAIN, **target, random_state=0)
     return learner.fit(frame, y)

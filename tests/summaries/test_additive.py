@@ -69,6 +69,6 @@ def test_an_interaction_is_seen_by_the_exact_counts_alone() -> None:
     y = (a > 4) ^ (b > 6)
     frame = pl.DataFrame({"a": a, "b": b})
     domain = Domain({"a": Integer(0, 9), "b": Integer(0, 9)})
-    fitted = PrivateSummary(8.0, domain=domain, classes=(0, 1), random_state=0).fit(frame, y.astype(int))
+    fitted = PrivateSummary(epsilon=8.0, domain=domain, classes=(0, 1), random_state=0).fit(frame, y.astype(int))
     assert (fitted.tree(2, "gini").predict(frame) == y).mean() > 0.95
     assert (fitted.tree(2, "additive").predict(frame) == y).mean() < 0.8

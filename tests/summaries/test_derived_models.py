@@ -66,7 +66,7 @@ def test_missing_values_go_with_either_side_and_never_alone() -> None:
     frame = pl.DataFrame({"pay": pl.Series(pay).fill_nan(None), "job": job.tolist()})
     y = (~(pay > 4) & ((job == None) | (job == "clerk"))).astype(int)  # noqa: E711 - of each entry
     domain = Domain({"pay": Integer(0, 9, missing=True), "job": Category(("clerk", "baker", "pilot"), missing=True)})
-    fitted = PrivateSummary(8.0, domain=domain, classes=(0, 1), random_state=0).fit(frame, y)
+    fitted = PrivateSummary(epsilon=8.0, domain=domain, classes=(0, 1), random_state=0).fit(frame, y)
     full = [record for record in worlds.records(domain, domain_aware=True) if None not in record.values()]
     near = fitted.near_optimal(3, 0.02, bootstrap=2).sample(20)
     models: list[Any] = [fitted.tree(3), fitted.tree(3, "gini"), fitted.tree(3, "errors"), fitted.rule_list(3), *near]
@@ -127,4 +127,4 @@ def test_all_are_compared_without_records(classes: int) -> None:
 def test_a_target_of_numbers_is_refused() -> None:
     frame, _ = people(n=200)
     with pytest.raises(InvalidDataError, match="on a regression target"):
-        PrivateSummary(1.0, domain=DOMAIN).fit(frame, np.linspace(0.0, 1.0, 200))
+        PrivateSummary(epsilon=1.0, domain=DOMAIN).fit(frame, np.linspace(0.0, 1.0, 200))

@@ -58,7 +58,7 @@ def test_every_model_carries_the_guarantee_and_a_certificate_tied_to_it(tmp_path
         assert certificate.assumptions == (*fitted.certificate_.assumptions, AS_RETURNED)
         write_model(model, tmp_path / "m.json")
         assert load_model(tmp_path / "m.json") == model
-    other = PrivateSummary(1.0, domain=DOMAIN, classes=(0, 1), random_state=0).fit(*people(200))
+    other = PrivateSummary(epsilon=1.0, domain=DOMAIN, classes=(0, 1), random_state=0).fit(*people(200))
     with pytest.raises(InvalidModelError, match="does not claim its guarantee"):
         other.certify(fitted.tree(1))
 
@@ -66,7 +66,7 @@ def test_every_model_carries_the_guarantee_and_a_certificate_tied_to_it(tmp_path
 def test_ten_models_cost_one_entry_of_the_ledger(tmp_path: Path) -> None:
     book = Ledger(tmp_path / "b.sqlite")
     book.budget("people", 1.0, 1e-6)
-    fitted = PrivateSummary(1.0, domain=DOMAIN, classes=(0, 1), ledger=book, dataset="people").fit(*people(500))
+    fitted = PrivateSummary(epsilon=1.0, domain=DOMAIN, classes=(0, 1), ledger=book, dataset="people").fit(*people(500))
     for depth in range(4):
         fitted.tree(depth)
         fitted.rule_list(depth)
@@ -162,7 +162,7 @@ def test_an_estimate_is_near_the_truth_and_refused_where_noise_decides() -> None
     assert found.accuracy == pytest.approx(accuracy(tree, frame, y), abs=0.03)
     assert found.auc == pytest.approx(roc_auc_score(y, scores), abs=0.03)
     assert 0 < found.accuracy_spread < 0.05
-    weak = PrivateSummary(0.2, domain=DOMAIN, classes=(0, 1), random_state=0).fit(*people(300))
+    weak = PrivateSummary(epsilon=0.2, domain=DOMAIN, classes=(0, 1), random_state=0).fit(*people(300))
     with pytest.raises(InvalidParameterError, match="noise is too strong for an estimate"):
         weak.reported(weak.tree(1))
 
@@ -170,7 +170,7 @@ def test_an_estimate_is_near_the_truth_and_refused_where_noise_decides() -> None
 def test_records_without_any_signal_give_the_shares_of_the_classes() -> None:
     rng = np.random.default_rng(0)
     domain = Domain({"x": Integer(0, 9)})
-    fitted = PrivateSummary(1.0, domain=domain, classes=(0, 1), random_state=0).fit(
+    fitted = PrivateSummary(epsilon=1.0, domain=domain, classes=(0, 1), random_state=0).fit(
         rng.integers(0, 10, (900, 1)), rng.random(900) < 0.3
     )
     assert fitted.pairs_ == ()

@@ -16,7 +16,6 @@ from sklearn.metrics import roc_auc_score
 
 from glassine import Category, Domain, Integer, Ledger, PrivateSummary
 from glassine.data import lazy
-from glassine.data.columns import Columns, columns_of
 from glassine.data.conform import collect, conform
 from glassine.domain import Between
 from glassine.errors import (
@@ -34,6 +33,7 @@ from glassine.learners.summaries.intervals import OF_NOISE, PARTS, Cells, noise_
 from glassine.models import AdditiveModel, CategoryBins, Evidence, NumericBins, Rule, RuleList, Term
 from glassine.privacy import accounting
 from glassine.privacy.release import fresh_count
+from glassine.records.columns import Columns, columns_of
 from glassine.verification import verify_exhaustively
 from tests.learners.fitting_everywhere import HERE
 from tests.summaries.people import DOMAIN, RANGE, people, summary
@@ -47,7 +47,7 @@ def of_two(classes: tuple[int, ...] | None = (0, 1), **given: Any) -> Any:
     """Return a small summary, and a rule list that it did not make."""
     X, y = pl.DataFrame({"age": np.arange(100)}), (np.arange(100) > 60).astype(float if classes is None else int)
     target: dict[str, Any] = {"target_range": (0.0, 1.0)} if classes is None else {"classes": classes}
-    learner = PrivateSummary(2.0, domain=ONE, random_state=0, **target, **given)
+    learner = PrivateSummary(epsilon=2.0, domain=ONE, random_state=0, **target, **given)
     fitted = learner.fit(X, y, **({"persons": np.arange(100)} if given.get("records_per_person") else {}))
     # What is looked at below is the law under the operating system's bits; noise is replaced.
     return fitted.set_params(random_state=None)
@@ -341,7 +341,7 @@ def test_a_measurement_is_charged_and_certified_by_itself(tmp_path: Any) -> None
     book = Ledger(tmp_path / "budget.sqlite")
     book.budget("people", 2.5, 1e-6)
     X, y, _ = classed(tuple(PAIRS) * 20)
-    fitted = PrivateSummary(2.0, domain=ONE, classes=(0, 1), ledger=book, dataset="people").fit(X, y)
+    fitted = PrivateSummary(epsilon=2.0, domain=ONE, classes=(0, 1), ledger=book, dataset="people").fit(X, y)
     model = fitted.tree(1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(measuring, "noisy_histogram", lambda *_: pytest.fail("drawn before it was refused"))
@@ -363,7 +363,7 @@ def test_a_measurement_is_charged_and_certified_by_itself(tmp_path: Any) -> None
 def test_without_a_ledger_it_counts_as_a_second_fit() -> None:
     X, y, _ = classed(tuple(PAIRS) * 20)
     with fresh_count():
-        fitted = PrivateSummary(2.0, domain=ONE, classes=(0, 1)).fit(X, y)
+        fitted = PrivateSummary(epsilon=2.0, domain=ONE, classes=(0, 1)).fit(X, y)
         aside = fitted.measure(fitted.tree(1), X, y, epsilon=0.5, dataset="kept aside")
         assert aside.certificate.holds
         with pytest.warns(PrivacyLeakWarning, match="second private fit"):

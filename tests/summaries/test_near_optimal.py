@@ -218,7 +218,7 @@ def test_a_tree_of_errors_finds_splits_that_pay_only_together() -> None:
     # Most records on either side of any single split are of the class 0.
     y = ((X[:, 0] > 5) & (X[:, 1] > 5)).astype(int)
     domain = Domain({name: Integer(0, 9) for name in "cab"})
-    fitted = PrivateSummary(4.0, domain=domain, classes=(0, 1), random_state=0).fit(X[:, [2, 0, 1]], y)
+    fitted = PrivateSummary(epsilon=4.0, domain=domain, classes=(0, 1), random_state=0).fit(X[:, [2, 0, 1]], y)
     for depth in (2, 3, 4):
         tree = fitted.tree(depth, "errors")
         assert (tree.predict(conform({"c": X[:, 2], "a": X[:, 0], "b": X[:, 1]}, domain)) == y).mean() > 0.97
@@ -345,7 +345,9 @@ def test_records_on_which_near_optimal_trees_disagree_are_those_near_a_border() 
 def test_near_optimal_trees_read_no_record_and_charge_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     book = Ledger(tmp_path / "b.sqlite")
     book.budget("people", 4.0, 1e-6)
-    fitted = PrivateSummary(4.0, domain=DOMAIN, classes=(0, 1), ledger=book, dataset="people").fit(*people(2000))
+    fitted = PrivateSummary(epsilon=4.0, domain=DOMAIN, classes=(0, 1), ledger=book, dataset="people").fit(
+        *people(2000)
+    )
     fitted.write(tmp_path / "s.json")
 
     def refuse(*_: object, **__: object) -> None:
@@ -408,7 +410,9 @@ def test_near_optimal_trees_of_a_number_say_how_far_apart_they_predict() -> None
     assert plain_values["predictions_apart"] == found.ambiguity()
     assert plain_values["records"]["disputed"][0]["predictions"] == decided[0].tolist()
     assert "decided_differently" not in plain_values
-    weak = PrivateSummary(0.2, domain=DOMAIN, target_range=RANGE, random_state=0).fit(*people(300, classes=None))
+    weak = PrivateSummary(epsilon=0.2, domain=DOMAIN, target_range=RANGE, random_state=0).fit(
+        *people(300, classes=None)
+    )
     with pytest.raises(InvalidParameterError, match="noise is too strong"):
         weak.near_optimal(1)
 
@@ -427,7 +431,7 @@ def test_what_a_set_of_trees_cannot_be_asked_for_is_refused(arguments: dict[str,
 
 
 def test_a_summary_that_is_noise_or_too_wide_has_no_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    weak = PrivateSummary(0.2, domain=DOMAIN, classes=(0, 1), random_state=0).fit(*people(300))
+    weak = PrivateSummary(epsilon=0.2, domain=DOMAIN, classes=(0, 1), random_state=0).fit(*people(300))
     with pytest.raises(InvalidParameterError, match="noise is too strong for an estimate"):
         weak.near_optimal(1)
     monkeypatch.setattr("glassine.learners.summaries.near_optimal.MOST_COUNTS", 1000)
@@ -438,7 +442,7 @@ def test_a_summary_that_is_noise_or_too_wide_has_no_set(monkeypatch: pytest.Monk
 def test_a_summary_without_signal_has_one_near_optimal_tree() -> None:
     rng = np.random.default_rng(0)
     domain = Domain({"x": Integer(0, 9)})
-    flat = PrivateSummary(4.0, domain=domain, classes=(0, 1), random_state=0)
+    flat = PrivateSummary(epsilon=4.0, domain=domain, classes=(0, 1), random_state=0)
     trees = flat.fit(rng.integers(0, 10, (2000, 1)), rng.random(2000) < 0.3).near_optimal(2, bootstrap=2)
     assert trees.count() == 1
     assert trees.reliances[0].high == pytest.approx(0.0, abs=1e-9)

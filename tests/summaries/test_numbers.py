@@ -189,7 +189,7 @@ def test_what_needs_classes_is_refused() -> None:
         fitted.tree(2, "gini")
     with pytest.raises(InvalidParameterError, match="measure must be one of additive, gini, errors"):
         summary().tree(2, "squared_error")
-    both = PrivateSummary(1.0, domain=DOMAIN, classes=(0, 1), target_range=RANGE)
+    both = PrivateSummary(epsilon=1.0, domain=DOMAIN, classes=(0, 1), target_range=RANGE)
     with pytest.raises(InvalidParameterError, match="classes and target_range contradict each other"):
         both.fit(*people(200))
 
@@ -197,7 +197,7 @@ def test_what_needs_classes_is_refused() -> None:
 def test_the_range_may_stand_in_the_domain() -> None:
     frame, y = people(600, classes=None)
     domain = Domain({name: DOMAIN[name] for name in DOMAIN} | {"fee": Real(*RANGE)})
-    fitted = PrivateSummary(4.0, domain=domain, random_state=0).fit(frame.with_columns(fee=y), "fee")
+    fitted = PrivateSummary(epsilon=4.0, domain=domain, random_state=0).fit(frame.with_columns(fee=y), "fee")
     assert (fitted.target_range_, fitted.target_) == (RANGE, "fee")
     assert "classes_" not in vars(fitted)
     assert fitted.additive().target_bounds == RANGE
@@ -206,7 +206,7 @@ def test_the_range_may_stand_in_the_domain() -> None:
 def test_records_without_any_signal_give_the_mean() -> None:
     rng = np.random.default_rng(0)
     domain = Domain({"x": Integer(0, 9)})
-    learner = PrivateSummary(4.0, domain=domain, target_range=(0, 10), random_state=0)
+    learner = PrivateSummary(epsilon=4.0, domain=domain, target_range=(0, 10), random_state=0)
     fitted = learner.fit(rng.integers(0, 10, (900, 1)), rng.uniform(2, 6, 900))
     columns = conform({"x": np.arange(10)}, domain)
     for model in (fitted.tree(2), fitted.rule_list(2), fitted.additive()):

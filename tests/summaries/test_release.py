@@ -29,7 +29,7 @@ SMALL = Domain({name: Category(("u", "v")) for name in ("a", "b", "c")})
 
 def drawn(X: Any, y: Any, seed: int = 0, epsilon: float = 2.0, domain: Domain = SMALL) -> Any:
     """Return what one summary releases, and its events."""
-    estimator = PrivateSummary(epsilon, domain=domain, classes=(0, 1))
+    estimator = PrivateSummary(epsilon=epsilon, domain=domain, classes=(0, 1))
     training = read_classes(estimator, X, y, domain=domain, classes=(0, 1))
     budget = GaussianBudget.of(epsilon, 1e-6)
     paid = Paid(randomness=Randomness.of(seed))
@@ -78,7 +78,7 @@ def test_a_record_moves_a_score_by_at_most_one_unit_and_faults_are_found() -> No
 
 def test_events_spend_the_budget_and_no_more() -> None:
     frame, y = people(800)
-    fitted = PrivateSummary(1.0, domain=DOMAIN, classes=(0, 1), random_state=0).fit(frame, y)
+    fitted = PrivateSummary(epsilon=1.0, domain=DOMAIN, classes=(0, 1), random_state=0).fit(frame, y)
     events = fitted.certificate_.events
     assert accounting.epsilon(events, 1e-6) <= 1.0
     assert accounting.epsilon(events, 1e-6) > 0.99
@@ -91,8 +91,8 @@ def test_events_spend_the_budget_and_no_more() -> None:
 def test_persons_divide_the_budget_among_their_records() -> None:
     frame, y = people(800)
     given: dict[str, Any] = {"domain": DOMAIN, "classes": (0, 1), "random_state": 0}
-    own = PrivateSummary(1.0, records_per_person=4, **given).fit(frame, y, persons=np.arange(800) // 4)
-    alone = PrivateSummary(1.0, **given).fit(frame, y)
+    own = PrivateSummary(epsilon=1.0, records_per_person=4, **given).fit(frame, y, persons=np.arange(800) // 4)
+    alone = PrivateSummary(epsilon=1.0, **given).fit(frame, y)
     assert own.certificate_.unit.records_per_person == 4
     assert own.released_.deviations[0] == pytest.approx(4 * alone.released_.deviations[0], rel=1e-6)
     guarantee = own.tree(1).guarantee
@@ -161,7 +161,7 @@ CELLS = {name: [["u"], ["v"]] for name in SMALL}
 def told(dataset: Any, seed: int) -> float:
     """Return what the released tables say of a record with u everywhere and the second class."""
     X, y = dataset
-    estimator = PrivateSummary(2.0, domain=SMALL, classes=(0, 1), bins=CELLS, random_state=seed)
+    estimator = PrivateSummary(epsilon=2.0, domain=SMALL, classes=(0, 1), bins=CELLS, random_state=seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyLeakWarning)
         released = estimator.fit(X, y).released_

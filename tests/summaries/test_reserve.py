@@ -32,7 +32,9 @@ def fitted(reserve: Any = TREE, classes: int | None = 2, n: int = 1500, **given:
     frame, y = people(n, classes)
     target: dict[str, Any] = {"target_range": RANGE} if classes is None else {"classes": tuple(range(classes))}
     whose = {"persons": np.arange(n) // 2} if "records_per_person" in given else {}
-    return PrivateSummary(4.0, domain=DOMAIN, reserve=reserve, random_state=0, **target, **given).fit(frame, y, **whose)
+    return PrivateSummary(epsilon=4.0, domain=DOMAIN, reserve=reserve, random_state=0, **target, **given).fit(
+        frame, y, **whose
+    )
 
 
 def test_certificate_and_ledger_have_both_parts_from_the_start(tmp_path: Any) -> None:
@@ -162,7 +164,7 @@ def test_a_reserve_that_cannot_be_measured_is_refused_and_costs_nothing(
 def test_a_reserve_of_a_lazy_frame_measures_the_same() -> None:
     frame, y = people(200)
     records = frame.with_columns(ill=pl.Series(y))
-    learner = PrivateSummary(4.0, domain=DOMAIN, classes=(0, 1), reserve=TREE, random_state=0)
+    learner = PrivateSummary(epsilon=4.0, domain=DOMAIN, classes=(0, 1), reserve=TREE, random_state=0)
     assert learner.fit(records.lazy(), "ill").measurement_ == clone(learner).fit(records, "ill").measurement_
 
 
@@ -181,7 +183,7 @@ book, where, file = sys.argv[1:]
 reserve = Reserve(share=0.25, model="tree", size=1) if where == "fit" else None
 if where == "fit":
     estimator.release_measurement = die
-summary = PrivateSummary(2.0, domain=DOMAIN, classes=(0, 1), ledger=book, dataset="people", reserve=reserve)
+summary = PrivateSummary(epsilon=2.0, domain=DOMAIN, classes=(0, 1), ledger=book, dataset="people", reserve=reserve)
 summary.fit(X, y).write(file)
 measuring.noisy_histogram = die
 summary.measure(summary.tree(1), X, y, epsilon=0.5)

@@ -102,7 +102,7 @@ def lacking(released: Released, scores: Any, X: Any, y: Any) -> float:
 def test_rounds_correct_what_the_tree_does_not_hold() -> None:
     X, y = tripled()
     domain = Domain({name: Category(("u", "v")) for name in "abcd"})
-    fitted = PrivateSummary(8.0, domain=domain, classes=(0, 1), random_state=0).fit(X, y)
+    fitted = PrivateSummary(epsilon=8.0, domain=domain, classes=(0, 1), random_state=0).fit(X, y)
     released = fitted.released_
     without = replace(released, rounds=())
     own, _ = fitted_scores(released, junction_tree(released))
@@ -118,7 +118,8 @@ def test_errors_of_scores_are_those_of_repeated_fits() -> None:
     domain = Domain({name: Category(("u", "v")) for name in "abcd"})
     bins = {name: [["u"], ["v"]] for name in "abcd"}
     fits = [
-        PrivateSummary(1.0, domain=domain, classes=(0, 1), bins=bins, random_state=seed).fit(X, y) for seed in range(12)
+        PrivateSummary(epsilon=1.0, domain=domain, classes=(0, 1), bins=bins, random_state=seed).fit(X, y)
+        for seed in range(12)
     ]
     pairs = [
         fitted_scores(one.released_, junction_tree(one.released_)) for one in fits if len(one.released_.useful) == 4
@@ -135,7 +136,7 @@ def test_errors_of_scores_are_those_of_repeated_fits() -> None:
 
 def test_a_file_without_rounds_is_read_as_it_was(tmp_path: Path) -> None:
     fitted = summary()
-    older = PrivateSummary(4.0)
+    older = PrivateSummary(epsilon=4.0)
     for name, value in vars(fitted).items():
         setattr(older, name, value)
     older.released_ = replace(fitted.released_, rounds=())

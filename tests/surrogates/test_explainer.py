@@ -466,7 +466,8 @@ def test_larger_groups_get_deeper_trees() -> None:
         explainer = SurrogateExplainer(ring, k, domain=SQUARE)
         depths.append(plan_of(explainer, "training").growth.max_depth)
     assert depths == [3, 5, 5, 6]
-    assert plan_of(SurrogateExplainer(ring, 9999, domain=SQUARE, epsilon=1.0), "training").growth.max_depth == 2
+    private = SurrogateExplainer(ring, 9999, domain=SQUARE, classes=("in", "out"), epsilon=1.0)
+    assert plan_of(private, "training").growth.max_depth == 2
 
 
 def test_the_default_leaves_are_as_large_as_the_default_policy_asks() -> None:

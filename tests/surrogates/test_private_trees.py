@@ -16,14 +16,15 @@ import pytest
 
 from glassine import Policy, audit
 from glassine.data.bits import BitSets
-from glassine.data.conform import Columns, conform
+from glassine.data.conform import conform
 from glassine.domain import Binary, Category, Domain, Integer, Real
-from glassine.errors import BlackBoxError, InvalidDataError, InvalidParameterError, PrivacyLeakWarning
-from glassine.learners.exhaustive.gibbs import Weighting
-from glassine.learners.exhaustive.losses import PARTS
-from glassine.learners.exhaustive.trees import Split, Tree
+from glassine.errors import BlackBoxError, InvalidDataError, InvalidParameterError
 from glassine.privacy.accounting import Parallel
 from glassine.privacy.randomness import Randomness
+from glassine.records.columns import Columns
+from glassine.sealed.gibbs import Weighting
+from glassine.sealed.losses import PARTS
+from glassine.sealed.trees import Split, Tree
 from glassine.surrogates import NumericAnswer, SurrogateExplainer, SurrogateRelease, private_trees
 from glassine.surrogates.building import public_metric, public_points
 from glassine.surrogates.private_trees import draw_trees, partition_event, tree_budget, tree_class_of
@@ -378,9 +379,8 @@ def test_a_public_partition_is_certified_if_nothing_stands_against_it() -> None:
         weak = explainer_of(**parameters).fit(data).certificate_
         assert not weak.holds
         assert any(said in caveat for caveat in weak.caveats)
-    with pytest.warns(PrivacyLeakWarning):
-        taken = explainer_of(classes=None, fixed_black_box=True).fit(data)
-    assert any("classes taken from the data" in caveat for caveat in taken.certificate_.caveats)
+    with pytest.raises(InvalidParameterError, match="the answers of the black box must be public"):
+        explainer_of(classes=None, fixed_black_box=True).fit(data)
 
 
 def test_nothing_but_the_trees_follows_from_the_records() -> None:

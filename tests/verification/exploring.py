@@ -14,9 +14,9 @@ import pytest
 
 from glassine.learners import antecedents as thresholds
 from glassine.learners import publishing as leaf_counts
-from glassine.learners.exhaustive.lists import ListSums
-from glassine.learners.exhaustive.trees import TreeSums
-from glassine.privacy.quantiles import quantile_distribution, quantile_events
+from glassine.sealed.lists import ListSums
+from glassine.sealed.quantiles import quantile_distribution, quantile_events
+from glassine.sealed.trees import TreeSums
 from tests.oracles.laws import log_distribution
 
 CUT = 3

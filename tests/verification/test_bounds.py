@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from glassine.data.arrays import Array
 from glassine.errors import InvalidParameterError
+from glassine.records.arrays import Array
 from glassine.verification.bounds import (
     EpsilonBound,
     GaussianBound,

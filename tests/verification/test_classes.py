@@ -12,9 +12,9 @@ import pytest
 
 from glassine.domain import Between, Binary, Domain, Integer, Literal, OneOf
 from glassine.learners.antecedents import both_signs, pairs
-from glassine.learners.exhaustive import gibbs
-from glassine.learners.exhaustive.lists import ListClass
-from glassine.learners.exhaustive.trees import Leaf, TreeClass
+from glassine.sealed import gibbs
+from glassine.sealed.lists import ListClass
+from glassine.sealed.trees import Leaf, TreeClass
 from glassine.verification import ExhaustiveResult, verify_exhaustively
 from tests.learners import engine
 from tests.oracles import model_classes as oracle

@@ -37,10 +37,10 @@ NUMERIC = Domain({name: DOMAIN[name] for name in ("age", "job", "grade")} | {"il
 """The same with a number as the target."""
 
 MAKES: dict[str, Callable[[], Any]] = {
-    "summary": lambda: PrivateSummary(4.0, domain=DOMAIN),
-    "summary of a number": lambda: PrivateSummary(4.0, domain=NUMERIC),
-    "additive": lambda: PrivateEBMClassifier(4.0, domain=DOMAIN),
-    "scorecard": lambda: PrivateScorecardClassifier(4.0, domain=DOMAIN),
+    "summary": lambda: PrivateSummary(epsilon=4.0, domain=DOMAIN),
+    "summary of a number": lambda: PrivateSummary(epsilon=4.0, domain=NUMERIC),
+    "additive": lambda: PrivateEBMClassifier(epsilon=4.0, domain=DOMAIN),
+    "scorecard": lambda: PrivateScorecardClassifier(epsilon=4.0, domain=DOMAIN),
 }
 MORE = (
     {"age": 99, "job": "never", "grade": None, "ill": "yes"},

@@ -15,9 +15,9 @@ from glassine.domain import Binary, Domain
 from glassine.errors import InvalidCertificateError
 from glassine.learners.budget import Budget
 from glassine.learners.exhaustive import families
-from glassine.learners.exhaustive.gibbs import Weighting
-from glassine.learners.exhaustive.losses import UNITS, Loss
-from glassine.learners.exhaustive.trees import Leaf
+from glassine.sealed.gibbs import Weighting
+from glassine.sealed.losses import UNITS, Loss
+from glassine.sealed.trees import Leaf
 from glassine.verification import ExhaustiveResult, verify_exhaustively
 from tests.learners import engine
 from tests.oracles import model_classes as oracle

@@ -26,9 +26,9 @@ from glassine.cli.training import TrainingFile, read_training
 from glassine.learners.additive.penalized import _Stage
 from glassine.learners.exhaustive import private as exponential_rule_list
 from glassine.learners.exhaustive import private as exponential_tree
-from glassine.learners.exhaustive.gibbs import Weighting
 from glassine.privacy.accounting import DiscreteLaplaceNoise
 from glassine.privacy.fine_gaussian import FineNoise
+from glassine.sealed.gibbs import Weighting
 from glassine.verification import Claim, Runs
 from glassine.verification.containers import declared_values
 from glassine.verification.neighbors import ARRAY, Pair, Search, search, worst_pairs
@@ -289,11 +289,11 @@ def rule_list() -> Any:
 
 
 def additive() -> Any:
-    return PrivateEBMClassifier(1.0, 1e-6, **PUBLIC)
+    return PrivateEBMClassifier(epsilon=1.0, delta=1e-6, **PUBLIC)
 
 
 def regression() -> Any:
-    return PrivateEBMRegressor(1.0, 1e-6, BINARY, target_range=(0, 1))
+    return PrivateEBMRegressor(epsilon=1.0, delta=1e-6, domain=BINARY, target_range=(0, 1))
 
 
 MECHANISMS: dict[str, tuple[Callable[[], Any], Callable[[pytest.MonkeyPatch], None], Runs]] = {

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from glassine.domain import Binary, Domain
-from glassine.learners.exhaustive.losses import PARTS, Loss
 from glassine.learners.exhaustive.private import PrivateTreeRegressor
+from glassine.sealed.losses import PARTS, Loss
 from glassine.verification import ExhaustiveResult, verify_exhaustively
 from tests.verification.exploring import law_of_fit
 

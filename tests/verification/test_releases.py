@@ -23,8 +23,8 @@ from glassine.learners.exhaustive import private as exponential_tree
 from glassine.learners.exhaustive.private import PrivateRuleListClassifier, PrivateTreeClassifier
 from glassine.models import DecisionTree, RuleList
 from glassine.privacy import accounting
-from glassine.privacy.noisy_choice import exponential_log_weights, permute_and_flip, report_noisy_max
-from glassine.privacy.quantiles import quantile_distribution
+from glassine.sealed.noisy_choice import exponential_log_weights, permute_and_flip, report_noisy_max
+from glassine.sealed.quantiles import quantile_distribution
 from glassine.verification import verify_exhaustively
 from glassine.verification.containers import CONTAINERS, Records
 from tests.privacy.branching import explore

@@ -29,7 +29,7 @@ OPTIONS: dict[str, Any] = {"runs": Runs(120), "claim": Claim(epsilon=1.0, delta=
 
 
 def learner() -> PrivateScorecardClassifier:
-    return PrivateScorecardClassifier(1.0, domain=DOMAIN, classes=(0, 1), calibration_share=0.5)
+    return PrivateScorecardClassifier(epsilon=1.0, domain=DOMAIN, classes=(0, 1), calibration_share=0.5)
 
 
 def risks(fitted: Any) -> dict[str, float]:

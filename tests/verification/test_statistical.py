@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from glassine.data.arrays import Array
 from glassine.errors import InvalidDataError, InvalidParameterError, UnsupportedModelError
 from glassine.privacy.mechanisms import gaussian, laplace
-from glassine.privacy.noisy_choice import exponential_mechanism
 from glassine.privacy.randomness import Randomness
+from glassine.records.arrays import Array
+from glassine.sealed.noisy_choice import exponential_mechanism
 from glassine.verification import Claim, LowerBound, Runs, lower_bound, lower_bound_from_outputs
 from glassine.verification.bounds import EpsilonBound, GaussianBound, TradeOffBound, clopper_pearson_upper
 from glassine.verification.protocols import Event

@@ -9,11 +9,11 @@ from typing import TypeAlias
 
 import numpy as np
 
-from glassine.data.arrays import AnyArray, Array
 from glassine.data.inference import columns
 from glassine.domain import Domain, Integer, Real
 from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError, parameter
+from glassine.records.arrays import AnyArray, Array
 
 __all__ = ["ErrorEstimate", "Records", "align", "distances", "original_records"]
 

@@ -17,8 +17,6 @@ import numpy as np
 
 from glassine.attacks.outcome import for_checker
 from glassine.attacks.values import nameable_sides
-from glassine.data.arrays import Array
-from glassine.data.conform import Columns
 from glassine.data.persons import Persons
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.domain.attributes import Attribute
@@ -26,6 +24,8 @@ from glassine.domain.grid import are_adjacent, on_grid
 from glassine.errors import InvalidModelError
 from glassine.models import AdditiveModel, CategoryBins, NumericBins, Term
 from glassine.models.scoring import bin_indices, read_records
+from glassine.records.arrays import Array
+from glassine.records.columns import Columns
 
 CLOSE = 1e-9
 """Distance at which a rebuilt value counts as the value, relative to the largest end of the range."""

@@ -8,9 +8,9 @@ import numpy as np
 
 from glassine.attacks.membership.outputs import Answers, Records, answers, attempt, generator
 from glassine.attacks.outcome import Outcome
-from glassine.data.arrays import Array, Bools, Indices
 from glassine.data.labels import Sample
 from glassine.errors import InvalidParameterError, check_whole, parameter
+from glassine.records.arrays import Array, Bools, Indices
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from glassine.attacks.outcome import Hiding, Measured, Measurement, NotApplicable, Outcome, Published, ShownCount
-from glassine.data.arrays import Array, Indices, Ints
 from glassine.data.table import Table
 from glassine.models import DecisionTree, RuleList
+from glassine.records.arrays import Array, Indices, Ints
 
 __all__ = ["LABELS", "LabelDisclosure", "Occupants", "disclose_labels"]
 

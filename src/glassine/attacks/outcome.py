@@ -15,10 +15,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
-from glassine.data.arrays import AnyArray, Indices
 from glassine.domain import Domain
 from glassine.errors import Text
 from glassine.models import DecisionTree, RuleList
+from glassine.records.arrays import AnyArray, Indices
 
 T = TypeVar("T")
 S = TypeVar("S")

@@ -14,11 +14,11 @@ from glassine.attacks.membership.outputs import Records, answers, as_fitted, ask
 from glassine.attacks.membership.result import chance
 from glassine.attacks.outcome import Outcome
 from glassine.attacks.variation import Counted, LabelOverfitting
-from glassine.data.arrays import AnyArray, Indices
 from glassine.data.labels import Sample
 from glassine.data.labels import subgroups as split_by_value
 from glassine.errors import InvalidDataError, InvalidParameterError, UnsupportedModelError, check_whole, parameter
 from glassine.models import DecisionTree, RuleList
+from glassine.records.arrays import AnyArray, Indices
 
 Over = Literal["auto", "parts", "predictions"]
 

@@ -16,12 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.outcome import Hiding, Measurement, Published, ShownCount, for_checker
-from glassine.data.arrays import AnyArray, Array, Indices
 from glassine.domain import Between, Category, Domain, Integer, OneOf, Real
 from glassine.domain.attributes import prefixes
 from glassine.domain.grid import are_adjacent, on_grid
 from glassine.domain.literals import is_missing
 from glassine.models import DecisionTree, RuleList
+from glassine.records.arrays import AnyArray, Array, Indices
 
 __all__ = ["VALUES", "ValueLeakage", "leak_values", "nameable_sides", "thresholds_of"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from glassine.attacks.membership.intervals import Estimate, normal_quantile
-from glassine.data.arrays import Array, Bools, Indices, Ints
+from glassine.records.arrays import Array, Bools, Indices, Ints
 
 Counts = Ints
 

@@ -310,7 +310,9 @@ def _membership(subject: AdditiveSubject) -> Outcome[MembershipAttacks]:
         # Its learners take a second to import.
         from glassine.learners import EBMClassifier
 
-        return EBMClassifier(None if domain is None else domain.restrict(model.attributes), classes=model.classes)
+        return EBMClassifier(
+            domain=None if domain is None else domain.restrict(model.attributes), classes=model.classes
+        )
 
     return attacked(model, subject.inputs, model.classes, model.attributes, learner)
 

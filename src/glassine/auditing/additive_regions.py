@@ -21,13 +21,13 @@ import numpy.typing as npt
 from glassine.attacks.bins import BinLeakage, TermBins
 from glassine.auditing.findings import AxisFinding, ShapeFinding
 from glassine.auditing.suppression import Suppression
-from glassine.data.arrays import Array, Ints
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.domain.attributes import Attribute
 from glassine.domain.groups import Pattern
 from glassine.models import AdditiveModel, CategoryBins, NumericBins, Term
 from glassine.models.bins import Bins
 from glassine.models.shapes import ShapeFunction
+from glassine.records.arrays import Array, Ints
 
 # Shape functions as findings show them: rounded, with small and many bins joined.
 

@@ -28,7 +28,6 @@ from glassine.auditing.findings.disclosure import (
 )
 from glassine.auditing.inputs import AuditInputs, DisclosureSettings
 from glassine.auditing.suppression import Suppression
-from glassine.data.arrays import AnyArray, Array, Indices
 from glassine.data.inference import columns as read_columns
 from glassine.data.labels import subgroups
 from glassine.data.table import Table, as_table
@@ -36,6 +35,7 @@ from glassine.domain import Category
 from glassine.domain.literals import attributes_of, is_missing
 from glassine.errors import InvalidDataError, Text, marked
 from glassine.models import DecisionTree
+from glassine.records.arrays import AnyArray, Array, Indices
 
 if TYPE_CHECKING:
     from glassine.attacks.disclosure import Adversary

@@ -12,7 +12,6 @@ from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.auditing.describe import LONGEST
 from glassine.auditing.findings import NO_SENSITIVE
 from glassine.auditing.inputs import AuditSettings
-from glassine.data.arrays import AnyArray
 from glassine.data.inference import columns as read_columns
 from glassine.data.table import Table, as_table
 from glassine.domain import Category, Domain
@@ -27,6 +26,7 @@ from glassine.errors import (
     parameter,
 )
 from glassine.models import DecisionTree, RuleList
+from glassine.records.arrays import AnyArray
 
 if TYPE_CHECKING:
     from glassine.attacks.disclosure import Adversary, Disclosure

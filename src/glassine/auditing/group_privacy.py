@@ -14,10 +14,10 @@ from glassine.attacks.values import ValueLeakage, leak_values
 from glassine.auditing.findings import DiversityFinding, GroupsFinding, LeavesFinding, RepresentativesFinding
 from glassine.auditing.release_inputs import Leaves, ReleaseInputs, Side
 from glassine.auditing.suppression import Suppression
-from glassine.data.arrays import Array, Indices, Ints
-from glassine.data.conform import Columns
 from glassine.domain import Category
 from glassine.domain.attributes import Scalar
+from glassine.records.arrays import Array, Indices, Ints
+from glassine.records.columns import Columns
 from glassine.surrogates.answers import distinct_records
 from glassine.surrogates.release import SurrogateRelease
 

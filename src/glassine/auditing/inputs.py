@@ -13,7 +13,6 @@ import numpy as np
 from glassine.attacks.outcome import RecordNote
 from glassine.auditing.suppression import Suppression
 from glassine.counting import MAX_STEPS
-from glassine.data.arrays import AnyArray
 from glassine.data.inference import infer_domain, is_identifier_name, repeats, violations
 from glassine.data.labels import Sample
 from glassine.data.lazy import is_lazy
@@ -34,6 +33,7 @@ from glassine.errors import (
 from glassine.formats.contents import FileContents, OtherContent
 from glassine.formats.sklearn.parameters import StatedParameters
 from glassine.models import DecisionTree, RuleList
+from glassine.records.arrays import AnyArray
 
 if TYPE_CHECKING:
     from glassine.attacks.disclosure import CountNoise

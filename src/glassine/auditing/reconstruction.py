@@ -14,12 +14,12 @@ from glassine.attacks.reconstruction.leakage import SubgroupLeakage
 from glassine.auditing.findings import AttributeFinding, ReconstructionFinding, SubgroupFinding
 from glassine.auditing.findings.joint import RowsFinding
 from glassine.auditing.suppression import Suppression
-from glassine.data.arrays import AnyArray, Array, Indices
 from glassine.data.table import Table
 from glassine.domain import Binary, Category, Domain
 from glassine.errors import CountingLimitError, InvalidDataError, UndefinedMeasureError
 from glassine.models import DecisionTree, RuleList
 from glassine.models.transform import with_sizes
+from glassine.records.arrays import AnyArray, Array, Indices
 
 if TYPE_CHECKING:
     from glassine.attacks.reconstruction.entropy import ProbabilisticDataset

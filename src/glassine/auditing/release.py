@@ -47,9 +47,9 @@ from glassine.auditing.release_attacks import gaps_of, guesses_of, membership_of
 from glassine.auditing.release_inputs import DECISIONS, TRUE, Leaves, ReleaseInputs, inputs_of_data, inputs_of_fit
 from glassine.auditing.subject import Opened, Raw, Subject
 from glassine.auditing.tree_facts import named_fact, thresholds_fact
-from glassine.data.arrays import Ints
 from glassine.data.persons import refuse_shared
 from glassine.errors import InvalidParameterError, parameter
+from glassine.records.arrays import Ints
 from glassine.surrogates.release import SurrogateRelease
 
 NO_RECORDS = Inapplicable("The release was made without any person's record.")

@@ -21,13 +21,13 @@ from glassine.auditing.findings import GapFinding, GuessFinding, TogetherFinding
 from glassine.auditing.group_privacy import coded, edges_of, native_of
 from glassine.auditing.release_inputs import DECISIONS, TRUE, Leaves, ReleaseInputs, Side
 from glassine.auditing.suppression import Suppression
-from glassine.data.arrays import AnyArray, Array, Indices, Ints
-from glassine.data.conform import Columns
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.errors import GlassineError, InvalidDataError, Text, parameter
 from glassine.models import DecisionTree, Node
 from glassine.models import Evidence as NodeEvidence
 from glassine.models.evidence import class_array
+from glassine.records.arrays import AnyArray, Array, Indices, Ints
+from glassine.records.columns import Columns
 from glassine.surrogates.answers import index_of
 from glassine.surrogates.reading import open_records, read
 from glassine.surrogates.release import SurrogateRelease

@@ -10,13 +10,13 @@ import numpy.typing as npt
 
 from glassine.attacks.membership.outputs import Records
 from glassine.attacks.outcome import NotApplicable
-from glassine.data.arrays import AnyArray, Indices, Ints
-from glassine.data.conform import Columns
 from glassine.data.labels import Sample
 from glassine.data.persons import Persons
 from glassine.data.table import Table
 from glassine.errors import GlassineError, InvalidDataError, Text, parameter
 from glassine.microaggregation import SemanticDistance, microaggregate
+from glassine.records.arrays import AnyArray, Indices, Ints
+from glassine.records.columns import Columns
 from glassine.surrogates.answers import distinct_records
 from glassine.surrogates.fitting import check_words, joined_groups, label_array, representatives_of
 from glassine.surrogates.measuring import MeasuredExplainer

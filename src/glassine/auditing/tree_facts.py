@@ -13,13 +13,13 @@ from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.attacks.values import ValueLeakage, thresholds_of
 from glassine.auditing.facts import Bits, Cells, Fact, Inapplicable, Named, Shares, Sizes, Thresholds
 from glassine.auditing.inputs import Statements
-from glassine.data.arrays import AnyArray, Indices, Ints
 from glassine.data.labels import class_places
 from glassine.data.table import Table
 from glassine.domain.literals import attributes_of
 from glassine.errors import InvalidParameterError, parameter
 from glassine.models import DecisionTree, RuleList
 from glassine.models.implied import RULE_OF_THREE, Bounds, OutcomeCounts, made_certain
+from glassine.records.arrays import AnyArray, Indices, Ints
 
 if TYPE_CHECKING:
     from glassine.attacks.labels import LabelDisclosure, Occupants

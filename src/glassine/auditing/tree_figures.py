@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from glassine.data.arrays import AnyArray, Bools
-from glassine.data.columns import Outside
+from glassine.data.conform import Outside
 from glassine.data.lazy import Groups, LazyTable, cuts_of
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.domain.attributes import LARGEST, Attribute
 from glassine.domain.literals import attributes_of
 from glassine.models import DecisionTree, RuleList
-
-if TYPE_CHECKING:
-    pass
+from glassine.records.arrays import AnyArray, Bools
 
 COUNTED = (
     "the data are a lazy frame, which is counted where it lies and not read record by record. Collect it, or a sample."

@@ -65,7 +65,6 @@ from glassine.auditing.tree_facts import (
     rounded,
 )
 from glassine.auditing.tree_figures import COUNTED, CountedData, count_data
-from glassine.data.arrays import AnyArray, Indices, Ints
 from glassine.data.labels import Sample, class_places
 from glassine.data.lazy import is_lazy
 from glassine.data.table import Table
@@ -75,6 +74,7 @@ from glassine.errors import CountingLimitError, InvalidDataError, parameter
 from glassine.formats import as_model
 from glassine.formats.builder import not_judged
 from glassine.models import DecisionTree, RuleList
+from glassine.records.arrays import AnyArray, Indices, Ints
 
 if TYPE_CHECKING:
     from glassine.attacks.membership.suite import MembershipAttacks

@@ -38,6 +38,7 @@ from glassine.cli.reading import (
 from glassine.cli.writing import check_outputs, check_report, print_value, text_of, write_report
 from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError, PrivacyLeakWarning, spoken
 from glassine.files import FileContent, read_once
+from glassine.records.purpose import Purpose
 
 if TYPE_CHECKING:
     from glassine.attacks.outcome import Audience
@@ -223,7 +224,7 @@ def _together(options: AuditOptions) -> Findings:
         )
     with in_options(OPTIONS), stages() as progress:
         models = tuple(load_whole(file, domain, options.reading.trust_pickle) for file in files)
-        data = None if records.data is None else read_records(records.data, options.written, domain)
+        data = None if records.data is None else read_records(records.data, options.written, Purpose.ORDINARY, domain)
         findings = audit(
             SeveralModels(models=models, names=tuple(path.name for path in options.models)),
             data,
@@ -357,7 +358,8 @@ def _sample(release: SurrogateRelease, path: Path, options: AuditOptions) -> Sam
     numbered = release.domain.names == tuple(f"x{i}" for i in range(len(release.domain)))
     domain = None if numbered else release.domain
     labels, texts = None, identifiers(person)
-    frame: Any = read_records(path, options.written, domain, attributes=texts, quiet=options.public).frame.to_native()
+    table = read_records(path, options.written, Purpose.ORDINARY, domain, attributes=texts, quiet=options.public)
+    frame: Any = table.frame.to_native()
     check_person(person, {path: frame.columns})
     if target is not None:
         check_target(target, path, frame.columns)

@@ -33,6 +33,7 @@ from glassine.cli.training import TrainingFile, check_public, predicts_number, r
 from glassine.cli.twin import TwinOptions, compare_with_twin
 from glassine.cli.writing import check_ending, check_outputs, check_report, print_value, write_by_ending
 from glassine.errors import InvalidParameterError
+from glassine.records.purpose import Purpose
 
 if TYPE_CHECKING:
     from glassine.auditing.findings import InputFile
@@ -74,7 +75,9 @@ OPTIONS = options_of(
 class ModelOptions(Group, heading="The models"):
     """What is compared."""
 
-    epsilon: str = option("A,B", "Privacy budgets of the private learners, separated by commas.", "0.1,1")
+    epsilon: str | None = option(
+        "A,B", "Privacy budgets of the private learners, such as 0.1,1; needed where there are any."
+    )
     models: str | None = option(
         "A,B", f"Learners, separated by commas: {', '.join(MODELS)}.", shown="all that predict such a target"
     )
@@ -135,7 +138,7 @@ def compare_command(
     Exit status: 0 when the comparison was made, 2 for bad input; with --twin 1 if an attack contradicts the guarantee,
     3 if there is none that holds, or members and holdout differ without the model.
     """
-    from glassine.comparison import Task, compare, recommend
+    from glassine.comparison import CANDIDATES, Task, compare, recommend
     from glassine.comparison.values import CLASS_MEASURES, NUMBER_MEASURES
 
     output, as_json = report.output, report.as_json
@@ -188,10 +191,16 @@ def compare_command(
     twin.refuse_alone()
     check_outputs([output], [data, public.domain], overwrite=report.overwrite)
     check_report(output)
+    named = None if models.models is None else _names(models.models)
+    if models.epsilon is None and any(CANDIDATES[name].private for name in named or MODELS):
+        raise InvalidParameterError(
+            "--epsilon is needed: the privacy budgets of the private learners.",
+            remedy="Give some, such as --epsilon 0.1,1, or name ordinary learners alone with --models.",
+        )
     with in_options(OPTIONS):
         task = Task(
-            epsilons=_numbers(models.epsilon),
-            models=None if models.models is None else _names(models.models),
+            **({} if models.epsilon is None else {"epsilons": _numbers(models.epsilon)}),
+            models=named,
             n_splits=comparison.splits,
             test_share=comparison.test_share,
             seed=comparison.seed,
@@ -216,7 +225,14 @@ def compare_command(
     with shown_progress(quiet=as_json) as display, in_options(OPTIONS):
         display.stage("reading the records")
         training = read_training(
-            file, target, attributes, public.classes, number=number, ranged=limits is not None, counts=True
+            file,
+            Purpose.ORDINARY,
+            target,
+            attributes,
+            public.classes,
+            number=number,
+            ranged=limits is not None,
+            counts=True,
         )
         display.stage("fitting and measuring")
         compared = compare(

@@ -16,13 +16,13 @@ from glassine.cli.options import JsonOption, OverwriteOption, option
 from glassine.cli.progress import stages
 from glassine.cli.quality import Measured, changed, quality, sentences
 from glassine.cli.writing import check_outputs, print_value, refuse_dash
-from glassine.data.arrays import Indices
 from glassine.domain import Domain, Real
 from glassine.domain import Literal as Condition
 from glassine.errors import UnreadableFileError
 from glassine.files import write_text
 from glassine.formats import as_model, format_rules, tree_or_rules, write_model
 from glassine.models import Evidence, Rule, RuleList
+from glassine.records.arrays import Indices
 from glassine.report import render_html
 from glassine.scrubbing.scrub import ScrubResult, scrub
 

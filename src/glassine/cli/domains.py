@@ -30,6 +30,7 @@ from glassine.cli.reading import load_kind, read_records, stated_domain
 from glassine.cli.writing import check_ending, check_outputs, print_value, say, tell
 from glassine.errors import InvalidDataError, InvalidParameterError, UnreadableFileError, worded
 from glassine.files import write_text
+from glassine.records.purpose import Purpose
 
 if TYPE_CHECKING:
     from glassine.domain import Domain, Literal
@@ -90,7 +91,7 @@ def infer_command(
     )
     with stages() as progress:
         progress("reading the records")
-        table = read_records(data, written)
+        table = read_records(data, written, Purpose.ORDINARY)
         values = 0 if written.header else header_values(table)
         if 2 * values >= len(table.names):
             raise UnreadableFileError(
@@ -284,7 +285,7 @@ def check_command(
     with stages() as progress:
         progress("reading the records")
         if data is not None:
-            table = read_records(data, written, declared)
+            table = read_records(data, written, Purpose.ORDINARY, declared)
             n_records, broken = len(table), broken_rules(declared, table)
             outside = [name for name in broken if name in table.names]
             for text, names in _alike(remarks(table.restrict(outside)) if outside else {}).items():

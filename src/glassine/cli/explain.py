@@ -36,6 +36,7 @@ from glassine.cli.training import class_names
 from glassine.cli.writing import check_outputs, check_report, check_room, print_value, write_report
 from glassine.errors import GlassineError, InvalidDataError, InvalidDomainError, InvalidParameterError
 from glassine.files import json_text, read_once
+from glassine.records.purpose import Purpose
 
 if TYPE_CHECKING:
     from glassine.domain import Attribute, Domain
@@ -98,7 +99,7 @@ class GroupOptions(Group, heading="Groups and trees"):
 class PrivacyOptions(Group, heading="Privacy"):
     """What private trees spend."""
 
-    epsilon: float | None = option("NUMBER", "Privacy budget, such as 0.1: private trees.")
+    epsilon: float | None = option("NUMBER", "Privacy budget of private trees, such as 0.1; needs public classes.")
     ledger: LedgerOption = None
     dataset: DatasetOption = None
     seed: UnprotectedSeedOption = None
@@ -132,6 +133,8 @@ def make_command(
             "give either a file of records, or --queries and --domain.",
             remedy="With neither, there is nothing to explain.",
         )
+    from glassine.surrogates.settings import check_public
+
     charge = Charge(privacy.ledger, privacy.dataset)
     read = [data, records.domain, *ledger_files(privacy.ledger)]
     spent = output.with_name(f"{output.stem}.certificate.json")
@@ -139,10 +142,13 @@ def make_command(
     check_report(report)
     check_room(output)
     attributes, declared = _without_target(read_domain(records.domain), records.target, records.classes)
+    answer = None if records.answer is None else _answer(records.answer)
+    with in_options(OPTIONS):
+        check_public(privacy.epsilon, declared, answer)
     decides = black_box_of(box.black_box)
     settings: dict[str, Any] = {
         "classes": declared,
-        "answer": None if records.answer is None else _answer(records.answer),
+        "answer": answer,
         "form": groups.form,
         "labels": groups.labels,
         "method": groups.method,
@@ -290,12 +296,13 @@ def _from_records(
     if data is None:
         raise GlassineError("no records given.", remedy="Name a CSV or Parquet file, or add --queries and --domain.")
     names = settings["classes"]
-    private = settings["epsilon"] is not None and domain is not None and bool(names or settings["answer"])
+    private = settings["epsilon"] is not None and domain is not None
     # Classes that are words are read as they are written, so that 01 stays 01; of a private fit all are, one by one.
     exactly = private or all(isinstance(name, str) for name in names or ())
     meant: dict[str, Attribute] = {target: Category(names)} if target is not None and names and exactly else {}
     meant |= identifiers(person)
-    table = read_records(data, source.written, domain, attributes=meant, lenient=private)
+    purpose = Purpose.PRIVATE if private else Purpose.ORDINARY
+    table = read_records(data, source.written, purpose, domain, attributes=meant)
     records: Any = table.frame.to_native()
     check_person(person, {data: table.names})
     if not private:

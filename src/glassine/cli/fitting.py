@@ -61,6 +61,7 @@ from glassine.errors import (
     UnreadableFileError,
 )
 from glassine.files import FileContent, read_once, write_text
+from glassine.records.purpose import Purpose
 
 if TYPE_CHECKING:
     from glassine.auditing.findings import Findings
@@ -222,12 +223,12 @@ def run(order: Order, display: Display) -> Outcome:
     display.stage("reading the records")
     training = read_training(
         TrainingFile(path=shared.data, written=shared.written, person=budget.person, exclude=exclude),
+        Purpose.PRIVATE if order.private else Purpose.ORDINARY,
         shared.target,
         domain,
         public.classes,
         number=number,
         ranged=ranged,
-        lenient=order.private,
     )
     whose = {} if budget.person is None else {"persons": budget.person}
     declared: dict[str, Any] = {"domain": domain} if number else {"domain": domain, "classes": training.classes}
@@ -271,7 +272,7 @@ def run(order: Order, display: Display) -> Outcome:
 def _advise(error: ClassTooLargeError, estimator: Any, public: Mapping[str, Any]) -> None:
     """Say how columns are left out here, where that makes a tree or a list small enough."""
     from glassine.learners.exhaustive.families import ClassLearner
-    from glassine.learners.exhaustive.model_class import smaller
+    from glassine.learners.exhaustive.sizes import smaller
 
     domain, classes = public["domain"], public.get("classes")
     n_classes = estimator._n_classes() if classes is None else len(classes)
@@ -327,7 +328,7 @@ def _stages(order: Order, learner: Any, public: Mapping[str, Any], options: Mapp
 
 def _tables(order: Order, learner: Any, public: Mapping[str, Any], options: Mapping[str, Any]) -> str:
     """Return in words how much memory the tables of a fit take, where it is known beforehand."""
-    from glassine.learners.exhaustive.model_class import human_bytes
+    from glassine.sealed.model_class import human_bytes
 
     if public["domain"] is None or order.grid is not None:
         return ""

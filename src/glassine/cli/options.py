@@ -36,7 +36,7 @@ from glassine.errors import InvalidParameterError, spoken_by
 
 if TYPE_CHECKING:
     from glassine.attacks.disclosure import CountNoise
-    from glassine.data.delimited import CsvDialect
+    from glassine.records.lines import CsvDialect
 
 FORMATS = "HTML, JSON or text by its ending"
 """Forms of a report."""
@@ -349,8 +349,9 @@ class RecordsFileOptions(Group, heading="Reading the records"):
 
     separator: str | None = option(
         "MARK",
-        "What separates the columns of a CSV file: one character, or comma, semicolon, tab, bar or space.",
-        shown="the one in the header",
+        'What separates the columns of a CSV file: one character, or comma, semicolon, tab, bar or space; ", " if '
+        "blanks after it are no part of a value.",
+        shown="the one in the header, and blanks after it unless the domain declares them",
     )
     encoding: str | None = option(
         "NAME",
@@ -365,11 +366,12 @@ class RecordsFileOptions(Group, heading="Reading the records"):
         parser=_listed_texts,
     )
     header: bool = flag("The first line holds names, though they look like values.")
+    names: str | None = option("A,B", "Names of the columns, of a CSV file without a header.")
 
     @property
     def dialect(self) -> CsvDialect:
         """How files are read."""
-        from glassine.data.delimited import CsvDialect
+        from glassine.records.lines import CsvDialect
 
         texts = [text for line in csv.reader(self.missing or [], skipinitialspace=True) for text in line]
         pairs = [(name, missing) for name, _, missing in (text.rpartition("=") for text in texts)]
@@ -380,13 +382,14 @@ class RecordsFileOptions(Group, heading="Reading the records"):
             missing=tuple(text for name, text in pairs if not name),
             missing_in=tuple(pair for pair in pairs if pair[0]),
             header=self.header,
+            names=() if self.names is None else words_of(self.names, "--names", "names"),
         )
 
     @property
     def words(self) -> list[str]:
         """The options that were given, as they are typed."""
         missing = [("missing", texts) for texts in self.missing or []]
-        settings = [("separator", self.separator), ("encoding", self.encoding), *missing]
+        settings = [("separator", self.separator), ("encoding", self.encoding), ("names", self.names), *missing]
         flags = ["--decimal-comma"] * self.decimal_comma + ["--header"] * self.header
         return [*(f"--{name}={value}" for name, value in settings if value is not None), *flags]
 

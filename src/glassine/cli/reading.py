@@ -24,6 +24,7 @@ from glassine.errors import (
     first_of,
 )
 from glassine.files import FileContent, read_bytes, read_once
+from glassine.records.purpose import Purpose
 
 if TYPE_CHECKING:
     from glassine.auditing.findings import Findings, InputFile
@@ -72,31 +73,38 @@ def stated_domain(path: str | os.PathLike[str]) -> Domain:
         ) from None
 
 
-OF_FILES = {"separator": "--separator", "encoding": "--encoding", "header=True": "--header", "missing_in": "--missing"}
+OF_FILES = {
+    "separator": "--separator",
+    "encoding": "--encoding",
+    "header=True": "--header",
+    "names": "--names",
+    "missing_in": "--missing",
+}
 """Options by the parameters that errors about files of records mark."""
 
 
 def read_records(
     path: Path,
     written: RecordsFileOptions,
+    purpose: Purpose,
     domain: Domain | None = None,
     *,
     attributes: Mapping[str, Attribute] | None = None,
-    lenient: bool = False,
     quiet: bool = False,
 ) -> Table:
     """Return the records of a file as :func:`glassine.data.sources.read_table`, and say which encoding was assumed."""
     # Of a private fit nothing is said that would follow from the records. Its values that are no numbers count as
     # missing without a word, so that decimal commas are asked about where the header and the domain make them likely.
-    from glassine.data.delimited import WINDOWS
     from glassine.data.sources import read_table
+    from glassine.records.lines import WINDOWS, RecordsFile
 
     with in_options(OF_FILES):
-        table = read_table(path, domain, attributes=attributes, lenient=lenient, dialect=written.dialect)
+        table = read_table(RecordsFile(path=path, dialect=written.dialect), purpose, domain, attributes=attributes)
     assumed = table.source is not None and table.source.encoding == WINDOWS and written.encoding is None
-    if assumed and not lenient and not quiet:
+    private = purpose is Purpose.PRIVATE
+    if assumed and not private and not quiet:
         tell(f"glassine: {path}: lines that are not UTF-8 are read as {WINDOWS}; --encoding states another encoding.")
-    if lenient and table.source is not None and table.source.separator == ";" and not written.decimal_comma:
+    if private and table.source is not None and table.source.separator == ";" and not written.decimal_comma:
         _ask_for_commas(path, domain)
     return table
 
@@ -115,9 +123,11 @@ def header_of(path: Path, written: RecordsFileOptions, domain: Domain | None = N
             import polars as pl
 
             return tuple(pl.read_parquet_schema(path))
-        from glassine.data.delimited import delimited
+        from glassine.records.lines import RecordsFile, open_text
 
-        return delimited(head, written.dialect, path=path, declared=tuple(domain or ()), lenient=True).names
+        declared = {} if domain is None else {name: domain[name] for name in domain}
+        file = RecordsFile(path=path, dialect=written.dialect)
+        return open_text(file, head, declared, purpose=Purpose.PRIVATE).names
     except Exception:
         return None
 
@@ -146,7 +156,7 @@ def unopened(
         check_target(columns.get("target"), path, names)
 
     def opening() -> Table:
-        table = read_records(path, written, domain, attributes=attributes, quiet=quiet)
+        table = read_records(path, written, Purpose.ORDINARY, domain, attributes=attributes, quiet=quiet)
         check(table.names)
         if tells and not quiet:
             tell_repeats(table, columns.get("person"))

@@ -35,6 +35,7 @@ from glassine.cli.progress import stages
 from glassine.cli.reading import load_trees, read_policy, read_records, stated_domain
 from glassine.cli.writing import check_ending, check_outputs, print_value
 from glassine.errors import GlassineError, worded
+from glassine.records.purpose import Purpose
 
 if TYPE_CHECKING:
     from glassine.attacks.alignment import ErrorEstimate
@@ -265,7 +266,7 @@ def rebuild_command(
         )
     limits, _ = read_policy(published.policy)
     declared = stated_domain(published.domain)
-    original = None if published.data is None else read_records(published.data, written, declared)
+    original = None if published.data is None else read_records(published.data, written, Purpose.ORDINARY, declared)
     trees = [load_trees(model, declared, published.trust_pickle) for model in models]
     if len(models) == 1 and output is None and not rows and not counting.count_from_data:
         blurred = _blurred(trees[0], declared, stated)

@@ -48,7 +48,7 @@ def depth_or_rule(text: str) -> int | str:
 
 def depth_of(text: str, learner: Any, public: Mapping[str, Any], options: Mapping[str, Any]) -> int:
     """Return the depth that public figures suggest for a private tree; no record is read."""
-    from glassine.learners.exhaustive.model_class import suggested_depth
+    from glassine.learners.exhaustive.sizes import suggested_depth
 
     if public["domain"] is None:
         raise InvalidParameterError(

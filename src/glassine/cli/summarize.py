@@ -42,6 +42,7 @@ from glassine.cli.training import (
 from glassine.cli.writing import check_ending, check_outputs, check_report, check_room, print_value, write_by_ending
 from glassine.errors import InvalidParameterError, first_of
 from glassine.files import json_text, read_once
+from glassine.records.purpose import Purpose
 
 if TYPE_CHECKING:
     from glassine.comparison.from_summary import SummaryRow
@@ -169,11 +170,11 @@ def summarize_command(
     with progress(quiet=released.as_json) as display, in_options(names):
         display.stage("reading the records")
         ranged = bounds is not None
-        training = read_training(file, target, domain, public.classes, number=numeric, ranged=ranged, lenient=True)
+        training = read_training(file, Purpose.PRIVATE, target, domain, public.classes, number=numeric, ranged=ranged)
         summary = PrivateSummary(
-            budget.epsilon,
-            budget.delta,
-            domain,
+            epsilon=budget.epsilon,
+            delta=budget.delta,
+            domain=domain,
             classes=training.classes,
             target_range=bounds,
             reserve=reserve,
@@ -247,7 +248,7 @@ def _measure(
         attributes = {name: summary.domain_[name] for name in summary.domain_}
         classes = {} if number else {target: Category(tuple(summary.classes_.tolist()))}
         domain = Domain({**attributes, **classes})
-        training = read_training(file, target, domain, None, number=number, ranged=number, lenient=True)
+        training = read_training(file, Purpose.PRIVATE, target, domain, None, number=number, ranged=number)
         with charge.admitted(released.output.with_suffix(".certificate.json")):
             display.stage("measuring")
             measurement = summary.set_params(ledger=charge.book).measure(
@@ -437,7 +438,7 @@ def near_optimal_from_summary(
     with progress(quiet=report.as_json) as display, in_options(names):
         display.stage("searching all trees")
         trees = summary.near_optimal(max_depth, share)
-        records = None if ask is None else read_records(ask, written, summary.domain_)
+        records = None if ask is None else read_records(ask, written, Purpose.ORDINARY, summary.domain_)
         display.stage("comparing what they decide")
         multiplicity = trees.multiplicity(records)
     inputs = input_files(summary=file, **{"records to decide": ask})

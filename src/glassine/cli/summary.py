@@ -15,12 +15,12 @@ from glassine.errors import first_of
 if TYPE_CHECKING:
     from glassine.auditing.findings import Findings
     from glassine.cli.fitting import FileOptions
-    from glassine.data.arrays import Ints
     from glassine.domain import Literal
     from glassine.formats import PublishedModel
     from glassine.models import Evidence
     from glassine.models.additive import AdditiveModel
     from glassine.models.bins import Bins
+    from glassine.records.arrays import Ints
 
 RARE = "judge and compare models by AUROC and log loss, and rank by the probabilities."
 """What a rare outcome needs."""

@@ -13,6 +13,7 @@ from glassine.cli.options import Group, TargetRangeOption, words_of
 from glassine.cli.reading import check_person, identifiers, read_records, tell_repeats
 from glassine.domain.attributes import LARGEST as LARGEST_NUMBER
 from glassine.errors import InvalidDataError, InvalidDomainError, InvalidParameterError
+from glassine.records.purpose import Purpose
 
 if TYPE_CHECKING:
     from glassine.cli.options import PublicOptions, RecordsFileOptions
@@ -211,18 +212,18 @@ def without(domain: Domain | None, exclude: Sequence[str], target: str, person: 
 
 def read_training(
     file: TrainingFile,
+    purpose: Purpose,
     target: str,
     domain: Domain | None,
     classes: str | None,
     *,
     number: bool = False,
     ranged: bool = False,
-    lenient: bool = False,
     counts: bool = False,
 ) -> Training:
     """Return the records of a file, the columns that the domain does not declare left out."""
     # A target may be a number instead of a class, ranged if its range is public. The type of classes follows from what
-    # is public: whole numbers if all given classes are such, else text. lenient as for read_table. Where the command
+    # is public: whole numbers if all given classes are such, else text. Where the command
     # counts records or people, it points out columns that look like identifiers and repeat; a private fit does not,
     # since that would follow from the records.
     from glassine.domain import Category, Real
@@ -236,7 +237,7 @@ def read_training(
         # record would decide how the others are read.
         meant = {target: Real(-LARGEST_NUMBER, LARGEST_NUMBER, missing=True)}
     meant |= identifiers(person)
-    table = read_records(data, file.written, domain, attributes=meant, lenient=lenient)
+    table = read_records(data, file.written, purpose, domain, attributes=meant)
     frame: Any = table.frame.to_native()
     check_person(person, {data: table.names})
     if counts:

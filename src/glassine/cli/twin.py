@@ -14,6 +14,7 @@ from glassine.cli.reading import check_person, identifiers, load_published, read
 from glassine.cli.training import TrainingFile, without
 from glassine.cli.writing import one_line, print_value, write_by_ending
 from glassine.errors import InvalidParameterError, UnsupportedModelError
+from glassine.records.purpose import Purpose
 
 if TYPE_CHECKING:
     from glassine.comparison.twin import TwinComparison, TwinSide
@@ -150,7 +151,10 @@ def compare_with_twin(file: TrainingFile, target: str, domain: Path | None, twin
     with in_options({"twin": "--ordinary"}), stages() as progress:
         progress("reading the records")
         paths = (data, twin.holdout)
-        tables = [read_records(path, file.written, attributes, attributes=identifiers(person)) for path in paths]
+        tables = [
+            read_records(path, file.written, Purpose.ORDINARY, attributes, attributes=identifiers(person))
+            for path in paths
+        ]
         check_person(person, {path: table.names for path, table in zip(paths, tables, strict=True)})
         progress("attacking both models")
         members, others = (table.frame.to_native().drop(file.exclude, strict=False) for table in tables)

@@ -10,7 +10,6 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from glassine.comparison.values import CLASS_MEASURES, NUMBER_MEASURES, Kind, Measure
-from glassine.data.arrays import AnyArray, Array, Indices, Ints
 from glassine.data.conform import conform
 from glassine.data.inference import eager, infer_domain
 from glassine.data.labels import classes_of, declared_classes, holds_booleans, index_of, one_type, refuse_gaps
@@ -21,6 +20,7 @@ from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidDataError, InvalidDomainError, InvalidParameterError, parameter
 from glassine.learners.additive.targets import checked_bounds
 from glassine.models.quality import Quality
+from glassine.records.arrays import AnyArray, Array, Indices, Ints
 
 
 def full_probabilities(model: Any, probabilities: Array, n_classes: int) -> Array:

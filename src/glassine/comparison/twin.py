@@ -31,7 +31,6 @@ from glassine.attacks.membership.suite import MembershipAttacks, attack_membersh
 from glassine.attacks.outcome import Measured
 from glassine.comparison.candidates import CANDIDATES, Shape, encoded
 from glassine.comparison.records import Classes, Labelled, Number, read_labelled
-from glassine.data.arrays import AnyArray, Array, Bools
 from glassine.data.inference import columns as read_columns
 from glassine.data.inference import eager
 from glassine.data.labels import Sample
@@ -40,6 +39,7 @@ from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.formats.sklearn.interpret import TAKEN_OVER, additive_from_interpret, is_interpret_ebm
 from glassine.models import AdditiveModel, DecisionTree, Guarantee, RuleList
 from glassine.models.quality import Quality
+from glassine.records.arrays import AnyArray, Array, Bools
 
 if TYPE_CHECKING:
     import polars as pl

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.counting.space import Box, Space
-from glassine.data.arrays import Bools, Ints
 from glassine.domain import Domain, Literal
+from glassine.records.arrays import Bools, Ints
 
 # Atoms of a block are bits of 64-bit words, as the kernels read them.
 WORD = 64

@@ -12,12 +12,12 @@ from typing import TypeAlias
 
 import numpy as np
 
-from glassine.data.arrays import AnyArray, Indices
 from glassine.domain import Between, Binary, Domain, Integer, Literal, OneOf, Real
 from glassine.domain.attributes import Scalar, exact
 from glassine.domain.domain import product
 from glassine.domain.shares import Shares
 from glassine.errors import InvalidModelError, first_of
+from glassine.records.arrays import AnyArray, Indices
 
 Measure: TypeAlias = int | Fraction
 """A number of records, or a volume where an attribute is a continuum."""

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.arrays import Bools, Indices, Ints
+from glassine.records.arrays import Bools, Indices, Ints
 
 WORD = 64
 

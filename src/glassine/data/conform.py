@@ -3,168 +3,86 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from enum import Flag, auto
+from typing import Any
 
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.arrays import AnyArray, Array
-from glassine.data.columns import GAP, Columns, Outside, checked_columns, code_type, columns_of, is_column, values_of
-from glassine.data.conform_values import conformed, declared_numbers, from_objects, plain_arrays
-from glassine.data.table import Frame, Table, collect, open_native, read_only
-from glassine.domain.attributes import GAP_TEXTS, Attribute, Binary, Category, Integer, Prefix, Real, prefixes
+from glassine.data.table import Frame, collect, open_native
+from glassine.domain.attributes import GAP_TEXTS, Attribute, Binary, Category, Integer, Prefix, Real
 from glassine.domain.domain import Domain
-from glassine.errors import InvalidDataError, first_of, parameter
+from glassine.errors import InvalidDataError, first_of
+from glassine.records.arrays import AnyArray
+from glassine.records.cells import declared_numbers
+from glassine.records.columns import GAP, UNDECLARED, Columns, code_type, is_column, values_of
+from glassine.records.containers import are_rows, check_width
+from glassine.records.reading import read_checked, read_settled
 
 __all__ = [
-    "GAP",
-    "Columns",
     "Outside",
     "are_rows",
     "as_columns",
-    "checked_columns",
+    "check_width",
     "collect",
     "conform",
     "expressions",
     "number",
-    "open_frame",
     "rows_as_objects",
     "unmasked",
 ]
-
-Loose: TypeAlias = tuple[Sequence[Any] | Array, AnyArray | None]
-"""Python objects or doubles, and where in them each record's value stands if they are not one per record."""
 
 MOST_COMPARED = 64
 """Most values with which a category of a lazy Polars frame is compared one by one: to look values up, Polars takes the
 whole column into memory."""
 
 
+class Outside(Flag):
+    """What becomes of a value that lies outside its attribute. A number beyond its bounds is clipped in any case.
+
+    Attributes
+    ----------
+    CLIP
+        Nothing is refused because of a value. What no number can be read from becomes missing, and a missing number
+        that the attribute does not allow its lower bound. A category that is not declared becomes missing.
+    REFUSE
+        A value that is missing or no number, where the attribute asks for one, is an error.
+    KEEP_UNDECLARED
+        As the others, and a category that is not declared has its own code, -2. May be joined: ``REFUSE |
+        KEEP_UNDECLARED``.
+    """
+
+    CLIP = 0
+    REFUSE = auto()
+    KEEP_UNDECLARED = auto()
+
+    @property
+    def refuses(self) -> bool:
+        """Whether a value can be refused."""
+        return Outside.REFUSE in self
+
+    def codes(self, attribute: Category | Binary) -> tuple[int, int]:
+        """Return the codes of a value that is not declared, and of a missing one."""
+        undeclared = UNDECLARED if Outside.KEEP_UNDECLARED in self else -1
+        return undeclared, -1 if attribute.missing else GAP if self.refuses else undeclared
+
+
 def conform(
     data: object, domain: Domain, names: Iterable[str] | None = None, *, outside: Outside = Outside.REFUSE
 ) -> Columns:
-    """Return the attributes of a domain as columns, values outside the domain brought into it record by record.
-
-    - A number is clipped to the attribute's bounds. It is neither rounded to a whole number nor to the resolution:
-      every literal is decided by the number itself, and rounding would let the choice of a direction decide instead.
-    - A category that is not declared, and a value of a :class:`Binary` that is neither 0 nor 1, become the missing
-      value, whether or not the attribute allows missing values. Values are declared if Python finds them equal:
-      1, 1.0 and True are one value.
-    - A number and the texts that write it ("1", "1.0", "01", "true") are one value, unless the attribute declares that
-      very text, or prefixes. A library or a file may give either, depending on the other records. Two declared texts of
-      one number ("1" and "01") are distinguished in columns of text alone.
-    - A text that is not listed is read as the longest prefix that it begins with; a number begins with none.
-    - Missing values are kept where the attribute allows them; so are the texts of :data:`GAP_TEXTS` that it does not
-      declare. An infinite number is then clipped.
-    - Unless ``outside`` refuses, nothing is refused because of a value: see :class:`~glassine.data.columns.Outside`. An
-      infinite number is then also clipped.
-
-    Ties between attributes (the domain's groups) are not enforced.
-
-    Guarantee
-    ---------
-    Each row of the result depends on the same row of the data and on the domain alone: nothing is inferred from other
-    records, and no record changes how another is read. The column types of pandas, which follow from the records, and
-    the objects of a list play no part. Those of other libraries do: they are a public schema. Only the refusals below
-    look at all records; unless ``outside`` refuses, they follow from the schema and the number of records.
-
-    Parameters
-    ----------
-    data : data frame, mapping of str to ndarray, ndarray, or list
-        The records: a frame of any library that narwhals reads (pandas, polars, Arrow, DuckDB and so on), arrays of
-        shape (n,) by name, one array of shape (n, d) or a list of rows with the attributes in order, a structured
-        array, or a list of mappings. Other columns are ignored.
-        A lazy frame is collected, the named columns only.
-    domain : Domain
-        The public domain.
-    names : iterable of str, optional
-        The attributes to return, at least one; all by default.
-    outside : Outside, default=Outside.REFUSE
-        What becomes of values outside the domain.
-
-    Returns
-    -------
-    Columns
-        The attributes in the order of ``names``. Numbers are held in double precision, so that whole numbers beyond
-        2**53 are rounded to a neighbour; a category takes 1, 2 or 4 bytes per record.
-
-    Raises
-    ------
-    InvalidDataError
-        If ``names`` is empty or a column is absent; if the type of its column in Polars, Arrow or an engine cannot
-        hold values of its attribute (dates for a number, fractions for categories that are words); or, if ``outside``
-        refuses, if a value cannot be read as a number, or is missing, NaN or infinite in an attribute that allows no
-        missing values. The message names the column, never a record or a value.
-    InvalidDomainError
-        If a name is not an attribute.
-    """
-    attributes = {name: domain[name] for name in (domain if names is None else names)}
-    if not attributes:
-        raise InvalidDataError(
-            f"{parameter('names')} must hold at least one attribute, got none.",
-            remedy="Leave it out to read all of them.",
-        )
-    if not isinstance(data, Table):
-        return checked_columns(attributes, _arrays_of(data, attributes, outside))
-    kept, present = data.conformed, set(data.names)
-    fresh = {
-        name: attribute
-        for name, attribute in attributes.items()
-        if name not in present or (name, attribute, outside) not in kept
-    }
-    if fresh:
-        columns = checked_columns(fresh, _arrays_of(data, fresh, outside))
-        kept.update({(name, attribute, outside): read_only(columns.array(name)) for name, attribute in fresh.items()})
-    return columns_of(attributes, {name: kept[name, attribute, outside] for name, attribute in attributes.items()})
+    """Return the attributes of a domain as columns, values outside the domain brought into it record by record."""
+    take = read_checked if outside.refuses else read_settled
+    return take(data, domain, names, keep_undeclared=Outside.KEEP_UNDECLARED in outside)
 
 
-def _arrays_of(data: object, attributes: Mapping[str, Attribute], outside: Outside) -> dict[str, AnyArray]:
-    """Return the columns of some attributes, converted; forbidden gaps are still in them."""
-    frame, loose = open_frame(data, attributes)
-    arrays = {name: from_objects(name, attributes[name], *column, outside=outside) for name, column in loose.items()}
-    if isinstance(frame, nw.DataFrame):
-        rest = {name: attribute for name, attribute in attributes.items() if name not in loose}
-        arrays |= _from_numbers(frame, rest, outside)
-    plain = {name: attribute for name, attribute in attributes.items() if name not in arrays}
-    if plain:
-        collected = collect(frame.select(*expressions(frame, plain, outside=outside)))
-        arrays |= {name: collected[key].to_numpy() for name, key in zip(plain, collected.columns, strict=True)}
-    return arrays
-
-
-def open_frame(data: Any, attributes: Mapping[str, Attribute]) -> tuple[Frame, dict[str, Loose]]:
-    """Return data as a frame that expressions can read, and the columns that they cannot read as they should."""
-    wanted = tuple(attributes)
-    data = as_columns(data, wanted)
-    if are_rows(data):
-        data = rows_as_objects(data)
-    if isinstance(data, np.ndarray):
-        check_width(data, len(wanted))
-        data = dict(zip(wanted, data.T, strict=True))
-    if isinstance(data, Mapping):
-        return _open_arrays({name: data[name] for name in wanted if is_column(name, data)})
+def lazy_frame(data: object, names: Iterable[str]) -> Frame:
+    """Return a frame that has some columns."""
     frame = open_native(data)
     schema = frame.collect_schema()
-    kinds = {name: schema[name] for name in wanted if is_column(name, schema)}
-    if isinstance(frame, nw.LazyFrame):
-        return frame, {}
-    laid_out = {
-        name: _loose(frame[name], kind, attributes[name])
-        for name, kind in kinds.items()
-        if not _is_plain(kind, attributes[name])
-    }
-    return frame, {name: loose for name, loose in laid_out.items() if loose is not None}
-
-
-def check_width(records: AnyArray, width: int) -> None:
-    """Raise InvalidDataError unless an array has one column for each of so many attributes."""
-    if records.ndim != 2 or records.shape[1] != width:
-        raise InvalidDataError(
-            f"an array of records must have shape (n, {width}), one column per attribute in order, got "
-            f"{records.shape}.",
-            remedy="Pass a data frame to name the columns.",
-        )
+    for name in names:
+        is_column(name, schema)
+    return frame
 
 
 def as_columns(X: object, names: Iterable[str] | None) -> Any:
@@ -204,11 +122,6 @@ def _series(name: str, column: AnyArray) -> Any:
     return pl.Series(name, column)
 
 
-def are_rows(X: object) -> bool:
-    """Return whether records are a list of rows of any type."""
-    return isinstance(X, list | tuple) and any(_is_row(row) for row in X)
-
-
 def _is_row(row: object) -> bool:
     return isinstance(row, Iterable) and not isinstance(row, str | bytes | Mapping)
 
@@ -224,62 +137,6 @@ def rows_as_objects(rows: Sequence[Any]) -> npt.NDArray[np.object_]:
         for j, value in enumerate(row):
             out[i, j] = value
     return out
-
-
-def _is_plain(kind: nw.dtypes.DType, attribute: Attribute) -> bool:
-    """Return whether every column of a type can be read by expressions."""
-    whole = kind.is_integer() and not isinstance(attribute, Integer | Real)
-    return whole or kind.is_float() or kind == nw.Boolean
-
-
-def _loose(column: nw.Series[Any], kind: nw.dtypes.DType, attribute: Attribute) -> Loose | None:
-    """Return a column of coded values or of Python objects; None for one that expressions can read."""
-    native: Any = column.to_native()
-    if kind.is_integer() and isinstance(attribute, Integer | Real) and not column.implementation.is_polars():
-        # Arrow refuses to convert a whole number that no double equals; NumPy takes a neighbour.
-        return np.asarray(column.to_numpy(), dtype=np.float64), None
-    if kind in (nw.Categorical, nw.Enum) and hasattr(native, "cat") and hasattr(native.cat, "codes"):  # pandas
-        return [*native.cat.categories.tolist(), None], native.cat.codes.to_numpy()
-    if kind in (nw.String, nw.Categorical, nw.Enum):
-        # pandas' objects are taken for text if the first hundred are, and whether a column of pandas is of texts or of
-        # numbers follows from its records. Dictionaries may hold anything.
-        objects = column.implementation.is_pandas_like() or not _plain_words(attribute)
-        if kind != nw.String:
-            values = column.unique().drop_nulls().to_list()
-            objects = objects or not values or not all(isinstance(value, str) for value in values)
-    else:
-        objects = kind in (nw.Object, nw.Unknown) or (column.implementation.is_pandas_like() and not kind.is_numeric())
-    return (column.to_list(), None) if objects else None
-
-
-def _plain_words(attribute: Attribute) -> bool:
-    """Return whether an attribute declares texts alone, none of which writes a number."""
-    if not isinstance(attribute, Category) or declared_numbers(attribute) or prefixes(attribute.values):
-        return False
-    return all(isinstance(value, str) for value in attribute.values)
-
-
-def _open_arrays(arrays: Mapping[str, Any]) -> tuple[Frame, dict[str, Loose]]:
-    import polars as pl
-
-    plain: dict[str, pl.Series] = {}
-    loose: dict[str, Loose] = {}
-    for name, given in arrays.items():
-        array = given if isinstance(given, np.ndarray) else np.array(given, dtype=object)
-        if array.ndim != 1 or len(array) != len(next(iter(arrays.values()))):
-            raise InvalidDataError(f"columns must be arrays of one length, but {name!r} has shape {array.shape}.")
-        if array.dtype.kind == "f":
-            plain[name] = pl.Series(array.astype(np.float64, copy=False))
-        elif array.dtype.kind in "biu":
-            plain[name] = pl.Series(array.astype(array.dtype.newbyteorder("="), copy=False))
-        elif array.dtype.kind in "OU":
-            # Objects stay what they are: to NumPy, some are lists of numbers.
-            loose[name] = list(array) if array.dtype.kind == "O" else array.tolist(), None
-        else:
-            raise InvalidDataError(
-                f"column {name!r} holds {array.dtype}, not numbers, Booleans or text.", remedy="Convert it."
-            )
-    return nw.from_native(pl.DataFrame(plain)), loose
 
 
 def expressions(
@@ -338,7 +195,7 @@ def _known_codes(name: str, attribute: Category | Binary, kind: nw.dtypes.DType,
         if attribute.missing:
             codes = dict.fromkeys(GAP_TEXTS, -1) | codes
     elif kind.is_integer() or kind == nw.Boolean:
-        numbers = declared_numbers(attribute)
+        numbers = declared_numbers(values)
         matching = bool(numbers)
         for value, code in numbers.items():
             if value == int(value):
@@ -348,7 +205,7 @@ def _known_codes(name: str, attribute: Category | Binary, kind: nw.dtypes.DType,
                 elif -(2**63) <= whole < 2**63:
                     codes[whole] = code
     elif kind.is_numeric():
-        numbers = declared_numbers(attribute)
+        numbers = declared_numbers(values)
         matching = bool(numbers)
         codes = {float(value): code for value, code in numbers.items() if float(value) == value}
     else:
@@ -418,15 +275,3 @@ def _looked_up(column: nw.Expr, codes: Mapping[Any, int], absent: int, *, compar
     for value, code in codes.items():
         coded = coded + (column == nw.lit(value)).fill_null(False).cast(nw.Int64) * (code - absent)
     return coded
-
-
-def _from_numbers(
-    frame: nw.DataFrame[Any], attributes: Mapping[str, Attribute], outside: Outside
-) -> dict[str, AnyArray]:
-    """Return what :func:`expressions` would, of the columns that are arrays of numbers already."""
-    arrays_of: dict[str, AnyArray] = {}
-    for name, array in plain_arrays(frame, attributes).items():
-        column = conformed(array, attributes[name], outside)
-        if column is not None:
-            arrays_of[name] = column
-    return arrays_of

@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.compiling import compiled
-from glassine.data.arrays import AnyArray, Ints
 from glassine.data.bits import BitSets
 from glassine.data.slices import Progress, cuts, run
+from glassine.records.arrays import AnyArray, Ints
 
 CHUNK = 256
 """Words of one literal that are counted at a time: the rows of 75 literals then stay in the second-level cache."""

@@ -9,15 +9,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.arrays import Ints
-from glassine.data.conform import Columns, checked_columns, conform
+from glassine.data.conform import conform
 from glassine.data.lazy import WEIGHT, Cuts, LazyTable, check_weights, coarse, is_lazy, valid
 from glassine.domain import Binary, Category, Domain
 from glassine.errors import InvalidDataError, parameter
+from glassine.records.arrays import Ints
+from glassine.records.columns import Columns, checked_columns
+from glassine.records.containers import Opened
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
-class CountTable:
+class CountTable(Opened):
     """The distinct records of a dataset over the attributes of a domain, and how often each occurs.
 
     The rows are sorted by the attributes in the order of the domain (by number or by code, a value that is not
@@ -122,6 +124,11 @@ class CountTable:
             columns=checked_columns(attributes, arrays),
             multiplicities=grouped["n"].to_numpy().astype(np.int64),
         )
+
+    @property
+    def container(self) -> Columns:
+        """The distinct records."""
+        return self.columns
 
     @property
     def n_distinct(self) -> int:

@@ -8,14 +8,15 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from glassine.data.arrays import Array, Bools, Ints
 from glassine.data.bits import BitSets
-from glassine.data.conform import Columns, Outside, checked_columns, collect, conform, expressions, open_frame
+from glassine.data.conform import Outside, collect, conform, expressions, lazy_frame
 from glassine.data.conjunctions import ConjunctionCounts, count_conjunctions
 from glassine.data.lazy import Cuts, LazyTable, balanced_sum, coarse, cuts_of, is_lazy, ones
 from glassine.domain import Binary, Category, Domain, Integer, Literal, Real
 from glassine.domain.attributes import Attribute
 from glassine.errors import InvalidDataError, parameter
+from glassine.records.arrays import Array, Bools, Ints
+from glassine.records.columns import Columns, checked_columns
 
 # Histograms of thousands of bins, counted by the engine that holds the records.
 #
@@ -49,7 +50,7 @@ def fine_counts(
     [1, 1, 1, 1]
     """
     out = np.zeros(len(cuts) + 2, dtype=np.int64)
-    lazy, _ = open_frame(frame, {name: attribute})
+    lazy = lazy_frame(frame, {name: attribute})
     number = lazy.select(*expressions(lazy, {name: attribute}, outside=outside)).with_columns(ones())
     placed = number.with_columns(_place(attribute, cuts))
     groups = _grouped(placed, ["place"])

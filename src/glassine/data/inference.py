@@ -12,16 +12,16 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from glassine.data.arrays import AnyArray, Array, Bools
-from glassine.data.columns import is_column
-from glassine.data.conform_values import is_gap, number_of
-from glassine.data.delimited import DATE
 from glassine.data.persons import plain, spelled_alike, spelling_advice
 from glassine.data.table import NO_RECORDS, as_table
 from glassine.domain.attributes import Attribute, Binary, Category, Integer, Real
 from glassine.domain.domain import Domain
 from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError, Text, parameter
+from glassine.records.arrays import AnyArray, Array, Bools
+from glassine.records.cells import is_gap, number_of
+from glassine.records.columns import is_column
+from glassine.records.lines import DATE
 
 __all__ = [
     "Repeats",

@@ -9,13 +9,13 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from glassine.data.arrays import AnyArray, Indices, Ints
 from glassine.data.conform import Outside, conform, unmasked
-from glassine.data.conform_values import number_of
 from glassine.domain import Binary, Category, Domain, Integer
 from glassine.domain.attributes import Scalar, is_scalar, prefixes
 from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError, InvalidParameterError, first_of, parameter
+from glassine.records.arrays import AnyArray, Indices, Ints
+from glassine.records.cells import number_of
 
 MISSING = -1
 UNDECLARED = -2

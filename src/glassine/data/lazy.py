@@ -14,12 +14,13 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from glassine.data.arrays import AnyArray, Array, Ints
-from glassine.data.conform import GAP, Columns, Outside, checked_columns, collect, expressions, open_frame
+from glassine.data.conform import Outside, collect, expressions, lazy_frame
 from glassine.data.table import Table
 from glassine.domain import Between, Category, Domain, Integer, Literal, Real
 from glassine.domain.attributes import LARGEST, Attribute
 from glassine.errors import InvalidDataError, parameter
+from glassine.records.arrays import AnyArray, Array, Ints
+from glassine.records.columns import GAP, Columns, checked_columns
 
 Cuts = Mapping[str, Sequence[float]]
 """Cut points by attribute; a cut t parts ``x <= t`` from ``x > t``."""
@@ -287,7 +288,7 @@ class LazyTable:
 
     def _conformed(self, attributes: Mapping[str, Attribute]) -> Any:
         """Return the query of the conformed attributes, ``k0`` and so on, and of the kept column."""
-        lazy, _ = open_frame(self.frame, attributes)
+        lazy = lazy_frame(self.frame, attributes)
         columns = expressions(lazy, attributes, outside=self.outside)
         if self.keep is not None:
             columns.append(nw.col(self.keep).alias("kept"))

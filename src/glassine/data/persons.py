@@ -18,9 +18,9 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.arrays import Array, Bools, Indices, Ints
-from glassine.data.conform_values import real_number
 from glassine.errors import InvalidDataError, parameter
+from glassine.records.arrays import Array, Bools, Indices, Ints
+from glassine.records.cells import value_of
 
 WHOLE = re.compile(r"(0|-?[1-9][0-9]{0,999})(?:\.0{1,20})?")
 """A whole number as Python writes it, as one of any type and of as many digits as it surely reads."""
@@ -203,7 +203,7 @@ def identifier(value: object) -> bytes | None:
         return b"b" + value if value else None
     if isinstance(value, UUID):
         return b"u" + value.bytes
-    value = real_number(value)
+    value = value_of(value) if isinstance(value, complex | np.complexfloating) else value
     # NumPy's durations are whole numbers by type.
     if isinstance(value, bool | np.bool_ | np.timedelta64) or not isinstance(value, numbers.Real | Decimal):
         return None

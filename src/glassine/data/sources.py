@@ -5,21 +5,22 @@ from __future__ import annotations
 import hashlib
 import io
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import narwhals as nw
 import numpy as np
 import polars as pl
 
-from glassine.data.columns import values_of
-from glassine.data.conform_values import BLANKS, NUMERAL, number_of, numbers_of_texts
-from glassine.data.delimited import CsvDialect, Delimited, delimited, fault
 from glassine.data.table import Source, Table
 from glassine.domain import Domain
 from glassine.domain.attributes import Attribute, Integer, Real
 from glassine.domain.literals import EXACT
 from glassine.errors import UnreadableFileError
+from glassine.records.cells import BLANKS, NUMERAL, number_of, numbers_of_texts
+from glassine.records.columns import values_of
+from glassine.records.lines import WINDOWS, CsvDialect, DelimitedText, RecordsFile, open_text
+from glassine.records.purpose import Purpose
 
 DIGITS = r"^\s*[+-]?\d+\s*$"
 PADDED = r"^\s*0\d+\s*$"
@@ -41,51 +42,73 @@ OTHER_FORMS = {
 }
 """How other files of records begin, none of which is text."""
 
-PLAIN = CsvDialect()
-"""Nothing is stated."""
-
 
 def read_table(
-    path: Path,
+    file: RecordsFile,
+    purpose: Purpose,
     domain: Domain | None = None,
     *,
     attributes: Mapping[str, Attribute] | None = None,
-    lenient: bool = False,
-    dialect: CsvDialect = PLAIN,
 ) -> Table:
     """Return the records of a CSV or Parquet file, read once and by content.
 
-    The type of a declared column of a CSV file is at most a convenience: where some text is no number, it stays text,
-    from which :func:`glassine.data.conform.conform` reads the same. Categories of words stay as they are written,
-    so that 01 stays 01. Columns that nothing declares get the type that all their values have in common; whole numbers
-    beyond 64 bits stay text, and so do columns in which one begins with 0, such as postcodes.
+    Declared columns of a CSV file are texts for a private fit. Elsewhere their type is at most a convenience: where
+    some text is no number, it stays text, which is read as the same value. Categories of words stay as they are
+    written, so that 01 stays 01. Columns that nothing declares get the type that all their values have in common;
+    whole numbers beyond 64 bits stay text, and so do columns in which one begins with 0, such as postcodes.
 
     Parameters
     ----------
-    path : Path
-        The file.
+    file : RecordsFile
+        The file, and how it is written; of a Parquet file only the texts that stand for missing values count.
+    purpose : Purpose
+        For whom it is read. A private fit takes each line for a record, and refuses none.
     domain : Domain, optional
         The public domain.
     attributes : mapping of str to Attribute, optional
         Further declared columns, or others in place of those of the domain.
-    lenient : bool, default=False
-        Whether a row with too many fields, or with bytes that are no text, is read as far as it can be.
-    dialect : CsvDialect, optional
-        How a CSV file is written; of a Parquet file only the texts that stand for missing values count.
 
     Raises
     ------
     UnreadableFileError
-        If the file cannot be read; the message names the line of a CSV file, unless ``lenient``.
+        If the file cannot be read; the message names the line of a CSV file, unless the purpose is private: then all
+        that is refused follows from the header.
     InvalidDataError
         If the dialect states missing values of a column that the file lacks.
     """
+    path, dialect = file.path, file.dialect
     try:
         data = path.read_bytes()
     except OSError as error:
         raise UnreadableFileError(
             f"cannot read {path}: {error.strerror or error}.", remedy="Check the path.", path=path
         ) from None
+    if not dialect.names:
+        # Without a header these are bytes of a record.
+        _check_form(data, path)
+    declared = {**({} if domain is None else {name: domain[name] for name in domain}), **(attributes or {})}
+    typed, encoding, separator = data[:4] == b"PAR1" and not dialect.names, None, None
+    if typed:
+        frame = _read_parquet(data, declared, dialect, path)
+    else:
+        text = open_text(file, data, declared, purpose=purpose)
+        if domain is not None and not any(name in domain for name in text.names):
+            # None of the names is quoted: without a header, they are a record.
+            raise UnreadableFileError(
+                f"{path} has none of the columns that the domain declares, such as {domain.names[0]!r}.",
+                remedy="Let its first line hold their names, and check the separator.",
+                path=path,
+            )
+        frame = _read_csv(text, declared, dialect)
+        encoding = text.encoding or ("utf-8" if purpose is Purpose.PRIVATE or text.is_utf8() else WINDOWS)
+        separator = text.mark
+    digest = hashlib.sha256(data).hexdigest()
+    source = Source(path=path, digest=digest, typed=typed, encoding=encoding, separator=separator)
+    return Table(nw.from_native(frame, eager_only=True), source)
+
+
+def _check_form(data: bytes, path: Path) -> None:
+    """Refuse what begins as no table of text does."""
     if not data[:4].strip():
         raise UnreadableFileError(
             f"{path} is empty.", remedy="Give a CSV file with a header, or a Parquet file.", path=path
@@ -99,24 +122,6 @@ def read_table(
             remedy="Write them as a CSV file with a header, or as a Parquet file.",
             path=path,
         )
-    declared = {**({} if domain is None else {name: domain[name] for name in domain}), **(attributes or {})}
-    typed, encoding, separator = data[:4] == b"PAR1", None, None
-    if typed:
-        frame = _read_parquet(data, declared, dialect, path)
-    else:
-        text = delimited(data, dialect, path=path, declared=declared, lenient=lenient)
-        if domain is not None and not any(name in domain for name in text.names):
-            # None of the names is quoted: without a header, they are a record.
-            raise UnreadableFileError(
-                f"{path} has none of the columns that the domain declares, such as {domain.names[0]!r}.",
-                remedy="Let its first line hold their names, and check the separator.",
-                path=path,
-            )
-        frame = _read_csv(text, declared, dialect, path, lenient=lenient)
-        encoding, separator = text.encoding, text.separator
-    digest = hashlib.sha256(data).hexdigest()
-    source = Source(path=path, digest=digest, typed=typed, encoding=encoding, separator=separator)
-    return Table(nw.from_native(frame, eager_only=True), source)
 
 
 def _read_parquet(data: bytes, declared: Mapping[str, Attribute], dialect: CsvDialect, path: Path) -> pl.DataFrame:
@@ -148,39 +153,38 @@ def _read_parquet(data: bytes, declared: Mapping[str, Attribute], dialect: CsvDi
     return frame.with_columns(columns)
 
 
-def _read_csv(
-    text: Delimited, declared: Mapping[str, Attribute], dialect: CsvDialect, path: Path, *, lenient: bool
-) -> pl.DataFrame:
+def _read_csv(text: DelimitedText, declared: Mapping[str, Attribute], dialect: CsvDialect) -> pl.DataFrame:
     """Return the columns of a CSV file: declared ones value by value, the others by what all values have in common."""
-    dialect.check_columns(text.names, path)
-    # Polars refuses a first line with more or fewer fields than the schema, and no other: a record must not be it.
-    first = b'""' + text.separator.encode() * (len(text.names) - 1) + b"\n"
-    try:
-        texts = pl.read_csv(
-            first + text.body,
-            has_header=False,
-            schema=dict.fromkeys(text.names, pl.String),
-            separator=text.separator,
-            truncate_ragged_lines=lenient,
-        )[1:]
-    except Exception:
-        if lenient:
-            # The line that cannot be read is one record's, and so is what is said of it.
-            raise UnreadableFileError(
-                f"{path} is not a CSV or Parquet file that can be read: its rows or quotes are malformed.",
-                remedy="Check its separator and quotes, and that all rows have as many values as the header.",
-                path=path,
-            ) from None
-        raise fault(text, path) from None
+    dialect.check_columns(text.names, text.path)
+    texts = text.texts()
     inferred = iter(_inferred([column for column in texts if column.name not in declared], dialect))
-    return pl.DataFrame(
-        [
-            _typed(column, declared[column.name], dialect.gaps(column.name), dialect.decimal_comma)
-            if column.name in declared
-            else next(inferred)
-            for column in texts
-        ]
-    )
+    return pl.DataFrame([_read(text, column, declared, dialect, inferred) for column in texts])
+
+
+def _read(
+    text: DelimitedText,
+    column: pl.Series,
+    declared: Mapping[str, Attribute],
+    dialect: CsvDialect,
+    inferred: Iterator[pl.Series],
+) -> pl.Series:
+    """Return one column of a file: without a type for a private fit, whose reader looks at each text alone."""
+    if column.name not in declared:
+        return next(inferred)
+    attribute, gaps = declared[column.name], dialect.gaps(column.name)
+    if text.purpose is Purpose.PRIVATE:
+        return _as_written(column, attribute, gaps, dialect.decimal_comma)
+    return _typed(column, attribute, gaps, dialect.decimal_comma)
+
+
+def _as_written(texts: pl.Series, attribute: Attribute, missing: Collection[str], comma: bool) -> pl.Series:
+    """Return a column of texts with nulls for what stands for a missing value, and points for decimal commas."""
+    values = () if isinstance(attribute, Integer | Real) else values_of(attribute)
+    if missing := [gap for gap in missing if gap not in values]:
+        texts = texts.set(texts.is_in(missing).fill_null(False), None)
+    if comma and not any(isinstance(value, str) for value in values):
+        texts = texts.to_frame().select(_with_points(pl.first())).to_series()
+    return texts
 
 
 def _typed(texts: pl.Series, attribute: Attribute, missing: Collection[str], comma: bool) -> pl.Series:

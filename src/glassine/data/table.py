@@ -12,9 +12,11 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.arrays import AnyArray, Array, Bools, Indices, Ints
 from glassine.data.persons import Persons, stated_persons
 from glassine.errors import InvalidDataError, parameter
+from glassine.records.arrays import AnyArray, Array, Bools, Indices, Ints, read_only
+from glassine.records.cells import FlagArray
+from glassine.records.containers import Opened
 
 if TYPE_CHECKING:
     from glassine.domain import Attribute
@@ -45,7 +47,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
-class Table:
+class Table(Opened):
     """Records in memory, accepted like a data frame; a conversion is made only once.
 
     A frame that is changed after it was opened may be seen as it was before.
@@ -58,8 +60,8 @@ class Table:
         The file that they were parsed from.
     values : dict of str to ndarray
         The columns that :attr:`arrays` has made so far.
-    conformed : dict
-        What :func:`glassine.data.conform.conform` has made of single columns, by name, attribute and ``Outside``.
+    cells : dict
+        What :func:`glassine.records.read` has read of single columns, by name and attribute.
     persons : Persons or None
         Whose record each is, where that is stated: then people are counted, else records.
 
@@ -74,8 +76,18 @@ class Table:
     frame: nw.DataFrame[Any]
     source: Source | None = None
     values: dict[str, AnyArray] = field(default_factory=dict)
-    conformed: dict[tuple[str, Attribute, object], AnyArray] = field(default_factory=dict)
+    cells: dict[tuple[str, Attribute], tuple[AnyArray, FlagArray]] = field(default_factory=dict)
     persons: Persons | None = None
+
+    @property
+    def container(self) -> nw.DataFrame[Any]:
+        """The frame."""
+        return self.frame
+
+    @property
+    def kept(self) -> dict[tuple[str, Attribute], tuple[AnyArray, FlagArray]]:
+        """What was read so far."""
+        return self.cells
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -164,7 +176,7 @@ class Table:
 
     def restrict(self, names: Iterable[str]) -> Table:
         """Return some of the columns, in the given order, with what was made of them."""
-        return Table(self.frame.select(list(names)), self.source, self.values, self.conformed, self.persons)
+        return Table(self.frame.select(list(names)), self.source, self.values, self.cells, self.persons)
 
 
 def _as_they_are(series: nw.Series[Any]) -> AnyArray:
@@ -181,13 +193,6 @@ def _as_they_are(series: nw.Series[Any]) -> AnyArray:
         if gaps:
             out[series.is_null().to_numpy()] = None
     return read_only(out)
-
-
-def read_only(array: AnyArray) -> AnyArray:
-    """Return a view that no reader can write through: readers share arrays, which may be the caller's own memory."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
 
 
 def frame_of(data: object) -> Frame | None:

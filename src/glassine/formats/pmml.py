@@ -3,29 +3,44 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Literal as OneOfTexts
+from typing import TypeAlias
 
-from glassine.domain import Between, Domain, Literal, OneOf
+from glassine.domain import Domain, Literal, OneOf
 from glassine.domain.attributes import Scalar
-from glassine.domain.literals import are_disjoint, complement
+from glassine.domain.literals import complement
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import TreeBuilder, can_be_missing, from_shares, place_of, source_of, without_sizes
 from glassine.formats.conditions import damaged, with_missing
+from glassine.formats.pmml_documents import Element, parsed_xml, stated_guarantee
+from glassine.formats.pmml_fields import Fields, Role, fields_of, number_of, typed
 from glassine.formats.pmml_predicates import (
-    Element,
-    Fields,
-    anything,
-    fields_of,
-    literal_of,
-    parsed_xml,
-    stated_guarantee,
-    typed,
+    PREDICATES,
+    Compound,
+    Known,
+    Logic,
+    Predicate,
+    Test,
+    fields_in,
+    first_test,
+    holds_unknown,
+    opposite,
+    predicate_of,
+    speaks_of_gaps,
+    the_predicate,
 )
+from glassine.formats.regions import NOTHING, Region, region_of
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree, Forest
 
-STRATEGIES = ("none", "nullPrediction", "defaultChild")
-PREDICATES = ("True", "False", "SimplePredicate", "CompoundPredicate", "SimpleSetPredicate")
+Goal: TypeAlias = int | OneOfTexts["last", "nothing"]
+"""Where a record goes from a node: to a child, to its own prediction, or to no prediction."""
+MOST_NODES = 200_000
+"""Most nodes of a tree once its conditions on several fields are written as splits on one each."""
 BESIDE = ("Extension", "Header", "MiningBuildTask", "DataDictionary", "TransformationDictionary", "TreeModel")
 
 
@@ -101,7 +116,8 @@ def _models(root: Element) -> tuple[Element, list[Element]]:
         return models[0], _segments(models[0])
     listed = ", ".join(child.tag[:40] for child in models[:5]) or "no model"
     raise UnsupportedModelError(
-        f"a PMML file with one TreeModel is read, got {listed}.", remedy="Export a single tree."
+        f"of PMML one tree, rule set or scorecard is read, got {listed}.",
+        remedy="Export one tree; explain a model of another kind by small trees with `glassine explain`.",
     )
 
 
@@ -151,6 +167,26 @@ def _member(
     return without_sizes(dataclasses.replace(read, attributes=names, source=source))
 
 
+@dataclass(frozen=True, slots=True)
+class _Split:
+    """A split on one field: the conditions in order, and what follows each."""
+
+    literals: tuple[Literal, ...]
+    plans: tuple[_Split | Goal, ...]
+
+    def goals(self) -> Iterator[Goal]:
+        """Yield where the branches below lead."""
+        for plan in self.plans:
+            if isinstance(plan, _Split):
+                yield from plan.goals()
+            else:
+                yield plan
+
+
+Open: TypeAlias = list[tuple[int, Predicate]]
+"""The children that a record may still take, with what is left of their predicates."""
+
+
 class _Reader:
     """One TreeModel."""
 
@@ -179,20 +215,40 @@ class _Reader:
             raise UnsupportedModelError("the TreeModel rescales its predictions in Targets, which is not read.")
         self.classes = self.fields.labels
         self.builder: TreeBuilder[int] = TreeBuilder("the TreeModel", domain, None if domain else self.fields.active)
+        # A file that Glassine wrote holds each branch of a model, those that capture nothing too, and no others.
+        makers = [app for header in root.below("Header") for app in header.below("Application")]
+        self.own = any(app.attributes.get("name") == "glassine" for app in makers)
+        self.explicit = domain is not None and not self.own
+        self.tests: dict[int, Predicate] = {}
+        self.spoken_of: set[str] = set()
+        routed = self.strategy == "defaultChild" and all(
+            "defaultChild" in node.attributes for node in self._nodes() if node.below("Node")
+        )
+        self.logic = Logic(
+            self.fields,
+            domain,
+            gaps=lambda name: routed or name in self.spoken_of,
+            unknown_is_false=self.strategy == "none",
+        )
+        self.n_dropped = 0
 
     def tree(self) -> DecisionTree:
-        """Return the tree; the key of a node is that of its element."""
+        """Return the tree."""
         start = self.model.first("Node")
         if start is None:
             raise damaged("the TreeModel has no Node.")
-        if _predicate(start).tag != "True":
+        if the_predicate(start).tag != "True":
             raise UnsupportedModelError("the root of the TreeModel has a condition; only True is read.")
         classes = None if self.regression else self.all_classes()
         for node in self._nodes():
-            self._read(node)
+            if node is not start:
+                self.tests[id(node)] = predicate_of(the_predicate(node), self.fields, self.domain)
+                self.spoken_of |= speaks_of_gaps(self.tests[id(node)])
         if classes == ():
             raise InvalidModelError("the TreeModel names no class in a node or in its data dictionary.")
-        return self.builder.tree(id(start), classes, "PMML")
+        self._read(start, self._guarded(start))
+        noted = " without the recordCount 0 of inner nodes" if self.n_dropped else ""
+        return self.builder.tree(0, classes, f"PMML{noted}")
 
     def _nodes(self) -> Iterator[Element]:
         """Yield the nodes, depth first."""
@@ -213,98 +269,235 @@ class _Reader:
         self.classes = tuple(seen)
         return self.classes
 
-    def _read(self, node: Element) -> None:
-        """Add a node with its branches and its evidence."""
-        evidence, below = self._evidence(node), node.below("Node")
-        odd = [c.tag for c in node.children if c.tag in ("Partition", "Regression", "DecisionTree")]
-        if odd:
-            raise UnsupportedModelError(f"a Node holds a {odd[0]}, which is not read.")
-        if not below:
-            self.builder.leaf(id(node), evidence)
-            return
-        predicates = [_predicate(child) for child in below]
-        read = [None if one.tag == "False" else literal_of(one, self.fields, self.domain) for one in predicates]
-        name = next((lit.attribute for lit in read if lit is not None), self.fields.first)
-        if name is None or (self.domain is not None and name not in self.domain):
-            raise UnsupportedModelError(
-                "a Node has children that test no field of the model.", remedy="Export it again."
-            )
-        always = anything(name, self.fields)
-        literals = [
-            OneOf(name, ()) if one.tag == "False" else literal or always
-            for one, literal in zip(predicates, read, strict=True)
-        ]
-        missing = can_be_missing(name, self.domain, any(lit.missing for lit in literals))
-        literals = self._with_default(node, literals) if missing else [with_missing(lit, False) for lit in literals]
-        keys = [id(child) for child in below]
-        if not self._covers(literals, name, missing):
-            if self.keeps_last:
-                self.builder.leaf(-id(node), self._rest(evidence, below))
-                other = complement(literals[0], missing=missing) if len(literals) == 1 else always
-                literals.append(other if missing else with_missing(other, False))
-                keys.append(-id(node))
-            elif len(literals) == 1:
-                raise UnsupportedModelError(
-                    "a Node has one child and predicts nothing for other records.", remedy="Export it again."
-                )
-        self.builder.split(id(node), literals, keys, evidence)
+    def _guarded(self, start: Element) -> int:
+        """Add a split for each field with values that a domain allows and the file calls invalid; return the next key.
 
-    def _with_default(self, element: Element, literals: list[Literal]) -> list[Literal]:
-        """Return the conditions of the branches with missing values where the strategy sends them."""
-        if self.strategy not in STRATEGIES or (self.strategy == "none" and self.keeps_last):
+        A record with such a value has no prediction, and reached no node whose records were counted.
+        """
+        key = 0
+        evidence = self._evidence(start)
+        for name in self.fields.active if self.domain is not None else ():
+            literals = self.logic.invalid(name) if name in self.fields.entries else []
+            if literals:
+                here, key = key, key + len(literals)
+                for child in range(here + 1, key):
+                    self.builder.leaf(child, Evidence(total=0 if evidence.size is not None else None))
+                self.builder.split(here, literals, range(here + 1, key + 1), evidence)
+        return key
+
+    def _read(self, start: Element, first: int) -> None:
+        """Add the nodes with their branches and their evidence, the root under a key."""
+        keys = count(first + 1)
+        stack: list[tuple[Element, int, bool]] = [(start, first, False)]
+        while stack:
+            node, key, copied = stack.pop()
+            odd = [c.tag for c in node.children if c.tag in ("Partition", "Regression", "DecisionTree")]
+            if odd:
+                raise UnsupportedModelError(f"a Node holds a {odd[0]}, which is not read.")
+            below, evidence = node.below("Node"), self._evidence(node)
+            if copied:
+                evidence = _unsized(evidence)
+            if not below:
+                self.builder.leaf(key, evidence)
+                continue
+            tests = [self.tests[id(child)] for child in below]
+            plan: _Split | Goal | None = self._as_written(tests) if self.own else None
+            plan = self._plan(node, list(enumerate(tests)), {}) if plan is None else plan
+            used = Counter([plan] if not isinstance(plan, _Split) else plan.goals())
+            rest = self._rest(evidence, [self._evidence(child) for child in below], used["last"] + used["nothing"])
+            pending: list[tuple[_Split | Goal, int, Evidence | None]] = [(plan, key, evidence)]
+            while pending:
+                part, at, own = pending.pop()
+                if isinstance(part, _Split):
+                    places = [next(keys) for _ in part.plans]
+                    self.builder.split(at, part.literals, places, own)
+                    pending += [(inner, place, None) for inner, place in zip(part.plans, places, strict=True)]
+                elif isinstance(part, int):
+                    # A child that several ways lead to stands in each; how many records take which is not known.
+                    stack.append((below[part], at, copied or used[part] > 1))
+                else:
+                    self.builder.leaf(at, self._leftover(evidence, rest, part))
+            if len(self.builder) > MOST_NODES:
+                raise UnsupportedModelError(
+                    f"the conditions on several fields come to more than {MOST_NODES:,} splits on one field each.",
+                    remedy="Export the tree with one field in each condition.",
+                )
+
+    def _as_written(self, tests: Sequence[Predicate]) -> _Split | None:
+        """Return the split of a node that Glassine wrote, a literal for each child, None if it means more."""
+        names = [name for test in tests for name in fields_in(test)] or list(self.fields.active[:1])
+        if len(tests) < 2 or not names or self.strategy != "none" or self.keeps_last:
+            return None
+        if any(self.logic.values(name).special or self.logic.closed(name) for name in names):
+            return None
+        literals = []
+        for test in tests:
+            name = next(iter(fields_in(test)), names[0])
+            said = test.literal if isinstance(test, Test) else self.logic.literal(name, self.logic.region(test))
+            gap = can_be_missing(name, self.domain, True) and self.logic.known(test, {name: "missing"}) is True
+            if said is None or len(fields_in(test)) > 1:
+                return None
+            literals.append(with_missing(said, gap))
+        return _Split(tuple(literals), tuple(range(len(tests))))
+
+    def _plan(self, node: Element, tests: Open, known: Known) -> _Split | Goal:
+        """Return where the records of a node go, given what is known of their values."""
+        left: Open = []
+        for i, test in tests:
+            now = self.logic.known(test, known)
+            if now is not False:
+                left.append((i, now))
+            if now is True or now is None:
+                break
+        if not left or not isinstance(left[0][1], Test | Compound):
+            return self._goal(node, left)
+        open_tests = [test for _, test in left]
+        names = dict.fromkeys(name for test in open_tests for name in fields_in(test))
+        alone = len(names) == 1 and not any(map(holds_unknown, open_tests))
+        plan = self._multiway(node, left, next(iter(names)), known) if alone else None
+        return self._halves(node, left, first_test(left[0][1]), known) if plan is None else plan
+
+    def _goal(self, node: Element, left: Open) -> Goal:
+        """Return where records go when all is known: the first predicate of those left is true or unknown."""
+        if not left:
+            return "last" if self.keeps_last else "nothing"
+        i, now = left[0]
+        if now is True:
+            return i
+        if self.strategy in ("lastPrediction", "nullPrediction"):
+            return "last" if self.strategy == "lastPrediction" else "nothing"
+        if self.strategy != "defaultChild":
+            names = ", ".join(sorted(fields_in(self.tests[id(node.below("Node")[i])])))
             raise UnsupportedModelError(
-                f"{literals[0].attribute!r} can be missing, and the strategy {self.strategy!r:.40} for missing "
-                "values is not read.",
+                f"{names:.60} can be missing, and the strategy {self.strategy!r:.40} for missing values is not read.",
                 remedy="Export the tree with missingValueStrategy='defaultChild'.",
             )
-        if self.strategy != "defaultChild" or any(lit.missing for lit in literals):
-            return literals
-        wanted = element.attributes.get("defaultChild")
-        ids = [child.attributes.get("id") for child in element.below("Node")]
+        wanted = node.attributes.get("defaultChild")
+        ids = [child.attributes.get("id") for child in node.below("Node")]
         if wanted is None or ids.count(wanted) != 1:
             raise damaged("a Node of the TreeModel names none of its children as its default.")
-        place = ids.index(wanted)
-        return [with_missing(lit, i == place) for i, lit in enumerate(literals)]
+        return ids.index(wanted)
 
-    def _covers(self, literals: Sequence[Literal], name: str, missing: bool) -> bool:
-        """Return whether every value of the field satisfies a branch."""
-        if any(literal.attribute != name for literal in literals):
-            raise UnsupportedModelError("the children of a Node test several fields, which is not read.")
-        if missing and not any(literal.missing for literal in literals):
-            return False
-        present = (Between(name), OneOf(name, (), negated=True))
-        if any(with_missing(lit, False) in present for lit in literals):
-            return True
-        if len(literals) == 2 and self._opposite(*literals):
-            return True
-        listed = {value for lit in literals if not isinstance(lit, Between) and not lit.negated for value in lit.values}
-        values = self.fields.values.get(name, ())
-        return bool(values) and set(values) <= listed
+    def _roles(
+        self, node: Element, left: Open, name: str, known: Known
+    ) -> tuple[list[tuple[Region, _Split | Goal]], _Split | Goal | None]:
+        """Return where records go whose value is taken as something else, and where those without a value go."""
+        values = self.logic.values(name)
 
-    @staticmethod
-    def _opposite(left: Literal, right: Literal) -> bool:
-        other = with_missing(left.negate(), right.missing)
-        if other == right:
-            return True
-        if not (isinstance(left, Between) and isinstance(right, Between)) or left.negated or right.negated:
-            return False
-        ends = sorted(((left.lo, left.hi), (right.lo, right.hi)))
-        return are_disjoint(with_missing(left, False), right) and ends[0][1] == ends[1][0] and ends[0][0] == -ends[1][1]
+        def after(role: Role) -> _Split | Goal:
+            return self._plan(node, left, {**known, name: role})
 
-    def _rest(self, own: Evidence, below: Sequence[Element]) -> Evidence:
-        """Return the evidence of the records that satisfy no child."""
-        parts = [self._evidence(child) for child in below]
-        if own.counts is not None and all(part.counts is not None for part in parts):
-            left = [a - sum((p.counts or ())[i] for p in parts) for i, a in enumerate(own.counts)]
-            if all(count >= 0 for count in left):
-                return Evidence(counts=tuple(left), label=own.label)
-        return Evidence(label=own.label, value=own.value)
+        gap = None if values.gap is None else after(values.gap)
+        return [(region, after(role)) for region, role in values.special], gap
+
+    def _multiway(self, node: Element, left: Open, name: str, known: Known) -> _Split | Goal | None:
+        """Return the split of children that test one field, None where no literal says a child's values."""
+        state = known.get(name)
+        free = state is None
+        special, gap = self._roles(node, left, name, known) if free else ([], None)
+        rest = self.logic.values(name).plain if not isinstance(state, Region) else state
+        branches: list[tuple[Literal | None, Goal, bool]] = []
+        sets: list[Region] = []
+        for i, test in left:
+            if test is None:
+                break
+            own = self.logic.region(test)
+            # A condition stands as it is written, except where the file calls some of its values invalid.
+            as_written = isinstance(test, Test) and not (self.logic.closed(name) and self.logic.exceeds(name, own))
+            literal = test.literal if isinstance(test, Test) and as_written else self.logic.literal(name, own)
+            branches.append((literal, i, free and self.logic.known(test, {name: "missing"}) is True))
+            sets.append(own & rest)
+            rest = rest - own
+        if not self.logic.within(name, rest).empty:
+            goal = self._goal(node, left[len(branches) :])
+            if goal == "last" or len(branches) < 2 or self.explicit:
+                other = complement(branches[0][0], missing=False) if len(branches) == 1 and branches[0][0] else None
+                branches.append((other or self.logic.literal(name, ~NOTHING), goal, False))
+                sets.append(rest)
+        goals = [goal for _, goal, _ in branches]
+        if special:
+            joined = [
+                self.logic.literal(name, sets[k].union(region for region, to in special if to == goal))
+                for k, goal in enumerate(goals)
+            ]
+            if all(joined) and {to for _, to in special} <= set(goals):
+                branches = [(new, goal, gone) for new, (_, goal, gone) in zip(joined, branches, strict=True)]
+                special = []
+        if not all(literal for literal, _, _ in branches):
+            return None
+        first = goals.index(gap) if gap in goals else None
+        out: list[tuple[Literal, _Split | Goal]] = []
+        for k, (literal, goal, holds) in enumerate(branches):
+            after = first is not None and k > first and holds
+            out.append((with_missing(literal, gap is not None and (k == first or after)), goal))  # type: ignore[arg-type]
+        for region, to in special:
+            for part in region.pieces():
+                piece = self.logic.literal(name, part)
+                if piece is None:
+                    return None
+                out.insert(0, (with_missing(piece, False), to))
+        if gap is not None and first is None and (gap != "nothing" or self.explicit or len(out) < 2):
+            out.append((OneOf(name, (), missing=True), gap))
+        if len(out) == 1:
+            return out[0][1]
+        return _Split(tuple(literal for literal, _ in out), tuple(plan for _, plan in out))
+
+    def _halves(self, node: Element, left: Open, test: Test, known: Known) -> _Split:
+        """Return the split of one condition: what follows where it holds, where it does not, and in other cases."""
+        name, own = test.name, region_of(test.literal)
+        state = known.get(name)
+        special, gap = self._roles(node, left, name, known) if state is None else ([], None)
+        region = state if isinstance(state, Region) else self.logic.values(name).plain
+        yes = self._plan(node, left, {**known, name: region & own})
+        no = self._plan(node, left, {**known, name: region - own})
+        literals = [with_missing(test.literal, gap is not None and gap == yes)]
+        literals.append(with_missing(opposite(test.literal), gap is not None and gap == no != yes))
+        out: list[tuple[Literal, _Split | Goal]] = list(zip(literals, (yes, no), strict=True))
+        for part, to in [(part, to) for region, to in special for part in region.pieces()]:
+            piece = self.logic.literal(name, part)
+            if piece is None:
+                raise UnsupportedModelError(
+                    f"values of {name!r:.60} that the file treats apart are no interval or list."
+                )
+            out.insert(0, (with_missing(piece, False), to))
+        if gap is not None and gap not in (yes, no):
+            out.append((OneOf(name, (), missing=True), gap))
+        return _Split(tuple(literal for literal, _ in out), tuple(plan for _, plan in out))
+
+    def _rest(self, own: Evidence, below: Sequence[Evidence], n_leaves: int) -> Evidence:
+        """Return what is known of the records of a node that take no child, and end in some leaves of its own."""
+        if own.counts is not None and all(part.counts is not None for part in below):
+            left = [a - sum((p.counts or ())[i] for p in below) for i, a in enumerate(own.counts)]
+            if all(number >= 0 for number in left) and (n_leaves < 2 or not any(left)):
+                return Evidence(counts=tuple(left))
+        if own.size is not None and all(part.size is not None for part in below):
+            total = own.size - sum(part.size or 0 for part in below)
+            if total == 0 or (total > 0 and n_leaves < 2):
+                return Evidence(total=total)
+        return Evidence()
+
+    def _leftover(self, own: Evidence, rest: Evidence, goal: str) -> Evidence:
+        """Return the evidence of a leaf of records that take no child."""
+        if goal == "nothing":
+            return Evidence(total=rest.size)
+        if own.prediction is None and own.value is None:
+            raise UnsupportedModelError(
+                "some records take no child of a Node and keep its prediction, but it has none.",
+                remedy="Export the tree with a score in every Node.",
+            )
+        return dataclasses.replace(rest, label=own.prediction, value=own.value)
 
     def _evidence(self, node: Element) -> Evidence:
         """Return what a node publishes."""
         score, total = node.attributes.get("score"), _whole(node.attributes.get("recordCount"))
+        below = node.below("Node")
+        if total == 0 and any(_whole(child.attributes.get("recordCount")) for child in below):
+            # Some programs count records in leaves alone.
+            self.n_dropped += 1
+            total = None
         if self.regression:
-            return Evidence(total=total, value=None if score is None else _number(score, "a score"))
+            value = None if score is None else number_of(score, "a score of the TreeModel")
+            return Evidence(total=total, value=value)
         listed = {
             typed(str(child.attributes.get("value")), self.fields.target_type): child
             for child in node.below("ScoreDistribution")
@@ -314,36 +507,25 @@ class _Reader:
             return Evidence(total=total, label=label)
         texts = [listed[name].attributes.get("recordCount") if name in listed else "0" for name in self.classes]
         counts = [_whole(text) for text in texts]
-        stated = [count for count in counts if count is not None]
+        stated = [number for number in counts if number is not None]
         if len(stated) == len(counts) and total in (None, sum(stated)):
             return Evidence(counts=tuple(stated), label=label)
-        numbers = [0.0 if text is None else _number(text, "a recordCount") for text in texts]
+        numbers = [0.0 if text is None else number_of(text, "a recordCount of the TreeModel") for text in texts]
         whole = sum(numbers)
         if label is not None and whole > 0 and all(number >= 0 for number in numbers) and None not in texts:
             return from_shares([number / whole for number in numbers], label, total)
         return Evidence(total=total, label=label)
 
 
-def _predicate(node: Element) -> Element:
-    """Return the one predicate of a node."""
-    predicates = [child for child in node.children if child.tag in PREDICATES]
-    if len(predicates) != 1:
-        raise InvalidModelError(f"a Node of the TreeModel has {len(predicates)} predicates; it needs one.")
-    return predicates[0]
-
-
-def _number(text: str, what: str) -> float:
-    value = typed(text, "double")
-    if isinstance(value, str | bool):
-        raise InvalidModelError(f"{what} of the TreeModel must be a number, got {text!r:.40}.")
-    return float(value)
+def _unsized(evidence: Evidence) -> Evidence:
+    return Evidence(label=evidence.prediction, value=evidence.value)
 
 
 def _whole(text: str | None) -> int | None:
     """Return a count, None if it is not stated or not whole."""
     if text is None:
         return None
-    value = _number(text, "a recordCount")
+    value = number_of(text, "a recordCount of the TreeModel")
     if value < 0:
         raise InvalidModelError(f"a recordCount of the TreeModel must be at least 0, got {text!r:.40}.")
     return int(value) if value.is_integer() and value < 2**53 else None

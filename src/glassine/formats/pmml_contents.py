@@ -19,7 +19,7 @@ from glassine.formats.contents import (
 )
 from glassine.formats.json import is_claim
 from glassine.formats.pmml import tree_of_document
-from glassine.formats.pmml_predicates import Element, holds_claim, parsed_xml
+from glassine.formats.pmml_documents import Element, holds_claim, parsed_xml
 from glassine.models.tree import DecisionTree
 
 USUAL_SPACE = re.compile(r"[ \t]{0,200}|(\r?\n){1,3}[ \t]{0,200}")

@@ -17,7 +17,7 @@ from glassine.formats.conditions import as_written, check_domain, check_model, c
 from glassine.formats.json import without_counts
 from glassine.formats.pmml import forest_from_pmml, is_xml, tree_of_document
 from glassine.formats.pmml_contents import beside_pmml
-from glassine.formats.pmml_predicates import (
+from glassine.formats.pmml_documents import (
     TARGET,
     Element,
     escaped,
@@ -28,6 +28,7 @@ from glassine.formats.pmml_predicates import (
     stated_guarantee,
     text_of,
 )
+from glassine.formats.pmml_rules import rules_of_document, scorecard_of_document
 from glassine.formats.registry import Format, PublishedModel
 from glassine.models.additive import AdditiveModel
 from glassine.models.bins import Bins, CategoryBins, NumericBins
@@ -329,7 +330,7 @@ def to_pmml(model: PublishedModel, domain: Domain | None = None) -> str:
     outcome = "double" if model.classes is None else field_type(model.classes, "the classes are")
     optype = "continuous" if model.classes is None else "categorical"
     fields.append(_data_field(target, optype, outcome, map(text_of, model.classes or ())))
-    schema = [f"      <MiningField name={quoted(name)}/>" for name in names]
+    schema = [f'      <MiningField name={quoted(name)} invalidValueTreatment="asIs"/>' for name in names]
     lines = [
         f'  <DataDictionary numberOfFields="{len(fields)}">',
         *fields,
@@ -449,18 +450,22 @@ def _listed(literal: OneOf, name: str) -> str | None:
 
 
 def model_from_pmml(data: bytes, domain: Domain | None = None, tree: int | None = None) -> PublishedModel:
-    """Read the tree of a PMML file, or the additive model that was written in it."""
+    """Read the tree, the rule set or the scorecard of a PMML file, or the additive model that was written in it."""
     root = parsed_xml(data)
-    if not holds_additive(root):
+    single = next((child for child in root.children if child.tag in ("RuleSetModel", "Scorecard")), None)
+    if single is None and not holds_additive(root):
         return tree_of_document(root, domain, tree)
     if tree is not None:
         place_of(1, tree, "the PMML file")
-    return additive_from_pmml(data, domain)
+    if single is None:
+        return additive_from_pmml(data, domain)
+    read = rules_of_document if single.tag == "RuleSetModel" else scorecard_of_document
+    return read(root, single, domain)
 
 
 FORMAT = Format(
     name="PMML",
-    reads="PMML tree, or an additive model that Glassine wrote",
+    reads="PMML tree, rule set (`firstHit`) or scorecard, or an additive model that Glassine wrote",
     reveals="conditions, and class counts where it has them; scores",
     leaves_out="whether counts are rounded",
     leaves_out_of_additive="errors, weights, names and edits",

@@ -4,13 +4,13 @@ from glassine.learners.additive.ordinary import EBMClassifier as EBMClassifier
 from glassine.learners.additive.ordinary import EBMRegressor as EBMRegressor
 from glassine.learners.additive.scorecards import PrivateScorecardClassifier as PrivateScorecardClassifier
 from glassine.learners.additive.scorecards import ScorecardClassifier as ScorecardClassifier
-from glassine.learners.exhaustive.model_class import suggested_depth as suggested_depth
 from glassine.learners.exhaustive.optimal import OptimalRuleListClassifier as OptimalRuleListClassifier
 from glassine.learners.exhaustive.optimal import OptimalTreeClassifier as OptimalTreeClassifier
 from glassine.learners.exhaustive.optimal import OptimalTreeRegressor as OptimalTreeRegressor
 from glassine.learners.exhaustive.private import PrivateRuleListClassifier as PrivateRuleListClassifier
 from glassine.learners.exhaustive.private import PrivateTreeClassifier as PrivateTreeClassifier
 from glassine.learners.exhaustive.private import PrivateTreeRegressor as PrivateTreeRegressor
+from glassine.learners.exhaustive.sizes import suggested_depth as suggested_depth
 from glassine.learners.greedy.estimator import PrivateGreedyRuleListClassifier as PrivateGreedyRuleListClassifier
 from glassine.learners.greedy.rule_list import GreedyRuleListClassifier as GreedyRuleListClassifier
 from glassine.learners.multiway_tree import MultiwayTreeClassifier as MultiwayTreeClassifier

@@ -9,7 +9,6 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.arrays import Array
 from glassine.domain import Between, Binary, Category, Domain, Integer, Literal, OneOf, Real
 from glassine.domain.attributes import Prefix, Scalar
 from glassine.domain.grid import few_cuts, public_grid
@@ -18,8 +17,9 @@ from glassine.errors import InvalidParameterError, check_whole, parameter
 from glassine.learners.intake import Intake
 from glassine.learners.reading import records_at
 from glassine.privacy.accounting import Event
-from glassine.privacy.quantiles import private_quantiles_of_attributes
 from glassine.privacy.randomness import Randomness
+from glassine.records.arrays import Array
+from glassine.sealed.quantiles import private_quantiles_of_attributes
 
 # Thresholds for numbers that have no public ones: private quantiles, or those of the data, without privacy.
 

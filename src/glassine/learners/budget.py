@@ -27,6 +27,7 @@ from glassine.privacy.certificate import ONE_PERSON, ONE_RECORD, Certificate
 from glassine.privacy.exact import decimal, float_above
 from glassine.privacy.release import EXACT_DRAWS, Paid
 from glassine.privacy.unit import RECORD, PrivacyUnit, of_groups
+from glassine.sealed.gibbs import LEAST_RATE
 
 CLASSES_FROM_DATA = "classes taken from the data: the guarantee does not cover their names"
 RANGE_FROM_DATA = "range of the target taken from the data: the guarantee does not cover it"
@@ -176,6 +177,15 @@ def check_number(value: object, name: str, *, low: float, high: float = float("i
     return number
 
 
+def check_stated(epsilon: object) -> None:
+    """Raise InvalidParameterError if no epsilon is stated: what a fit spends is its caller's decision."""
+    if epsilon is None:
+        raise InvalidParameterError(
+            f"{parameter('epsilon')} must be stated, the privacy budget that the fit spends, got None.",
+            remedy=f"Pass {parameter('epsilon=')}, such as 0.1 or 1.",
+        )
+
+
 def selection_event(name: str, epsilon: Fraction, slack: float, budget: Budget, proof: str) -> Selection:
     """Return the event of drawing a model with a cost to which one record adds at most one."""
     return Selection(
@@ -271,3 +281,13 @@ def certificate_of(
         model=model if isinstance(model, str) else fingerprint(model),
         receipt=paid.receipt,
     )
+
+
+def refuse_small_rate(budget: Budget, slack: float, units: int) -> None:
+    """Raise if epsilon is too small to be drawn at, where one record can cost so many units."""
+    rate = budget.per_record(budget.selection(slack)) / units
+    if rate < LEAST_RATE:
+        raise InvalidParameterError(
+            f"{parameter('epsilon=')}{float(budget.total):g} is too small: one record can cost {units:,} units.",
+            remedy=f"Use at least {float(budget.total * LEAST_RATE / rate):.1g}.",
+        )

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass
-from inspect import get_annotations
+from inspect import Parameter, Signature, get_annotations, signature
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,12 +15,10 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from glassine.data.arrays import AnyArray, Array, Indices
-from glassine.data.conform import Columns
 from glassine.data.slices import Progress
 from glassine.domain import Domain
 from glassine.errors import InvalidParameterError, parameter
-from glassine.learners.exhaustive.model_class import SECONDS_PER_STEP, ModelClass
+from glassine.learners.budget import check_stated
 from glassine.learners.intake import Intake, read_records
 from glassine.learners.persons import Persons, take_persons, unit_of
 from glassine.learners.publishing import decision_path, probabilities
@@ -29,6 +27,9 @@ from glassine.models.evidence import class_array
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.randomness import RandomState
 from glassine.privacy.release import Planned, release
+from glassine.records.arrays import AnyArray, Array, Indices
+from glassine.records.columns import Columns
+from glassine.sealed.model_class import SECONDS_PER_STEP, ModelClass
 
 OF_THE_INTAKE = frozenset({"n_features_in_", "feature_names_in_"})
 """Fitted attributes that are set while records are read, as scikit-learn does."""
@@ -42,6 +43,44 @@ NO_CLASS_WEIGHT = (
 """What serves the purpose of class weights: a loss that ranks."""
 
 
+ORDER = (
+    *("estimator", "grid"),
+    *("max_depth", "max_rules", "max_items", "max_points"),
+    *("epsilon", "delta", "domain"),
+    *("algorithm", "criterion", "mechanism", "accounting"),
+    *("min_support", "pool", "literals"),
+    *("classes", "target_range"),
+    *("accuracy_share", "base_rate_share", "leaf_counts_share", "quantile_share", "n_quantiles"),
+    *("split_weight", "rule_weight", "confidence", "penalty"),
+    *("min_samples_split", "min_samples_leaf", "min_impurity_decrease"),
+    *("calibration_share", "bins", "monotone", "interactions", "reserve"),
+    *("validation_fraction", "expected_fits", "shape"),
+    *("ledger", "dataset", "records_per_person", "person_weights"),
+    *("memory_limit", "time_limit", "progress", "random_state"),
+)
+"""Parameters of all learners in the one order in which signatures and docstrings list them.
+
+What is learned and how large it may be comes first, then what is spent and what is public, and who pays comes last.
+"""
+
+
+class InOneOrder:
+    """The signature of a learner: parameters that are passed by name stand in one order, whichever base has them."""
+
+    def __get__(self, learner: object, kind: Any) -> Signature:
+        """Return the signature of a class."""
+        own, place = signature(kind.__init__), {name: i for i, name in enumerate(ORDER)}
+        _, *parameters = own.parameters.values()
+
+        def at(one: Parameter) -> tuple[int, int]:
+            by_name = one.kind is Parameter.KEYWORD_ONLY
+            # What a subclass adds comes after what is known.
+            return one.kind, place.get(one.name, len(place)) if by_name else 0
+
+        # A dataclass lists the fields of its bases first.
+        return own.replace(parameters=sorted(parameters, key=at))
+
+
 class Parameters:
     """Parameters of an estimator: fields of a dataclass, which keeps them unchecked and unchanged as scikit-learn asks.
 
@@ -53,6 +92,8 @@ class Parameters:
 
     keeps_undeclared: ClassVar[bool] = False
     """Whether categories that the domain does not declare are distinguished from missing ones."""
+
+    __signature__ = InOneOrder()
 
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)
@@ -279,6 +320,7 @@ class PrivateLearner(Parameters, ABC):
     Guarantee: none; each draw has its own.
     """
 
+    epsilon: float | None
     ledger: Any
     dataset: Any
     progress: Any
@@ -308,8 +350,8 @@ class PrivateLearner(Parameters, ABC):
         Raises
         ------
         InvalidParameterError
-            If a parameter is out of its range, missing, or without effect; if ``persons`` comes without
-            ``records_per_person``, or the other way round.
+            If ``epsilon`` is not stated; if a parameter is out of its range, missing, or without effect; if
+            ``persons`` comes without ``records_per_person``, or the other way round.
         InvalidDataError
             If the data do not fit the domain.
         ClassTooLargeError
@@ -320,6 +362,7 @@ class PrivateLearner(Parameters, ABC):
             If literals or a pool do not fit the domain, or a choice cannot be calibrated. Nothing is spent.
         """
         _refuse_unsupported(unsupported)
+        check_stated(self.epsilon)
         unit = unit_of(self.records_per_person, persons)
         whose: Persons | None = None
         if unit.is_person:
@@ -341,6 +384,8 @@ class PrivateLearner(Parameters, ABC):
 class PrivateEstimator(PrivateLearner):
     """A private learner with the parameters that all but the search have."""
 
+    # A constructor has to work without arguments, for scikit-learn; fit refuses None.
+    epsilon: float | None = None
     ledger: Any = None
     dataset: str | None = None
     records_per_person: int | None = None

@@ -12,9 +12,8 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _num_samples, column_or_1d
 
-from glassine.data.arrays import Bools, Ints
 from glassine.data.bits import BitSets
-from glassine.data.conform import Columns, Outside, conform, expressions
+from glassine.data.conform import Outside, conform, expressions
 from glassine.data.count_table import CountTable
 from glassine.data.frames import truths
 from glassine.data.inference import infer_domain
@@ -52,6 +51,8 @@ from glassine.learners.reading import (
 )
 from glassine.models.guarantee import DOMAIN_FROM_DATA
 from glassine.privacy.unit import RECORD, PrivacyUnit
+from glassine.records.arrays import Bools, Ints
+from glassine.records.columns import Columns
 
 __all__ = ["CLASSES_FROM_DATA", "HeldIntake", "Intake", "pack", "read_records", "read_training"]
 

@@ -9,8 +9,6 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.arrays import AnyArray, Array, Indices, Ints
-from glassine.data.columns import values_of
 from glassine.domain import Between, Domain, Integer, Literal, OneOf, Real
 from glassine.domain.attributes import Scalar
 from glassine.domain.domain import refuse_prefixes
@@ -21,6 +19,8 @@ from glassine.learners.greedy.impurity import Criterion, check_criterion, impuri
 from glassine.learners.intake import Intake, read_training
 from glassine.models import Branch, DecisionTree, Evidence, Node
 from glassine.privacy.certificate import Certificate
+from glassine.records.arrays import AnyArray, Array, Indices, Ints
+from glassine.records.columns import values_of
 
 DEEPEST = 10_000
 
@@ -36,20 +36,20 @@ class MultiwayTreeClassifier(OrdinaryLearner, TransparentClassifier):
 
     Parameters
     ----------
+    max_depth : int, optional
+        Largest number of splits on a path; without limit by default.
+    domain : Domain, optional
+        The attributes; inferred from the data by default. The values of a category are what counts as one.
     criterion : {"gini", "entropy", "gain_ratio", "misclassification"}, default="gini"
         What the split minimises: the expected impurity of the branches. "entropy" is the information gain of ID3.
         "gain_ratio" maximises C4.5's ratio, without its rule that only splits of at least average gain take part.
+    classes : sequence of scalars, optional
+        The classes; those of the domain's target or of the data by default.
     min_samples_split : int, default=2
         Fewest records of a node that is split, at least 2.
-    max_depth : int, optional
-        Largest number of splits on a path; without limit by default.
     min_impurity_decrease : float, default=0.0
         Least gain of a split, as the decrease of the mean impurity over all records, in [0, 1]; it must be positive
         in any case. The gain itself is measured by this criterion's impurity, for "gain_ratio" by entropy in nats.
-    domain : Domain, optional
-        The attributes; inferred from the data by default. The values of a category are what counts as one.
-    classes : sequence of scalars, optional
-        The classes; those of the domain's target or of the data by default.
 
     Attributes
     ----------
@@ -83,10 +83,10 @@ class MultiwayTreeClassifier(OrdinaryLearner, TransparentClassifier):
     [('age = mid and school = msc', (0, 1)), ('age = mid and school = phd', (1, 0))]
     """
 
-    criterion: str = "gini"
-    _: KW_ONLY
-    min_samples_split: int = 2
     max_depth: int | None = None
+    _: KW_ONLY
+    criterion: str = "gini"
+    min_samples_split: int = 2
     min_impurity_decrease: float = 0.0
     domain: Domain | None = None
     classes: Sequence[Scalar] | None = None

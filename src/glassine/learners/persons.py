@@ -11,8 +11,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.arrays import AnyArray, Bools, Indices, Ints
-from glassine.data.conform import Columns, as_columns
+from glassine.data.conform import as_columns
 from glassine.data.count_table import CountTable
 from glassine.data.labels import target_name
 from glassine.data.lazy import held
@@ -21,6 +20,8 @@ from glassine.data.table import Table, frame_of
 from glassine.domain import Domain
 from glassine.errors import InvalidDataError, InvalidParameterError, check_choice, parameter
 from glassine.privacy.unit import RECORD, PrivacyUnit
+from glassine.records.arrays import AnyArray, Bools, Indices, Ints
+from glassine.records.columns import Columns
 
 WEIGHTS = ("equal", "records")
 """Whether each person counts as much as any other, or as many records as are kept."""

@@ -8,13 +8,13 @@ from fractions import Fraction
 import numpy as np
 from scipy import sparse
 
-from glassine.data.arrays import Array, Ints
-from glassine.data.conform import Columns
 from glassine.models import DecisionTree, Evidence, RuleList, cell_probabilities
 from glassine.models.records import read_records
 from glassine.privacy.accounting import DiscreteLaplaceNoise
 from glassine.privacy.mechanisms import discrete_laplace
 from glassine.privacy.randomness import Randomness
+from glassine.records.arrays import Array, Ints
+from glassine.records.columns import Columns
 
 # Class counts of leaves or rules as one noisy histogram, and the probabilities that follow from it.
 

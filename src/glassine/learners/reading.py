@@ -11,10 +11,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from glassine.data.arrays import AnyArray, Array, Bools, Ints
 from glassine.data.bits import BitSets
-from glassine.data.columns import is_column
-from glassine.data.conform import Columns, are_rows, as_columns, rows_as_objects
+from glassine.data.conform import are_rows, as_columns, rows_as_objects
 from glassine.data.count_table import CountTable
 from glassine.data.frames import fine_counts, truths
 from glassine.data.labels import index_of
@@ -24,6 +22,8 @@ from glassine.domain import Domain, Integer, Literal, Real
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter, warn_caller
 from glassine.privacy.unit import RECORD, PrivacyUnit
+from glassine.records.arrays import AnyArray, Array, Bools, Ints
+from glassine.records.columns import Columns, is_column
 
 
 def check_domain(domain: object) -> None:

@@ -16,7 +16,6 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from glassine.data.arrays import AnyArray, Array, Bools
 from glassine.data.count_table import CountTable
 from glassine.data.labels import class_codes
 from glassine.data.lazy import held
@@ -33,7 +32,9 @@ from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal
 from glassine.privacy.randomness import Randomness, RandomState
 from glassine.privacy.release import EXACT_DRAWS, Paid, Planned, Price
-from glassine.privacy.selection import RunCount, best_of_runs
+from glassine.privacy.selection import RunCount
+from glassine.records.arrays import AnyArray, Array, Bools
+from glassine.sealed.selection import best_of_runs
 
 PROOF = "learners/search.md"
 
@@ -133,12 +134,13 @@ class PrivateSearchCV(PrivateLearner, ClassifierMixin, BaseEstimator):  # type: 
     estimator : private classifier
         :class:`~glassine.PrivateTreeClassifier`, :class:`~glassine.PrivateRuleListClassifier`,
         :class:`~glassine.PrivateGreedyRuleListClassifier` or :class:`~glassine.PrivateEBMClassifier`. The search sets
-        its epsilon and delta. Its ``ledger``, ``dataset``, ``progress`` and ``random_state`` must be None.
+        its epsilon and delta. Its ``epsilon``, ``ledger``, ``dataset``, ``progress`` and ``random_state`` must be None.
     grid : dict of str to sequence, or sequence of such
         Values of each parameter to try, in every combination, as for scikit-learn's ``ParameterGrid``. It must not be
         chosen by looking at the records.
-    epsilon : float, default=1.0
-        Privacy budget of the whole search, the published model included. Each fit gets ``epsilon / (2 + shape)``.
+    epsilon : float
+        Privacy budget of the whole search, the published model included; ``fit`` needs it. Each fit gets
+        ``epsilon / (2 + shape)``.
     delta : float, default=1e-6
         Of the whole search; spent only if the estimator has a delta that is not None. Each fit gets it divided by the
         expected number of fits.
@@ -204,9 +206,9 @@ class PrivateSearchCV(PrivateLearner, ClassifierMixin, BaseEstimator):  # type: 
 
     estimator: Any
     grid: Any
-    epsilon: float = 1.0
-    delta: float = 1e-6
     _: KW_ONLY
+    epsilon: float | None = None
+    delta: float = 1e-6
     validation_fraction: float = 0.2
     expected_fits: float | None = None
     shape: float = 0.5
@@ -264,7 +266,9 @@ class PrivateSearchCV(PrivateLearner, ClassifierMixin, BaseEstimator):  # type: 
             )
         if isinstance(self.estimator, PrivateSearchCV):
             raise InvalidParameterError("estimator is a search itself. Search over one grid with all parameters.")
-        own = [name for name in SET_BY_THE_SEARCH[2:] if getattr(self.estimator, name, None) is not None]
+        # The default of delta is no statement of it.
+        stated = [name for name in SET_BY_THE_SEARCH if name != "delta"]
+        own = [name for name in stated if getattr(self.estimator, name, None) is not None]
         if own:
             raise InvalidParameterError(
                 f"the estimator's {own[0]} has no effect in a search. Give the search what it takes, or leave it out."

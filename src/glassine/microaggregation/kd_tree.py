@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from glassine.compiling import compiled
-from glassine.data.arrays import AnyArray, Array, Ints
 from glassine.microaggregation.scan import add, means, push, replace_top
+from glassine.records.arrays import AnyArray, Array, Ints
 
 LEAF = 128
 """Most records of a leaf: distances to them are computed column by column, several at a time."""

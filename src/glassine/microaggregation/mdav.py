@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.compiling import compiled
-from glassine.data.arrays import AnyArray, Array, Ints
 from glassine.data.slices import Progress
 from glassine.microaggregation import kd_tree as kd_search
 from glassine.microaggregation import scan
@@ -29,6 +28,7 @@ from glassine.microaggregation.scan import (
     replace_top,
     word_bits,
 )
+from glassine.records.arrays import AnyArray, Array, Ints
 
 # V-MDAV: groups that take further records in, up to 2k - 1, as long as these are closer to them than to others.
 

@@ -8,11 +8,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from glassine.data.arrays import Array, Bools
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar, is_scalar
 from glassine.errors import InvalidDataError, InvalidParameterError, check_choice, parameter
 from glassine.microaggregation.reading import Unscaled, read_unscaled
+from glassine.records.arrays import Array, Bools
 
 # Semantic distance: how far two values of an attribute lie apart in a taxonomy.
 

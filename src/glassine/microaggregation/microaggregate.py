@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from glassine.data.arrays import AnyArray, Array, Ints
 from glassine.data.slices import Progress
 from glassine.domain import Domain
 from glassine.errors import InvalidParameterError, check_choice, check_whole, parameter
@@ -23,6 +22,7 @@ from glassine.microaggregation.metric import (
 )
 from glassine.microaggregation.reading import Unscaled
 from glassine.microaggregation.scan import group_means, on_grid, word_bits
+from glassine.records.arrays import AnyArray, Array, Ints
 
 # A partition of records into groups, what stands for each group, and what is lost by it.
 

@@ -12,15 +12,15 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from glassine.data.arrays import AnyArray, Array, Bools
-from glassine.data.columns import values_of
 from glassine.data.conform import conform
-from glassine.data.conform_values import is_gap
 from glassine.data.table import Table, as_table, frame_of
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.domain.attributes import LARGEST, Scalar
 from glassine.domain.domain import refuse_prefixes
 from glassine.errors import InvalidDataError, parameter
+from glassine.records.arrays import AnyArray, Array, Bools
+from glassine.records.cells import is_gap
+from glassine.records.columns import values_of
 
 MOST_VALUES = 1000
 """Most values of a category: the dissimilarities of all pairs are kept."""

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.compiling import compiled
-from glassine.data.arrays import AnyArray, Array, Ints
 from glassine.microaggregation.metric import GAP, SQUARED_GAP
+from glassine.records.arrays import AnyArray, Array, Ints
 
 # Sums of attributes that lose no bit, in any order of adding and removing records. A float sum depends on its order, so
 # that a mean which is updated as records leave would drift from a new one, and the drift would decide ties. Here each

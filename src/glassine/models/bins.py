@@ -11,10 +11,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from glassine.data.arrays import Array, Indices
 from glassine.domain.attributes import LARGEST, Prefix, Scalar, is_name, is_scalar
 from glassine.domain.literals import number
 from glassine.errors import InvalidModelError, parameter
+from glassine.records.arrays import Array, Indices
 
 MISSING = "missing"
 """Label of missing values."""

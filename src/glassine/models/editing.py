@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from glassine.data.arrays import Array
 from glassine.domain.attributes import is_whole
 from glassine.errors import InvalidModelError, InvalidParameterError, check_choice, parameter
 from glassine.models.additive import AdditiveModel, released_terms
 from glassine.models.bins import NumericBins
 from glassine.models.terms import Edit, Parameter, Term, isotonic, smoothed, weighted_mean
+from glassine.records.arrays import Array
 
 __all__ = ["edit", "flatten", "monotone", "redo", "revert", "set_score", "shift", "smooth", "undo", "verify", "zero"]
 

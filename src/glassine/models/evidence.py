@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from glassine.data.arrays import AnyArray, Array, Indices
 from glassine.domain import Literal
 from glassine.domain.attributes import Scalar, is_whole
 from glassine.domain.literals import all_of, without_closed
 from glassine.errors import InvalidModelError, parameter
 from glassine.models.guarantee import Guarantee
+from glassine.records.arrays import AnyArray, Array, Indices
 
 PROBABILITY_TOLERANCE = 1e-5
 """How far published probabilities may be from adding up to one: they may be rounded."""

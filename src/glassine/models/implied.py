@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from glassine.data.arrays import Array
+from glassine.records.arrays import Array
 
 RULE_OF_THREE = 3
 """Of an outcome that n records do not show, at most 3 / n of the population may have it, at 95 % confidence."""

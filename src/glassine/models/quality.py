@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.arrays import Array, Bools
+from glassine.records.arrays import Array, Bools
 
 Codes = npt.NDArray[np.signedinteger]
 

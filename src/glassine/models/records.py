@@ -8,12 +8,13 @@ from typing import TypeAlias
 
 import numpy as np
 
-from glassine.data.arrays import AnyArray, Bools, Indices
-from glassine.data.conform import Columns, as_columns, check_width
+from glassine.data.conform import as_columns, check_width
 from glassine.data.table import as_table
 from glassine.domain import Literal
 from glassine.domain.literals import attributes_of
 from glassine.errors import InvalidDataError
+from glassine.records.arrays import AnyArray, Bools, Indices
+from glassine.records.columns import Columns
 
 Holds: TypeAlias = Callable[[Literal, Indices], Bools]
 """Where some rows satisfy a literal."""

@@ -9,12 +9,12 @@ from itertools import groupby
 
 import numpy as np
 
-from glassine.data.arrays import Array, Ints
 from glassine.errors import InvalidModelError, check_whole
 from glassine.models.bins import Bins, CategoryBins, NumericBins
 from glassine.models.scorecard import Risk, Scorecard, grained, interval, logistic
 from glassine.models.shapes import bin_weights
 from glassine.models.terms import Term
+from glassine.records.arrays import Array, Ints
 
 MOST_ITEMS, MOST_POINTS = 100, 100
 

@@ -7,13 +7,13 @@ from functools import cached_property
 
 import numpy as np
 
-from glassine.data.arrays import Indices
 from glassine.domain import Literal
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError
 from glassine.models.evidence import Cell, Evidence, Model, check_classes, check_guarantee
 from glassine.models.guarantee import Guarantee
 from glassine.models.records import read_records
+from glassine.records.arrays import Indices
 
 MAX_RULES = 5_000
 """Most rules of a list: what a rule captures depends on all before it, so that work and memory grow as their square."""

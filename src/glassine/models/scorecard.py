@@ -11,10 +11,10 @@ from typing import Protocol
 
 import numpy as np
 
-from glassine.data.arrays import Ints
 from glassine.errors import InvalidModelError
 from glassine.models.bins import MISSING, Bins, CategoryBins, NumericBins
 from glassine.models.terms import Term
+from glassine.records.arrays import Ints
 
 COVERAGE = 0.9
 """Coverage of each interval of a risk."""

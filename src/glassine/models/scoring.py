@@ -10,9 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from glassine.data.arrays import AnyArray, Array, Indices
-from glassine.data.columns import values_of
-from glassine.data.conform import Columns, Outside, conform
+from glassine.data.conform import Outside, conform
 from glassine.domain import Category, Domain, Real
 from glassine.domain.attributes import LARGEST, Attribute, Scalar
 from glassine.errors import InvalidDataError, InvalidModelError
@@ -21,6 +19,8 @@ from glassine.models.evidence import class_array
 from glassine.models.shapes import COLD, LINE
 from glassine.models.svg import element, plain, short
 from glassine.models.terms import Term
+from glassine.records.arrays import AnyArray, Array, Indices
+from glassine.records.columns import Columns, values_of
 
 
 def read_records(model: ScoringModel, data: object) -> Columns | None:

@@ -15,11 +15,11 @@ from statistics import NormalDist
 import numpy as np
 from markupsafe import Markup
 
-from glassine.data.arrays import Array
 from glassine.errors import InvalidParameterError, parameter
 from glassine.models.bins import MISSING, OTHER, Bins, CategoryBins, NumericBins
 from glassine.models.svg import element, short, ticks
 from glassine.models.terms import Term
+from glassine.records.arrays import Array
 
 COVERAGE = 0.9
 """Default share of the noise of a term's own sums that its noise intervals hold."""

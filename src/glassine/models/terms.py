@@ -9,10 +9,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from glassine.data.arrays import Array
 from glassine.domain.attributes import is_whole
 from glassine.errors import InvalidModelError, parameter
 from glassine.models.bins import Bins, CategoryBins, NumericBins
+from glassine.records.arrays import Array
 
 # What an edit does to a row of scores: plain arithmetic, in an order that every implementation can follow.
 #

@@ -10,11 +10,11 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 
-from glassine.data.arrays import AnyArray, Bools
 from glassine.domain import Attribute, Between, Binary, Category, Domain, Literal
 from glassine.models.evidence import Evidence
 from glassine.models.rule_list import Rule, RuleList
 from glassine.models.tree import Branch, DecisionTree, Node
+from glassine.records.arrays import AnyArray, Bools
 
 Moves: TypeAlias = Mapping[Literal, Literal | None]
 Kept: TypeAlias = tuple[Literal, int, "State"]

@@ -9,7 +9,6 @@ from typing import TypeAlias
 
 import numpy as np
 
-from glassine.data.arrays import AnyArray, Indices
 from glassine.domain import Literal
 from glassine.domain.attributes import Scalar, is_whole
 from glassine.domain.literals import are_disjoint, is_missing
@@ -17,6 +16,7 @@ from glassine.errors import GlassineError, InvalidDataError, InvalidModelError, 
 from glassine.models.evidence import Cell, Evidence, Model, check_classes, check_guarantee
 from glassine.models.guarantee import Guarantee
 from glassine.models.records import Holds, read_records
+from glassine.records.arrays import AnyArray, Indices
 
 Unmatched: TypeAlias = OneOfTexts["last branch", "left out"] | Callable[[int, int], GlassineError]
 """What becomes of a record that satisfies no branch of a split: it takes the last one, it is left out, or an error is

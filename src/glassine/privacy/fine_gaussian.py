@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from glassine.compiling import compiled
-from glassine.data.arrays import AnyArray, Array, Ints
 from glassine.errors import InvalidMechanismError, parameter
 from glassine.privacy.mechanisms import discrete_gaussian
 from glassine.privacy.randomness import Randomness
+from glassine.records.arrays import AnyArray, Array, Ints
 
 # Exact discrete Gaussian noise for many values at once, compiled, from a stream of fair bits.
 

@@ -11,8 +11,8 @@ from typing import Literal
 import numpy as np
 import scipy
 
-from glassine.data.arrays import Array
 from glassine.errors import InvalidMechanismError
+from glassine.records.arrays import Array
 
 # Privacy filters: releases whose number and budgets depend on earlier releases, within a total fixed beforehand.
 

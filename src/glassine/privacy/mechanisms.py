@@ -14,11 +14,11 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.arrays import AnyArray, Array, Ints
 from glassine.errors import InvalidMechanismError, parameter
 from glassine.privacy.exact import Number, float_above, positive, rational
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.samplers import draw_discrete_cauchy, draw_discrete_gaussian, draw_discrete_laplace
+from glassine.records.arrays import AnyArray, Array, Ints
 
 FINENESS = 31
 """The grid of Cauchy noise is at most 2**-31 of its scale."""

@@ -10,7 +10,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from glassine.data.arrays import Array
 from glassine.data.table import Table
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.domain.domain import check_domain
@@ -22,6 +21,7 @@ from glassine.models.bins import Bins
 from glassine.models.guarantee import DOMAIN_FROM_DATA
 from glassine.models.scorecard import card_of, repointed
 from glassine.models.scoring import bin_indices
+from glassine.records.arrays import Array
 from glassine.scrubbing.centering import centered, lent_axes
 
 Joined: TypeAlias = list[list[int]]

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from glassine.data.arrays import Array, Bools
 from glassine.domain import Binary, Domain, Integer, Real
 from glassine.models.bins import Bins, CategoryBins, NumericBins
 from glassine.models.terms import Term
+from glassine.records.arrays import Array, Bools
 
 
 def centered(

@@ -10,12 +10,12 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from glassine.data.arrays import AnyArray, Array, Bools, Ints
-from glassine.data.conform import Columns
 from glassine.data.persons import Persons
 from glassine.domain.attributes import Scalar, exact, is_scalar
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.models import Evidence
+from glassine.records.arrays import AnyArray, Array, Bools, Ints
+from glassine.records.columns import Columns
 
 FEWEST_BEHIND_MEANS = 3
 """Fewest records of a group or a leaf with a mean: of two, each gives the other's answer."""

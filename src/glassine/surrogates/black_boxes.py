@@ -10,7 +10,6 @@ import narwhals as nw
 import numpy as np
 from sklearn.base import is_regressor
 
-from glassine.data.arrays import AnyArray
 from glassine.domain.attributes import Scalar
 from glassine.errors import (
     BlackBoxError,
@@ -21,6 +20,7 @@ from glassine.errors import (
     installed,
 )
 from glassine.files import read_bytes
+from glassine.records.arrays import AnyArray
 from glassine.surrogates.answers import plain_label
 
 MAX_BYTES = 500_000_000

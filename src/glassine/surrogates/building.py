@@ -9,16 +9,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from glassine.data.arrays import Array, Ints
-from glassine.data.columns import values_of
-from glassine.data.conform import Columns
 from glassine.data.persons import Persons
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.domain.attributes import Attribute, Scalar
 from glassine.errors import InvalidDataError, InvalidDomainError, parameter
-from glassine.learners.budget import CLASSES_FROM_DATA
-from glassine.learners.exhaustive.losses import PARTS
-from glassine.learners.exhaustive.trees import Tree, TreeClass
 from glassine.learners.publishing import evidence_of
 from glassine.microaggregation import SemanticDistance, microaggregate
 from glassine.models import DecisionTree, Evidence, Guarantee
@@ -27,6 +21,10 @@ from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import SEEDED, UNPAID, Paid, Planned, Price, release
+from glassine.records.arrays import Array, Ints
+from glassine.records.columns import Columns, values_of
+from glassine.sealed.losses import PARTS
+from glassine.sealed.trees import Tree, TreeClass
 from glassine.surrogates.answers import Answers, Names, NumericAnswer, distinct_records
 from glassine.surrogates.distances import Metric, as_metric
 from glassine.surrogates.fitting import Training, joined_groups, metric_of, representatives_of
@@ -265,18 +263,17 @@ def _private_trees(plan: Plan, material: Material, groups: Ints, n_groups: int, 
     boxed = plan.labels == "black-box" and not plan.fixed_black_box
     reasons = {
         DOMAIN_FROM_DATA: material.domain.inferred,
-        CLASSES_FROM_DATA: not material.classes_declared,
         TRAINED_BOX: boxed,
     }
     caveats = tuple(text for text, holds in reasons.items() if holds)
 
-    def certificate(paid: Paid, classes: tuple[Scalar, ...]) -> Certificate:
+    def certificate(paid: Paid) -> Certificate:
         public: dict[str, Any] = {
             "partition": f"{n_groups} public cells" if plan.private_partition else f"{plan.method} groups of {plan.k}",
             "model class": f"all trees of depth {plan.growth.max_depth} over public cut points",
         }
         if plan.answer is None:
-            public["classes"] = list(classes)
+            public["classes"] = list(material.classes)
         else:
             public["range of the answers"] = [plan.answer.lo, plan.answer.hi]
             public["step of the answers"] = plan.answer.step
@@ -309,15 +306,14 @@ def _private_trees(plan: Plan, material: Material, groups: Ints, n_groups: int, 
             )
             for tree in drawn
         )
-        trees, used = _in_used_classes(published, material)
-        return trees, used, certificate(paid, used.classes)
+        return published, material, certificate(paid)
 
     price = _price(plan, n_groups)
     if price is None:
         # Groups follow from all records, labels from a black box: nothing is claimed of the release, or paid for.
         randomness = Randomness.of(plan.random_state)
         return draw(Paid(randomness=randomness, caveats=(*caveats, *((SEEDED,) if randomness.seeded else ()))))
-    check = partial(certificate, Paid(randomness=UNPAID, caveats=caveats), material.classes)
+    check = partial(certificate, Paid(randomness=UNPAID, caveats=caveats))
     planned = Planned(price=price, caveats=caveats, check=check, draw=draw)
     return release(planned, ledger=plan.ledger, dataset=plan.dataset, random_state=plan.random_state)
 

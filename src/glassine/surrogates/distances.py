@@ -11,13 +11,13 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from glassine.codec import Codec, checked
-from glassine.data.arrays import Array, Indices
-from glassine.data.conform import Columns
 from glassine.domain import Attribute, Category, Domain, Integer, Real
 from glassine.domain.attributes import Scalar, is_scalar
 from glassine.errors import InvalidModelError, InvalidParameterError, check_choice, parameter
 from glassine.microaggregation import SemanticDistance
 from glassine.microaggregation.metric import GAP, SQUARED_GAP
+from glassine.records.arrays import Array, Indices
+from glassine.records.columns import Columns
 
 DISTANCES = ("euclidean", "gower", "semantic")
 

@@ -10,7 +10,6 @@ from typing import Any, Self
 import numpy as np
 
 from glassine.attacks.membership.outputs import generator
-from glassine.data.arrays import AnyArray
 from glassine.data.labels import check_lengths, class_codes, column_of
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
@@ -27,6 +26,7 @@ from glassine.errors import (
 from glassine.microaggregation import SemanticDistance
 from glassine.models.evidence import class_array
 from glassine.privacy.randomness import RandomState
+from glassine.records.arrays import AnyArray
 from glassine.surrogates import settings
 from glassine.surrogates.answers import Answers, Names, NumericAnswer, index_of
 from glassine.surrogates.black_boxes import BlackBox, is_regression
@@ -68,6 +68,12 @@ class SurrogateExplainer(MeasuredExplainer):
         The black box: maps records, in the form in which ``fit`` gets them, to one label each, or to one number.
     k : int, default=100
         Fewest records of a group, at least 2; at least 3 with ``answer``.
+    max_depth : int, None or "auto", default="auto"
+        Largest number of splits on a path, None for no limit. "auto": in the restricted form 3, from k = 1000 on 5 and
+        from k = 5000 on 6; 2 for private trees, None in the paper's form.
+    epsilon : float, optional
+        Budget of each group's tree, drawn by the exponential mechanism; it needs ``classes`` or ``answer``. What it
+        gives for the whole release depends on ``partition``: see Notes. Without it nothing is guaranteed.
     domain : Domain, optional
         What is publicly known about the attributes. Without it, bounds are taken from the records and moved outward to
         round numbers, which the release notes.
@@ -90,17 +96,11 @@ class SurrogateExplainer(MeasuredExplainer):
     distance : {"euclidean", "gower"} or SemanticDistance, default="euclidean"
         Of the groups and of the closest representatives. A :class:`~glassine.microaggregation.SemanticDistance` holds
         taxonomies of categories, which the release publishes.
-    max_depth : int, None or "auto", default="auto"
-        Largest number of splits on a path, None for no limit. "auto": in the restricted form 3, from k = 1000 on 5 and
-        from k = 5000 on 6; 2 for private trees, None in the paper's form.
     min_samples_leaf : int or "auto", default="auto"
         Fewest records of a leaf. "auto": 10 in the restricted form, 1 in the paper's. Private trees have no such bound.
         With ``answer``, fewest distinct records, at least 3.
     leaf_counts : bool, optional
         Whether trees publish class counts; by default not in the restricted form, and in the paper's.
-    epsilon : float, optional
-        Budget of each group's tree, drawn by the exponential mechanism. What it gives for the whole release depends on
-        ``partition``: see Notes.
     partition : {"microaggregation", "public"}, default="microaggregation"
         "public": cells around ``n_cells`` points that follow from the public domain alone, instead of groups of the
         records. It needs a declared domain.
@@ -189,6 +189,8 @@ class SurrogateExplainer(MeasuredExplainer):
     predict: Any
     k: int = 100
     _: KW_ONLY
+    max_depth: int | str | None = "auto"
+    epsilon: float | None = None
     domain: Domain | None = None
     classes: Sequence[Scalar] | None = None
     answer: NumericAnswer | None = None
@@ -197,10 +199,8 @@ class SurrogateExplainer(MeasuredExplainer):
     method: str = "mdav"
     scaling: str = "standard"
     distance: str | SemanticDistance = "euclidean"
-    max_depth: int | str | None = "auto"
     min_samples_leaf: int | str = "auto"
     leaf_counts: bool | None = None
-    epsilon: float | None = None
     partition: str = "microaggregation"
     n_cells: int = 64
     fixed_black_box: bool = False
@@ -278,11 +278,11 @@ class SurrogateExplainer(MeasuredExplainer):
         ----------
         X : data frame or array-like of shape (n, d)
             The training records. Numbers outside a declared domain are clipped. Values may be missing where the domain
-        declares so, or is inferred. With epsilon, ``partition="public"``
-            and declared classes, each record is read independently and no value refuses a fit. The black box is asked
+            declares so, or is inferred. With epsilon and ``partition="public"``,
+            each record is read independently and no value refuses a fit. The black box is asked
             on records as the domain describes them; one that it does not describe is not asked on.
         y : array-like of shape (n,), optional
-            True labels; needed if trees are trained on them. With epsilon and declared classes, trees leave out a
+            True labels; needed if trees are trained on them. With epsilon, trees leave out a
             record whose label is missing or not declared; how many is not stated.
         persons : str, or array-like of shape (n,), optional
             Whose record each is: the column of ``X`` that holds identifiers, or one identifier for each record. Groups
@@ -314,9 +314,8 @@ class SurrogateExplainer(MeasuredExplainer):
         if persons is not None:
             settings.check_persons(plan)
             X, declared, whose = of_persons(X, persons, declared, plan.k)
-        # Classes, or the range of the answers, are public.
-        stated = self.classes is not None or plan.answer is not None
-        each = plan.epsilon is not None and stated
+        # With epsilon, classes or the range of the answers are public.
+        each = plan.epsilon is not None
         if each and plan.private_partition and declared is not None:
             domain, data = declared, None
             layout, columns, asked = open_each(X, domain)
@@ -365,15 +364,15 @@ class SurrogateExplainer(MeasuredExplainer):
                 check_words(truth, answered.tolist())
             answers = index_of(answered, outcome, "the black box")
             targets = answers if plan.labels == "black-box" or truth is None else index_of(truth, outcome, "y")
-        if plan.epsilon is not None and (domain.inferred or not stated):
+        if each and domain.inferred:
             warn_caller(
-                "the domain or the classes are taken from the data, which the guarantee does not cover; pass domain= "
-                "and classes=.",
+                "the domain is taken from the data, which the guarantee does not cover; pass domain=.",
                 PrivacyLeakWarning,
             )
         material = Material(
             native=data, columns=columns, domain=domain, outcome=outcome, answers=answers, targets=targets,
-            domain_declared=declared is not None, classes_declared=stated, persons=whose,
+            domain_declared=declared is not None, persons=whose,
+            classes_declared=self.classes is not None or plan.answer is not None,
         )  # fmt: skip
         self.release_, self.certificate_, self.training_, self.information_loss_ = build(plan, material)
         self.n_features_in_ = len(domain)

@@ -10,15 +10,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from glassine.data.arrays import AnyArray, Array, Bools, Ints
-from glassine.data.columns import values_of
-from glassine.data.conform import Columns
 from glassine.data.labels import check_lengths, class_codes
 from glassine.data.persons import Persons
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.domain.attributes import Scalar, exact, is_scalar
 from glassine.errors import BlackBoxError, InvalidDataError, InvalidParameterError, parameter
 from glassine.microaggregation import SemanticDistance
+from glassine.records.arrays import AnyArray, Array, Bools, Ints
+from glassine.records.columns import Columns, values_of
 from glassine.surrogates.answers import distinct_records, plain_label
 from glassine.surrogates.black_boxes import class_order
 from glassine.surrogates.distances import Metric, as_metric

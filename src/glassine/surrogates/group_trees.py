@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from glassine.data.arrays import AnyArray, Array, Ints
-from glassine.data.conform import Columns
 from glassine.data.persons import Persons
 from glassine.domain import Between, Category, Domain, Integer, Literal, OneOf, Real
 from glassine.domain.attributes import LARGEST, Scalar
@@ -19,6 +17,8 @@ from glassine.errors import InvalidDataError
 from glassine.formats.sklearn.tree import tree_from_sklearn
 from glassine.models import Branch, DecisionTree, Evidence, Node
 from glassine.models.transform import merge_leaves, renumbered, rewritten
+from glassine.records.arrays import AnyArray, Array, Ints
+from glassine.records.columns import Columns
 from glassine.surrogates.answers import Answers, NumericAnswer, distinct_records
 
 SINGLE = 3.4e38

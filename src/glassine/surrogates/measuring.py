@@ -9,14 +9,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from glassine.attacks.membership.outputs import generator
-from glassine.data.arrays import AnyArray, Indices, Ints
-from glassine.data.conform import Columns
 from glassine.domain import Domain
 from glassine.errors import check_whole
 from glassine.models import DecisionTree
 from glassine.models.evidence import cell_shares
 from glassine.models.quality import Quality
 from glassine.privacy.certificate import Certificate
+from glassine.records.arrays import AnyArray, Indices, Ints
+from glassine.records.columns import Columns
 from glassine.surrogates.answers import AnswerErrors, Answers, NumericAnswer, numbers_of
 from glassine.surrogates.black_boxes import BlackBox
 from glassine.surrogates.fitting import Training, check_words, label_array

@@ -9,23 +9,23 @@ from typing import Any
 import numpy as np
 
 from glassine.counting.logic import LiteralLogic
-from glassine.data.arrays import Bools, Ints
 from glassine.data.bits import BitSets
-from glassine.data.conform import Columns
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.domain.grid import few_cuts, with_cuts
 from glassine.learners.antecedents import declared
-from glassine.learners.budget import ONE_FIT, RECORDS, REFUSALS, TIMING, Budget, selection_event
-from glassine.learners.exhaustive.gibbs import Weighting, exact_rate, powers_bytes, refuse_small_rate
-from glassine.learners.exhaustive.losses import MOST_STEPS, Loss
-from glassine.learners.exhaustive.model_class import as_fine_as_summed
-from glassine.learners.exhaustive.trees import Tree, TreeClass
+from glassine.learners.budget import ONE_FIT, RECORDS, REFUSALS, TIMING, Budget, refuse_small_rate, selection_event
 from glassine.models.guarantee import DOMAIN_FROM_DATA
 from glassine.privacy.accounting import Parallel, Stated
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import EXACT_DRAWS, Paid
+from glassine.records.arrays import Bools, Ints
+from glassine.records.columns import Columns
+from glassine.sealed.gibbs import Weighting, exact_rate, powers_bytes
+from glassine.sealed.losses import MOST_STEPS, Loss
+from glassine.sealed.model_class import as_fine_as_summed
+from glassine.sealed.trees import Tree, TreeClass
 
 CUTS = 7
 """Most public cut points of a number that is declared without thresholds: they cut its range into eight.

@@ -12,16 +12,16 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.arrays import AnyArray, Bools
-from glassine.data.columns import is_column, values_of
-from glassine.data.conform import Columns, Outside, are_rows, conform, rows_as_objects
-from glassine.data.conform_values import is_gap
+from glassine.data.conform import Outside, are_rows, conform, rows_as_objects
 from glassine.data.inference import infer_domain
 from glassine.data.persons import Persons, stated_persons
 from glassine.data.table import as_table, frame_of, with_persons
 from glassine.domain import Attribute, Binary, Category, Domain, Integer, Real
 from glassine.domain.attributes import LARGEST, Scalar, is_scalar
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
+from glassine.records.arrays import AnyArray, Bools
+from glassine.records.cells import is_gap
+from glassine.records.columns import Columns, is_column, values_of
 
 Record: TypeAlias = dict[str, Scalar | None]
 Query: TypeAlias = Any

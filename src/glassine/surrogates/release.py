@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 
 from glassine.codec import FLOAT, SCALAR, TEXT, WHOLE, Codec, Field, checked, decoded, listed, optional, record
-from glassine.data.arrays import AnyArray, Array, Indices, Ints
-from glassine.data.conform import Columns
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar, is_scalar, is_whole
 from glassine.domain.domain import DOMAIN, refuse_prefixes
@@ -22,6 +20,8 @@ from glassine.files import read_json, write_json
 from glassine.formats.json import TREE
 from glassine.models import DecisionTree
 from glassine.privacy.certificate import Certificate
+from glassine.records.arrays import AnyArray, Array, Indices, Ints
+from glassine.records.columns import Columns
 from glassine.surrogates.answers import (
     FEWEST_BEHIND_MEANS,
     Answers,

@@ -78,6 +78,7 @@ def plan_of(explainer: Any, records: str) -> Plan:
     epsilon = explainer.epsilon
     if epsilon is not None:
         epsilon = check_number(epsilon, "epsilon", low=0.0, high=1e6, low_open=True)
+        check_public(epsilon, explainer.classes, explainer.answer)
         if form == "paper":
             raise InvalidParameterError(
                 'epsilon goes with form="restricted": the paper publishes exact counts.', remedy="Drop either."
@@ -109,6 +110,17 @@ def plan_of(explainer: Any, records: str) -> Plan:
         ledger=explainer.ledger,
         dataset=explainer.dataset,
     )
+
+
+def check_public(epsilon: object, classes: object, answer: object) -> None:
+    """Raise InvalidParameterError if private trees would have to take their classes from the records."""
+    if epsilon is not None and classes is None and answer is None:
+        raise InvalidParameterError(
+            f"with {parameter('epsilon')} the answers of the black box must be public: which of them occur depends on "
+            f"the records. {parameter('classes')} and {parameter('answer')} are not given.",
+            remedy=f"List the classes with {parameter('classes=')}, or the range of a number with "
+            f"{parameter('answer=')}.",
+        )
 
 
 def _check_numeric(explainer: Any, *, form: str, labels: str, partition: str) -> None:

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from glassine.data.arrays import Bools, Indices
 from glassine.domain import Attribute, Between, Binary, Category, Domain, Integer, Literal, OneOf, Real
 from glassine.domain.attributes import Scalar, exact
 from glassine.domain.literals import complement, conjunction_text
 from glassine.models.evidence import Cell
 from glassine.models.tree import DecisionTree
+from glassine.records.arrays import Bools, Indices
 from glassine.surrogates.answers import Answers, Names
 from glassine.surrogates.distances import Metric
 from glassine.surrogates.reading import Record

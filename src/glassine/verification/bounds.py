@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from glassine.data.arrays import Array, Bools
 from glassine.errors import InvalidParameterError, parameter
+from glassine.records.arrays import Array, Bools
 
 __all__ = [
     "EpsilonBound",

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from glassine.data.arrays import Indices
 from glassine.errors import InvalidDataError, InvalidParameterError, check_whole, parameter
+from glassine.records.arrays import Indices
 from glassine.verification.bounds import check_probability
 from glassine.verification.containers import check_seed, pair_of, source_of
 from glassine.verification.protocols import NO_CLAIM, Claim, verdict

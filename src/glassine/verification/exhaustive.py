@@ -10,8 +10,8 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from glassine.data.arrays import Array
 from glassine.errors import InvalidMechanismError, parameter
+from glassine.records.arrays import Array
 
 MASS_TOLERANCE = 1e-9
 """How far the probabilities of a mechanism's outputs may be from adding up to one."""

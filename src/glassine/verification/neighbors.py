@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from glassine.data.arrays import AnyArray, Bools
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidDataError, InvalidParameterError, check_whole, parameter
+from glassine.records.arrays import AnyArray, Bools
 from glassine.verification.containers import (
     CONTAINERS,
     EstimatorSource,

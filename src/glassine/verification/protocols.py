@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
-from glassine.data.arrays import Array, Bools
+from glassine.records.arrays import Array, Bools
 
 __all__ = [
     "NO_CLAIM",

@@ -11,8 +11,8 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.arrays import Array, Bools
 from glassine.errors import InvalidParameterError, parameter
+from glassine.records.arrays import Array, Bools
 from glassine.verification.bounds import check_probability
 from glassine.verification.features import Features, features_at, features_of
 from glassine.verification.protocols import Event, Refusal, Score

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from glassine.data.arrays import Array
 from glassine.domain.attributes import is_whole
 from glassine.errors import InvalidDataError, InvalidParameterError, check_whole, parameter
 from glassine.privacy.conversions import epsilon_from_mu, mu_from_epsilon
 from glassine.privacy.release import fresh_count
+from glassine.records.arrays import Array
 from glassine.verification.bounds import (
     EpsilonBound,
     GaussianBound,

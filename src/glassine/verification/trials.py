@@ -10,10 +10,10 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import special
 
-from glassine.data.arrays import AnyArray, Array, Bools
 from glassine.errors import InvalidParameterError
 from glassine.models import DecisionTree, RuleList
 from glassine.privacy.events import DiscreteLaplaceNoise
+from glassine.records.arrays import AnyArray, Array, Bools
 from glassine.verification.bounds import (
     EpsilonBound,
     GaussianBound,

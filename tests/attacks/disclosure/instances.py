@@ -32,7 +32,7 @@ def categories(
     labels = np.where(rng.random(n) < 0.4, first % n_classes, rng.integers(0, n_classes, n))
     y = [f"c{c}" for c in labels]
     options: dict[str, Any] = {"min_samples_split": 5, "classes": tuple(f"c{c}" for c in range(n_classes))} | more
-    return frame, y, MultiwayTreeClassifier(criterion, **options).fit(frame, y).model_
+    return frame, y, MultiwayTreeClassifier(criterion=criterion, **options).fit(frame, y).model_
 
 
 def parity(
@@ -50,7 +50,11 @@ def parity(
     labels = np.where(rng.random(n) < 0.1, rng.integers(0, n_classes, n), sums % n_classes)
     y = [f"c{c}" for c in labels]
     classes = tuple(f"c{c}" for c in range(n_classes))
-    return frame, y, MultiwayTreeClassifier(criterion, min_samples_split=split, classes=classes).fit(frame, y).model_
+    return (
+        frame,
+        y,
+        MultiwayTreeClassifier(criterion=criterion, min_samples_split=split, classes=classes).fit(frame, y).model_,
+    )
 
 
 def mixed(seed: int, *, n: int = 60, n_classes: int = 2) -> tuple[pl.DataFrame, list[str]]:

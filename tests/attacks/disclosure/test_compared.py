@@ -201,7 +201,7 @@ def test_the_truth_keeps_the_constraints_of_our_own_gain_ratio_trees(kinds: str)
                 for seed in runs(2):
                     frame, y, domain = various(seed, n, kinds)
                     learner = MultiwayTreeClassifier(
-                        "gain_ratio", max_depth=depth, min_samples_split=smallest, domain=domain
+                        criterion="gain_ratio", max_depth=depth, min_samples_split=smallest, domain=domain
                     ).fit(frame, y)
                     assert broken(learner, frame, y) == (), (n, depth, smallest, seed)
                     if domain is not None:
@@ -217,7 +217,7 @@ def test_a_learner_reads_undeclared_values_as_missing_and_clips_numbers() -> Non
     frame = pl.DataFrame({"job": rng.choice(["a", "b", "x", "z"], 80), "n": rng.integers(-5, 20, 80)})
     y = (frame["n"].to_numpy() > 6).astype(int) ^ (rng.random(80) < 0.3)
     domain = Domain({"job": Category(("a", "b"), missing=True), "n": Integer(0, 10)})
-    learner = MultiwayTreeClassifier("gain_ratio", min_samples_split=10, domain=domain).fit(frame, y)
+    learner = MultiwayTreeClassifier(criterion="gain_ratio", min_samples_split=10, domain=domain).fit(frame, y)
     declared = frame.with_columns(job=pl.when(pl.col("job").is_in(["a", "b"])).then("job"), n=pl.col("n").clip(0, 10))
     people, constraints = stated(learner, declared)
     assert constraints.satisfied(true_table(people, (0, 1), y))

@@ -55,7 +55,7 @@ def test_the_truth_satisfies_every_constraint_of_its_own_multiway_tree(seed: int
 @pytest.mark.parametrize("seed", range(3))
 def test_numbers_and_categories_of_a_multiway_tree(criterion: Criterion, seed: int) -> None:
     frame, y = mixed(seed)
-    tree = MultiwayTreeClassifier(criterion, min_samples_split=8).fit(frame, y).model_
+    tree = MultiwayTreeClassifier(criterion=criterion, min_samples_split=8).fit(frame, y).model_
     people, constraints = known(tree, frame, Adversary(criterion=criterion, splits="multiway", min_samples_leaf=1))
     assert constraints.families.n_candidates > 10
     assert constraints.satisfied(table_of(people, y, tree.classes))

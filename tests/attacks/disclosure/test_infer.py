@@ -32,7 +32,11 @@ from tests.attacks.disclosure.instances import categories, disguised, mixed, par
 
 def example(**adversary: Any) -> tuple[Disclosure, list[str]]:
     frame, salary, _ = disguised()
-    tree = MultiwayTreeClassifier(adversary.get("criterion", "gini"), min_samples_split=3).fit(frame, salary).model_
+    tree = (
+        MultiwayTreeClassifier(criterion=adversary.get("criterion", "gini"), min_samples_split=3)
+        .fit(frame, salary)
+        .model_
+    )
     return infer_sensitive(tree, frame, adversary=Adversary(**adversary)), salary
 
 
@@ -137,7 +141,7 @@ def test_every_kind_of_frame_and_estimator_gives_the_same() -> None:
     assert not infer_sensitive(drawn, numbers).adversary.internal_nodes
     weighted = DecisionTreeClassifier(class_weight="balanced", max_leaf_nodes=6).fit(numbers.to_pandas(), y)
     assert not infer_sensitive(weighted, numbers).adversary.internal_nodes
-    learner = MultiwayTreeClassifier("gain_ratio", min_samples_split=30).fit(frame, y)
+    learner = MultiwayTreeClassifier(criterion="gain_ratio", min_samples_split=30).fit(frame, y)
     assert infer_sensitive(learner, frame).adversary.criterion == "gain_ratio"
 
 

@@ -48,7 +48,7 @@ def test_the_papers_setting(data_dir: Path, criterion: Criterion) -> None:
     frame = pl.DataFrame({name: [row[name] for row in rows] for name in QUASI})
     truth = [row["education"] for row in rows]
     assert len(rows) == 30_162
-    tree = MultiwayTreeClassifier(criterion, min_samples_split=8).fit(frame, truth).model_
+    tree = MultiwayTreeClassifier(criterion=criterion, min_samples_split=8).fit(frame, truth).model_
     disclosure = infer_sensitive(tree, frame, adversary=Adversary(criterion=criterion))
     check(disclosure, truth)
     assert disclosure.counts.quasi_identifiers == 4480

@@ -34,7 +34,7 @@ def example(rows: list[int], **adversary: Any) -> Disclosure:
     """Return the reader of the tree of Example 1 who knows some people."""
     frame, salary, quasi = disguised()
     criterion = adversary.get("criterion", "gini")
-    tree = MultiwayTreeClassifier(criterion, min_samples_split=3).fit(frame, salary).model_
+    tree = MultiwayTreeClassifier(criterion=criterion, min_samples_split=3).fit(frame, salary).model_
     return infer_sensitive(tree, quasi[rows], adversary=Adversary(training="sample", **adversary))
 
 

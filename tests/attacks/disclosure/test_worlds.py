@@ -33,7 +33,7 @@ CRITERIA: tuple[Criterion, ...] = ("gini", "entropy", "gain_ratio", "misclassifi
 
 def example(criterion: Criterion = "gini") -> tuple[Disclosure, list[str]]:
     frame, salary, _ = disguised()
-    tree = MultiwayTreeClassifier(criterion, min_samples_split=3).fit(frame, salary).model_
+    tree = MultiwayTreeClassifier(criterion=criterion, min_samples_split=3).fit(frame, salary).model_
     return infer_sensitive(tree, frame, adversary=Adversary(criterion=criterion)), salary
 
 

@@ -19,8 +19,8 @@ import numpy.typing as npt
 from glassine.attacks.disclosure.candidates import CODES, MULTIWAY, ONE_VALUE, THRESHOLD
 from glassine.attacks.disclosure.constraints import Constraints
 from glassine.attacks.disclosure.estimate import Disclosure
-from glassine.data.arrays import Bools, Ints
 from glassine.learners.greedy.impurity import split_information
+from glassine.records.arrays import Bools, Ints
 
 OWN = 3
 """The kind of a chosen split, and of a node as a whole: their purities are kept, nothing competes in them."""

@@ -14,11 +14,11 @@ from glassine.attacks.disclosure.adversary import Adversary
 from glassine.attacks.disclosure.people import CLOSEST, People
 from glassine.attacks.disclosure.people import Column as Values
 from glassine.compiling import compiled
-from glassine.data.arrays import AnyArray, Array, Bools, Ints
 from glassine.domain.literals import number
 from glassine.formats.sklearn.encodings import Column, Number
 from glassine.learners.greedy.impurity import Criterion
 from glassine.models import DecisionTree
+from glassine.records.arrays import AnyArray, Array, Bools, Ints
 
 MULTIWAY, THRESHOLD, ONE_VALUE = 0, 1, 2
 """Kinds of families; whole numbers, as compiled functions read them."""

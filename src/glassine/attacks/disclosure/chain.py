@@ -25,8 +25,8 @@ from glassine.attacks.disclosure.board import Board, State, lay_out, set_up
 from glassine.attacks.disclosure.estimate import Disclosure
 from glassine.attacks.disclosure.swaps import MOST_PARTS, Kept, penalty, run, sample
 from glassine.attacks.disclosure.worlds import StartError, leaf_tables
-from glassine.data.arrays import Array, Bools, Ints
 from glassine.errors import UndefinedMeasureError, parameter
+from glassine.records.arrays import Array, Bools, Ints
 
 # Have the chains converged? R-hat and effective sample size from what was kept of the draws.
 #

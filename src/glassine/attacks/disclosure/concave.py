@@ -18,9 +18,9 @@ from glassine.attacks.disclosure.constraints import Constraints, Cut
 from glassine.attacks.disclosure.cuts import Approximation, Engine, Point, outer_approximation
 from glassine.attacks.disclosure.dual import TimeLimit
 from glassine.attacks.disclosure.leaves import BoundedLeaves, LeafKnowledge
-from glassine.data.arrays import Array
 from glassine.domain.attributes import is_whole
 from glassine.errors import InvalidParameterError
+from glassine.records.arrays import Array
 
 MOST_STEPS = 80
 """Steps of one start: the price of a violation reaches its largest in 14 of them, the rest climb."""

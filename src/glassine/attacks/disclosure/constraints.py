@@ -17,9 +17,9 @@ import numpy.typing as npt
 from glassine.attacks.disclosure.adversary import Adversary
 from glassine.attacks.disclosure.candidates import MULTIWAY, ONE_VALUE, THRESHOLD, View, compared_views, worst_slacks
 from glassine.attacks.disclosure.people import People, Split
-from glassine.data.arrays import AnyArray, Array, Bools, Ints
 from glassine.learners.greedy.impurity import Criterion, impurity, split_information
 from glassine.models import DecisionTree
+from glassine.records.arrays import AnyArray, Array, Bools, Ints
 
 # Which candidate splits the learner is known to have looked at: those it had, with enough people in every branch.
 

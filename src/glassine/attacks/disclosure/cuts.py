@@ -15,8 +15,8 @@ from glassine.attacks.disclosure.constraints import Constraints, Cut, NodeTerms,
 from glassine.attacks.disclosure.dual import DualProblem, TimeLimit, minimise
 from glassine.attacks.disclosure.leaves import LeafKnowledge
 from glassine.attacks.disclosure.people import People
-from glassine.data.arrays import Array, Bools, Indices, Ints
 from glassine.learners.greedy.impurity import Criterion, split_information
+from glassine.records.arrays import Array, Bools, Indices, Ints
 
 SMALLEST_SHARE = 1e-12
 """Shares below it are raised to it before a logarithm: the tangent of entropy stays an upper bound."""

@@ -20,8 +20,8 @@ import numpy as np
 from scipy import sparse
 
 from glassine.attacks.disclosure.leaves import Rows
-from glassine.data.arrays import Array, Bools, Indices
 from glassine.errors import GlassineError
+from glassine.records.arrays import Array, Bools, Indices
 
 MOST_STEPS = 300
 """Newton steps of one problem: ends it where rounding keeps the gap above what is aimed at."""

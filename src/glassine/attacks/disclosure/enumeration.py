@@ -17,9 +17,9 @@ from glassine.attacks.disclosure.candidates import MULTIWAY, THRESHOLD
 from glassine.attacks.disclosure.constraints import Constraints
 from glassine.attacks.disclosure.estimate import Disclosure
 from glassine.attacks.disclosure.worlds import NoWorldError, agrees_with_leaves, combine, known_totals, log_weights
-from glassine.data.arrays import Array, Bools, Indices, Ints
 from glassine.errors import CountingLimitError, parameter
 from glassine.learners.greedy.impurity import impurity, split_information
+from glassine.records.arrays import Array, Bools, Indices, Ints
 
 Tables = npt.NDArray[np.int16]
 

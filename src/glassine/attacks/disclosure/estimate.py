@@ -13,11 +13,11 @@ from glassine.attacks.disclosure.adversary import Adversary
 from glassine.attacks.disclosure.constraints import Clash, Constraints
 from glassine.attacks.disclosure.leaves import LeafKnowledge
 from glassine.attacks.disclosure.people import People, true_codes, true_table
-from glassine.data.arrays import Array, Ints
 from glassine.data.labels import subgroups
 from glassine.data.table import Table, as_table
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidDataError, check_choice, check_whole
+from glassine.records.arrays import Array, Ints
 
 if TYPE_CHECKING:
     from glassine.attacks.disclosure.sample import SampleEstimate

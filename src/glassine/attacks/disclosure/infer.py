@@ -23,7 +23,6 @@ from glassine.attacks.disclosure.people import People, read_people, true_table
 from glassine.attacks.disclosure.sample import SampledLeaves, read_sample, sample_estimate
 from glassine.attacks.disclosure.worlds import NoWorldError, StartError
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
-from glassine.data.arrays import Array, Ints
 from glassine.data.inference import columns as read_columns
 from glassine.errors import (
     GlassineError,
@@ -36,6 +35,7 @@ from glassine.errors import (
 )
 from glassine.formats import as_model, tree_or_rules
 from glassine.models import DecisionTree
+from glassine.records.arrays import Array, Ints
 
 PRECISION = 1e-10
 """Gap of the dual that is aimed at, in nats per person."""

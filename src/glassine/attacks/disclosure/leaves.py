@@ -10,9 +10,9 @@ import numpy as np
 from glassine.attacks.disclosure.adversary import Adversary, Leaves
 from glassine.attacks.disclosure.noise import CountNoise, expected_counts
 from glassine.attacks.disclosure.people import People
-from glassine.data.arrays import AnyArray, Array, Bools, Indices, Ints
 from glassine.errors import InvalidDataError, InvalidModelError, UndefinedMeasureError, parameter
 from glassine.models import DecisionTree, Evidence
+from glassine.records.arrays import AnyArray, Array, Bools, Indices, Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import log_ndtr
 
-from glassine.data.arrays import Array, Ints
 from glassine.errors import InvalidParameterError
+from glassine.records.arrays import Array, Ints
 
 KINDS = ("geometric", "laplace", "gaussian", "rounded")
 LARGEST = 1e9

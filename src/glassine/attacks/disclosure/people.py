@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.arrays import AnyArray, Bools, Indices, Ints
 from glassine.domain import Literal
 from glassine.domain.attributes import Scalar
 from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError, parameter
 from glassine.models import DecisionTree
+from glassine.records.arrays import AnyArray, Bools, Indices, Ints
 
 CLOSEST = 1e-7
 """scikit-learn puts no threshold between values that differ by no more."""

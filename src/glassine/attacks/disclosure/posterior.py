@@ -19,7 +19,6 @@ from glassine.attacks.disclosure.leaves import ExpectedLeaves
 from glassine.attacks.disclosure.sample import SampleEstimate, sample_estimate
 from glassine.attacks.disclosure.worlds import NoWorldError, StartError
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
-from glassine.data.arrays import Array, Indices
 from glassine.errors import (
     CountingLimitError,
     InvalidParameterError,
@@ -28,6 +27,7 @@ from glassine.errors import (
     check_whole,
     parameter,
 )
+from glassine.records.arrays import Array, Indices
 
 METHODS = ("auto", "enumeration", "chain")
 CONVERGED = 1.05

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from glassine.data.arrays import AnyArray, Indices
 from glassine.data.inference import columns as read_columns
 from glassine.domain import Category, Domain
 from glassine.domain.attributes import Scalar
@@ -16,6 +15,7 @@ from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.models import DecisionTree
 from glassine.models.evidence import cell_shares
 from glassine.models.quality import Quality
+from glassine.records.arrays import AnyArray, Indices
 
 OTHER_CLASSES = "the data are not the training records: their classes are not those that the leaves count."
 

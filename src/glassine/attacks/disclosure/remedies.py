@@ -25,7 +25,6 @@ from glassine.attacks.disclosure.people import true_table
 from glassine.attacks.disclosure.predictions import Holdout, quality, read_holdout
 from glassine.attacks.remedy_table import Kind, Remedy, RemedyTable, figures_of
 from glassine.codec import record
-from glassine.data.arrays import AnyArray, Indices, Ints
 from glassine.data.inference import columns as read_columns
 from glassine.data.store import ResultKind, Store
 from glassine.domain import Domain
@@ -44,6 +43,7 @@ from glassine.learners.exhaustive.private import PrivateTreeClassifier
 from glassine.models import DecisionTree, Evidence
 from glassine.models.quality import Quality
 from glassine.models.transform import merge_leaves, rewritten
+from glassine.records.arrays import AnyArray, Indices, Ints
 
 Codes = Indices
 
@@ -397,8 +397,8 @@ class _Bench:
             limit.check()
             learner = PrivateTreeClassifier(
                 tried.max_depth,
-                epsilon,
-                narrow,
+                epsilon=epsilon,
+                domain=narrow,
                 classes=classes,
                 time_limit=tried.time_limit,
                 random_state=tried.random_state + i,

@@ -24,9 +24,9 @@ from glassine.attacks.disclosure.leaves import (
     refuse_noise,
 )
 from glassine.attacks.disclosure.people import People
-from glassine.data.arrays import Array, Indices, Ints
 from glassine.errors import InvalidDataError, UndefinedMeasureError, parameter
 from glassine.models import DecisionTree, Evidence
+from glassine.records.arrays import Array, Indices, Ints
 
 CHANCE = 6.0
 """Standard deviations by which the size of a sample may differ from its fraction of the people."""

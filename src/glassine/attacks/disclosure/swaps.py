@@ -11,7 +11,7 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from glassine.compiling import compiled
-from glassine.data.arrays import AnyArray
+from glassine.records.arrays import AnyArray
 
 if TYPE_CHECKING:
     import numpy as np

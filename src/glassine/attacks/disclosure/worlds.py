@@ -25,8 +25,8 @@ from glassine.attacks.disclosure.constraints import Clash
 from glassine.attacks.disclosure.estimate import Disclosure
 from glassine.attacks.disclosure.leaves import BoundedLeaves, LeafKnowledge
 from glassine.attacks.disclosure.sample import SampledLeaves
-from glassine.data.arrays import Array, Bools, Ints
 from glassine.errors import CountingLimitError, GlassineError, parameter
+from glassine.records.arrays import Array, Bools, Ints
 
 Sums = dict[tuple[int, ...], tuple[float, int]]
 

@@ -11,10 +11,10 @@ from glassine.attacks.membership.outputs import Answers, Records, UnansweredErro
 from glassine.attacks.membership.result import LossComparison, MembershipResult, Shift
 from glassine.attacks.membership.scoring import judge_calls, judge_scores
 from glassine.attacks.outcome import NotApplicable, Outcome
-from glassine.data.arrays import Array, Indices
 from glassine.data.labels import Sample
 from glassine.errors import InvalidDataError, InvalidParameterError, UnsupportedModelError, parameter
 from glassine.models import AdditiveModel
+from glassine.records.arrays import Array, Indices
 
 
 def predicts_number(model: object) -> bool:

@@ -11,11 +11,11 @@ from glassine.attacks.membership.outputs import Records, asking, attempt
 from glassine.attacks.membership.result import MembershipResult, Shift
 from glassine.attacks.membership.scoring import N_FOLDS, judge_scores
 from glassine.attacks.outcome import NotApplicable, Outcome
-from glassine.data.arrays import Array, Indices
 from glassine.data.labels import Sample
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.models import AdditiveModel
 from glassine.models.scoring import bin_indices
+from glassine.records.arrays import Array, Indices
 
 LEAST = 1e-3
 """Variance of a count that is added, so that what no record can change has no weight."""

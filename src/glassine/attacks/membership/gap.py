@@ -12,11 +12,11 @@ from glassine.attacks.membership.outputs import Answers, Records, answers, attem
 from glassine.attacks.membership.result import SHIFT_LEVEL, MembershipResult, Shift
 from glassine.attacks.membership.scoring import Setting, judge_calls
 from glassine.attacks.outcome import Measured, NotApplicable, Outcome
-from glassine.data.arrays import AnyArray, Array, Indices
 from glassine.data.labels import Sample
 from glassine.data.persons import refuse_shared
 from glassine.domain.literals import is_missing
 from glassine.errors import InvalidParameterError, parameter
+from glassine.records.arrays import AnyArray, Array, Indices
 
 
 def gap_attack(

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from glassine.data.arrays import Array
 from glassine.errors import InvalidParameterError, parameter
+from glassine.records.arrays import Array
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

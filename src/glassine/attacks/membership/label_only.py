@@ -13,11 +13,11 @@ from glassine.attacks.membership.outputs import Answers, Records, answers, attem
 from glassine.attacks.membership.result import MembershipResult, Shift
 from glassine.attacks.membership.scoring import judge_scores
 from glassine.attacks.outcome import Outcome
-from glassine.data.arrays import Array, Bools, Indices
 from glassine.data.labels import Sample
 from glassine.domain.literals import attributes_of
 from glassine.errors import InvalidDataError, InvalidParameterError, check_whole, parameter
 from glassine.models.evidence import cell_labels
+from glassine.records.arrays import Array, Bools, Indices
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from glassine.attacks.membership.result import MembershipResult, Shift
 from glassine.attacks.membership.scoring import Setting
 from glassine.attacks.membership.shadows import Mode, ShadowAnswers, Shadows, shadow_answers
 from glassine.attacks.outcome import Measured, Outcome
-from glassine.data.arrays import Array, Bools
 from glassine.data.labels import Sample
+from glassine.records.arrays import Array, Bools
 
 MIN_SD = 0.1
 """Smallest standard deviation of a confidence on the logit scale: models that agree still leave some doubt."""

@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.membership.outputs import Records, as_fitted, asking, class_text
-from glassine.data.arrays import AnyArray, Array, Bools, Indices, Ints
 from glassine.domain import Between
 from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError, InvalidModelError, UnsupportedModelError
 from glassine.models import AdditiveModel, DecisionTree, RuleList
+from glassine.records.arrays import AnyArray, Array, Bools, Indices, Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -14,8 +14,8 @@ from glassine.attacks.membership.intervals import Estimate, check_confidence, cl
 from glassine.attacks.membership.matching import Match, People, Split, ValuePair, pairs_at, placed_between, splits_of
 from glassine.attacks.membership.outputs import Records, attempt, generator, read_matrix
 from glassine.attacks.outcome import Outcome
-from glassine.data.arrays import Bools, Indices
 from glassine.errors import InvalidDataError, InvalidParameterError, UnsupportedModelError, parameter
+from glassine.records.arrays import Bools, Indices
 
 N_TRIALS, MAX_TRIALS = 25, 5_000
 """Thresholds tried at each node, and about how many in total, to learn how often pairs match by chance."""

@@ -13,7 +13,6 @@ import narwhals as nw
 import numpy as np
 
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
-from glassine.data.arrays import AnyArray, Array, Bools, Indices, Ints
 from glassine.data.inference import columns, eager
 from glassine.data.labels import Sample
 from glassine.data.persons import Persons, stated_persons
@@ -22,6 +21,7 @@ from glassine.domain.literals import is_missing
 from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError, UnsupportedModelError, parameter
 from glassine.models import AdditiveModel, DecisionTree, RuleList
 from glassine.models.evidence import cell_labels, cell_shares
+from glassine.records.arrays import AnyArray, Array, Bools, Indices, Ints
 
 QUOTED = re.compile(r"\[.*\]|\(.*\)|'[^']*'|\"[^\"]*\"|\b\d[\w.+-]*")
 

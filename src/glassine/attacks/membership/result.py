@@ -11,7 +11,7 @@ import numpy as np
 
 from glassine.attacks.membership.intervals import Estimate, clopper_pearson
 from glassine.attacks.outcome import Failed, Measured, NotApplicable
-from glassine.data.arrays import Array, Bools, Indices
+from glassine.records.arrays import Array, Bools, Indices
 
 # ROC curves of membership scores, with ties as they are.
 

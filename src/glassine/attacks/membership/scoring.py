@@ -10,7 +10,7 @@ import numpy as np
 
 from glassine.attacks.membership.intervals import Estimate, area_under_roc, clopper_pearson, newcombe
 from glassine.attacks.membership.result import BestThreshold, Control, MembershipResult, Shift, roc_curve
-from glassine.data.arrays import Array, Bools, Indices
+from glassine.records.arrays import Array, Bools, Indices
 
 LOW_RATES = (0.01, 0.001)
 N_FOLDS = 5

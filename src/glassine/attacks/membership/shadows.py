@@ -14,7 +14,6 @@ from glassine.attacks.membership.outputs import Answers, Records, UnansweredErro
 from glassine.attacks.membership.result import MembershipResult
 from glassine.attacks.membership.scoring import Setting, judge_scores
 from glassine.attacks.outcome import NotApplicable, Outcome
-from glassine.data.arrays import Array, Bools
 from glassine.data.table import as_table
 from glassine.errors import (
     InvalidParameterError,
@@ -25,6 +24,7 @@ from glassine.errors import (
     parameter,
 )
 from glassine.models import DecisionTree, RuleList
+from glassine.records.arrays import Array, Bools
 
 POOLED_BELOW = 64
 """Shadow models below which variances of single records are too uncertain, as in the paper."""

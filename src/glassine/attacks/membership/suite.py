@@ -22,9 +22,9 @@ from glassine.attacks.membership.result import LossComparison, MembershipResult,
 from glassine.attacks.membership.shadows import Mode, Shadows, shadow_answers
 from glassine.attacks.outcome import Measured, Outcome
 from glassine.attacks.overfitting import Vulnerability, vulnerability
-from glassine.data.arrays import Bools, Indices, Ints
 from glassine.data.labels import Sample
 from glassine.errors import InvalidParameterError, parameter
+from glassine.records.arrays import Bools, Indices, Ints
 
 N_DEALS = 199
 SMALLEST_SHARE = 0.005

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from glassine.attacks.reconstruction.leakage import Interval
-from glassine.data.arrays import Array, Bools, Ints
 from glassine.errors import InvalidParameterError, UndefinedMeasureError, parameter
 from glassine.models import DecisionTree, RuleList
 from glassine.privacy.conversions import least_threshold
+from glassine.records.arrays import Array, Bools, Ints
 
 if TYPE_CHECKING:
     from glassine.attacks.disclosure.noise import CountNoise

@@ -23,11 +23,11 @@ from glassine.attacks.reconstruction.leakage import (
     oddities,
 )
 from glassine.counting import MAX_STEPS, Region
-from glassine.data.arrays import AnyArray, Array
 from glassine.domain import Domain
 from glassine.domain.domain import check_domain
 from glassine.errors import InvalidParameterError, UndefinedMeasureError, parameter
 from glassine.models.transform import with_sizes
+from glassine.records.arrays import AnyArray, Array
 
 if TYPE_CHECKING:
     from glassine.attacks.disclosure.noise import CountNoise

@@ -36,11 +36,11 @@ from glassine.attacks.reconstruction.joint_result import JointReconstruction, Re
 from glassine.attacks.reconstruction.leakage import Interval
 from glassine.attacks.reconstruction.systems import Search, check_domain
 from glassine.counting import Space
-from glassine.data.arrays import Array
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar, is_whole
 from glassine.domain.literals import attributes_of
 from glassine.errors import InvalidParameterError, Text, UndefinedMeasureError
+from glassine.records.arrays import Array
 
 SECONDS = 30.0
 """For a dataset that meets the counts of three models or more; two need no search."""

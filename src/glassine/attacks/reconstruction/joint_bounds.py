@@ -19,7 +19,7 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.special import gammaln, ive, xlogy
 
 from glassine.counting import Measure
-from glassine.data.arrays import Array, Indices, Ints
+from glassine.records.arrays import Array, Indices, Ints
 
 # The table of maximum entropy with given margins, by Newton's method on the dual.
 #

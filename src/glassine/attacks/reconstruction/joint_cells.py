@@ -13,9 +13,9 @@ import numpy.typing as npt
 from glassine.attacks.reconstruction.joint_published import ClashError, Published
 from glassine.attacks.reconstruction.row_boxes import WORD, Boxes, Packing, TooManyBoxesError, Words, refine
 from glassine.counting import Box, Measure, Region, RegionCounter, Space
-from glassine.data.arrays import AnyArray, Indices, Ints
 from glassine.domain import Domain
 from glassine.errors import CountingLimitError, parameter
+from glassine.records.arrays import AnyArray, Indices, Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -14,7 +14,7 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components, maximum_flow
 
 from glassine.compiling import compiled
-from glassine.data.arrays import AnyArray, Bools, Indices, Ints
+from glassine.records.arrays import AnyArray, Bools, Indices, Ints
 
 
 class Graph:

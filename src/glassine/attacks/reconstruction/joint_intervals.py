@@ -26,9 +26,9 @@ from glassine.attacks.reconstruction.joint_published import Published
 from glassine.attacks.reconstruction.joint_result import CellRanges, PartExposure, SharedGroup
 from glassine.attacks.reconstruction.leakage import Interval
 from glassine.counting import Measure
-from glassine.data.arrays import Array, Ints
 from glassine.data.inference import columns as read_columns
 from glassine.errors import InvalidDataError, UndefinedMeasureError
+from glassine.records.arrays import Array, Ints
 
 SOME_REFERENCES = 4
 """Models whose parts a bound is taken by, those of most parts first: each gives a valid bound, the least is kept."""

@@ -21,7 +21,7 @@ from glassine.attacks.reconstruction.joint_bounds import Block
 from glassine.attacks.reconstruction.joint_cells import System, peel
 from glassine.attacks.reconstruction.joint_flows import Graph, bridges, feasible_table, support
 from glassine.attacks.reconstruction.joint_published import ClashError
-from glassine.data.arrays import AnyArray, Array, Bools, Indices, Ints
+from glassine.records.arrays import AnyArray, Array, Bools, Indices, Ints
 
 FAR = 3.0
 """Cost of a record that is moved beyond the next whole number: more than any rounding up or down costs."""

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from glassine.data.arrays import AnyArray, Ints
 from glassine.data.inference import columns as read_columns
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
@@ -24,6 +23,7 @@ from glassine.errors import (
 from glassine.models import DecisionTree, Evidence, Guarantee, RuleList
 from glassine.models.transform import rewritten
 from glassine.models.tree import Forest
+from glassine.records.arrays import AnyArray, Ints
 
 # Numbers of records that a model does not publish, counted in the training records.
 

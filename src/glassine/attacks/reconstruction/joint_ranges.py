@@ -15,9 +15,9 @@ from glassine.attacks.reconstruction.joint_flows import Graph, feasible_table, i
 from glassine.attacks.reconstruction.joint_programs import Settled, graph_of, real_range
 from glassine.attacks.reconstruction.joint_published import Published
 from glassine.attacks.reconstruction.joint_result import CellRanges, SharedGroup
-from glassine.data.arrays import Array, Bools, Indices, Ints
 from glassine.domain.attributes import Scalar
 from glassine.models import DecisionTree
+from glassine.records.arrays import Array, Bools, Indices, Ints
 
 EVERY_EDGE = 30_000
 """Free options of two models up to which the range of each is computed; beyond, of those that may be small groups."""

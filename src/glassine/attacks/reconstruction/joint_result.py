@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from glassine.attacks.reconstruction.joint_published import LeftOut
 from glassine.attacks.reconstruction.leakage import Interval
-from glassine.data.arrays import Array, Bools, Ints
 from glassine.domain.attributes import Scalar
 from glassine.errors import UndefinedMeasureError
+from glassine.records.arrays import Array, Bools, Ints
 
 # What the guarantees of several models of the same records come to together.
 

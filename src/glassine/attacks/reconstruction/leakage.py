@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from glassine.attacks.reconstruction.possible import PossibleRecords, Worlds
-from glassine.data.arrays import Array
 from glassine.data.inference import columns as read_columns
 from glassine.data.labels import subgroups
 from glassine.data.table import as_table
 from glassine.errors import InvalidDataError, UndefinedMeasureError
 from glassine.models import Cell, DecisionTree, RuleList
+from glassine.records.arrays import Array
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from glassine.counting import MAX_STEPS, Measure, Region, RegionCounter, Space
-from glassine.data.arrays import AnyArray, Indices
 from glassine.domain import Domain, Real
 from glassine.errors import InvalidParameterError, Text, UndefinedMeasureError, parameter
 from glassine.models import DecisionTree, RuleList
+from glassine.records.arrays import AnyArray, Indices
 
 if TYPE_CHECKING:
     from glassine.attacks.disclosure.noise import CountNoise

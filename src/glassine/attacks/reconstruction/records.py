@@ -30,12 +30,12 @@ from glassine.attacks.reconstruction.row_result import RowReconstruction, forest
 from glassine.attacks.reconstruction.row_solving import Refitting, refitting_of
 from glassine.attacks.reconstruction.systems import CountSystem, Drawn, Search, check_domain, labels_of, shown, solved
 from glassine.counting import MAX_STEPS, Region, RegionCounter
-from glassine.data.arrays import Indices
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import CountingLimitError, UndefinedMeasureError
 from glassine.models import DecisionTree, RuleList
 from glassine.models.tree import Forest
+from glassine.records.arrays import Indices
 
 Codes = Indices
 

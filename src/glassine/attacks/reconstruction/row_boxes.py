@@ -16,9 +16,9 @@ from glassine.attacks.alignment import Records
 from glassine.attacks.reconstruction.possible import Worlds
 from glassine.counting import Measure, Region, Space
 from glassine.counting.space import Factor
-from glassine.data.arrays import Array
 from glassine.domain import Domain
 from glassine.models import DecisionTree
+from glassine.records.arrays import Array
 
 # Rows drawn from the regions in which a solution puts the records, and what is known of each.
 

@@ -16,9 +16,9 @@ import numpy.typing as npt
 
 from glassine.attacks.reconstruction.row_boxes import Boxes, Packing, TooManyBoxesError, Words, leaf_boxes, refine
 from glassine.counting import Space
-from glassine.data.arrays import Array, Indices
 from glassine.domain import Domain
 from glassine.models.tree import Forest
+from glassine.records.arrays import Array, Indices
 
 UNKNOWN = -1
 

@@ -11,11 +11,11 @@ import numpy as np
 from glassine.attacks.alignment import ErrorEstimate, Records, align, distances, original_records
 from glassine.attacks.reconstruction.possible import Worlds
 from glassine.counting import MAX_STEPS, Region
-from glassine.data.arrays import AnyArray, Bools, Indices
 from glassine.domain import Domain
 from glassine.errors import UndefinedMeasureError
 from glassine.models import DecisionTree, Node, RuleList
 from glassine.models.tree import Forest
+from glassine.records.arrays import AnyArray, Bools, Indices
 
 Status: TypeAlias = Literal["unique", "most likely", "possible", "drawn"]
 

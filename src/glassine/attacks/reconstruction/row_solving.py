@@ -13,10 +13,10 @@ import numpy.typing as npt
 from glassine.attacks.alignment import Records
 from glassine.attacks.reconstruction.row_boxes import TimeOutError
 from glassine.attacks.reconstruction.row_problem import ContradictionError, Problem, Total
-from glassine.data.arrays import Indices
 from glassine.domain import Binary, Domain
 from glassine.formats.sklearn.forest import is_sklearn_forest
 from glassine.models.tree import Forest
+from glassine.records.arrays import Indices
 
 # Training a forest again on rebuilt rows, with its own seeds: only the training records give the same trees.
 #

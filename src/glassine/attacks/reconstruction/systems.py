@@ -23,10 +23,10 @@ from glassine.attacks.reconstruction.row_problem import ContradictionError, Prob
 from glassine.attacks.reconstruction.row_result import RowReconstruction
 from glassine.attacks.reconstruction.row_solving import MissingSolverError, solve
 from glassine.counting import MAX_STEPS
-from glassine.data.arrays import AnyArray, Bools, Indices
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar, is_whole
 from glassine.errors import CountingLimitError, InvalidDomainError, InvalidParameterError, parameter
+from glassine.records.arrays import AnyArray, Bools, Indices
 
 MAX_PARTS = 200_000
 """Parts of the domain that models together may distinguish. Each is a variable of the solver and takes memory."""

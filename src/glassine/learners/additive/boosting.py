@@ -11,7 +11,6 @@ from typing import NamedTuple, TypeAlias, TypeVar
 import numpy as np
 
 from glassine.compiling import compiled
-from glassine.data.arrays import AnyArray, Array, Ints
 from glassine.data.slices import Progress
 from glassine.domain import Domain
 from glassine.errors import InvalidParameterError, parameter
@@ -22,6 +21,7 @@ from glassine.learners.additive.records import Binned
 from glassine.learners.additive.sums import Loss, residuals, start_scores
 from glassine.privacy.conversions import mu_from_epsilon
 from glassine.privacy.randomness import Randomness
+from glassine.records.arrays import AnyArray, Array, Ints
 
 # Which pairs of attributes a fit may give a term: named by the user, a number of them, or by a public rule.
 

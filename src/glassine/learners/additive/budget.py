@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
-from glassine.data.arrays import Array, Ints
 from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.budget import certificate_of, check_number, guarantee_of
 from glassine.models import AdditiveModel, Guarantee
@@ -23,6 +22,7 @@ from glassine.privacy.loss_distributions import GaussianFilter
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import Paid
 from glassine.privacy.unit import RECORD, PrivacyUnit
+from glassine.records.arrays import Array, Ints
 
 RESERVED = 1e-6
 """Share of epsilon that is kept for the slack of discrete noise, which grows with the number of values released.

@@ -8,10 +8,10 @@ from typing import TypeVar
 
 import numpy as np
 
-from glassine.data.arrays import Array, Ints
 from glassine.learners.additive.budget import Mechanism
 from glassine.models import AdditiveModel
 from glassine.models.scorecard import Risk, Scorecard, grained, interval, logistic, repointed
+from glassine.records.arrays import Array, Ints
 
 PRIOR = (0.5, 0.3)
 """Standard deviations of what is believed before: of the log-odds at the middle, and of a point, relative to itself.

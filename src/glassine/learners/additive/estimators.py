@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -13,7 +13,6 @@ import numpy.typing as npt
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from glassine.data.arrays import AnyArray, Array
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, InvalidParameterError, parameter
@@ -32,6 +31,7 @@ from glassine.models.scoring import Contributions
 from glassine.models.shapes import ShapeFunction
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.release import Paid, Planned, Price
+from glassine.records.arrays import AnyArray, Array
 
 LEAST_FOR_PAIRS = 0.5
 """Epsilon below which no pairs stand out: their choice then costs more than they gain (``docs/papers/dp-ebm.md``)."""
@@ -187,15 +187,13 @@ def attributes_of(training: Training, model: AdditiveModel, certificate: Certifi
     return {"model_": model, "certificate_": certificate, "domain_": training.domain, **classes}
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(kw_only=True, eq=False, repr=False)
 class _PrivateEBM(PrivateEstimator, AdditiveEstimator):
     """What both estimators share."""
 
-    epsilon: float = 1.0
     delta: float = 1e-6
     domain: Domain | None = None
     algorithm: str = "penalized"
-    _: KW_ONLY
     accounting: str = "gdp"
     bins: Mapping[str, Any] | None = None
     monotone: Mapping[str, str] | None = None
@@ -256,8 +254,8 @@ class PrivateEBMClassifier(AdditiveClassifier, _PrivateEBM):
 
     Parameters
     ----------
-    epsilon : float, default=1.0
-        Privacy budget of one fit, in [0.001, 1000].
+    epsilon : float
+        Privacy budget of one fit, in [0.001, 1000]; ``fit`` needs it.
     delta : float, default=1e-6
         In [1e-100, 0.1]; well below one over the number of records.
     domain : Domain, optional
@@ -269,6 +267,8 @@ class PrivateEBMClassifier(AdditiveClassifier, _PrivateEBM):
     accounting : {"gdp", "classic"}, default="gdp"
         With "boosting" how much noise each step gets: what composition in Gaussian differential privacy asks for, or
         the advanced composition that the paper compares it to. All certificates are accounted in mu.
+    classes : sequence of scalars, optional
+        The public classes, where the domain does not declare the target.
     bins : mapping of str to sequence, optional
         Bins fixed by the user: increasing cut points of a number, groups of values of a category. All other attributes
         get private bins.
@@ -277,8 +277,6 @@ class PrivateEBMClassifier(AdditiveClassifier, _PrivateEBM):
     interactions : int, "auto" or sequence of pairs of str, default=0
         Pairs of attributes that get a term: how many, chosen privately; "auto", as many as stand out,
         none below epsilon 0.5; or their names, which costs nothing for the choice. Not with "boosting".
-    classes : sequence of scalars, optional
-        The public classes, where the domain does not declare the target.
     ledger : Ledger or path, optional
         The budget book; the fit is charged to ``dataset`` before anything is drawn.
     dataset : str, optional
@@ -336,7 +334,7 @@ class PrivateEBMClassifier(AdditiveClassifier, _PrivateEBM):
     >>> X = rng.integers(0, 100, (4000, 2))
     >>> y = (X[:, 0] > 60).astype(int)
     >>> domain = Domain({"age": Integer(0, 99), "noise": Integer(0, 99)})
-    >>> model = PrivateEBMClassifier(1.0, domain=domain, classes=(0, 1), random_state=0).fit(X, y)
+    >>> model = PrivateEBMClassifier(epsilon=1.0, domain=domain, classes=(0, 1), random_state=0).fit(X, y)
     >>> model.score(X, y) > 0.97, model.certificate_.epsilon
     (True, 1.0)
     """
@@ -348,15 +346,15 @@ class PrivateEBMRegressor(AdditiveRegressor, _PrivateEBM):
 
     Parameters
     ----------
-    epsilon, delta, domain, algorithm
+    epsilon, delta, domain, algorithm, accounting
         As in :class:`PrivateEBMClassifier`. The domain may declare the target, as ``Real`` or ``Integer`` of the name
         of ``y``.
     target_range : (float, float), optional
         The public range of the target, where the domain does not declare it. Targets outside are clipped to it, and so
         are predictions.
-    accounting, bins, monotone, interactions, ledger, dataset, records_per_person, person_weights
+    bins, monotone, interactions, ledger, dataset, records_per_person, person_weights, memory_limit, progress
         As in :class:`PrivateEBMClassifier`.
-    memory_limit, progress, random_state
+    random_state
         As in :class:`PrivateEBMClassifier`.
 
     Attributes
@@ -381,7 +379,7 @@ class PrivateEBMRegressor(AdditiveRegressor, _PrivateEBM):
     >>> X = rng.integers(0, 100, (4000, 2))
     >>> y = 1000.0 + X[:, 0]
     >>> domain = Domain({"age": Integer(0, 99), "noise": Integer(0, 99)})
-    >>> model = PrivateEBMRegressor(1.0, domain=domain, target_range=(1000, 1100), random_state=0).fit(X, y)
+    >>> model = PrivateEBMRegressor(epsilon=1.0, domain=domain, target_range=(1000, 1100), random_state=0).fit(X, y)
     >>> model.score(X, y) > 0.97
     True
     """

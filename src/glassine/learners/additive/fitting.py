@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from glassine.data.arrays import AnyArray, Array
 from glassine.data.slices import Progress
 from glassine.errors import InvalidParameterError, check_choice, parameter
 from glassine.learners.additive.boosting import (
@@ -53,6 +52,7 @@ from glassine.models import AdditiveModel, CategoryBins, Guarantee, Term
 from glassine.models.rounding import check_limits
 from glassine.models.scorecard import bin_points
 from glassine.privacy.release import Paid
+from glassine.records.arrays import AnyArray, Array
 
 ALGORITHMS = ("penalized", "boosting")
 

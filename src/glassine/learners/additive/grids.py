@@ -11,8 +11,6 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.arrays import Array, Bools, Ints
-from glassine.data.conform import Columns
 from glassine.domain import Binary, Domain, Integer, Real
 from glassine.domain.attributes import Attribute, Scalar
 from glassine.domain.domain import refuse_prefixes
@@ -20,6 +18,8 @@ from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.additive.budget import Mechanism
 from glassine.learners.additive.sums import grid_cells
 from glassine.models import CategoryBins, NumericBins
+from glassine.records.arrays import Array, Bools, Ints
+from glassine.records.columns import Columns
 
 # The public cells of each attribute, before anything is counted, and the cell that each record is in.
 

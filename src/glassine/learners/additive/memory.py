@@ -9,7 +9,7 @@ from glassine.learners.additive.boosting import Boosting, Interactions
 from glassine.learners.additive.grids import MOST_BINS, Grid
 from glassine.learners.additive.publishing import MOST_PAIRS, MOST_ROUNDS, PAIR_BINS
 from glassine.learners.additive.targets import Target
-from glassine.learners.exhaustive.model_class import check_limit, human_bytes
+from glassine.sealed.model_class import check_limit, human_bytes
 
 NUMBER = 8
 """Bytes of a number."""

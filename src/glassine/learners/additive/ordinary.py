@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy.typing as npt
@@ -24,13 +24,12 @@ from glassine.learners.estimator import OrdinaryLearner
 from glassine.privacy.certificate import Certificate
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(kw_only=True, eq=False, repr=False)
 class _OrdinaryEBM(OrdinaryLearner, AdditiveEstimator):
     """What both estimators share."""
 
     domain: Domain | None = None
     algorithm: str = "penalized"
-    _: KW_ONLY
     bins: Mapping[str, Any] | None = None
     monotone: Mapping[str, str] | None = None
     interactions: object = 0
@@ -69,6 +68,8 @@ class EBMClassifier(AdditiveClassifier, _OrdinaryEBM):
     algorithm : {"penalized", "boosting"}, default="penalized"
         "penalized": few rounds over all shape functions, with penalties set by the scatter of the residuals.
         "boosting": Algorithm 1 of the paper, cyclic boosting of the best splits.
+    classes : sequence of scalars, optional
+        The classes; those of the domain's target or of the data by default.
     bins : mapping of str to sequence, optional
         Bins fixed by the user, as for :class:`~glassine.PrivateEBMClassifier`. A number's ``thresholds`` in the domain
         are its bins, at most 128 of them. All other numbers get a bin for each cell of the finest grid with a record,
@@ -76,8 +77,6 @@ class EBMClassifier(AdditiveClassifier, _OrdinaryEBM):
         equal counts.
     monotone, interactions
         As for :class:`~glassine.PrivateEBMClassifier`.
-    classes : sequence of scalars, optional
-        The classes; those of the domain's target or of the data by default.
     memory_limit : float, default=4e9
         Most bytes of the tables, besides the records.
     progress : callable, optional

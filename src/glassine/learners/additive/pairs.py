@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.compiling import compiled
-from glassine.data.arrays import AnyArray, Array, Ints
 from glassine.errors import InvalidMechanismError
 from glassine.learners.additive.budget import Mechanism
 from glassine.learners.additive.grids import Axis, counted_once
@@ -23,6 +22,7 @@ from glassine.learners.additive.targets import Base
 from glassine.models import Term
 from glassine.privacy.exact import Number, decimal
 from glassine.privacy.fine_gaussian import wrapped
+from glassine.records.arrays import AnyArray, Array, Ints
 
 ROUGHNESS = (0.03, 0.2, 0.6, 0.95)
 """As for one attribute, the shares of the prior variance that are each bin's own."""

@@ -9,7 +9,6 @@ from typing import Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.arrays import AnyArray, Array, Ints
 from glassine.data.slices import Progress
 from glassine.learners.additive.boosting import Interactions
 from glassine.learners.additive.budget import Mechanism, Parts
@@ -29,6 +28,7 @@ from glassine.learners.additive.records import Binned
 from glassine.learners.additive.smoothing import Cells, Descent, Rounds, cells_of
 from glassine.learners.additive.sums import Packed, advance, pack, start_scores
 from glassine.learners.additive.targets import Base
+from glassine.records.arrays import AnyArray, Array, Ints
 
 CURVATURE = 0.5
 """How much of its curvature a record adds to their sum, beside 1 to each term."""

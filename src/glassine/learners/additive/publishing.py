@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from sklearn.isotonic import isotonic_regression
 
-from glassine.data.arrays import Array
 from glassine.domain import Domain, Integer, Real
 from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.additive.grids import Axis, counted_once
 from glassine.learners.additive.targets import Target
 from glassine.models import AdditiveModel, Guarantee, Term
+from glassine.records.arrays import Array
 
 # Public rules for the choices of a penalised fit: rounds, rate, clip, penalty, shares of the budget, and pairs.
 

@@ -9,14 +9,14 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.arrays import AnyArray, Array, Ints
-from glassine.data.conform import Columns
 from glassine.data.frames import fine_counts
 from glassine.data.lazy import Cuts
 from glassine.domain import Integer, Real
 from glassine.learners.additive.grids import Axis, Grid, read_cells
 from glassine.learners.additive.sums import apply_bins, count_cells
 from glassine.learners.reading import EngineIntake, records_at
+from glassine.records.arrays import AnyArray, Array, Ints
+from glassine.records.columns import Columns
 
 MOST_GROUPS = 2**20
 """Most groups of records, as far as the released bins allow, that are asked for at once where tables are enough."""

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.arrays import Array, Ints
-from glassine.data.conform import Columns
 from glassine.data.labels import target_name
 from glassine.data.slices import Progress
 from glassine.domain import Domain, Integer, Real
@@ -27,6 +25,8 @@ from glassine.models import AdditiveModel, Term
 from glassine.models.bins import CategoryBins, NumericBins
 from glassine.models.scorecard import card_of
 from glassine.privacy.certificate import Certificate
+from glassine.records.arrays import Array, Ints
+from glassine.records.columns import Columns
 
 RIDGE = 1.0
 """Records that each bin counts as having beside its own, of even odds: scores of rare bins are drawn to zero."""
@@ -51,7 +51,7 @@ class CardClassifier(AdditiveClassifier):
         return tags
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(kw_only=True, eq=False, repr=False)
 class PrivateScorecardClassifier(CardClassifier, PrivateEBMClassifier):
     """A differentially private scorecard: few items worth whole points, and the risk at each total.
 
@@ -60,22 +60,22 @@ class PrivateScorecardClassifier(CardClassifier, PrivateEBMClassifier):
 
     Parameters
     ----------
-    epsilon : float, default=1.0
-        Privacy budget of one fit, in [0.001, 1000].
-    delta : float, default=1e-6
-        In [1e-100, 0.1]; well below one over the number of records.
-    domain : Domain, optional
-        What is publicly known about the attributes. A number's ``thresholds`` are its bins, at most twenty of them.
     max_items : int, default=10
         Most items, in [1, 100].
     max_points : int, default=5
         Most points of an item, added or taken away, in [1, 100].
+    epsilon : float
+        Privacy budget of one fit, in [0.001, 1000]; ``fit`` needs it.
+    delta : float, default=1e-6
+        In [1e-100, 0.1]; well below one over the number of records.
+    domain : Domain, optional
+        What is publicly known about the attributes. A number's ``thresholds`` are its bins, at most twenty of them.
+    classes : sequence of scalars, optional
+        The two public classes, where the domain does not declare the target. The card gives the risk of the second.
     calibration_share : float, default=0.15
         Share of the squared mu for the counts at each total, in [0, 0.5]; with 0 the risks follow from the scores.
     bins, monotone
         As for :class:`~glassine.PrivateEBMClassifier`.
-    classes : sequence of scalars, optional
-        The two public classes, where the domain does not declare the target. The card gives the risk of the second.
     ledger, dataset, records_per_person, person_weights, memory_limit, progress, random_state
         As for :class:`~glassine.PrivateEBMClassifier`.
 
@@ -108,7 +108,7 @@ class PrivateScorecardClassifier(CardClassifier, PrivateEBMClassifier):
     >>> X = rng.integers(0, 100, (4000, 2))
     >>> y = (X[:, 0] + rng.integers(0, 40, 4000) > 70).astype(int)
     >>> domain = Domain({"age": Integer(0, 99, thresholds=(30, 50, 70)), "noise": Integer(0, 99, thresholds=(50,))})
-    >>> card = PrivateScorecardClassifier(1.0, domain=domain, classes=(0, 1), random_state=0).fit(X, y)
+    >>> card = PrivateScorecardClassifier(epsilon=1.0, domain=domain, classes=(0, 1), random_state=0).fit(X, y)
     >>> card.score(X, y) > 0.85, len(card.model_.scorecard.risks) <= 16
     (True, True)
     """
@@ -119,7 +119,6 @@ class PrivateScorecardClassifier(CardClassifier, PrivateEBMClassifier):
 
     max_items: int = 10
     max_points: int = 5
-    _: KW_ONLY
     calibration_share: float = 0.15
 
     def _card(self, training: Training) -> Card:
@@ -130,7 +129,7 @@ class PrivateScorecardClassifier(CardClassifier, PrivateEBMClassifier):
         return declared_bins(domain, self.bins)
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(kw_only=True, eq=False, repr=False)
 class ScorecardClassifier(OrdinaryLearner, CardClassifier):
     """A scorecard without privacy: few items worth whole points, of little log loss, and the risk at each total.
 
@@ -146,10 +145,10 @@ class ScorecardClassifier(OrdinaryLearner, CardClassifier):
     domain : Domain, optional
         The attributes; inferred from the data by default. A number's ``thresholds`` are its bins; without, quantiles
         of the data are.
-    bins : mapping of str to sequence, optional
-        Bins fixed by the user, as for :class:`~glassine.PrivateEBMClassifier`.
     classes : sequence of scalars, optional
         The two classes; those of the domain's target or of the data by default.
+    bins : mapping of str to sequence, optional
+        Bins fixed by the user, as for :class:`~glassine.PrivateEBMClassifier`.
     progress : callable, optional
         Called with the sweeps over the points that are done, and with the most that there are.
 
@@ -184,7 +183,6 @@ class ScorecardClassifier(OrdinaryLearner, CardClassifier):
     max_items: int = 10
     max_points: int = 5
     domain: Domain | None = None
-    _: KW_ONLY
     bins: Mapping[str, Any] | None = None
     progress: Progress | None = None
 

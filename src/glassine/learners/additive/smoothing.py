@@ -12,10 +12,10 @@ import numpy as np
 from scipy.linalg.lapack import dposv
 
 from glassine.compiling import compiled
-from glassine.data.arrays import AnyArray, Array
 from glassine.learners.additive.grids import Axis
 from glassine.learners.additive.publishing import LEAST_VARIANCE, Shapes
 from glassine.learners.additive.targets import Base
+from glassine.records.arrays import AnyArray, Array
 
 ROUGHNESS = (0.01, 0.1, 0.5, 0.95)
 """Shares of the prior variance of neighbouring bins that are their own; the rest varies smoothly along a number.

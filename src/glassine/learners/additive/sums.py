@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.compiling import compiled
-from glassine.data.arrays import AnyArray, Array, Ints
+from glassine.records.arrays import AnyArray, Array, Ints
 
 # Terms with few bins packed together: one cell of several terms at once, so that a pass reads fewer numbers.
 

@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import _num_samples, column_or_1d
 
-from glassine.data.arrays import AnyArray, Array
-from glassine.data.conform import Columns, Outside, conform, expressions
+from glassine.data.conform import Outside, conform, expressions
 from glassine.data.inference import infer_domain
 from glassine.data.labels import check_lengths, column_of, target_name
 from glassine.data.lazy import LazyTable, is_lazy
@@ -30,6 +29,8 @@ from glassine.learners.reading import EngineIntake
 from glassine.models.guarantee import DOMAIN_FROM_DATA
 from glassine.privacy.fine_gaussian import wrapped
 from glassine.privacy.unit import RECORD, PrivacyUnit
+from glassine.records.arrays import AnyArray, Array
+from glassine.records.columns import Columns
 
 PROOF = "learners/additive/targets.md"
 

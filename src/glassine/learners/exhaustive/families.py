@@ -14,7 +14,6 @@ import numpy.typing as npt
 from sklearn.base import RegressorMixin
 
 from glassine.counting.logic import LiteralLogic, RuleLogic
-from glassine.data.arrays import Array, Ints
 from glassine.data.bits import BitSets
 from glassine.data.frames import truths
 from glassine.data.lazy import cuts_of
@@ -27,15 +26,17 @@ from glassine.learners.additive.targets import read_numbers
 from glassine.learners.antecedents import Antecedent, LiteralPlan, PoolPlan
 from glassine.learners.budget import check_number
 from glassine.learners.estimator import TransparentClassifier, TransparentModel
-from glassine.learners.exhaustive.lists import ListClass
-from glassine.learners.exhaustive.losses import MOST_STEPS, PARTS, Loss, released_means, released_probabilities
-from glassine.learners.exhaustive.model_class import ModelClass, as_fine_as_summed, smaller
-from glassine.learners.exhaustive.trees import TreeClass
+from glassine.learners.exhaustive.sizes import smaller
 from glassine.learners.intake import HeldIntake, Intake, read_training
 from glassine.learners.persons import Persons
 from glassine.learners.publishing import evidence_of
 from glassine.learners.reading import EngineIntake, multiplicities_of
 from glassine.models import DecisionTree, Evidence, RuleList
+from glassine.records.arrays import Array, Ints
+from glassine.sealed.lists import ListClass
+from glassine.sealed.losses import MOST_STEPS, PARTS, Loss, released_means, released_probabilities
+from glassine.sealed.model_class import ModelClass, as_fine_as_summed
+from glassine.sealed.trees import TreeClass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -22,13 +22,13 @@ import numpy.typing as npt
 
 from glassine.compiling import compiled, interpreted
 from glassine.counting.logic import RuleLogic
-from glassine.data.arrays import AnyArray, Bools, Indices, Ints
 from glassine.data.bits import BitSets
 from glassine.data.conjunctions import popcount
 from glassine.data.slices import Progress, cuts, run
 from glassine.errors import ClassTooLargeError, parameter
-from glassine.learners.exhaustive.losses import Loss
-from glassine.learners.exhaustive.model_class import human_bytes
+from glassine.records.arrays import AnyArray, Bools, Indices, Ints
+from glassine.sealed.losses import Loss
+from glassine.sealed.model_class import human_bytes
 
 Words = npt.NDArray[np.uint64]
 
@@ -77,7 +77,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Room:
-    """What rules leave of the domain, as bits: what :func:`~glassine.learners.exhaustive.lists.admissible` judges by.
+    """What rules leave of the domain, as bits: what :func:`~glassine.sealed.lists.admissible` judges by.
 
     Rules on attributes without missing values need none: a record that they capture, or leave, is complete there.
     """

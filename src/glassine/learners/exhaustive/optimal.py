@@ -11,32 +11,31 @@ from typing import Any
 
 import numpy.typing as npt
 
-from glassine.data.arrays import Ints
 from glassine.data.bits import BitSets
 from glassine.domain import Domain
 from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.budget import check_number
 from glassine.learners.estimator import OrdinaryLearner, TransparentModel, fitted
 from glassine.learners.exhaustive.families import Lists, Numbers, RankedClasses, Tabulated, Trees
-from glassine.learners.exhaustive.gibbs import Weighting
 from glassine.learners.exhaustive.list_search import Limits, ListSearch, Room
-from glassine.learners.exhaustive.lists import DrawnList
-from glassine.learners.exhaustive.losses import MOST_STEPS, Loss, base_rates
-from glassine.learners.exhaustive.model_class import check_size
 from glassine.learners.intake import Intake
 from glassine.models import DecisionTree, Evidence, RuleList
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal
+from glassine.records.arrays import Ints
+from glassine.sealed.gibbs import Weighting
+from glassine.sealed.lists import DrawnList
+from glassine.sealed.losses import MOST_STEPS, Loss, base_rates
+from glassine.sealed.model_class import check_size
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Optimal(OrdinaryLearner, Tabulated):
     """A model of least cost among all of a class: a loss, and a penalty for each split or rule."""
 
     released = TransparentModel.released | {"objective_"}
 
     domain: Domain | None = None
-    _: KW_ONLY
     penalty: float = 0.0
     min_samples_leaf: int | float = 1
 
@@ -116,9 +115,7 @@ class OptimalRuleListClassifier(RankedClasses, Optimal, Lists):
         The attributes; inferred from the data by default. A number's ``thresholds`` are its literals.
     pool : {"literals", "pairs"} or sequence of sequences of Literal, default="literals"
         The antecedents, as for :class:`~glassine.PrivateRuleListClassifier`.
-    literals, classes, n_quantiles
-        As for :class:`~glassine.OptimalTreeClassifier`.
-    accuracy_share
+    literals, classes, accuracy_share, n_quantiles
         As for :class:`~glassine.OptimalTreeClassifier`.
     penalty : float, default=0.0
         Cost of a rule as a share of the records, in [0, 1].
@@ -215,14 +212,14 @@ class OptimalTreeClassifier(RankedClasses, Optimal, Trees):
     accuracy_share : float, default=1.0
         Share of errors in the loss, in [0, 1]: with 1 the model has the fewest errors. Below 1 the rest is log loss
         over values about the base rates of the records, as for :class:`~glassine.PrivateTreeClassifier`.
+    n_quantiles : int, default=15
+        Quantiles for each number.
     penalty : float, default=0.0
         Cost of a split as a share of the records, in [0, 1].
     min_samples_leaf : int or float, default=1
         Fewest records of a leaf, at least 1. Below 1, their share of all records, above 0 and rounded up to records.
         The tree has least cost among all trees that satisfy it. With ``sample_weight``, each row counts as many records
         as it stands for.
-    n_quantiles : int, default=15
-        Quantiles for each number.
     memory_limit, time_limit, progress
         As for :class:`~glassine.PrivateTreeClassifier`.
 
@@ -275,11 +272,11 @@ class OptimalTreeRegressor(Numbers, Optimal, Trees):
         As for :class:`~glassine.OptimalTreeClassifier`.
     target_range : (float, float), optional
         The range of the target; that of the domain or of the data by default. Targets outside are clipped to it.
+    n_quantiles
+        As for :class:`~glassine.OptimalTreeClassifier`.
     penalty : float, default=0.0
         Cost of a split as a share of the records times the squared range, in [0, 1].
-    min_samples_leaf
-        As for :class:`~glassine.OptimalTreeClassifier`.
-    n_quantiles, memory_limit, time_limit, progress
+    min_samples_leaf, memory_limit, time_limit, progress
         As for :class:`~glassine.OptimalTreeClassifier`.
 
     Attributes

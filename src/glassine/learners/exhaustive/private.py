@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
-from glassine.data.arrays import Array
 from glassine.data.bits import BitSets
 from glassine.domain import Domain
-from glassine.learners.budget import Budget, certify, check_number, claim, selection_event
+from glassine.learners.budget import Budget, certify, check_number, claim, refuse_small_rate, selection_event
 from glassine.learners.estimator import PrivateEstimator, fitted
 from glassine.learners.exhaustive.families import Conditions, Drawn, Lists, Numbers, RankedClasses, Tabulated, Trees
-from glassine.learners.exhaustive.gibbs import Weighting, powers_bytes, refuse_small_rate
-from glassine.learners.exhaustive.losses import UNITS, base_rates
-from glassine.learners.exhaustive.model_class import ModelClass
 from glassine.learners.intake import Intake
 from glassine.learners.persons import Persons
 from glassine.learners.publishing import noisy_histogram
 from glassine.privacy.accounting import DiscreteLaplaceNoise
 from glassine.privacy.certificate import LOSS_BOUND
 from glassine.privacy.release import Paid, Planned, Price
+from glassine.records.arrays import Array
+from glassine.sealed.gibbs import Weighting, powers_bytes
+from glassine.sealed.losses import UNITS, base_rates
+from glassine.sealed.model_class import ModelClass
 
 PROOF = "learners/exhaustive/private.md"
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(kw_only=True, eq=False, repr=False)
 class _Exponential(PrivateEstimator, Tabulated):
     """A model drawn from all of a class with probability proportional to prior * exp(-epsilon cost)."""
 
@@ -39,9 +39,7 @@ class _Exponential(PrivateEstimator, Tabulated):
     values_drawn: ClassVar[tuple[str, str]]
     """What is drawn of leaves or rules, as labels alone and as probabilities."""
 
-    epsilon: float = 0.1
     domain: Domain | None = None
-    _: KW_ONLY
     leaf_counts_share: float | None = None
     quantile_share: float = 0.2
 
@@ -199,8 +197,8 @@ class PrivateRuleListClassifier(_PrivateClasses, Lists):
     ----------
     max_rules : int, default=5
         Largest number of rules besides the default rule, in [1, 12].
-    epsilon : float, default=0.1
-        Privacy budget of one fit, at least 1e-6.
+    epsilon : float
+        Privacy budget of one fit, at least 1e-6; ``fit`` needs it.
     domain : Domain, optional
         What is publicly known about the attributes. A number's ``thresholds`` are its literals. It may declare the
         target, as a ``Category`` or ``Binary`` of the name of ``y``.
@@ -295,8 +293,8 @@ class PrivateTreeClassifier(_PrivateClasses, PrivateTree):
     ----------
     max_depth : int, default=3
         Largest number of splits on a path, in [1, 8].
-    epsilon : float, default=0.1
-        Privacy budget of one fit, at least 1e-6.
+    epsilon : float
+        Privacy budget of one fit, at least 1e-6; ``fit`` needs it.
     domain : Domain, optional
         What is publicly known about the attributes. A number's ``thresholds`` are its literals. It may declare the
         target, as a ``Category`` or ``Binary`` of the name of ``y``.
@@ -399,8 +397,8 @@ class PrivateTreeRegressor(Numbers, PrivateTree):
     ----------
     max_depth : int, default=3
         Largest number of splits on a path, in [1, 8].
-    epsilon : float, default=0.1
-        Privacy budget of one fit, at least 1e-5.
+    epsilon : float
+        Privacy budget of one fit, at least 1e-5; ``fit`` needs it.
     domain : Domain, optional
         What is publicly known about the attributes. A number's ``thresholds`` are its literals. It may declare the
         target, as a ``Real`` or ``Integer`` of the name of ``y``.

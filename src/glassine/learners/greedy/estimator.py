@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, fields
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import partial
 from typing import Any, ClassVar
@@ -31,7 +31,7 @@ from glassine.privacy.release import Paid, Planned, Price
 from glassine.privacy.unit import RECORD, PrivacyUnit, of_groups
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(kw_only=True, eq=False, repr=False)
 class PrivateGreedyRuleListClassifier(PrivateEstimator, Classes, Lists):
     """A rule list grown rule by rule by the Gini impurity, each rule chosen by one of seven private mechanisms.
 
@@ -44,16 +44,16 @@ class PrivateGreedyRuleListClassifier(PrivateEstimator, Classes, Lists):
     ----------
     max_rules : int, default=5
         Largest number of rules besides the default rule, in [1, 100].
-    epsilon : float, default=1.0
-        Privacy budget of one fit, at least 1e-6.
+    epsilon : float
+        Privacy budget of one fit, at least 1e-6; ``fit`` needs it.
+    delta : float, optional
+        Needed by "smooth-laplace" and "global-gaussian", refused by the others. As published its default is 1 / n^2,
+        and with a ledger it is needed too, since that default would reveal n.
     domain : Domain, optional
         What is publicly known about the attributes; inferred from the data by default, which voids the guarantee.
     mechanism : {"counted-gini", "smooth-laplace", "smooth-cauchy", "global-laplace", "global-gaussian", \
 "global-exponential", "noisy-counts"}, default="counted-gini"
         How a rule is chosen. "counted-gini" is this package's own, and the one to use.
-    delta : float, optional
-        Needed by "smooth-laplace" and "global-gaussian", refused by the others. As published its default is 1 / n^2,
-        and with a ledger it is needed too, since that default would reveal n.
     accounting : {"strict", "published"}, default="strict"
         Whether the guarantee holds, or is the paper's.
     min_support : float, default=0.05
@@ -62,11 +62,13 @@ class PrivateGreedyRuleListClassifier(PrivateEstimator, Classes, Lists):
     pool : {"literals", "pairs"} or sequence of sequences of Literal, default="literals"
         The antecedents, as for :class:`~glassine.PrivateRuleListClassifier`. Those that the domain makes always true,
         always false or equal to an earlier one are left out.
-    literals, classes, n_quantiles, quantile_share
+    literals, classes
         As for :class:`~glassine.PrivateRuleListClassifier`.
     leaf_counts_share : float, optional
         Share of epsilon for the class counts of the rules, from which the predictions follow, in (0, 1). The default is
         a quarter of what private thresholds leave. As published the split is the paper's.
+    quantile_share, n_quantiles
+        As for :class:`~glassine.PrivateRuleListClassifier`.
     confidence : float, default=0.99
         The paper's C: how surely the support check of the smooth mechanisms as published holds; without effect on the
         other forms.
@@ -114,9 +116,7 @@ class PrivateGreedyRuleListClassifier(PrivateEstimator, Classes, Lists):
 
     most_rules: ClassVar[int] = 100
 
-    epsilon: float = 1.0
     domain: Domain | None = None
-    _: KW_ONLY
     mechanism: str = "counted-gini"
     delta: float | None = None
     accounting: str = "strict"

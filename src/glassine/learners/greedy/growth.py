@@ -13,20 +13,20 @@ import numpy.typing as npt
 from glassine.compiling import compiled
 from glassine.counting.logic import complete_atoms, constrained
 from glassine.counting.space import Box, Space
-from glassine.data.arrays import AnyArray, Bools, Ints
 from glassine.data.bits import BitSets
-from glassine.data.conform import Columns
 from glassine.data.conjunctions import popcount
 from glassine.data.slices import cuts, run
 from glassine.domain import Domain, Integer, Literal, Real
 from glassine.domain.attributes import Attribute
 from glassine.domain.literals import attributes_of
 from glassine.learners.antecedents import Antecedent
-from glassine.learners.exhaustive.lists import DrawnList, list_model
 from glassine.learners.intake import Intake
 from glassine.learners.publishing import evidence_of
 from glassine.models import Guarantee, RuleList
 from glassine.privacy.accounting import Event
+from glassine.records.arrays import AnyArray, Bools, Ints
+from glassine.records.columns import Columns
+from glassine.sealed.lists import DrawnList, list_model
 
 Part: TypeAlias = tuple[Literal, ...]
 """The literals of a rule on one attribute."""

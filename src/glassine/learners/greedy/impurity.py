@@ -9,8 +9,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.arrays import AnyArray, Array, Bools, Ints
 from glassine.errors import InvalidParameterError, parameter
+from glassine.records.arrays import AnyArray, Array, Bools, Ints
 
 # The weighted Gini impurity of a split, equations 1 and 2 of the rule-list paper, in exact arithmetic.
 #

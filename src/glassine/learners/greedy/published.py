@@ -8,9 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from glassine.data.arrays import Array, Ints
 from glassine.data.slices import Progress
-from glassine.learners.exhaustive.lists import DrawnList
 from glassine.learners.greedy.growth import GreedyPool, Growth, Remaining
 from glassine.learners.greedy.impurity import weighted_impurities
 from glassine.learners.greedy.plan import GreedyPlan
@@ -18,9 +16,11 @@ from glassine.privacy.accounting import Event, Stated
 from glassine.privacy.events import UNPROVED
 from glassine.privacy.exact import float_above
 from glassine.privacy.mechanisms import cauchy, discrete_laplace, gaussian, laplace
-from glassine.privacy.noisy_choice import draw
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.sensitivity import published_smooth_gini
+from glassine.records.arrays import Array, Ints
+from glassine.sealed.lists import DrawnList
+from glassine.sealed.noisy_choice import draw
 
 AS_PUBLISHED = "as published; see errata: the guarantee does not hold as stated"
 

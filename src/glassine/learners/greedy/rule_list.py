@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.arrays import Ints
 from glassine.data.slices import Progress
 from glassine.domain import Domain
 from glassine.learners.budget import check_number
 from glassine.learners.estimator import OrdinaryLearner, fitted
 from glassine.learners.exhaustive.families import Classes, Lists
-from glassine.learners.exhaustive.lists import DrawnList
 from glassine.learners.greedy.growth import GreedyPool, Growth, Remaining, count_bytes
 from glassine.learners.greedy.impurity import best_split
 from glassine.learners.intake import read_training
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal
+from glassine.records.arrays import Ints
+from glassine.sealed.lists import DrawnList
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(kw_only=True, eq=False, repr=False)
 class GreedyRuleListClassifier(OrdinaryLearner, Classes, Lists):
     """A rule list grown rule by rule by the Gini impurity, without privacy: GreedyRL.
 
@@ -88,7 +88,6 @@ class GreedyRuleListClassifier(OrdinaryLearner, Classes, Lists):
     most_rules: ClassVar[int] = 100
 
     domain: Domain | None = None
-    _: KW_ONLY
     min_support: float = 0.05
 
     def _learn(self, X: object, y: object, times: npt.ArrayLike | None) -> dict[str, Any]:

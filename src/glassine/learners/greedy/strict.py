@@ -9,9 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from glassine.data.arrays import Ints
 from glassine.data.slices import Progress
-from glassine.learners.exhaustive.lists import DrawnList
 from glassine.learners.greedy.growth import GreedyPool, Growth, Remaining, most_satisfied
 from glassine.learners.greedy.impurity import COUNTED_GRID, GRID, counted_levels, impurity_levels, loss_levels
 from glassine.learners.greedy.plan import GreedyPlan
@@ -27,7 +25,12 @@ from glassine.privacy.accounting import (
 from glassine.privacy.conversions import least_threshold
 from glassine.privacy.exact import float_above
 from glassine.privacy.mechanisms import discrete_laplace
-from glassine.privacy.noisy_choice import (
+from glassine.privacy.randomness import Randomness
+from glassine.privacy.release import UNPAID
+from glassine.privacy.sensitivity import COUNTED_LOSS, gini_spread, smooth_gini
+from glassine.records.arrays import Ints
+from glassine.sealed.lists import DrawnList
+from glassine.sealed.noisy_choice import (
     GAUSSIAN_SLACK,
     SMOOTH_SLACK,
     cauchy_calibration,
@@ -38,9 +41,6 @@ from glassine.privacy.noisy_choice import (
     smooth_cauchy_min,
     spent_on_gaussian,
 )
-from glassine.privacy.randomness import Randomness
-from glassine.privacy.release import UNPAID
-from glassine.privacy.sensitivity import COUNTED_LOSS, gini_spread, smooth_gini
 
 LOOKAHEAD = 256
 """Largest pool of which counted-gini looks one rule ahead; the time grows with the square of the pool."""

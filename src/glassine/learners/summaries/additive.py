@@ -15,13 +15,13 @@ from typing import TypeAlias
 
 import numpy as np
 
-from glassine.data.arrays import Array, Ints
 from glassine.learners.additive.publishing import Frame, Shapes, in_order, publish
 from glassine.learners.additive.smoothing import random_walk
 from glassine.learners.additive.targets import SMALLEST_SPREAD
 from glassine.learners.summaries.junction_tree import JunctionTree
 from glassine.learners.summaries.released import Released, Round
 from glassine.models import AdditiveModel
+from glassine.records.arrays import Array, Ints
 
 DRAWS = 40_000
 """Representative records: their sampling adds less to a score than noise at epsilon 4 on thirty thousand records."""

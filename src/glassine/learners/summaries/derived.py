@@ -10,7 +10,6 @@ from typing import TypeAlias
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from glassine.data.arrays import AnyArray, Array
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, check_choice, check_whole
@@ -19,8 +18,6 @@ from glassine.learners.additive.budget import GaussianBudget
 from glassine.learners.additive.publishing import Frame, check_monotone
 from glassine.learners.additive.targets import Target
 from glassine.learners.budget import check_number, guarantee_of
-from glassine.learners.exhaustive.lists import DrawnList, list_model
-from glassine.learners.exhaustive.trees import Leaf, Split, Tree, tree_model
 from glassine.learners.summaries.additive import additive_model, relabeled
 from glassine.learners.summaries.estimates import (
     Dependence,
@@ -37,6 +34,9 @@ from glassine.learners.summaries.splitting import Growth, Measure, Node, shares_
 from glassine.learners.summaries.tree_sets import tree_of_lowest_errors
 from glassine.models import AdditiveModel, DecisionTree, Evidence, Guarantee, RuleList
 from glassine.privacy.certificate import Certificate
+from glassine.records.arrays import AnyArray, Array
+from glassine.sealed.lists import DrawnList, list_model
+from glassine.sealed.trees import Leaf, Split, Tree, tree_model
 
 MOST_DEPTH: int = 12
 """Largest depth of a tree: beyond it noise alone is fitted."""

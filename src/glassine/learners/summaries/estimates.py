@@ -10,8 +10,6 @@ from functools import lru_cache
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from glassine.data.arrays import Array, Ints
-from glassine.data.columns import Columns, columns_of, values_of
 from glassine.domain import Domain, Literal
 from glassine.errors import InvalidModelError, InvalidParameterError
 from glassine.learners.additive.grids import Axis
@@ -22,6 +20,8 @@ from glassine.learners.summaries.junction_tree import Distribution, JunctionTree
 from glassine.learners.summaries.release import by_chance
 from glassine.learners.summaries.released import Released
 from glassine.models import AdditiveModel, DecisionTree, RuleList
+from glassine.records.arrays import Array, Ints
+from glassine.records.columns import Columns, columns_of, values_of
 
 LEAST_STRENGTH = 500.0
 """Least released number of records times mu for an estimate: below it, noise decides what a summary thinks of a model.

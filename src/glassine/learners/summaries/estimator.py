@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any, ClassVar, Literal, Self, TypeAlias
@@ -113,7 +113,7 @@ def reserved_model(reserve: Reserve, summary: SummaryModels) -> Model:
     return made
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(kw_only=True, eq=False, repr=False)
 class PrivateSummary(SummaryModels, PrivateEstimator, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     """One differentially private summary of records with a target, from which models follow without spending again.
 
@@ -125,8 +125,8 @@ class PrivateSummary(SummaryModels, PrivateEstimator, BaseEstimator):  # type: i
 
     Parameters
     ----------
-    epsilon : float, default=1.0
-        Privacy budget of one fit, in [0.001, 1000].
+    epsilon : float
+        Privacy budget of one fit, in [0.001, 1000]; ``fit`` needs it.
     delta : float, default=1e-6
         In [1e-100, 0.1]; well below one over the number of records.
     domain : Domain, optional
@@ -187,7 +187,7 @@ class PrivateSummary(SummaryModels, PrivateEstimator, BaseEstimator):  # type: i
     >>> X = rng.integers(0, 100, (4000, 2))
     >>> y = (X[:, 0] > 60).astype(int)
     >>> domain = Domain({"age": Integer(0, 99), "noise": Integer(0, 99)})
-    >>> summary = PrivateSummary(1.0, domain=domain, classes=(0, 1), random_state=0).fit(X, y)
+    >>> summary = PrivateSummary(epsilon=1.0, domain=domain, classes=(0, 1), random_state=0).fit(X, y)
     >>> tree, additive = summary.tree(max_depth=1), summary.additive()
     >>> str(tree.literals[0])[:6], additive.guarantee.epsilon, tree.guarantee.epsilon
     ('age <=', 1.0, 1.0)
@@ -210,10 +210,8 @@ class PrivateSummary(SummaryModels, PrivateEstimator, BaseEstimator):  # type: i
 
     keeps_undeclared: ClassVar[bool] = True
 
-    epsilon: float = 1.0
     delta: float = 1e-6
     domain: Domain | None = None
-    _: KW_ONLY
     classes: Sequence[Scalar] | None = None
     target_range: tuple[float, float] | None = None
     bins: Mapping[str, Any] | None = None
@@ -408,9 +406,9 @@ class PrivateSummary(SummaryModels, PrivateEstimator, BaseEstimator):  # type: i
         """
         file, certificate, measurement = read_file(path)
         out = cls(
-            certificate.epsilon,
-            certificate.delta,
-            file.domain,
+            epsilon=certificate.epsilon,
+            delta=certificate.delta,
+            domain=file.domain,
             classes=file.target.classes,
             target_range=file.target.bounds,
             bins=file.bins,

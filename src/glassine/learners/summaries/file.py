@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from glassine.codec import FLOAT, WHOLE, Codec, Field, decoded, listed, optional, record
-from glassine.data.arrays import Array, Ints
 from glassine.domain import Domain
 from glassine.domain.domain import from_dict as domain_from_dict
 from glassine.domain.domain import to_dict as domain_to_dict
@@ -24,6 +23,7 @@ from glassine.learners.summaries.measuring import Measurement, measurement_from_
 from glassine.learners.summaries.release import check_events, n_cells_of
 from glassine.learners.summaries.released import Released, Round
 from glassine.privacy.certificate import Certificate
+from glassine.records.arrays import Array, Ints
 
 SCHEMA = "glassine.summary/1"
 

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from scipy import special
 
-from glassine.data.arrays import Array, Bools, Ints
+from glassine.records.arrays import Array, Bools, Ints
 
 CONFIDENCE = 0.95
 """Probability with which each interval holds."""

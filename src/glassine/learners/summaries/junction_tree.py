@@ -13,8 +13,8 @@ from typing import Protocol
 
 import numpy as np
 
-from glassine.data.arrays import Array, Ints
 from glassine.learners.summaries.released import Released, margins
+from glassine.records.arrays import Array, Ints
 
 # The constants were set on Adult; no guarantee rests on them.
 

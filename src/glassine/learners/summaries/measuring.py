@@ -13,8 +13,6 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from glassine.data.arrays import AnyArray, Array, Ints
-from glassine.data.columns import Columns, checked_columns
 from glassine.data.lazy import Cuts, cuts_of
 from glassine.domain import Domain
 from glassine.errors import InvalidDataError, InvalidModelError, InvalidParameterError, parameter
@@ -39,6 +37,8 @@ from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal
 from glassine.privacy.release import Paid, Planned, Price
 from glassine.privacy.unit import PrivacyUnit
+from glassine.records.arrays import AnyArray, Array, Ints
+from glassine.records.columns import Columns, checked_columns
 
 SCHEMA = "glassine.measurement/2"
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from glassine.data.arrays import AnyArray, Array, Ints
 from glassine.data.conform import Outside, conform
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
@@ -26,6 +25,7 @@ from glassine.learners.summaries.reliance import RelianceSearch
 from glassine.learners.summaries.splitting import Growth, Node
 from glassine.learners.summaries.tree_sets import LeafLoss, TreeSet, sample_trees
 from glassine.models import DecisionTree, Guarantee
+from glassine.records.arrays import AnyArray, Array, Ints
 
 REPRESENTATIVES = 400
 """Representative records on which trees are compared in a region: a share is then known to about .025."""

@@ -7,10 +7,10 @@ from itertools import combinations
 
 import numpy as np
 
-from glassine.data.arrays import Array, Bools, Ints
 from glassine.domain import Literal
 from glassine.learners.summaries.junction_tree import Distribution
 from glassine.learners.summaries.splitting import Growth
+from glassine.records.arrays import Array, Bools, Ints
 
 MOST_COUNTS = 15_000_000
 """Most counts of a search: about half a gigabyte with what is computed from them; 150 literals at depth 3."""

@@ -9,7 +9,6 @@ from itertools import combinations
 
 import numpy as np
 
-from glassine.data.arrays import Array, Ints
 from glassine.errors import InvalidModelError
 from glassine.learners.additive.budget import GaussianBudget, Portion
 from glassine.learners.additive.grids import IN_CELLS, Grid, bin_counted
@@ -31,6 +30,7 @@ from glassine.privacy.accounting import DiscreteGaussianNoise
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.fine_gaussian import wrapped
 from glassine.privacy.release import Paid
+from glassine.records.arrays import Array, Ints
 
 OF_CLASSES = {"bins": 0.11, "tables": 0.36, "scores": 0.05, "edges": 0.23, "rounds": 0.25}
 """Shares of the squared mu. They were set on Adult; a public rule, on which no guarantee rests."""

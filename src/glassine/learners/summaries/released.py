@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from glassine.data.arrays import Array, Ints
 from glassine.learners.additive.grids import Axis
+from glassine.records.arrays import Array, Ints
 
 # All constants were set on Adult; no guarantee rests on them.
 

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from glassine.compiling import compiled
-from glassine.data.arrays import AnyArray, Array, Ints
 from glassine.learners.summaries.regions import masks_of
 from glassine.learners.summaries.tree_sets import TreeSet
+from glassine.records.arrays import AnyArray, Array, Ints
 
 
 class RelianceSearch:

@@ -10,11 +10,11 @@ from typing import TypeAlias
 
 import numpy as np
 
-from glassine.data.arrays import Array, Bools
 from glassine.domain import Between, Binary, Domain, Literal, OneOf
 from glassine.domain.literals import complement
 from glassine.learners.additive.grids import Axis
 from glassine.learners.summaries.junction_tree import Distribution
+from glassine.records.arrays import Array, Bools
 
 Measure: TypeAlias = Choice["errors", "gini", "log_loss", "squared_error"]
 

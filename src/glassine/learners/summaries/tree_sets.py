@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from glassine.compiling import compiled
-from glassine.data.arrays import AnyArray, Array, Bools, Ints
 from glassine.learners.summaries.additive import variance_of
 from glassine.learners.summaries.junction_tree import JunctionTree
 from glassine.learners.summaries.regions import MOST_COUNTS, RegionCounts, Regions, Splits, n_counts
 from glassine.learners.summaries.released import Released
 from glassine.learners.summaries.splitting import Growth, Node, Region
+from glassine.records.arrays import AnyArray, Array, Bools, Ints
 
 TINY = 1e-9
 """Errors, in records, below which two trees are equally good: rounding of sums is far smaller."""

@@ -13,12 +13,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from glassine.data.arrays import Array, Ints
-from glassine.errors import InvalidParameterError, parameter
-from glassine.learners.budget import Budget
-from glassine.learners.exhaustive.losses import Loss
-from glassine.privacy.noisy_choice import draw_scaled
 from glassine.privacy.randomness import Randomness
+from glassine.records.arrays import Array, Ints
+from glassine.sealed.losses import Loss
+from glassine.sealed.noisy_choice import draw_scaled
 
 EPSILON_BITS = 40
 """Epsilon is a multiple of 2^-40, so that its product with a whole cost is exact."""
@@ -215,13 +213,3 @@ def rounding(levels: int, fan_out: int, n_terms: int) -> float:
         total += fan_out ** (levels - 1 - level) * (error + 2.0**-43)
         error = fan_out * error + step
     return 4 * total
-
-
-def refuse_small_rate(budget: Budget, slack: float, units: int) -> None:
-    """Raise if epsilon is too small to be drawn at, where one record can cost so many units."""
-    rate = budget.per_record(budget.selection(slack)) / units
-    if rate < LEAST_RATE:
-        raise InvalidParameterError(
-            f"{parameter('epsilon=')}{float(budget.total):g} is too small: one record can cost {units:,} units.",
-            remedy=f"Use at least {float(budget.total * LEAST_RATE / rate):.1g}.",
-        )

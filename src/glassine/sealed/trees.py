@@ -12,21 +12,21 @@ import numpy as np
 
 from glassine.compiling import interpreted
 from glassine.counting.logic import LiteralLogic
-from glassine.data.arrays import Array, Ints
 from glassine.data.bits import BitSets
 from glassine.data.conjunctions import ConjunctionCounts, count_conjunctions, count_steps
 from glassine.data.slices import Progress
 from glassine.domain import Domain, Literal
 from glassine.domain.literals import complement
 from glassine.errors import parameter
-from glassine.learners.exhaustive import gibbs, tree_sums
-from glassine.learners.exhaustive.gibbs import Choice, Weighting
-from glassine.learners.exhaustive.last_splits import last_level
-from glassine.learners.exhaustive.losses import Loss
-from glassine.learners.exhaustive.model_class import ModelClass, Stated
-from glassine.learners.exhaustive.tree_sums import Atoms, Costs, Counts, Implied, Weighed, level_above
 from glassine.models import Branch, DecisionTree, Evidence, Node
 from glassine.privacy.randomness import Randomness
+from glassine.records.arrays import Array, Ints
+from glassine.sealed import gibbs, tree_sums
+from glassine.sealed.gibbs import Choice, Weighting
+from glassine.sealed.last_splits import last_level
+from glassine.sealed.losses import Loss
+from glassine.sealed.model_class import ModelClass, Stated
+from glassine.sealed.tree_sums import Atoms, Costs, Counts, Implied, Weighed, level_above
 
 LEAF = -1
 """Number of the choice that makes a node a leaf."""

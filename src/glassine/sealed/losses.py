@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.arrays import Array, Indices, Ints
 from glassine.errors import InvalidDataError
 from glassine.models.evidence import with_mode
+from glassine.records.arrays import Array, Indices, Ints
 
 UNITS = 1024
 """Units into which the largest cost is divided. With 64 the Adult trees of depth 4 rank visibly worse (AUROC 0.818)."""

@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from glassine.compiling import compiled
-from glassine.data.arrays import AnyArray
 from glassine.data.slices import Progress, cuts, run
-from glassine.learners.exhaustive.tree_sums import (
+from glassine.records.arrays import AnyArray
+from glassine.sealed.tree_sums import (
     PIECES,
     Atoms,
     Costs,

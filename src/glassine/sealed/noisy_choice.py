@@ -68,7 +68,7 @@ def smooth_cauchy_min(scores: Sequence[int], bound: float, ratio: float, grid: i
     Guarantee
     ---------
     (2 asinh(1 / ratio) + candidates * beta)-differentially private, if ``bound`` is a beta-smooth upper bound of the
-    change of each score; for unseeded ``randomness``. See ``noisy_choice.md``.
+    change of each score; for unseeded ``randomness``. See ``privacy/noisy_choice.md``.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def gaussian_min(scores: Sequence[int], sigma: float, grid: int, randomness: Ran
     ---------
     (epsilon, candidates * delta)-differentially private for every epsilon, delta being that of Gaussian noise of
     ``sigma`` under a shift by the length of an interval that holds the changes of all scores; up to
-    ``GAUSSIAN_SLACK``, for unseeded ``randomness``. See ``noisy_choice.md``.
+    ``GAUSSIAN_SLACK``, for unseeded ``randomness``. See ``privacy/noisy_choice.md``.
 
     Examples
     --------

@@ -11,13 +11,13 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.arrays import Array, Ints
 from glassine.errors import InvalidDataError, InvalidMechanismError, check_whole, parameter
 from glassine.privacy.events import Event, Parallel, Selection
 from glassine.privacy.exact import Number, decimal, positive
-from glassine.privacy.noisy_choice import draw_scaled
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.sensitivity import quantile_score
+from glassine.records.arrays import Array, Ints
+from glassine.sealed.noisy_choice import draw_scaled
 
 Thresholds: TypeAlias = tuple[float, ...]
 Times: TypeAlias = Ints | None
@@ -40,7 +40,7 @@ def private_quantiles(
 
     Guarantee
     ---------
-    epsilon-differentially private under add-or-remove-one; exact. See ``quantiles.md``.
+    epsilon-differentially private under add-or-remove-one; exact. See ``privacy/quantiles.md``.
 
     Assumptions
     -----------

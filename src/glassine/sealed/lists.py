@@ -13,20 +13,20 @@ import numpy as np
 
 from glassine.compiling import compiled, interpreted
 from glassine.counting.logic import RuleLogic
-from glassine.data.arrays import AnyArray, Array, Ints
 from glassine.data.bits import BitSets
 from glassine.data.conjunctions import ConjunctionCounts, combinations, count_conjunctions, count_steps, index_type
 from glassine.data.slices import Progress, cuts, run
 from glassine.domain import Literal
 from glassine.errors import parameter
-from glassine.learners.exhaustive import gibbs
-from glassine.learners.exhaustive.gibbs import Choice, Weighting
-from glassine.learners.exhaustive.losses import Loss
-from glassine.learners.exhaustive.model_class import ModelClass, Stated
-from glassine.learners.exhaustive.tree_sums import Atoms, Costs, Counts, Weighed, leaf, total
-from glassine.learners.exhaustive.tree_sums import admissible as divides
 from glassine.models import Evidence, Rule, RuleList
 from glassine.privacy.randomness import Randomness
+from glassine.records.arrays import AnyArray, Array, Ints
+from glassine.sealed import gibbs
+from glassine.sealed.gibbs import Choice, Weighting
+from glassine.sealed.losses import Loss
+from glassine.sealed.model_class import ModelClass, Stated
+from glassine.sealed.tree_sums import Atoms, Costs, Counts, Weighed, leaf, total
+from glassine.sealed.tree_sums import admissible as divides
 
 SLICES = 40
 """Pieces in which a level is summed, so that progress can be shown and a run interrupted."""
@@ -34,7 +34,7 @@ SLICES = 40
 # Sums over all rule lists, by one backward pass over the sets of public rules.
 #
 # What remains after some rules depends on their set, not on their order. The sum over the lists that continue a set S
-# of m rules is kept as ``weight * exp(-epsilon * cost)``, as in :mod:`glassine.learners.exhaustive.tree_sums`. The cost
+# of m rules is kept as ``weight * exp(-epsilon * cost)``, as in :mod:`glassine.sealed.tree_sums`. The cost
 # is that of the loss, summed over the records that each rule captures.
 
 
@@ -234,7 +234,7 @@ class ListSums:
     lists: ListClass  # The class
     counts: ConjunctionCounts  # Class counts of what every set of up to K rules leaves: conjunctions of negated rules
     weighting: Weighting  # Epsilon, prior and penalty
-    # costs, weights: as in :class:`~glassine.learners.exhaustive.trees.TreeSums`, by the rank of the set.
+    # costs, weights: as in :class:`~glassine.sealed.trees.TreeSums`, by the rank of the set.
     costs: tuple[Array, ...]
     weights: tuple[Array, ...]
 

@@ -19,11 +19,11 @@ import numpy as np
 
 from glassine.compiling import compiled
 from glassine.counting.logic import LiteralLogic, RuleLogic
-from glassine.data.arrays import AnyArray
 from glassine.data.conjunctions import ConjunctionCounts, binomials
 from glassine.data.slices import cuts, run
-from glassine.learners.exhaustive.gibbs import Weighting
-from glassine.learners.exhaustive.losses import Loss
+from glassine.records.arrays import AnyArray
+from glassine.sealed.gibbs import Weighting
+from glassine.sealed.losses import Loss
 
 __all__: list[str] = []
 

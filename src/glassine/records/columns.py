@@ -5,52 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
-from enum import Flag, auto
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.arrays import AnyArray, Array, Bools
 from glassine.domain.attributes import LARGEST, Attribute, Binary, Category, Integer, Real, Scalar, prefixes
 from glassine.domain.literals import Between, Literal, OneOf
 from glassine.errors import InvalidDataError, first_of, parameter
+from glassine.records.arrays import AnyArray, Array, Bools
 
 UNDECLARED = -2
 """Code of a category that is not declared, where it is kept."""
 
 GAP = -3
 """Code of a missing value that the attribute does not allow; no record keeps it."""
-
-
-class Outside(Flag):
-    """What becomes of a value that lies outside its attribute. A number beyond its bounds is clipped in any case.
-
-    Attributes
-    ----------
-    CLIP
-        Nothing is refused because of a value. What no number can be read from becomes missing, and a missing number
-        that the attribute does not allow its lower bound. A category that is not declared becomes missing.
-    REFUSE
-        A value that is missing or no number, where the attribute asks for one, is an error.
-    KEEP_UNDECLARED
-        As the others, and a category that is not declared has its own code, -2. May be joined: ``REFUSE |
-        KEEP_UNDECLARED``.
-    """
-
-    CLIP = 0
-    REFUSE = auto()
-    KEEP_UNDECLARED = auto()
-
-    @property
-    def refuses(self) -> bool:
-        """Whether a value can be refused."""
-        return Outside.REFUSE in self
-
-    def codes(self, attribute: Category | Binary) -> tuple[int, int]:
-        """Return the codes of a value that is not declared, and of a missing one."""
-        undeclared = UNDECLARED if Outside.KEEP_UNDECLARED in self else -1
-        return undeclared, -1 if attribute.missing else GAP if self.refuses else undeclared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)

@@ -1,0 +1,303 @@
+"""Fields of PMML: which values each can have, and as what a model takes those that are missing, invalid or extreme."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal as OneOfTexts
+from typing import TypeAlias
+
+from glassine.domain import Binary, Category, Domain
+from glassine.domain.attributes import Scalar
+from glassine.errors import InvalidModelError, UnsupportedModelError
+from glassine.formats.conditions import attribute_of, damaged, near, require
+from glassine.formats.pmml_documents import Element
+from glassine.formats.regions import NOTHING, NUMBERS, TEXTS, Region, declared, within
+
+NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,4})?")
+NUMERIC = ("integer", "float", "double")
+
+Role: TypeAlias = OneOfTexts["missing"] | tuple[Scalar]
+"""As what a model takes a value: a missing one, or the value in its place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """The fields of a model."""
+
+    entries: Mapping[str, Element]  # The DataField of each field
+    schema: Mapping[str, Element]  # The MiningField of each field that the model is given
+    types: Mapping[str, str]  # Data type of each field
+    active: tuple[str, ...]  # The fields that the model is given
+    labels: tuple[Scalar, ...]  # The listed values of the target
+    target_type: str  # Its data type
+    sources: Mapping[str, str]  # The field of the data dictionary that each derived field repeats, by its name
+
+    @property
+    def first(self) -> str | None:
+        """The first field that the model is given."""
+        return self.active[0] if self.active else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Values:
+    """What a model does with the values of a field."""
+
+    universe: Region  # The values that conditions test, as far as the domain or the file says it
+    plain: Region  # Those that are tested as they are
+    special: tuple[tuple[Region, Role], ...]  # The others, and as what they are taken
+    gap: Role | None  # As what a missing value is taken; None where there is none
+    invalid: Region  # Values of the domain for which the model gives no prediction
+    needs_value: bool  # Whether it gives none where a value is missing, and the domain allows that
+    order: tuple[Scalar, ...]  # The listed values
+
+
+def _sources(parts: Sequence[Element | None], types: Mapping[str, str]) -> dict[str, str]:
+    """Return the field that each derived one repeats, as a number of another precision at most."""
+    # A threshold on a number of single precision is read as in ONNX: numbers of single precision go where a runtime
+    # sends them.
+    sources: dict[str, str] = {}
+    for derived in (child for part in parts if part is not None for child in part.children):
+        name, kind = derived.attributes.get("name", ""), derived.attributes.get("dataType", "")
+        inner = [child for child in derived.children if child.tag != "Extension"]
+        if derived.tag != "DerivedField" or [child.tag for child in inner] != ["FieldRef"]:
+            continue
+        source = inner[0].attributes.get("field", "")
+        source = sources.get(source, source)
+        kind_there = types.get(source, "")
+        same = kind == kind_there != "" or (kind in ("float", "double") and kind_there in NUMERIC)
+        if name in types or sources.get(name, source) != source:
+            raise InvalidModelError(f"two fields are named {name!r:.60}; each needs its own name.")
+        if same and "mapMissingTo" not in inner[0].attributes:
+            sources[name] = source
+    return sources
+
+
+def fields_of(root: Element, model: Element, domain: Domain | None, outer: Element | None = None) -> Fields:
+    """Return the fields that the data dictionary, the transformations and the mining schema declare."""
+    dictionary, schema = root.first("DataDictionary"), model.first("MiningSchema")
+    if dictionary is None or schema is None:
+        raise damaged("the PMML file lacks its DataDictionary or its MiningSchema.")
+    entries: dict[str, Element] = {}
+    for entry in dictionary.below("DataField"):
+        name = entry.attributes.get("name")
+        if not name or name in entries:
+            raise InvalidModelError(f"a DataField is named {name!r:.60}; each needs its own name.")
+        entries[name] = entry
+    types = {name: entry.attributes.get("dataType", "string") for name, entry in entries.items()}
+    parts = [root.first("TransformationDictionary")]
+    parts += [None if part is None else part.first("LocalTransformations") for part in (outer, model)]
+    sources = _sources(parts, types)
+    active: list[str] = []
+    given: dict[str, Element] = {}
+    target = None
+    for part in (schema, outer.first("MiningSchema") if outer is not None else None):
+        for entry in part.below("MiningField") if part is not None else ():
+            name = entry.attributes.get("name", "")
+            usage = entry.attributes.get("usageType", "active")
+            if usage in ("predicted", "target") and part is schema:
+                target = name
+            elif usage == "active":
+                active += [name] if part is schema else []
+                # What the model around does to a value comes first; the schema inside repeats it, or leaves it out.
+                if (
+                    name not in given
+                    or TREATMENTS & set(entry.attributes)
+                    or not TREATMENTS & set(given[name].attributes)
+                ):
+                    given[name] = entry
+    if len(set(active)) < len(active):
+        raise damaged("the MiningSchema names a field twice.")
+    names = tuple(dict.fromkeys(sources.get(name, name) for name in active))
+    labels: tuple[Scalar, ...] = ()
+    if target is not None and target in entries and target not in (domain or ()):
+        listed = entries[target].below("Value")
+        if all(value.attributes.get("property", "valid") == "valid" for value in listed):
+            texts = [value.attributes.get("value", "") for value in listed]
+            labels = tuple(dict.fromkeys(typed(text, types[target]) for text in texts))
+    kind = types.get(target or "", "string")
+    given = {sources.get(name, name): entry for name, entry in given.items()}
+    return Fields(entries, given, types, names, labels, kind, sources)
+
+
+def typed(text: str, kind: str) -> Scalar:
+    """Return a text as a value of a data type of PMML."""
+    bare = text.strip()
+    if kind == "boolean" and bare in ("true", "false", "1", "0"):
+        return bare in ("true", "1")
+    if kind in NUMERIC:
+        if NUMBER.fullmatch(bare) is None or not abs(value := float(bare)) <= 1e300:
+            raise InvalidModelError(f"{text!r:.40} is not a finite number, which its {kind} field needs.")
+        return int(value) if value.is_integer() and abs(value) < 2**53 else value
+    return text
+
+
+def number_of(text: str, what: str) -> float:
+    """Return the number that an attribute of the file holds."""
+    value = typed(text, "double")
+    if isinstance(value, str | bool):
+        raise InvalidModelError(f"{what} must be a number, got {text!r:.40}.")
+    return float(value)
+
+
+def value_of(name: str, text: str, kind: str, domain: Domain | None) -> Scalar:
+    """Return a value of a field as the domain spells it."""
+    attribute = attribute_of(name, domain)
+    number = typed(text, kind)
+    if not isinstance(attribute, Category | Binary):
+        return number
+    values: Sequence[Scalar] = (0, 1) if isinstance(attribute, Binary) else attribute.values
+    truth = {"true": 1, "false": 0}.get(text.lower(), number) if isinstance(attribute, Binary) else number
+    for value in values:
+        if str(value) == text or (isinstance(value, str) == isinstance(truth, str) and value == truth):
+            return value
+    if not isinstance(number, str) and not any(isinstance(value, str) for value in values):
+        return number
+    raise InvalidModelError(f"{text!r:.40} is not a value of {name!r}.{near(text, map(str, values))}")
+
+
+TREATMENTS = frozenset(("outliers", "missingValueReplacement", "missingValueTreatment", "invalidValueTreatment"))
+DATA_FIELD = frozenset(("name", "displayName", "optype", "dataType", "isCyclic"))
+MINING_FIELD = TREATMENTS | {"name", "usageType", "optype", "importance", "lowValue", "highValue"}
+MINING_FIELD |= {"invalidValueReplacement"}
+CLOSED = {
+    "openOpen": (False, False),
+    "openClosed": (False, True),
+    "closedOpen": (True, False),
+    "closedClosed": (True, True),
+}
+
+
+def tested_field(predicate: Element, fields: Fields, domain: Domain | None) -> str:
+    """Return the field that a predicate tests."""
+    name = predicate.attributes.get("field", "")
+    name = fields.sources.get(name, name)
+    if name not in fields.types or name not in fields.active:
+        raise UnsupportedModelError(
+            f"the model tests {name!r:.60}, which is no active field, nor one as a number of another precision.",
+            remedy="Write the file without other transformations, or give the model as JSON or a skops file.",
+        )
+    require(name, domain, "the PMML model tests")
+    return name
+
+
+def values_of(name: str, fields: Fields, domain: Domain | None, *, gaps: bool) -> Values:
+    """Return what a model does with the values of a field.
+
+    ``gaps`` says whether the file speaks of missing values, so that without a domain there can be some.
+    """
+    entry, use = fields.entries[name], fields.schema[name].attributes
+    _check_known(entry, DATA_FIELD, ("Extension", "Interval", "Value"))
+    _check_known(fields.schema[name], MINING_FIELD, ("Extension",))
+    attribute, kind = attribute_of(name, domain), fields.types[name]
+    everything = NUMBERS if kind in NUMERIC or kind == "boolean" else TEXTS
+    universe = everything if attribute is None else declared(attribute)
+    listed: dict[str, list[Scalar]] = {"valid": [], "invalid": [], "missing": []}
+    for value in entry.below("Value"):
+        sort = value.attributes.get("property", "valid")
+        if sort not in listed:
+            raise damaged(f"a Value of {name!r:.60} has the property {sort!r:.40}.")
+        listed[sort] += _listed_value(name, value.attributes.get("value", ""), kind, domain, must=sort == "valid")
+    valid = Region.of(listed["valid"])
+    for interval in entry.below("Interval"):
+        valid = valid | _interval(name, interval, fields.types[name])
+    valid = (valid if entry.below("Interval") or listed["valid"] else ~NOTHING) - Region.of(listed["invalid"])
+    missing = Region.of(listed["missing"])
+    text = use.get("missingValueReplacement")
+    role: Role = "missing" if text is None else (value_of(name, text, kind, domain),)
+    refused = use.get("missingValueTreatment") == "returnInvalid"
+    special, invalid = [(missing, role)], missing if refused else NOTHING
+    treatment = use.get("invalidValueTreatment", "returnInvalid")
+    replaced = use.get("invalidValueReplacement")
+    left = ~NOTHING - missing
+    if within(left - valid, universe, attribute).empty or (treatment == "asIs" and replaced is None):
+        pass  # no value is invalid, or those that are count as they are
+    elif treatment == "asMissing" and replaced is None:
+        special.append((left - valid, role))
+        invalid = invalid | (left - valid) if refused else invalid
+    elif treatment == "asValue" and replaced is not None:
+        special.append((left - valid, (value_of(name, replaced, kind, domain),)))
+    elif treatment == "returnInvalid" and replaced is None:
+        invalid = invalid | (left - valid)
+    else:
+        raise UnsupportedModelError(
+            f"the MiningField {name!r:.60} treats invalid values by {treatment!r:.40}"
+            f"{' with' if replaced is not None else ' without'} a replacement, which evaluators read in several ways.",
+            remedy="Give a domain that allows valid values only, or write returnInvalid, asIs or asMissing.",
+        )
+    special += _extremes(name, use, valid & left, role)
+    if refused and use.get("outliers") == "asMissingValues":
+        invalid = invalid.union(region for region, _ in special)
+    # Nothing is two things: what a value is taken as first counts.
+    tested = universe - invalid
+    plain, kept = tested, []
+    for region, taken in special:
+        part = within(region & plain, universe, attribute)
+        if not part.empty:
+            kept.append((part, taken))
+            plain = plain - part
+    possible = attribute.missing if attribute is not None else gaps or role != "missing"
+    return Values(
+        universe=tested,
+        plain=plain,
+        special=tuple(kept),
+        gap=role if possible and not refused else None,
+        invalid=NOTHING if attribute is None else within(invalid & universe, universe, attribute),
+        needs_value=refused and attribute is not None and attribute.missing,
+        order=tuple(listed["valid"]),
+    )
+
+
+def _check_known(element: Element, attributes: frozenset[str], inside: Sequence[str]) -> None:
+    """Raise UnsupportedModelError if a field says something that is not known, which may change its values."""
+    odd = [name for name in element.attributes if name not in attributes]
+    odd += [child.tag for child in element.children if child.tag not in inside]
+    if odd:
+        raise UnsupportedModelError(
+            f"the {element.tag} {element.attributes.get('name', '')!r:.60} states {odd[0]!r:.40}, which is not read.",
+            remedy="Write the file without it, if it does not change values.",
+        )
+
+
+def _listed_value(name: str, text: str, kind: str, domain: Domain | None, *, must: bool) -> list[Scalar]:
+    """Return a listed value; nothing where the domain has no such value, unless it must have it."""
+    try:
+        return [value_of(name, text, kind, domain)]
+    except InvalidModelError:
+        if attribute_of(name, domain) is None or must:
+            raise
+        return []
+
+
+def _interval(name: str, element: Element, kind: str) -> Region:
+    closed = CLOSED.get(element.attributes.get("closure", ""))
+    if closed is None:
+        raise damaged(f"an Interval of {name!r:.60} has the closure {element.attributes.get('closure')!r:.40}.")
+    margins = [element.attributes.get(key) for key in ("leftMargin", "rightMargin")]
+    lo = -math.inf if margins[0] is None else number_of(margins[0], f"a margin of {name!r:.60}")
+    hi = math.inf if margins[1] is None else number_of(margins[1], f"a margin of {name!r:.60}")
+    if closed[0] and lo > -math.inf:
+        lo = math.ceil(lo) - 1.0 if kind == "integer" else math.nextafter(lo, -math.inf)
+    if not closed[1] and hi < math.inf:
+        hi = math.nextafter(hi, -math.inf)
+    return Region(((lo, hi),)) if lo < hi else NOTHING
+
+
+def _extremes(name: str, use: Mapping[str, str], valid: Region, missing: Role) -> Iterator[tuple[Region, Role]]:
+    """Yield the extreme values that the model does not take as they are."""
+    outliers = use.get("outliers", "asIs")
+    if outliers == "asIs":
+        return
+    if outliers not in ("asMissingValues", "asExtremeValues"):
+        raise damaged(f"the MiningField {name!r:.60} treats outliers by {outliers!r:.40}.")
+    ends = [use.get(key) for key in ("lowValue", "highValue")]
+    if None in ends:
+        raise damaged(f"the MiningField {name!r:.60} treats outliers, but does not say which values are.")
+    low, high = (number_of(str(end), f"an end of {name!r:.60}") for end in ends)
+    for region, end in (
+        (Region(((-math.inf, math.nextafter(low, -math.inf)),)), low),
+        (Region(((high, math.inf),)), high),
+    ):
+        yield region & valid, missing if outliers == "asMissingValues" else (end,)

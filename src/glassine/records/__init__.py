@@ -1,0 +1,7 @@
+"""Records: the one door by which cells of every kind of container are read."""
+
+from __future__ import annotations
+
+from glassine.exports import exports_of
+
+__getattr__, __dir__, __all__ = exports_of(__name__, __file__)
