@@ -117,7 +117,10 @@ def parameter(name: str, value: object = ...) -> str:
 
 
 class Text(str):
-    """A text in which parameters are marked; as a string it has them as Python spells them."""
+    """A text in which parameters are marked; as a string it has them as Python spells them.
+
+    In another text (``f"{text}"``) it stands as the face says it that makes that text; see :func:`spoken_by`.
+    """
 
     __slots__ = ("marked",)
 
@@ -129,6 +132,10 @@ class Text(str):
         text = super().__new__(cls, MARKED.sub(r"\1", marked))
         text.marked = marked
         return text
+
+    def __format__(self, spec: str) -> str:
+        """Return it for another text."""
+        return format(spoken(self), spec)
 
     def __reduce__(self) -> tuple[type[Self], tuple[str]]:
         """Copy with the marks."""

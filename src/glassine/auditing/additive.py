@@ -29,7 +29,8 @@ from glassine.auditing.policy import Policy
 from glassine.auditing.subject import Opened, Raw, Subject
 from glassine.auditing.suppression import Suppression
 from glassine.auditing.tree_facts import CONTRADICTION
-from glassine.auditing.trees import INFERRED, MISMATCH, TREE_MEASUREMENTS, attacked
+from glassine.auditing.tree_figures import INFERRED, MISMATCH
+from glassine.auditing.trees import TREE_MEASUREMENTS, attacked
 from glassine.data.inference import eager, violations
 from glassine.data.table import Table
 from glassine.domain import Integer, Real
@@ -436,7 +437,7 @@ REASONS = {"reconstruction": NO_CELLS, "labels": NO_COUNTS, "disclosure": NO_TRE
 
 
 def _of_bins(measurement: Measurement[Any, Any]) -> Measurement[Any, Any]:
-    """Return a measurement of trees as it is made of an additive model: most of them do not apply."""
+    """Return a measurement of trees for additive models, to which most of them do not apply."""
     name = measurement.name
     if name == "membership":
         return measurement(_membership)

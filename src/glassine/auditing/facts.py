@@ -138,7 +138,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """The facts of a subject by name, before suppression, and what judges need beside them. Findings hold checks only.
+    """The facts of a subject by name, before suppression, and what judges also need. Findings hold checks only.
 
     Attributes
     ----------

@@ -67,14 +67,14 @@ class Subject(ABC):
 
     measurements: ClassVar[tuple[Measurement[Any, Any], ...]]
     by_array: ClassVar[bool] = False  # Whether classes are an array beside the records, not a column of them
-    counts_records: ClassVar[bool] = False  # Whether records alone are counted, whoever they are of
+    counts_records: ClassVar[bool] = False  # Whether records are counted, and never people
 
     @classmethod
     @abstractmethod
     def of(
         cls, opened: Opened, inputs: AuditInputs, policy: Policy, claim: GuaranteeFinding | None, *, public: bool
     ) -> Self:
-        """Return what was opened as a subject; of a public one no record is looked at, whatever is given."""
+        """Return what was opened as a subject; of a public one no record is looked at."""
 
     @classmethod
     def claim(cls, opened: Opened, policy: Policy) -> GuaranteeFinding | None:

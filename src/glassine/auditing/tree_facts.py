@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +13,11 @@ from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.attacks.values import ValueLeakage, thresholds_of
 from glassine.auditing.facts import Bits, Cells, Fact, Inapplicable, Named, Shares, Sizes, Thresholds
 from glassine.auditing.inputs import Statements
-from glassine.data.labels import class_places
 from glassine.data.table import Table
 from glassine.domain.literals import attributes_of
-from glassine.errors import InvalidParameterError, parameter
 from glassine.models import DecisionTree, RuleList
 from glassine.models.implied import RULE_OF_THREE, Bounds, OutcomeCounts, made_certain
-from glassine.records.arrays import AnyArray, Indices, Ints
+from glassine.records.arrays import Ints
 
 if TYPE_CHECKING:
     from glassine.attacks.labels import LabelDisclosure, Occupants
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
     from glassine.auditing.disclosure import Inferred
     from glassine.auditing.policy import Policy
     from glassine.auditing.subject import Raw
-    from glassine.auditing.trees import TreeSubject
+    from glassine.auditing.tree_figures import TreeSubject
 
 EMPTY_MODEL = "all published counts are zero, so the model says nothing about any record."
 CONTRADICTION = "the domain allows no record where the model counts some, so one of the two is wrong."
@@ -59,20 +57,6 @@ def outcome_counts(
     return counts_by_statement(model, statements, noisy=noisy)
 
 
-def count_classes(
-    model: DecisionTree | RuleList, rows: Indices, columns: Mapping[str, AnyArray] | None, target: str | None
-) -> Ints | None:
-    """Return how many records of each class are in each part; None where a record's class is not known."""
-    if columns is None or target is None or target not in columns or not model.classes:
-        return None
-    labels = class_places(columns[target], model.classes)
-    if (labels < 0).any():
-        return None
-    counts = np.zeros((len(model.cells), len(model.classes)), dtype=np.int64)
-    np.add.at(counts, (rows, labels), 1)
-    return counts
-
-
 def _known(counts: object, n_outcomes: int) -> OutcomeCounts:
     """Return counts that are known, shape (parts, outcomes), or (parts, 1) where only sizes are."""
     known = np.array(counts, dtype=np.float64)
@@ -94,19 +78,6 @@ def counts_by_statement(model: DecisionTree | RuleList, statements: Statements, 
     rounded = np.array(counts, dtype=np.float64).reshape(len(cells), -1)
     half = statements.rounded_to / 2
     return OutcomeCounts(lower=np.maximum(rounded - half, 0), upper=rounded + half, n_outcomes=n_outcomes)
-
-
-def rounded(model: DecisionTree | RuleList, step: int | None) -> DecisionTree | RuleList:
-    """Return a model whose counts the publisher states to be rounded to a step; the same without a step."""
-    if step is None:
-        return model
-    counts = [count for cell in model.cells for count in cell.evidence.counts or (cell.evidence.size or 0,)]
-    if model.counts_are_exact and any(count % step for count in counts):
-        raise InvalidParameterError(
-            f"{parameter('rounded_to', step)} contradicts the model: it publishes counts that are not multiples of it.",
-            remedy="Ask the publisher to which step counts were rounded.",
-        )
-    return replace(model, approximate=True)
 
 
 def certain_of_cells(model: DecisionTree | RuleList, counts: OutcomeCounts) -> Bounds | None:

@@ -1,20 +1,57 @@
-"""Records of a lazy frame in each leaf or rule, counted by the engine where they lie."""
+"""A tree or a rule list as the subject of an audit, and the figures that several measurements need."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from glassine.attacks.labels import Occupants
+from glassine.attacks.outcome import UNCOVERED, Failed, Measured, NotApplicable, Outcome, RecordNote
+from glassine.attacks.values import thresholds_of
+from glassine.auditing.describe import describe_guarantee, describe_model
+from glassine.auditing.facts import Kind
+from glassine.auditing.findings import (
+    OF_THE_MODEL,
+    GuaranteeFinding,
+    ModelSummary,
+    ReconstructionFinding,
+)
+from glassine.auditing.inputs import (
+    AuditInputs,
+    Comparison,
+    check_sensitive,
+    compare,
+    inferred_domain,
+    outside_domain,
+    people_hint,
+)
+from glassine.auditing.policy import Policy
+from glassine.auditing.reconstruction import (
+    counted_model,
+    hide_subgroups,
+)
+from glassine.auditing.subject import Opened, Raw, Subject
 from glassine.data.conform import Outside
-from glassine.data.lazy import Groups, LazyTable, cuts_of
+from glassine.data.labels import class_places
+from glassine.data.lazy import Groups, LazyTable, cuts_of, is_lazy
+from glassine.data.table import Table
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.domain.attributes import LARGEST, Attribute
 from glassine.domain.literals import attributes_of
+from glassine.errors import CountingLimitError, InvalidDataError, InvalidParameterError, parameter
+from glassine.formats import as_model
+from glassine.formats.builder import not_judged
 from glassine.models import DecisionTree, RuleList
-from glassine.records.arrays import AnyArray, Bools
+from glassine.records.arrays import AnyArray, Bools, Indices, Ints
+
+if TYPE_CHECKING:
+    from glassine.attacks.reconstruction.entropy import ProbabilisticDataset
+
 
 COUNTED = (
     "the data are a lazy frame, which is counted where it lies and not read record by record. Collect it, or a sample."
@@ -90,3 +127,338 @@ def _sizes(model: DecisionTree | RuleList, groups: Groups) -> tuple[int, ...]:
         records: dict[str, AnyArray] = {name: groups.columns.values(name) for name in groups.columns.attributes}
         np.add.at(out, model.apply(records), groups.counts)
     return tuple(out.tolist())
+
+
+NO_DOMAIN = (
+    "no domain was given, so possible records cannot be counted. Draft one from the model with "
+    "`glassine domain new`, or from records with `glassine domain infer`."
+)
+MISMATCH = (
+    "The data does not match the model: its {parts} hold other numbers of records. Use the records the model was "
+    "trained on."
+)
+INFERRED = "The domain was inferred from data, which understates what an attacker learns."
+
+
+def count_classes(
+    model: DecisionTree | RuleList, rows: Indices, columns: Mapping[str, AnyArray] | None, target: str | None
+) -> Ints | None:
+    """Return how many records of each class are in each part; None where a record's class is not known."""
+    if columns is None or target is None or target not in columns or not model.classes:
+        return None
+    labels = class_places(columns[target], model.classes)
+    if (labels < 0).any():
+        return None
+    counts = np.zeros((len(model.cells), len(model.classes)), dtype=np.int64)
+    np.add.at(counts, (rows, labels), 1)
+    return counts
+
+
+def rounded(model: DecisionTree | RuleList, step: int | None) -> DecisionTree | RuleList:
+    """Return a model whose counts the publisher states to be rounded to a step; the same without a step."""
+    if step is None:
+        return model
+    counts = [count for cell in model.cells for count in cell.evidence.counts or (cell.evidence.size or 0,)]
+    if model.counts_are_exact and any(count % step for count in counts):
+        raise InvalidParameterError(
+            f"{parameter('rounded_to', step)} contradicts the model: it publishes counts that are not multiples of it.",
+            remedy="Ask the publisher to which step counts were rounded.",
+        )
+    return replace(model, approximate=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TreeSubject(Subject):
+    """A tree or a rule list, and the figures that several measurements need; each is computed once."""
+
+    model: DecisionTree | RuleList  # The model as a value
+    artefact: Any  # The model as it was given: a fitted estimator states its criterion
+    declared: Domain | None  # The domain, inferred from the data where none was given
+
+    @classmethod
+    def of(
+        cls, opened: Opened, inputs: AuditInputs, policy: Policy, claim: GuaranteeFinding | None, *, public: bool
+    ) -> Self:
+        """Return a tree or a rule list with what is given beside it; its domain is inferred where there is none."""
+        model, domain, notes = opened.value, inputs.domain, list[str]()
+        if domain is not None and domain.inferred:
+            notes.append(INFERRED)
+        elif domain is None and inputs.columns is not None and inputs.needs_domain:
+            domain = inferred_domain(model, inputs.columns, notes)
+            model = as_model(opened.artefact, domain)
+        model = rounded(model, inputs.settings.statements.rounded_to)
+        if alone := not_judged(model.source or ""):
+            notes.append(alone)
+        target = inputs.target
+        if target is not None and target in attributes_of(model.literals):
+            raise InvalidDataError(
+                f"the target {target!r} is an attribute that the model tests.",
+                remedy="Name what it predicts: the column, or the name of the series.",
+            )
+        subject = cls(
+            inputs=inputs,
+            policy=policy,
+            guarantee=claim,
+            public=public,
+            notes_read=(*notes, *people_hint(inputs)),
+            model=model,
+            artefact=opened.artefact,
+            declared=domain,
+        )
+        lacking = subject.columns is not None and target not in subject.columns and not inputs.lacks_labels
+        if target is not None and lacking:
+            raise InvalidDataError(
+                f"the target {target!r} must be a column of the data.", remedy="Check its name, or pass its values."
+            )
+        return subject
+
+    @classmethod
+    def claim(cls, opened: Opened, policy: Policy) -> GuaranteeFinding | None:
+        """Return the differential privacy that is claimed for the model."""
+        return describe_guarantee(opened.value, policy)
+
+    @classmethod
+    def check(cls, opened: Opened, inputs: AuditInputs, names: Container[str] | None) -> None:
+        """Raise InvalidDataError if the sensitive attribute is neither in the domain nor a column of the data."""
+        if inputs.settings.sensitive is not None and not inputs.lacks_labels:
+            check_sensitive(inputs.settings.sensitive, inputs.domain, names)
+
+    @property
+    def kind(self) -> Kind:
+        """Whether it is a tree or a rule list."""
+        return "tree" if isinstance(self.model, DecisionTree) else "rule list"
+
+    @property
+    def nouns(self) -> tuple[str, str]:
+        """What a part of the model and several are called."""
+        return ("leaf", "leaves") if isinstance(self.model, DecisionTree) else ("rule", "rules")
+
+    @property
+    def of_classes(self) -> bool:
+        """Whether it predicts a class, not a number."""
+        return self.model.classes is not None
+
+    @cached_property
+    def noise(self) -> str | None:
+        """Why the counts measure nothing, if they are noisy."""
+        claim, counted = self.guarantee, any(cell.evidence.size is not None for cell in self.model.cells)
+        if claim is None or claim.count_scale is None or not counted:
+            return None
+        limits = "nothing limits" if claim.caveats else "if the guarantee holds, it limits"
+        return f"the published counts are noisy (scale {claim.count_scale:.3g} records); {limits} what they reveal."
+
+    @cached_property
+    def domain(self) -> Domain | None:
+        """The attributes that records have beside the target, which the model publishes as an outcome."""
+        target = self.inputs.target
+        if self.declared is None or target is None or target not in self.declared:
+            return self.declared
+        return self.declared.restrict([name for name in self.declared if name != target])
+
+    @property
+    def has_domain(self) -> bool:
+        """Whether a domain was given or inferred."""
+        return self.domain is not None
+
+    @property
+    def inferred(self) -> bool:
+        """Whether a part of the domain was taken from data."""
+        return self.domain is not None and bool(self.domain.inferred)
+
+    # Records: read one by one, or only counted where a lazy frame lies.
+
+    @cached_property
+    def counted(self) -> CountedData | None:
+        """What an engine counts in a lazy frame; None where records are read, or there are none."""
+        if self.declared is None or not is_lazy(self.inputs.data):
+            return None
+        return count_data(self.model, self.inputs.data, self.declared)
+
+    @cached_property
+    def table(self) -> Table | None:
+        """The training records; None where there are none, or they are only counted."""
+        return None if self.counted is not None else self.inputs.table
+
+    @property
+    def columns(self) -> dict[str, AnyArray] | None:
+        """The same as columns, shape (n,) each."""
+        return None if self.table is None else self.table.arrays
+
+    @cached_property
+    def owners(self) -> Table | None:
+        """The training records where they say whose they are, so that people are counted; else None."""
+        return self.table if self.table is not None and self.table.persons is not None else None
+
+    @cached_property
+    def rows(self) -> Indices | None:
+        """The leaf or rule of each record, shape (n,)."""
+        return None if self.columns is None else self.model.apply(self.columns)
+
+    @property
+    def has_data(self) -> bool:
+        """Whether there are training records, read or counted."""
+        return self.rows is not None or self.counted is not None
+
+    @cached_property
+    def comparison(self) -> Comparison:
+        """How the training records that were given differ from what the model and the domain say."""
+        if self.counted is not None:
+            return compare(self.model, self.data_sizes, self.counted.outside, counted=True)
+        sampled = self.inputs.settings.disclosure is not None and self.inputs.settings.disclosure.training == "sample"
+        if self.columns is None or sampled:
+            return Comparison()
+        return compare(self.model, self.data_sizes, outside_domain(self.domain, self.table, self.columns))
+
+    @property
+    def mismatch(self) -> str:
+        """Why the data are not the training records; empty if nothing says so."""
+        return MISMATCH.format(parts=self.nouns[1]) if self.comparison.mismatch else ""
+
+    # Sizes of leaves: as published, else counted in the data where that may be looked at, and in people where known.
+
+    @cached_property
+    def published_sizes(self) -> list[int | None]:
+        """Records of each part as published exactly: noisy or rounded counts say nothing certain, a 0 may be 4."""
+        exact = self.model.counts_are_exact
+        return [cell.evidence.size if exact else None for cell in self.model.cells]
+
+    @cached_property
+    def data_sizes(self) -> list[int]:
+        """Records of the data in each part."""
+        if self.counted is not None:
+            return list(self.counted.sizes)
+        rows: Any = [] if self.rows is None else self.rows
+        return [int(size) for size in np.bincount(rows, minlength=len(self.model.cells))]
+
+    @cached_property
+    def occupants(self) -> Occupants | None:
+        """The people in each part, by class as far as the target is known; None where records are counted."""
+        if self.owners is None or self.rows is None:
+            return None
+        classes, labels = self.model.classes or (), np.full(len(self.rows), -1)
+        if self.inputs.target is not None and classes:
+            labels = class_places(self.owners.arrays[self.inputs.target], classes)
+        return Occupants.counted(self.owners, self.rows, labels, (len(self.model.cells), max(1, len(classes))))
+
+    @cached_property
+    def record_sizes(self) -> list[int | None]:
+        """Records of each part: as published, else counted in the data, where no guarantee answers."""
+        if self.accepted or not self.has_data or None not in self.published_sizes:
+            return self.published_sizes
+        pairs = zip(self.published_sizes, self.data_sizes, strict=True)
+        return [counted if size is None else size for size, counted in pairs]
+
+    @cached_property
+    def sizes(self) -> list[int | None]:
+        """How many stand behind each part: people where persons are stated, else its records."""
+        if self.occupants is None or self.accepted:
+            return self.record_sizes
+        return [int(size) for size in self.occupants.sizes]
+
+    @cached_property
+    def class_counts(self) -> Ints | None:
+        """Training records of each class in each part, shape (parts, classes); None where classes are not known."""
+        return None if self.rows is None else count_classes(self.model, self.rows, self.columns, self.inputs.target)
+
+    @cached_property
+    def possible(self) -> ProbabilisticDataset | None:
+        """The possible records; None without a domain."""
+        if self.domain is None:
+            return None
+        from glassine.attacks.reconstruction.entropy import reconstruct
+
+        model = counted_model(self.model, self.has_data, self.record_sizes)
+        return reconstruct(model, self.domain, max_steps=self.inputs.settings.max_steps)
+
+    @cached_property
+    def bits(self) -> Outcome[tuple[tuple[float, ...], tuple[str, ...]]]:
+        """Bits learned about each record of each part, and what is noted about counting them."""
+        if self.possible is None:
+            return NotApplicable(NO_DOMAIN)
+        try:
+            published, aware = self.possible.notes(), self.possible.notes(domain_aware=True)
+            learned = self.possible.bits_learned(domain_aware=True)
+        except CountingLimitError as error:
+            return Failed(error.text)
+        groups = [f"with the domain's groups, {note}" for note in aware if note not in published]
+        return Measured((learned, (*published, *groups)))
+
+    @property
+    def learned(self) -> tuple[float, ...] | None:
+        """Bits learned about each record of each part; None where they were not counted."""
+        return self.bits.value[0] if isinstance(self.bits, Measured) else None
+
+    @cached_property
+    def cut(self) -> tuple[str, ...]:
+        """The attributes with thresholds whose domain was taken from data."""
+        if self.domain is None:
+            return ()
+        names = dict.fromkeys(name for name, _ in thresholds_of(self.model, self.domain))
+        return tuple(name for name in names if self.domain[name].inferred)
+
+    @cached_property
+    def trained_shares(self) -> list[str]:
+        """The tested attributes whose shares were taken from the training data, so that they settle nothing."""
+        shares = {} if self.domain is None else self.domain.shares
+        tested = attributes_of(self.model.literals)
+        return [name for name in tested if name in shares and shares[name].from_training_data]
+
+    def unread(self) -> NotApplicable | None:
+        """Return why no single record is looked at; None if records are."""
+        if self.public:
+            return NotApplicable(OF_THE_MODEL)
+        return None if self.counted is None else NotApplicable(COUNTED)
+
+    # What findings say.
+
+    def summary(self) -> ModelSummary:
+        """Return the model in brief."""
+        stated = self.inputs.parameters
+        return replace(describe_model(self.model), parameters=None if stated is None else stated.values)
+
+    def notes(self, raw: Raw) -> Iterator[str]:
+        """Yield what is odd about sizes, data and guarantee, and what was left out."""
+        stated, suppression = self.inputs.parameters, self.suppression
+        least = None if stated is None else stated.smallest_leaf
+        if stated is not None and least is not None and any(n and n < least for n in self.published_sizes):
+            yield (
+                f"The file states {stated.stated_leaf}, but a leaf publishes fewer records: the parameter or the tree "
+                "was changed after training, so that neither proves anything."
+            )
+        if not self.accepted and self.has_data and None in self.published_sizes:
+            yield RecordNote(
+                "The model does not publish exact counts: they were counted in the data."
+                if self.noise is None
+                else "The smallest leaf was judged by the data, not by the model's noisy counts."
+            )
+        if "reconstruction" in raw and isinstance(self.bits, Measured):
+            yield from self.bits.value[1]
+        yield from self.comparison.notes(suppression)
+        yield from self._beside_guarantee()
+        outcome, groups = raw.get("reconstruction"), raw.get("subgroups")
+        finding: ReconstructionFinding | None = outcome.value[0] if isinstance(outcome, Measured) else None
+        for entry in () if finding is None else finding.attributes:
+            if entry.attribute == self.inputs.settings.sensitive:
+                learned = (
+                    f"{entry.attribute}: an attacker learns {entry.bits_learned:.1f} bits about it on average, "
+                    f"{entry.bits_largest:.1f} bits about the most exposed record."
+                )
+                yield RecordNote(learned) if finding is not None and finding.counted else learned
+        listed = groups.value if isinstance(groups, Measured) else ()
+        if hidden := len(listed) - len(hide_subgroups(listed, suppression)):
+            are, is_not = ("subgroup", "is") if hidden == 1 else ("subgroups", "are")
+            counted = "people" if self.owners is not None else "records"
+            yield RecordNote(f"{hidden} {are} of fewer than {suppression.below} {counted} {is_not} not shown.")
+
+    def _beside_guarantee(self) -> Iterator[RecordNote]:
+        """Yield that a claimed guarantee does not cover what was measured on records, and the true sizes beside it."""
+        claim = self.guarantee
+        if claim is None or claim.caveats or not (self.has_data or self.inputs.holdout is not None):
+            return
+        yield UNCOVERED
+        if claim.accepted and self.has_data:
+            held = self.data_sizes if self.occupants is None else self.occupants.sizes.tolist()
+            smallest = self.suppression.count(min((size for size in held if size), default=0))
+            of = "" if self.occupants is None else " people"
+            noun = self.nouns[0]
+            yield RecordNote(f"The smallest {noun} that captures any record of the data captures {smallest}{of}.")

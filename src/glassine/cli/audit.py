@@ -273,7 +273,7 @@ def _of_model(file: FileContent, domain: Domain | None, options: AuditOptions, l
         columns = {"person": records.person, "target": records.target if named else None}
         table, others = (
             unopened(
-                path, options.written, domain, texts, columns=columns, tells=path == records.data, quiet=options.public
+                path, options.written, domain, texts, columns=columns, hints=path == records.data, quiet=options.public
             )
             for path in (records.data, records.holdout)
         )

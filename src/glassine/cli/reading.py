@@ -139,12 +139,12 @@ def unopened(
     attributes: Mapping[str, Attribute],
     *,
     columns: Mapping[str, str | None],
-    tells: bool = False,
+    hints: bool = False,
     quiet: bool = False,
 ) -> Unopened | None:
     """Return the records of a file to be opened when they are needed; raise if its header lacks a column.
 
-    ``columns`` are those that options name; ``tells`` says whether columns that look like identifiers are pointed out.
+    ``columns`` are those that options name; ``hints`` says whether columns that look like identifiers are pointed out.
     """
     from glassine.auditing.samples import Unopened
 
@@ -158,7 +158,7 @@ def unopened(
     def opening() -> Table:
         table = read_records(path, written, Purpose.ORDINARY, domain, attributes=attributes, quiet=quiet)
         check(table.names)
-        if tells and not quiet:
+        if hints and not quiet:
             tell_repeats(table, columns.get("person"))
         return table
 

@@ -120,7 +120,7 @@ def scrub_command(
         check_person(person, {data: None})
         columns = {"person": person, "target": target}
         quiet = audited.audience == "public"
-        sealed = unopened(data, written, declared, identifiers(person), columns=columns, tells=True, quiet=quiet)
+        sealed = unopened(data, written, declared, identifiers(person), columns=columns, hints=True, quiet=quiet)
         # A copy of a private model that is counted in its data would be no longer covered: they stay closed.
         counted = None if private or sealed is None else sealed.open()
         records = sealed if private else counted
