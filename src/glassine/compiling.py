@@ -18,12 +18,27 @@ LEFT = [STEPS]
 
 _INTERPRETED: ContextVar[bool] = ContextVar("interpreted", default=False)
 
+_LOADED: ContextVar[bool] = ContextVar("loaded", default=False)
+
+
+@contextmanager
+def loaded() -> Iterator[None]:
+    """Run compiled kernels alone meanwhile, say nothing, and keep nothing on disk.
+
+    What a private fit does with its records must not show how many they are: its kernels are loaded beforehand.
+    """
+    token = _LOADED.set(True)
+    try:
+        yield
+    finally:
+        _LOADED.reset(token)
+
 
 @contextmanager
 def interpreted(steps: float) -> Iterator[None]:
     """Interpret the kernels that are called meanwhile, if they take few steps and those before them took few."""
     # The same functions run, and return the same bits. A first small fit compiles nothing; many in one process compile.
-    small = not _INTERPRETED.get() and steps <= LEFT[0]
+    small = not _LOADED.get() and not _INTERPRETED.get() and steps <= LEFT[0]
     if not small:
         yield
         return
@@ -71,6 +86,12 @@ class Kernel:
         # What Numba asks a value for whose type it does not know: so one kernel may call another by its name.
         return self.dispatcher._numba_type_
 
+    def load(self, *examples: Any) -> None:
+        """Load or compile the function for values of the types of examples, without a call."""
+        from numba import typeof
+
+        self.dispatcher.compile(tuple(map(typeof, examples)))
+
     def __call__(self, *values: Any) -> Any:
         """Call the function, compiled or interpreted."""
         return self._function(*values) if _INTERPRETED.get() else self.dispatcher(*values)
@@ -92,7 +113,7 @@ def _listen() -> None:
 
     class Start(event.Listener):
         def on_start(self, started: Any) -> None:
-            while HEARERS:
+            while HEARERS and not _LOADED.get():
                 HEARERS.pop()(started.data["dispatcher"].stats.cache_path)
 
         def on_end(self, ended: object) -> None:
@@ -151,6 +172,8 @@ def _disk() -> Any:
             # One file for each signature: of two processes that compile at once neither writes into the other's.
             name = f"{self._impl.filename_base}.{sha256(repr(sig).encode()).hexdigest()[:8]}"
             self._cache_file._data_name_pattern = f"{name}.{{number:d}}.nbc"
+            if _LOADED.get():
+                return
             # A full disk must not end a fit whose budget is charged.
             with suppress(Exception):
                 super().save_overload(sig, data)

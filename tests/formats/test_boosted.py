@@ -78,7 +78,7 @@ def test_xgboost_tells_how_many_records_a_node_holds() -> None:
     tree = load_model(FILES / "xgboost.json")
     assert isinstance(tree, DecisionTree)
     assert tree.attributes == ("age", "dose")
-    assert str(tree.cells[0]) == "age <= 47"
+    assert str(tree.cells[0]) == "age < 48"
     assert [cell.evidence.size for cell in tree.cells] == [sum(pair) for pair in true_counts(tree)]
     assert [cell.evidence.label for cell in tree.cells] == [0, 0, 1]
     assert tree.n_records == len(TARGET) == tree.nodes[0].evidence.size

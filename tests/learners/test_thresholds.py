@@ -12,11 +12,14 @@ from hypothesis import strategies as st
 
 from glassine.data.conform import conform
 from glassine.domain import Domain, Integer, Real
-from glassine.learners import antecedents as thresholds
-from glassine.learners.antecedents import CANDIDATES, candidates, data_quantiles, private_quantile_cuts
+from glassine.learners.antecedents import CANDIDATES, candidates
 from glassine.learners.intake import HeldIntake
 from glassine.privacy import accounting
 from glassine.privacy.randomness import Randomness
+from glassine.privacy.unit import RECORD
+from glassine.sealed import quantiles, queries
+from glassine.sealed.accounts import Part
+from glassine.sealed.queries import Quantiles
 
 DOMAIN = Domain({"n": Integer(0, 9, missing=True), "r": Real(0.0, 1.0), "b": Integer(0, 10**6)})
 
@@ -49,26 +52,34 @@ def test_candidates_follow_from_the_bounds() -> None:
     assert candidates(Domain.binary(["x"]), "x") == ()
 
 
+def asked(records: HeldIntake, names: list[str], number: int, epsilon: Fraction, seed: int) -> tuple[Any, Any]:
+    """Return private quantiles of some numbers, and their events."""
+    question = Quantiles(points={name: candidates(DOMAIN, name) for name in names}, number=number)
+    part = Part(epsilon=epsilon, total=epsilon, unit=RECORD)
+    return question.draw(records, part, Randomness.of(seed), None), question.events(part)
+
+
+def of_data(records: HeldIntake, names: list[str], number: int) -> Any:
+    return Quantiles(points=dict.fromkeys(names, ()), number=number).exact(records)
+
+
 def test_private_quantiles_see_present_values_once_per_record(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: dict[str, Any] = {}
+    seen: list[Any] = []
 
-    def spy(
-        columns: Any, points: Any, number: int, epsilon: Fraction, randomness: Any, *, multiplicities: Any
-    ) -> tuple[Any, tuple[()]]:
-        seen.update(columns=columns, points=points, number=number, epsilon=epsilon, times=multiplicities)
-        return {}, ()
+    def spy(values: Any, cuts: Any, number: int, epsilon: Fraction, _: Any, *, multiplicities: Any) -> Any:
+        seen.append((np.repeat(values, multiplicities).tolist(), cuts, number, epsilon))
+        return (), ()
 
-    monkeypatch.setattr(thresholds, "private_quantiles_of_attributes", spy)
+    monkeypatch.setattr(queries, "private_quantiles", spy)
     times = np.array([2, 3, 1, 0], dtype=np.int64)
-    private_quantile_cuts(intake(SMALL, times), ["n", "r"], 3, Fraction(1, 7), Randomness.of(0))
-    held = {name: np.repeat(seen["columns"][name], seen["times"][name]).tolist() for name in ("n", "r")}
-    assert held == {"n": [1.0, 1.0, 4.0], "r": [0.1, 0.1, 0.2, 0.2, 0.2, 0.3]}
-    assert seen["points"] == {name: candidates(DOMAIN, name) for name in ("n", "r")}
-    assert (seen["number"], seen["epsilon"]) == (3, Fraction(1, 7))
+    asked(intake(SMALL, times), ["n", "r"], 3, Fraction(1, 7), 0)
+    held = [[1.0, 1.0, 4.0], [0.1, 0.1, 0.2, 0.2, 0.2, 0.3]]
+    cuts = [candidates(DOMAIN, name) for name in ("n", "r")]
+    assert seen == [(values, points, 3, Fraction(1, 14)) for values, points in zip(held, cuts, strict=True)]
 
 
 def test_private_quantiles_cost_their_budget_and_come_from_the_candidates() -> None:
-    cuts, events = private_quantile_cuts(intake(SMALL), ["n", "r", "b"], 2, Fraction(1, 2), Randomness.of(0))
+    cuts, events = asked(intake(SMALL), ["n", "r", "b"], 2, Fraction(1, 2), 0)
     assert accounting.epsilon(events) == pytest.approx(0.5, rel=1e-12)
     for name, values in cuts.items():
         assert len(values) == 2
@@ -80,14 +91,14 @@ def test_private_quantiles_of_many_records_are_near_those_of_the_data() -> None:
     rng = np.random.default_rng(0)
     n = 20_000
     columns = {"n": rng.integers(0, 10, n).astype(float), "r": rng.beta(2, 5, n), "b": rng.integers(0, 10**6, n)}
-    cuts, _ = private_quantile_cuts(intake(columns), ["n", "r", "b"], 3, Fraction(2), Randomness.of(1))
+    cuts, _ = asked(intake(columns), ["n", "r", "b"], 3, Fraction(2), 1)
     for name, values in cuts.items():
         shares = [float((columns[name] <= value).mean()) for value in values]
         assert shares == pytest.approx([0.25, 0.5, 0.75], abs=0.06)
 
 
 def test_data_quantiles_lie_between_values() -> None:
-    found = data_quantiles(intake(SMALL), ["n", "r", "b"], 5)
+    found = of_data(intake(SMALL), ["n", "r", "b"], 5)
     assert found["n"] == (2.5,)
     assert found["r"] == pytest.approx((0.15, 0.25, 0.6))
     assert found["b"] == (5.5,)
@@ -96,14 +107,14 @@ def test_data_quantiles_lie_between_values() -> None:
 def test_data_quantiles_are_at_most_as_many_as_asked_for() -> None:
     values = np.arange(1000) / 999
     columns = {"n": np.zeros(1000), "r": values, "b": np.zeros(1000, dtype=np.int64)}
-    found = data_quantiles(intake(columns), ["n", "r"], 3)
+    found = of_data(intake(columns), ["n", "r"], 3)
     assert found["n"] == ()
     assert found["r"] == pytest.approx((0.25, 0.5, 0.75), abs=0.002)
 
 
 def test_data_quantiles_without_values_are_none() -> None:
     columns = {"n": np.array([np.nan, np.nan]), "r": np.array([0.5, 0.5]), "b": np.array([1, 2])}
-    assert data_quantiles(intake(columns), ["n"], 3) == {"n": ()}
+    assert of_data(intake(columns), ["n"], 3) == {"n": ()}
 
 
 @settings(max_examples=60, deadline=None)
@@ -116,10 +127,10 @@ def test_quantiles_of_counted_values_are_those_of_repeated_ones(rows: list[tuple
     counted = {"n": values, "r": np.zeros(len(rows)), "b": np.zeros(len(rows))}
     repeated = {name: np.repeat(column, times) for name, column in counted.items()}
     some, whole = intake(counted, times), intake(repeated)
-    assert data_quantiles(some, ["n"], number) == data_quantiles(whole, ["n"], number)
-    drawn = [private_quantile_cuts(of, ["n"], number, Fraction(1), Randomness.of(3)) for of in (some, whole)]
+    assert of_data(some, ["n"], number) == of_data(whole, ["n"], number)
+    drawn = [asked(of, ["n"], number, Fraction(1), 3) for of in (some, whole)]
     assert drawn[0] == drawn[1]
     if times.sum():
         distinct, counts = np.unique(repeated["n"], return_counts=True)
         shares = np.arange(1, number + 1) / (number + 1)
-        assert thresholds._quantiles(distinct, counts, shares).tolist() == np.quantile(repeated["n"], shares).tolist()
+        assert quantiles._of_shares(distinct, counts, shares).tolist() == np.quantile(repeated["n"], shares).tolist()

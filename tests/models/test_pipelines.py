@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from sklearn.preprocessing import (
 )
 from sklearn.tree import DecisionTreeClassifier
 
-from glassine.domain import Category, Domain, Integer, OneOf, Real
+from glassine.domain import Between, Category, Domain, Integer, OneOf, Real
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats import tree_from_sklearn
 from glassine.models import DecisionTree
@@ -223,9 +224,15 @@ def test_ordinal_thresholds_list_the_categories_below() -> None:
 
 def test_scaled_thresholds_come_back_in_the_original_unit() -> None:
     frame = pd.DataFrame({"age": [20, 30, 41, 42, 60, 77]})
+    domain = Domain({"age": Integer(0, 99)})
     for scaler in (StandardScaler(), MinMaxScaler(), RobustScaler()):
         pipeline = make_pipeline(scaler, DecisionTreeClassifier()).fit(frame, [0, 0, 0, 1, 1, 1])
-        assert [str(cell) for cell in tree_from_sklearn(pipeline).cells] == ["age <= 41.5", "age > 41.5 or missing"]
+        assert [str(cell) for cell in tree_from_sklearn(pipeline, domain).cells] == ["age <= 41.5", "age > 41.5"]
+        (literal, *_) = tree_from_sklearn(pipeline).literals
+        assert isinstance(literal, Between)
+        assert literal.hi == pytest.approx(41.5)
+        sides = pd.DataFrame({"age": [literal.hi, math.nextafter(literal.hi, math.inf)]})
+        assert pipeline.predict(sides).tolist() == [0, 1]
 
 
 def test_columns_that_are_dropped_are_no_attributes() -> None:

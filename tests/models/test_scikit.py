@@ -16,6 +16,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier
 
 from glassine.domain import Between, Binary, Domain, OneOf, Real
+from glassine.domain.single import single_bound
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats import as_model, load_model, to_sklearn, to_text, tree_from_sklearn, write_model
 from glassine.formats.sklearn.forest import forest_from_sklearn
@@ -192,8 +193,10 @@ def test_a_binary_attribute_is_named_by_its_value() -> None:
     fitted = DecisionTreeClassifier().fit(pd.DataFrame({"Age>=30": [0, 0, 1]}), [0, 0, 1])
     model = tree_from_sklearn(fitted, Domain.binary(["Age>=30"]))
     assert model.literals == (OneOf("Age>=30", (1,), negated=True), OneOf("Age>=30", (1,)))
-    below = Between("Age>=30", hi=0.5, missing=True)
-    assert tree_from_sklearn(fitted).literals == (below, Between("Age>=30", lo=0.5))
+    bound = single_bound(0.5)
+    below = Between("Age>=30", hi=bound, missing=True)
+    assert tree_from_sklearn(fitted).literals == (below, Between("Age>=30", lo=bound))
+    assert str(below) == "Age>=30 <= 0.5 or missing"
 
 
 def test_extra_trees_and_searches_are_read() -> None:

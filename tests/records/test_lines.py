@@ -153,6 +153,17 @@ def test_an_empty_line_of_several_columns_is_no_record_and_of_one_is_one() -> No
     assert rows(b"a,b\n") == rows(b"a,b") == []
 
 
+@pytest.mark.parametrize("n", [3, 200_000])
+def test_a_line_of_too_many_fields_and_one_of_too_few_do_not_make_up_for_each_other(n: int) -> None:
+    body = [b"1,2"] * n
+    body[1:1], body[-1:-1] = [b"5,6,7"], [b"8"]
+    frame = opened(b"a,b\n" + b"\n".join(body) + b"\n").texts()
+    assert frame.rows()[1] == ("5", "6")
+    assert frame.rows()[-2] == ("8", None)
+    assert len(frame) == n + 2
+    assert frame.filter(a="1", b="2").height == n
+
+
 def test_a_quoted_line_break_is_one_of_csv_for_ordinary_commands_alone() -> None:
     data = b'a,b\n1,"x\ny"\n2,z\n'
     assert rows(data, purpose=Purpose.ORDINARY) == [("1", "x\ny"), ("2", "z")]

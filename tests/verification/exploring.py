@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from glassine.learners import antecedents as thresholds
-from glassine.learners import publishing as leaf_counts
+from glassine.sealed import draws, queries
 from glassine.sealed.lists import ListSums
-from glassine.sealed.quantiles import quantile_distribution, quantile_events
+from glassine.sealed.quantiles import quantile_distribution
 from glassine.sealed.trees import TreeSums
 from tests.oracles.laws import log_distribution
 
@@ -50,25 +49,11 @@ class _Script:
         return self.choose(log_distribution(sums))
 
     def quantiles(
-        self,
-        columns: Mapping[str, Any],
-        candidates: Mapping[str, Any],
-        number: int,
-        epsilon: Fraction,
-        randomness: Any,
-        *,
-        multiplicities: Mapping[str, Any],
-    ) -> tuple[dict[str, Any], tuple[Any, ...]]:
-        assert not multiplicities, "records in memory occur once each"
-        spending = sum(len(candidates[name]) > number for name in columns)
-        cuts: dict[str, Any] = {}
-        events: list[Any] = []
-        for name, column in columns.items():
-            part = epsilon / max(1, spending)
-            law = quantile_distribution(column, candidates[name], number, part)
-            cuts[name] = self.choose({cut: math.log(share) for cut, share in law.items()})
-            events += quantile_events(len(candidates[name]), number, part, name=name)
-        return cuts, tuple(events)
+        self, values: Any, candidates: Any, number: int, epsilon: Fraction, randomness: Any, *, multiplicities: Any
+    ) -> tuple[Any, tuple[Any, ...]]:
+        assert multiplicities is None, "records in memory occur once each"
+        law = quantile_distribution(values, candidates, number, epsilon)
+        return self.choose({cut: math.log(share) for cut, share in law.items()}), ()
 
     def laplace(self, values: Any, scale: Any, randomness: Any) -> Any:
         if not self.drawn:
@@ -87,8 +72,8 @@ def _scripted(answers: Sequence[Any]) -> Iterator[_Script]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TreeSums, "draw", lambda sums, randomness: script.draw(sums, randomness))
         patch.setattr(ListSums, "draw", lambda sums, randomness: script.draw(sums, randomness))
-        patch.setattr(thresholds, "private_quantiles_of_attributes", script.quantiles)
-        patch.setattr(leaf_counts, "discrete_laplace", script.laplace)
+        patch.setattr(queries, "private_quantiles", script.quantiles)
+        patch.setattr(draws, "laplace", script.laplace)
         yield script
 
 

@@ -24,10 +24,9 @@ from glassine import (
 from glassine.cli.options import RecordsFileOptions
 from glassine.cli.training import TrainingFile, read_training
 from glassine.learners.additive.penalized import _Stage
-from glassine.learners.exhaustive import private as exponential_rule_list
-from glassine.learners.exhaustive import private as exponential_tree
 from glassine.privacy.accounting import DiscreteLaplaceNoise
 from glassine.privacy.fine_gaussian import FineNoise
+from glassine.sealed import draws
 from glassine.sealed.gibbs import Weighting
 from glassine.verification import Claim, Runs
 from glassine.verification.containers import declared_values
@@ -238,24 +237,11 @@ def draw_at_half_more(patch: pytest.MonkeyPatch) -> None:
         "private",
         classmethod(lambda cls, epsilon, *rest: honest(epsilon * half_more, *rest)),
     )
-    for module in (exponential_tree, exponential_rule_list):
-        stated: Callable[..., Any] = module.selection_event
-        patch.setattr(
-            module, "selection_event", lambda name, epsilon, *rest, s=stated: s(name, epsilon / half_more, *rest)
-        )
 
 
 def halve_the_noise_of_leaves(patch: pytest.MonkeyPatch) -> None:
-    for module in (exponential_tree, exponential_rule_list):
-        honest = module.noisy_histogram
-
-        def half(
-            counts: Any, epsilon: Any, total: Any, randomness: Any, *name: Any, h: Any = honest, **more: Any
-        ) -> Any:
-            _, event = h(counts, epsilon, total, randomness, *name, **more)
-            return h(counts, 2 * epsilon, 2 * total, randomness, *name, **more)[0], event
-
-        patch.setattr(module, "noisy_histogram", half)
+    honest = draws.laplace
+    patch.setattr(draws, "laplace", lambda exact, scale, randomness: honest(exact, scale / 2, randomness))
 
 
 def quarter_of_sigma(noise: FineNoise, shape: Any, randomness: Any) -> Any:

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from glassine import Domain, PrivateTreeClassifier, PrivateTreeRegressor
-from glassine.learners import publishing as leaf_counts
-from glassine.learners.exhaustive import private as exponential_tree
+from glassine.sealed import draws
 from glassine.verification import Claim, Runs, lower_bound
 from glassine.verification.scores import Distinguisher
 
@@ -67,13 +66,12 @@ def test_every_private_learner_is_among_them() -> None:
 X = np.zeros((4, 1), dtype=int)
 Y = np.array([0, 0, 1, 1])
 ONE_MORE = np.zeros((5, 1), dtype=int)
-HONEST = leaf_counts.noisy_histogram
+HONEST = draws.laplace
 
 
-def half_noise(counts: Any, epsilon: Any, total: Any, *others: Any, **parts: Any) -> Any:
-    """Return counts with noise for twice their share, and the event of the honest noise."""
-    _, event = HONEST(counts, epsilon, total, *others, **parts)
-    return HONEST(counts, 2 * epsilon, 2 * total, *others, **parts)[0], event
+def half_noise(exact: Any, scale: Any, randomness: Any) -> Any:
+    """Return counts with half of the noise that their event states."""
+    return HONEST(exact, scale / 2, randomness)
 
 
 # A split is all but forbidden, so that one count carries nearly all of the budget.
@@ -104,7 +102,7 @@ def test_a_whole_learner_with_half_the_noise_is_caught_within_2000_runs(
     }
     assert not lower_bound(tree, *pair, **options).violated
     # Planted: the certificate does not know of it.
-    monkeypatch.setattr(exponential_tree, "noisy_histogram", half_noise)
+    monkeypatch.setattr(draws, "laplace", half_noise)
     assert tree.fit(*pair[0]).certificate_.epsilon == 1.0
     planted = lower_bound(tree, *pair, **options)
     assert planted.violated, str(planted)

@@ -7,7 +7,6 @@ import json
 import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from itertools import product
 from typing import Any, TypeAlias
 
@@ -18,12 +17,12 @@ from glassine.domain import Binary, Domain, Integer
 from glassine.errors import InvalidCertificateError
 from glassine.formats import fingerprint
 from glassine.learners.budget import Budget
-from glassine.learners.exhaustive import private as exponential_rule_list
-from glassine.learners.exhaustive import private as exponential_tree
+from glassine.learners.exhaustive import private as exponential
 from glassine.learners.exhaustive.private import PrivateRuleListClassifier, PrivateTreeClassifier
 from glassine.models import DecisionTree, RuleList
 from glassine.privacy import accounting
 from glassine.sealed.noisy_choice import exponential_log_weights, permute_and_flip, report_noisy_max
+from glassine.sealed.oracle import Oracle
 from glassine.sealed.quantiles import quantile_distribution
 from glassine.verification import verify_exhaustively
 from glassine.verification.containers import CONTAINERS, Records
@@ -219,24 +218,28 @@ def test_a_reading_of_all_records_at_once_is_found(read: Callable[[Any, Any], tu
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("learner", "module"), [(tree, exponential_tree), (rule_list, exponential_rule_list)])
+@pytest.mark.parametrize("learner", [tree, rule_list])
 def test_a_budget_that_is_spent_twice_is_found(
-    learner: Callable[..., Callable[[], Any]], module: Any, monkeypatch: pytest.MonkeyPatch
+    learner: Callable[..., Callable[[], Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Planted: the model is drawn at the whole epsilon, and the counts take their share besides.
     make = learner(domain=BINARY, epsilon=3.0, leaf_counts_share=0.5)
     honest = verify_exhaustively(fits(make), rows((0, 1)), min_records=1, max_records=1, epsilon=3.0, slack=FLOATS)
     assert honest.holds
-    monkeypatch.setattr(Budget, "selection", lambda budget, slack: budget.total - Fraction(slack))
-    # The accountant adds up the events and refuses the certificate.
+    monkeypatch.setattr(Budget, "model", property(lambda budget: budget.total))
+    # The account does not grant it.
+    with pytest.raises(RuntimeError, match="asks for more than was charged"):
+        make().fit(np.array([[0], [1]]), np.array([0, 1]))
+    # Planted as well: an account that grants everything. The accountant adds up the events, and refuses.
+    monkeypatch.setattr(Oracle, "_Oracle__pay", lambda oracle, share: oracle.part(share))
     with pytest.raises(InvalidCertificateError, match=r"come to epsilon=4\.(5|49999)"):
         make().fit(np.array([[0], [1]]), np.array([0, 1]))
-    certify = module.certify
+    certify = exponential.certify
 
     def careless(budget: Budget, *rest: Any, **more: Any) -> Any:
         return certify(replace(budget, total=2 * budget.total), *rest, **more)
 
-    monkeypatch.setattr(module, "certify", careless)
+    monkeypatch.setattr(exponential, "certify", careless)
     result = verify_exhaustively(fits(make), rows((0, 1)), min_records=1, max_records=1, epsilon=3.0, slack=FLOATS)
     assert not result.holds
     assert 3.5 < result.worst <= 4.5

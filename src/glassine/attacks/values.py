@@ -20,6 +20,7 @@ from glassine.domain import Between, Category, Domain, Integer, OneOf, Real
 from glassine.domain.attributes import prefixes
 from glassine.domain.grid import are_adjacent, on_grid
 from glassine.domain.literals import is_missing
+from glassine.domain.single import is_bound_of, nominal
 from glassine.models import DecisionTree, RuleList
 from glassine.records.arrays import AnyArray, Array, Indices
 
@@ -98,7 +99,7 @@ def _step(attribute: Integer | Real) -> float:
 def _at_end(attribute: Integer | Real, bound: float) -> bool:
     """Return whether all values of the domain are on one side of a threshold that lies within a step of its end."""
     # One that lies further out says that a training value did, so it is none that cuts nothing.
-    step = _step(attribute)
+    step, bound = _step(attribute), nominal(float(bound))
     return (
         bound == attribute.hi
         or attribute.lo - step <= bound < attribute.lo
@@ -126,7 +127,7 @@ def _is_midpoint(below: float, above: float, threshold: float) -> bool:
     # Where the midpoint rounds to one of the two values, and in extremely randomized trees, it may be the value itself.
     with np.errstate(over="ignore"):
         low, high = float(np.float32(below)), float(np.float32(above))
-    return threshold in (low / 2.0 + high / 2.0, below / 2.0 + above / 2.0, low, high)
+    return any(is_bound_of(threshold, at) for at in (low / 2.0 + high / 2.0, below / 2.0 + above / 2.0, low, high))
 
 
 def _midpoints(

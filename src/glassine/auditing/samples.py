@@ -71,7 +71,7 @@ def read_samples(opened: Opened, domain: Domain | None, data: Sample, holdout: S
             )
     else:
         data, others = (_named(sample, opened.artefact, domain) for sample in (data, others))
-    data, others = _by_person(_opened(data), _opened(others))
+    data, others = _by_person(_opened(data, domain), _opened(others, domain))
     target = _column_of(data, others)
     if target is None:
         return data, others
@@ -108,10 +108,13 @@ def _named(sample: Sample, model: object, domain: Domain | None) -> Sample:
     return replace(sample, data=pl.DataFrame(columns, strict=False))
 
 
-def _opened(sample: Sample) -> Sample:
-    """Return records as a table, which keeps what it was converted to; a lazy frame stays with its engine."""
+def _opened(sample: Sample, domain: Domain | None) -> Sample:
+    """Return records as a table that is read by a domain once; a lazy frame stays with its engine."""
     records = sample.data
-    return sample if records is None or is_lazy(records) else replace(sample, data=as_table(records))
+    if records is None or is_lazy(records):
+        return sample
+    table = as_table(records)
+    return replace(sample, data=table if domain is None else table.by({name: domain[name] for name in domain}))
 
 
 def _by_person(data: Sample, others: Sample) -> tuple[Sample, Sample]:
@@ -204,7 +207,7 @@ def _with_target(sample: Sample, name: str, what: str) -> Sample:
             f"the {what} have {len(records)} records but {len(classes)} classes.", remedy="Pass one for each record."
         )
     column = nw.new_series(name, classes, backend=records.frame.implementation)
-    table = Table(records.frame.with_columns(column), records.source, persons=records.persons)
+    table = Table(records.frame.with_columns(column), records.source, persons=records.persons).by(records.declared)
     return replace(sample, data=table, target=name)
 
 

@@ -197,9 +197,10 @@ def compare_command(
             "--epsilon is needed: the privacy budgets of the private learners.",
             remedy="Give some, such as --epsilon 0.1,1, or name ordinary learners alone with --models.",
         )
+    budgets: dict[str, Any] = {} if models.epsilon is None else {"epsilons": _numbers(models.epsilon)}
     with in_options(OPTIONS):
         task = Task(
-            **({} if models.epsilon is None else {"epsilons": _numbers(models.epsilon)}),
+            **budgets,
             models=named,
             n_splits=comparison.splits,
             test_share=comparison.test_share,

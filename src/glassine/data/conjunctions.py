@@ -139,9 +139,8 @@ def count_conjunctions(bitsets: BitSets, d: int, progress: Progress | None = Non
     """Count the records of each class in every conjunction of up to d literals."""
     # The time is proportional to binom(p, d) n / 64; the table is the memory it takes besides the bit sets.
     p = len(bitsets.words)
-    kind: Any = np.int32 if int(bitsets.totals().sum()) < 2**31 else np.int64
     offsets = np.cumsum([0, *(comb(p, k) for k in range(d + 1))], dtype=np.int64)
-    table = np.zeros((int(offsets[-1]), bitsets.n_classes), dtype=kind)
+    table = np.zeros((int(offsets[-1]), bitsets.n_classes), dtype=np.int64)
     table[0] = bitsets.totals()
     segments = (bitsets.words, bitsets.starts, bitsets.labels, bitsets.weights)
     for k in range(1, min(d, p) + 1):
@@ -246,3 +245,9 @@ def _count_below(
         base[at] = base[at + 1] + binom[chosen[at], at]
         at -= 1
         chosen[at] = chosen[at + 1]
+
+
+def load_counting(n_classes: int) -> None:
+    """Load or compile the kernel that counts: its types are the same for any records."""
+    whole, table = np.zeros(1, dtype=np.int64), np.zeros((1, n_classes), dtype=np.int64)
+    _count.load(np.zeros((1, 1), dtype=np.uint64), whole, whole, whole, 1, whole, binomials(1, 1), table)

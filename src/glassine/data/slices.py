@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextvars import copy_context
 from typing import TypeAlias
 
 from glassine.compiling import interpreting
@@ -49,7 +50,7 @@ def run(slices: Sequence[tuple[int, int]], work: Callable[[int, int], None], pro
             tell(slice_)
         return
     with ThreadPoolExecutor(max_workers=_cores()) as pool:
-        running = {pool.submit(work, *slice_): slice_ for slice_ in slices[1:]}
+        running = {pool.submit(copy_context().run, work, *slice_): slice_ for slice_ in slices[1:]}
         try:
             for future in as_completed(running):
                 future.result()

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
 from glassine.data.persons import Persons, stated_persons
+from glassine.domain.attributes import LARGEST, Attribute, Integer, Real, prefixes
 from glassine.errors import InvalidDataError, parameter
 from glassine.records.arrays import AnyArray, Array, Bools, Indices, Ints, read_only
-from glassine.records.cells import FlagArray
-from glassine.records.containers import Opened
-
-if TYPE_CHECKING:
-    from glassine.domain import Attribute
+from glassine.records.cells import Flag, FlagArray, Reader
+from glassine.records.columns import decoder, values_of
+from glassine.records.containers import Opened, plain_column
 
 NO_RECORDS = "data must hold at least one record, got none. Check the file and its filters."
 
@@ -64,6 +63,8 @@ class Table(Opened):
         What :func:`glassine.records.read` has read of single columns, by name and attribute.
     persons : Persons or None
         Whose record each is, where that is stated: then people are counted, else records.
+    declared : mapping of str to Attribute
+        The attributes by which :attr:`arrays` reads columns; other columns are as they are.
 
     Examples
     --------
@@ -78,6 +79,7 @@ class Table(Opened):
     values: dict[str, AnyArray] = field(default_factory=dict)
     cells: dict[tuple[str, Attribute], tuple[AnyArray, FlagArray]] = field(default_factory=dict)
     persons: Persons | None = None
+    declared: Mapping[str, Attribute] = field(default_factory=dict)
 
     @property
     def container(self) -> nw.DataFrame[Any]:
@@ -102,9 +104,11 @@ class Table(Opened):
 
     @property
     def arrays(self) -> dict[str, AnyArray]:
-        """The values as they are, each column of shape (n,): gaps are NaN in numbers and None elsewhere.
+        """The values, each column of shape (n,): gaps are NaN in numbers and None elsewhere.
 
-        Whole numbers without gaps and Booleans are int64, other numbers float64, everything else Python objects.
+        Whole numbers without gaps and Booleans are int64, other numbers float64, everything else Python objects. A
+        column with an attribute is read by it: a number is not clipped, what is no number is NaN, a category is the
+        declared value, and one that is not declared stays as it is.
         """
         if len(self.frame) == 0:
             raise InvalidDataError(NO_RECORDS)
@@ -115,7 +119,9 @@ class Table(Opened):
             # One walk: to look a column up by its name takes some frames a walk over all of them.
             for name, series in zip(self.frame.columns, self.frame.iter_columns(), strict=True):
                 if name not in self.values:
-                    self.values[name] = _as_they_are(series)
+                    values = _as_they_are(series)
+                    attribute = self.declared.get(name)
+                    self.values[name] = values if attribute is None else _as_declared(series, values, attribute)
         return {name: self.values[name] for name in self.frame.columns}
 
     # People where persons are stated, else records: what findings count.
@@ -172,11 +178,18 @@ class Table(Opened):
         if rows.all():
             return self
         persons = None if self.persons is None else self.persons.take(rows)
-        return Table(self.frame[np.flatnonzero(rows).tolist()], self.source, persons=persons)
+        frame = self.frame[np.flatnonzero(rows).tolist()]
+        return Table(frame, self.source, persons=persons, declared=self.declared)
 
     def restrict(self, names: Iterable[str]) -> Table:
         """Return some of the columns, in the given order, with what was made of them."""
-        return Table(self.frame.select(list(names)), self.source, self.values, self.cells, self.persons)
+        return replace(self, frame=self.frame.select(list(names)))
+
+    def by(self, attributes: Mapping[str, Attribute]) -> Table:
+        """Return the same records, whose values are read by some attributes; those that were declared before stay."""
+        own = {name: attributes[name] for name in self.names if name in attributes and name not in self.declared}
+        values = {name: column for name, column in self.values.items() if name not in own}
+        return replace(self, values=values, declared={**self.declared, **own}) if own else self
 
 
 def _as_they_are(series: nw.Series[Any]) -> AnyArray:
@@ -193,6 +206,29 @@ def _as_they_are(series: nw.Series[Any]) -> AnyArray:
         if gaps:
             out[series.is_null().to_numpy()] = None
     return read_only(out)
+
+
+def _as_declared(series: nw.Series[Any], values: AnyArray, attribute: Attribute) -> AnyArray:
+    """Return the values of a column as an attribute reads them."""
+    column = plain_column(series.to_native())
+    if isinstance(attribute, Integer | Real):
+        if values.dtype.kind in "if":
+            return values
+        numbers, flags = Reader(Real(-LARGEST, LARGEST, missing=True)).column(column)
+        return read_only(np.where(flags == Flag.INFINITE, np.copysign(np.inf, numbers), numbers))
+    listed = values_of(attribute)
+    texts = any(isinstance(value, str) for value in listed)
+    if prefixes(listed) or (values.dtype.kind in "if" and not texts):
+        # A text that a prefix stands for is the value, and numbers equal those that are declared.
+        return values
+    codes, flags = Reader(attribute).column(column)
+    read = decoder(attribute)[codes]
+    undeclared = (flags == Flag.UNDECLARED) | (flags == Flag.INFINITE)
+    read[undeclared] = np.asarray(values, dtype=object)[undeclared]
+    if texts or undeclared.any():
+        return read_only(read)
+    gaps = (flags == Flag.MISSING).any() or not all(isinstance(value, int) for value in listed)
+    return read_only(read.astype(np.float64 if gaps else np.int64))
 
 
 def frame_of(data: object) -> Frame | None:

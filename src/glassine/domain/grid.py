@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from glassine.domain.attributes import Attribute, Integer, Real, exact
 from glassine.domain.domain import Domain
+from glassine.domain.single import is_bound_of, single_sides
 
 GRID_SIZE = 50
 """Largest number of cut points of a grid that is derived from bounds."""
@@ -225,7 +226,7 @@ def on_grid(attribute: Attribute, threshold: float) -> bool:
     if isinstance(attribute, Integer):
         # Between two whole numbers every threshold is the same cut.
         return any(math.floor(point) == math.floor(threshold) for point in grid)
-    return threshold in grid
+    return threshold in grid or (single_sides(threshold) is not None and any(is_bound_of(threshold, p) for p in grid))
 
 
 def are_adjacent(attribute: Attribute, below: float, above: float) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, TypeAlias
@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.domain.attributes import Prefix, Scalar, prefixes
+from glassine.domain.single import shortened
 from glassine.errors import InvalidDataError, InvalidModelError, parameter
 
 
@@ -133,23 +134,36 @@ class Between:
 
     def text(self, digits: int | None = None) -> str:
         """Return the condition as text, its numbers rounded to ``digits`` significant digits if given."""
-        return _between(self.attribute, self.lo, self.hi, self.missing, digits, negated=self.negated)
+        return between_text(self, lambda bound: _end(bound, digits))
 
 
-def _between(name: str, lower: float, upper: float, missing: bool, digits: int | None, *, negated: bool = False) -> str:
-    """Return the text of a :class:`Between` of these fields."""
-    lo = number(lower, digits) if lower != -math.inf else ""
-    hi = number(upper, digits) if upper != math.inf else ""
+def between_text(literal: Between, end: Callable[[float], tuple[str, bool]]) -> str:
+    """Return the text of a condition; ``end`` writes a bound and says whether it lies just below what is written."""
+    name, negated, missing = literal.attribute, literal.negated, literal.missing
+    lo, over = end(literal.lo) if literal.lo != -math.inf else ("", False)
+    hi, under = end(literal.hi) if literal.hi != math.inf else ("", False)
     if not lo and not hi:
         return f"{name} is {'' if negated else 'not '}missing" if missing == negated else f"{name} is anything"
     if not lo:
-        text = f"{name} {'>' if negated else '<='} {hi}"
+        text = f"{name} {ABOVE[under] if negated else AT_MOST[under]} {hi}"
     elif not hi:
-        text = f"{name} {'<=' if negated else '>'} {lo}"
+        text = f"{name} {AT_MOST[over] if negated else ABOVE[over]} {lo}"
     else:
-        text = f"{lo} < {name} <= {hi}"
+        text = f"{lo} {AT_MOST[not over]} {name} {AT_MOST[under]} {hi}"
         text = f"not ({text})" if negated else text
     return f"{text} or missing" if missing else text
+
+
+AT_MOST, ABOVE = ("<=", "<"), (">", ">=")
+"""The operators of the two sides of a bound; the second ones where the bound lies just below the number written."""
+
+
+def _end(bound: float, digits: int | None) -> tuple[str, bool]:
+    """Return a bound as text, and whether it lies just below the number written: bounds of single precision may."""
+    side = shortened(float(bound))
+    if side is None or digits is not None:
+        return number(bound if side is None else float(side[0]), digits), side is not None and side[1]
+    return side
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,19 +178,23 @@ class OneOf:
         The listed values; may be empty when the literal only speaks of missing values.
     negated, missing
         As in :class:`Between`.
+    binary : bool, default=False
+        Whether the attribute is binary, so that its name alone says that it is 1. It decides how the condition is
+        written, not what it means: the code 1 of a category is written ``job = 1``. Literals are equal without it.
 
     Examples
     --------
     >>> str(OneOf("colour", ("red", "green")))
     'colour in {red, green}'
-    >>> str(OneOf("smoker", (1,)).negate())
-    'not smoker or missing'
+    >>> str(OneOf("smoker", (1,), binary=True).negate()), str(OneOf("job", (1,)))
+    ('not smoker or missing', 'job = 1')
     """
 
     attribute: str
     values: tuple[Scalar, ...]
     negated: bool = field(default=False, kw_only=True)
     missing: bool = field(default=False, kw_only=True)
+    binary: bool = field(default=False, kw_only=True, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", tuple(self.values))
@@ -187,7 +205,7 @@ class OneOf:
 
     def negate(self) -> OneOf:
         """Return the literal that holds exactly where this one does not."""
-        return OneOf(self.attribute, self.values, negated=not self.negated, missing=not self.missing)
+        return replace(self, negated=not self.negated, missing=not self.missing)
 
     def holds(self, column: npt.ArrayLike) -> npt.NDArray[np.bool_]:
         """Return where the values of a column, shape (n,), satisfy the literal."""
@@ -208,7 +226,7 @@ class OneOf:
 
     def text(self, digits: int | None = None) -> str:
         """Return the condition as text; ``digits`` is for numbers with bounds and has no effect here."""
-        if self.values == (1,):
+        if self.binary and self.values == (1,):
             text = f"not {self.attribute}" if self.negated else self.attribute
         elif not self.values:
             if self.negated and self.missing:
@@ -402,5 +420,8 @@ def _texts_on_one(literals: Sequence[Literal], digits: int | None) -> tuple[str,
             others.append(literal)
             continue
         merged = lo, hi, literal.missing and missing
-    first = () if merged is None else (_between(literals[0].attribute, *merged, digits),)
+    first = ()
+    if merged is not None:
+        lo, hi, missing = merged
+        first = (Between(literals[0].attribute, lo, hi, missing=missing).text(digits),)
     return (*first, *(literal.text(digits) for literal in others))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, Generic, TypeVar
 
-from glassine.domain import Binary, Domain, Literal, OneOf
+from glassine.domain import Between, Binary, Category, Domain, Integer, Literal, OneOf
 from glassine.domain.attributes import LARGEST, Scalar, is_whole
+from glassine.domain.single import WHOLE, single_bound
 from glassine.errors import (
     InvalidModelError,
     InvalidParameterError,
@@ -16,7 +18,17 @@ from glassine.errors import (
     UnsupportedModelError,
     parameter,
 )
-from glassine.formats.conditions import all_but, at_least, at_most, binary, damaged, require, scalar, with_missing
+from glassine.formats.conditions import (
+    all_but,
+    at_least,
+    at_most,
+    attribute_of,
+    binary,
+    damaged,
+    require,
+    scalar,
+    with_missing,
+)
 from glassine.models.evidence import Evidence
 from glassine.models.transform import rewritten
 from glassine.models.tree import Branch, DecisionTree, Node
@@ -169,26 +181,47 @@ def refuse_gaps(name: str, domain: Domain | None, what: str, remedy: str = BY_ES
 
 
 def sides(
-    name: str, operator: str, bound: float, domain: Domain | None, gaps: tuple[bool, bool] = (False, False)
+    name: str,
+    operator: str,
+    bound: float,
+    domain: Domain | None,
+    gaps: tuple[bool, bool] = (False, False),
+    *,
+    single: bool = False,
 ) -> tuple[Literal, Literal]:
-    """Return the literal of a comparison and that of its opposite."""
+    """Return the literal of a comparison and that of its opposite.
+
+    ``single`` says that the library rounds values to single precision before it compares them with the bound, which is
+    as the library holds it. The literals then compare with the double where that rounding crosses the bound.
+    """
     if operator in SWAPPED:
-        other, first = sides(name, SWAPPED[operator], bound, domain, (gaps[1], gaps[0]))
+        other, first = sides(name, SWAPPED[operator], bound, domain, (gaps[1], gaps[0]), single=single)
         return first, other
-    if operator == "==":
+    if operator == "==" and single and _rounds(name, bound, domain):
+        ends = single_bound(bound, below=True), single_bound(bound)
+        near: Literal = Between(name, *ends) if ends[0] < ends[1] else all_but(name, False, none=True)
+        pair: tuple[Literal, Literal] = near, dataclasses.replace(near, negated=not near.negated)
+    elif operator == "==":
         value = scalar(bound, f"what {name!r} is compared with")
         named = domain is not None and name in domain and isinstance(domain[name], Binary)
-        pair: tuple[Literal, Literal] = (OneOf(name, (value,)), OneOf(name, (value,), negated=True))
+        pair = OneOf(name, (value,)), OneOf(name, (value,), negated=True)
         if named and value == 0:
             pair = binary(name, False), binary(name, True)
     elif abs(bound) > LARGEST:
         pair = all_but(name, gaps[0], none=bound < 0), all_but(name, gaps[1], none=bound > 0)
     elif operator == "<":
-        above, below = at_least(name, bound, domain)
+        above, below = at_least(name, bound, domain, single=single)
         pair = below, above
     else:
-        pair = at_most(name, bound, domain)
+        pair = at_most(name, bound, domain, single=single)
     return with_missing(pair[0], gaps[0]), with_missing(pair[1], gaps[1])
+
+
+def _rounds(name: str, bound: float, domain: Domain | None) -> bool:
+    """Return whether other values than a bound may be rounded to it in single precision."""
+    attribute = attribute_of(name, domain)
+    listed = isinstance(attribute, Binary | Category)
+    return math.isfinite(bound) and not listed and not (isinstance(attribute, Integer) and abs(bound) <= WHOLE)
 
 
 def from_shares(shares: Sequence[float], label: int, total: int | None = None) -> Evidence:

@@ -12,7 +12,8 @@ import numpy as np
 from glassine.domain import Attribute, Between, Binary, Category, Domain, Integer, Literal, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.domain.attributes import prefixes as prefixes_of
-from glassine.domain.literals import attributes_of, complement
+from glassine.domain.literals import attributes_of, between_text, complement, number
+from glassine.domain.single import WHOLE, side_text, single_bound, single_sides
 from glassine.errors import InvalidModelError, UnsupportedModelError, first_of
 from glassine.models.additive import AdditiveModel
 from glassine.models.rule_list import RuleList
@@ -115,29 +116,72 @@ def scalar(value: object, what: str) -> Scalar:
 
 def binary(name: str, truth: bool) -> OneOf:
     """Return the literal that a binary attribute is 1, or is 0."""
-    return OneOf(name, (1,), negated=not truth)
+    return OneOf(name, (1,), negated=not truth, binary=True)
 
 
-def just_below(name: str, bound: float, domain: Domain | None) -> float:
-    """Return the bound b for which ``value <= b`` says ``value < bound``."""
-    if isinstance(attribute_of(name, domain), Integer) and math.isfinite(bound):
+def just_below(name: str, bound: float, domain: Domain | None, *, single: bool = False) -> float:
+    """Return the bound b for which ``value <= b`` says ``value < bound``, rounded to single precision or as it is."""
+    if isinstance(attribute_of(name, domain), Integer) and math.isfinite(bound) and not (single and abs(bound) > WHOLE):
         return float(math.ceil(bound) - 1)
-    return math.nextafter(bound, -math.inf)
+    return single_bound(bound, below=True) if single else math.nextafter(bound, -math.inf)
 
 
-def at_most(name: str, bound: float, domain: Domain | None) -> tuple[Literal, Literal]:
-    """Return the literals ``value <= bound`` and ``value > bound``; on a binary attribute they name the value."""
+def just_at(name: str, bound: float, domain: Domain | None, *, single: bool = False) -> float:
+    """Return the bound b for which ``value <= b`` says that a value rounded to single precision is at most a bound."""
+    whole = isinstance(attribute_of(name, domain), Integer) and abs(bound) < WHOLE
+    return single_bound(bound) if single and not whole else bound
+
+
+def at_most(name: str, bound: float, domain: Domain | None, *, single: bool = False) -> tuple[Literal, Literal]:
+    """Return the literals ``value <= bound`` and ``value > bound``; on a binary attribute they name the value.
+
+    ``single`` says that the value is rounded to single precision before it is compared, and the bound is not.
+    """
     if isinstance(attribute_of(name, domain), Binary) and 0 <= bound < 1:
         return binary(name, False), binary(name, True)
     if not -math.inf < bound < math.inf:
         raise InvalidModelError(f"a threshold must be a finite number, got {bound!r} for {name!r}.")
+    return _divided(name, just_at(name, bound, domain, single=single))
+
+
+def at_least(name: str, bound: float, domain: Domain | None, *, single: bool = False) -> tuple[Literal, Literal]:
+    """Return the literals ``value >= bound`` and ``value < bound``; ``single`` as for :func:`at_most`."""
+    if isinstance(attribute_of(name, domain), Binary) and 0 < bound <= 1:
+        return binary(name, True), binary(name, False)
+    if not -math.inf < bound < math.inf:
+        raise InvalidModelError(f"a threshold must be a finite number, got {bound!r} for {name!r}.")
+    below, above = _divided(name, just_below(name, bound, domain, single=single))
+    return above, below
+
+
+def _divided(name: str, bound: float) -> tuple[Literal, Literal]:
+    """Return the literals of the two sides of a bound."""
+    if math.isinf(bound):
+        return all_but(name, False, none=bound < 0), all_but(name, False, none=bound > 0)
     return Between(name, hi=bound), Between(name, lo=bound)
 
 
-def at_least(name: str, bound: float, domain: Domain | None) -> tuple[Literal, Literal]:
-    """Return the literals ``value >= bound`` and ``value < bound``."""
-    below, above = at_most(name, just_below(name, bound, domain), domain)
-    return above, below
+PRECISION = "precision: single"
+"""What a text says of its thresholds where records are rounded to single precision before they are compared."""
+
+
+def in_single_precision(model: DecisionTree | RuleList) -> bool:
+    """Return whether every threshold of a model is one of single precision."""
+    between = [literal for literal in model.literals if isinstance(literal, Between)]
+    ends = {end for literal in between for end in (literal.lo, literal.hi) if math.isfinite(end)}
+    return bool(ends) and all(single_sides(end) for end in ends)
+
+
+def written(literal: Literal, *, single: bool) -> str:
+    """Return a condition with every digit of its thresholds, or with those that single precision needs."""
+    if isinstance(literal, OneOf):
+        return str(literal)
+
+    def end(bound: float) -> tuple[str, bool]:
+        sides = single_sides(bound) if single else None
+        return (number(bound), False) if sides is None else side_text(sides)
+
+    return between_text(literal, end)
 
 
 def with_missing(literal: Literal, missing: bool) -> Literal:
@@ -195,15 +239,22 @@ def conformed(model: M, domain: Domain | None) -> M:
     check_domain(model, domain)
     if domain is None:
         return model
-    plain = {literal: _possible(literal, domain) for literal in model.literals}
-    if all(old == new for old, new in plain.items()):
+    plain = {literal: _declared(literal, domain) for literal in model.literals}
+    if all(old == new and _as_binary(old) == _as_binary(new) for old, new in plain.items()):
         return model
     return rewritten(model, literal=plain.__getitem__)
 
 
-def _possible(literal: Literal, domain: Domain) -> Literal:
-    """Return a literal without missing values where the domain has none."""
-    if domain[literal.attribute].missing:
+def _as_binary(literal: Literal) -> bool:
+    return isinstance(literal, OneOf) and literal.binary
+
+
+def _declared(literal: Literal, domain: Domain) -> Literal:
+    """Return a literal as a domain has its attribute: binary or not, and without missing values where it has none."""
+    attribute = domain[literal.attribute]
+    if isinstance(literal, OneOf) and literal.binary is not isinstance(attribute, Binary):
+        literal = dataclasses.replace(literal, binary=not literal.binary)
+    if attribute.missing:
         return literal
     if isinstance(literal, Between):
         says_more = math.isfinite(literal.lo) or math.isfinite(literal.hi)

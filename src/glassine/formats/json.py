@@ -81,7 +81,13 @@ def _without_output(name: str) -> Field:
 SCALARS: Codec[Any] = listed(SCALAR)
 LITERAL: Codec[Any] = choice(
     {
-        OneOf: record(OneOf, {"values": Field(codec=listed(COMPARED))}, omit_defaults=True),
+        # Whether an attribute is binary is the domain's to say, not the model's.
+        OneOf: record(
+            OneOf,
+            {"values": Field(codec=listed(COMPARED))},
+            order=("attribute", "values", "negated", "missing"),
+            omit_defaults=True,
+        ),
         Between: record(
             Between,
             {"lo": Field(codec=FLOAT, key="above"), "hi": Field(codec=FLOAT, key="at_most")},

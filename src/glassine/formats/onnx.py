@@ -115,6 +115,14 @@ def _width(entry: Any) -> int | None:
     return int(dims[1].dim_value) or None if len(dims) == 2 else 1 if len(dims) == 1 else None
 
 
+def _is_single(onnx: ModuleType, graph: Any) -> bool:
+    """Return whether records are rounded to single precision before they reach the tree."""
+    single = onnx.TensorProto.FLOAT
+    casts = [a.i for node in graph.node if node.op_type == "Cast" for a in node.attribute if a.name == "to"]
+    kinds = {entry.type.tensor_type.elem_type for entry in graph.input}
+    return single in casts or onnx.TensorProto.DOUBLE not in kinds
+
+
 def _coded(onnx: ModuleType, name: str, encoder: Any) -> Input:
     """Return a column of texts or numbers behind a LabelEncoder, or of numbers as they are."""
     if encoder is None:
@@ -193,8 +201,8 @@ def tree_from_onnx(data: bytes, domain: Domain | None = None, tree: int | None =
     -------
     DecisionTree
         ONNX holds no counts. Leaves whose weights are shares that add up to one reveal their error rate; with class
-        weights the shares are not those of the records, and the file does not say so. Thresholds are those of the
-        file, mostly of single precision: on numbers of single precision the tree goes where a runtime goes.
+        weights the shares are not those of the records, and the file does not say so. Records are compared in single
+        precision, unless the graph is given numbers of double precision and does not round them.
 
     Raises
     ------
@@ -275,6 +283,7 @@ def _tree(
     for name in names:
         require(name, domain, "the ONNX tree was given")
     builder: TreeBuilder[int] = TreeBuilder("the ONNX tree", domain, names)
+    single = _is_single(onnx, model.graph)
     for i in mine:
         key = lists["nodeids"][i]
         if key in builder:
@@ -290,7 +299,8 @@ def _tree(
             raise InvalidModelError(f"the ONNX tree tests column {feature}, but it is given {len(columns)}.")
         # Only a difference from NaN holds of NaN itself.
         taken = bool(tracks[i]) if tracks else False
-        pair = _sides(columns[feature], MODES[mode], bounds[i], taken or mode == "BRANCH_NEQ", domain, any(tracks))
+        first = taken or mode == "BRANCH_NEQ"
+        pair = _sides(columns[feature], MODES[mode], bounds[i], first, domain, stated=any(tracks), single=single)
         builder.split(key, pair, (lists["truenodeids"][i], lists["falsenodeids"][i]))
     return builder.tree(lists["nodeids"][mine[0]], classes, source_of("ONNX", place, len(order)))
 
@@ -342,12 +352,13 @@ def _numbers(attributes: Attributes, name: str, length: int) -> list[float]:
 
 
 def _sides(
-    column: Input, operator: str, bound: float, gap_first: bool, domain: Domain | None, stated: bool
+    column: Input, operator: str, bound: float, gap_first: bool, domain: Domain | None, *, stated: bool, single: bool
 ) -> tuple[Any, Any]:
     """Return the conditions of the true and the false branch."""
     missing = can_be_missing(column.attribute, domain, stated or isinstance(column, Coded))
     if isinstance(column, Number):
-        return sides(column.attribute, operator, bound, domain, (gap_first and missing, not gap_first and missing))
+        gaps = (gap_first and missing, not gap_first and missing)
+        return sides(column.attribute, operator, bound, domain, gaps, single=single)
     if operator not in ("<=", ">"):
         raise UnsupportedModelError(f"codes of {column.attribute!r} are compared with {operator}; <= and > are read.")
     if math.isnan(bound):

@@ -34,6 +34,9 @@ class Fields:
     labels: tuple[Scalar, ...]  # The listed values of the target
     target_type: str  # Its data type
     sources: Mapping[str, str]  # The field of the data dictionary that each derived field repeats, by its name
+    # Fields, derived ones among them, whose values are rounded to single precision; and whether what they are compared
+    # with is rounded, too.
+    single: Mapping[str, bool]
 
     @property
     def first(self) -> str | None:
@@ -54,25 +57,26 @@ class Values:
     order: tuple[Scalar, ...]  # The listed values
 
 
-def _sources(parts: Sequence[Element | None], types: Mapping[str, str]) -> dict[str, str]:
-    """Return the field that each derived one repeats, as a number of another precision at most."""
-    # A threshold on a number of single precision is read as in ONNX: numbers of single precision go where a runtime
-    # sends them.
+def _sources(parts: Sequence[Element | None], types: Mapping[str, str]) -> tuple[dict[str, str], dict[str, bool]]:
+    """Return the field that each derived one repeats, and those that are rounded, as :class:`Fields` has them."""
     sources: dict[str, str] = {}
+    rounded = {name: True for name, kind in types.items() if kind == "float"}
     for derived in (child for part in parts if part is not None for child in part.children):
         name, kind = derived.attributes.get("name", ""), derived.attributes.get("dataType", "")
         inner = [child for child in derived.children if child.tag != "Extension"]
         if derived.tag != "DerivedField" or [child.tag for child in inner] != ["FieldRef"]:
             continue
-        source = inner[0].attributes.get("field", "")
-        source = sources.get(source, source)
+        given = inner[0].attributes.get("field", "")
+        source = sources.get(given, given)
         kind_there = types.get(source, "")
         same = kind == kind_there != "" or (kind in ("float", "double") and kind_there in NUMERIC)
         if name in types or sources.get(name, source) != source:
             raise InvalidModelError(f"two fields are named {name!r:.60}; each needs its own name.")
         if same and "mapMissingTo" not in inner[0].attributes:
             sources[name] = source
-    return sources
+            if kind == "float" or given in rounded:
+                rounded[name] = kind == "float"
+    return sources, rounded
 
 
 def fields_of(root: Element, model: Element, domain: Domain | None, outer: Element | None = None) -> Fields:
@@ -89,7 +93,7 @@ def fields_of(root: Element, model: Element, domain: Domain | None, outer: Eleme
     types = {name: entry.attributes.get("dataType", "string") for name, entry in entries.items()}
     parts = [root.first("TransformationDictionary")]
     parts += [None if part is None else part.first("LocalTransformations") for part in (outer, model)]
-    sources = _sources(parts, types)
+    sources, rounded = _sources(parts, types)
     active: list[str] = []
     given: dict[str, Element] = {}
     target = None
@@ -119,7 +123,7 @@ def fields_of(root: Element, model: Element, domain: Domain | None, outer: Eleme
             labels = tuple(dict.fromkeys(typed(text, types[target]) for text in texts))
     kind = types.get(target or "", "string")
     given = {sources.get(name, name): entry for name, entry in given.items()}
-    return Fields(entries, given, types, names, labels, kind, sources)
+    return Fields(entries, given, types, names, labels, kind, sources, rounded)
 
 
 def typed(text: str, kind: str) -> Scalar:

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from glassine.domain import Binary, Domain, Literal, OneOf
 from glassine.domain.literals import complement
+from glassine.domain.single import single
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import sides
 from glassine.formats.conditions import attribute_of, binary, damaged, with_missing
@@ -82,6 +83,7 @@ def the_predicate(element: Element) -> Element:
 
 def _simple(element: Element, fields: Fields, domain: Domain | None) -> Test:
     name, operator = tested_field(element, fields, domain), element.attributes.get("operator")
+    rounded = fields.single.get(element.attributes.get("field", ""))
     if operator in ("isMissing", "isNotMissing"):
         return Test(OneOf(name, (), negated=operator == "isNotMissing"), operator == "isMissing")
     text = element.attributes.get("value")
@@ -89,6 +91,9 @@ def _simple(element: Element, fields: Fields, domain: Domain | None) -> Test:
         raise InvalidModelError(f"a SimplePredicate on {name!r:.60} has no value.")
     if operator in ("equal", "notEqual"):
         value = value_of(name, text, fields.types[name], domain)
+        if rounded is not None and not isinstance(value, str):
+            bound = single(value) if rounded else float(value)
+            return Test(sides(name, "==" if operator == "equal" else "!=", bound, domain, single=True)[0])
         if isinstance(attribute_of(name, domain), Binary) and value == 0:
             return Test(binary(name, operator == "notEqual"))
         return Test(OneOf(name, (value,), negated=operator == "notEqual"))
@@ -97,7 +102,8 @@ def _simple(element: Element, fields: Fields, domain: Domain | None) -> Test:
     bound = typed(text, "double")
     if isinstance(bound, str):
         raise InvalidModelError(f"{text!r:.40} is not a number, but {name!r:.60} is compared with it.")
-    return Test(sides(name, OPERATORS[operator], float(bound), domain)[0])
+    bound = single(bound) if rounded else float(bound)
+    return Test(sides(name, OPERATORS[operator], bound, domain, single=rounded is not None)[0])
 
 
 def _listed(element: Element, fields: Fields, domain: Domain | None) -> Literal:

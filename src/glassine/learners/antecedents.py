@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
-
-import numpy as np
-import numpy.typing as npt
+from typing import Any
 
 from glassine.domain import Between, Binary, Category, Domain, Integer, Literal, OneOf, Real
 from glassine.domain.attributes import Prefix, Scalar
 from glassine.domain.grid import few_cuts, public_grid
 from glassine.domain.literals import complement
 from glassine.errors import InvalidParameterError, check_whole, parameter
-from glassine.learners.intake import Intake
-from glassine.learners.reading import records_at
-from glassine.privacy.accounting import Event
-from glassine.privacy.randomness import Randomness
-from glassine.records.arrays import Array
-from glassine.sealed.quantiles import private_quantiles_of_attributes
-
-# Thresholds for numbers that have no public ones: private quantiles, or those of the data, without privacy.
-
+from glassine.sealed.oracle import ExactOracle
+from glassine.sealed.queries import Quantiles
 
 CANDIDATES = 256
 """Most public cut points among which a private quantile of a number is chosen.
@@ -37,55 +27,6 @@ def candidates(domain: Domain, name: str) -> tuple[float, ...]:
     if not isinstance(attribute, Integer | Real):
         return ()
     return public_grid(attribute, size=CANDIDATES)
-
-
-def private_quantile_cuts(
-    intake: Intake, names: Sequence[str], number: int, epsilon: Fraction, randomness: Randomness
-) -> tuple[dict[str, tuple[float, ...]], list[Event]]:
-    """Release quantiles of some numbers.
-
-    Guarantee
-    ---------
-    epsilon-DP together: each attribute gets an equal part, by composition; see ``privacy/quantiles.md``. A missing
-    value counts for no quantile.
-    """
-    points = {name: candidates(intake.domain, name) for name in names}
-    present = {name: intake.numbers(name, points[name]) for name in names}
-    columns = {name: values for name, (values, _) in present.items()}
-    counts = {name: times for name, (_, times) in present.items() if times is not None}
-    cuts, events = private_quantiles_of_attributes(columns, points, number, epsilon, randomness, multiplicities=counts)
-    return cuts, list(events)
-
-
-def data_quantiles(intake: Intake, names: Sequence[str], number: int) -> dict[str, tuple[float, ...]]:
-    """Return quantiles of some numbers, taken from the data without protection."""
-    # A cut lies midway between two neighbouring values; at most number per attribute, all if there are fewer.
-    cuts: dict[str, tuple[float, ...]] = {}
-    for name in names:
-        values, times = intake.numbers(name)
-        distinct, place = np.unique(values, return_inverse=True)
-        counts = (
-            np.bincount(place, minlength=len(distinct)) if times is None else records_at(place, times, len(distinct))
-        )
-        distinct, counts = distinct[counts > 0], counts[counts > 0]
-        middles = (distinct[:-1] + distinct[1:]) / 2
-        if len(middles) > number:
-            at = _quantiles(distinct, counts, np.arange(1, number + 1) / (number + 1))
-            middles = np.unique(middles[np.minimum(np.searchsorted(middles, at), len(middles) - 1)])
-        cuts[name] = tuple(float(value) for value in middles)
-    return cuts
-
-
-def _quantiles(values: Array, counts: npt.NDArray[np.integer], shares: Array) -> Array:
-    """Return quantiles of increasing values that occur often, as ``np.quantile`` does of one entry per record."""
-    ends = np.cumsum(counts)
-    at = shares * (ends[-1] - 1)
-    below = np.floor(at)
-    part = at - below
-    low = values[np.searchsorted(ends, below, side="right")]
-    high = values[np.searchsorted(ends, np.minimum(below + 1, ends[-1] - 1), side="right")]
-    # From the nearer end, so that rounding is the same.
-    return np.asarray(np.where(part < 0.5, low + (high - low) * part, high - (high - low) * (1 - part)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,17 +74,16 @@ class LiteralPlan:
     def _cut(self, name: str, cuts: Sequence[float]) -> list[Literal]:
         return either_side(self.domain, of_thresholds(name, cuts))
 
-    def release(self, intake: Intake, epsilon: Fraction, randomness: Randomness) -> tuple[list[Literal], list[Event]]:
-        """Return the literals, private quantiles released with the given budget, and the events."""
+    def query(self) -> Quantiles | None:
+        """Return what is to be asked of the records first; None where all literals are public."""
         if not self.quantiled:
-            return list(self.public), []
-        cuts, events = private_quantile_cuts(intake, self.quantiled, self.n_quantiles, epsilon, randomness)
-        return [*self.public, *(lit for name in self.quantiled for lit in self._cut(name, cuts[name]))], events
+            return None
+        points = {name: candidates(self.domain, name) for name in self.quantiled}
+        return Quantiles(points=points, number=self.n_quantiles)
 
-    def from_data(self, intake: Intake) -> list[Literal]:
-        """Return the literals, quantiles taken from the data without protection."""
-        cuts = data_quantiles(intake, self.quantiled, self.n_quantiles)
-        return [*self.public, *(lit for name in self.quantiled for lit in self._cut(name, cuts[name]))]
+    def with_cuts(self, cuts: Mapping[str, Sequence[float]]) -> list[Literal]:
+        """Return the literals, with thresholds at the quantiles that were asked for."""
+        return [*self.public, *(literal for name in self.quantiled for literal in self._cut(name, cuts[name]))]
 
     def stated(self) -> dict[str, str]:
         """Return what a certificate names of it."""
@@ -176,7 +116,7 @@ def declared(domain: Domain, names: Sequence[str]) -> list[Literal]:
         if isinstance(attribute, Integer | Real):
             out += of_thresholds(name, attribute.thresholds)
         elif isinstance(attribute, Binary):
-            out.append(OneOf(name, (1,)))
+            out.append(OneOf(name, (1,), binary=True))
         elif len(attribute.values) > 1:
             # The only value of an attribute says no more than that it is not missing.
             out += [OneOf(name, (value,)) for value in attribute.values]
@@ -333,16 +273,13 @@ class PoolPlan:
         """Return antecedents that stand for the largest pool that the plan can lead to."""
         return self.pool(self.literals.widest())
 
-    def release(
-        self, intake: Intake, epsilon: Fraction, randomness: Randomness
-    ) -> tuple[list[Antecedent], list[Event]]:
-        """Return the antecedents, private quantiles released with the given budget, and the events."""
-        literals, events = self.literals.release(intake, epsilon, randomness)
-        return self.pool(literals), events
+    def query(self) -> Quantiles | None:
+        """Return what is to be asked of the records first; None where all literals are public."""
+        return self.literals.query()
 
-    def from_data(self, intake: Intake) -> list[Antecedent]:
-        """Return the antecedents, quantiles taken from the data without protection."""
-        return self.pool(self.literals.from_data(intake))
+    def with_cuts(self, cuts: Mapping[str, Sequence[float]]) -> list[Antecedent]:
+        """Return the antecedents, with thresholds at the quantiles that were asked for."""
+        return self.pool(self.literals.with_cuts(cuts))
 
     def pool(self, literals: Sequence[Literal]) -> list[Antecedent]:
         """Return the antecedents over some literals."""
@@ -379,3 +316,9 @@ def pairs(domain: Domain, literals: Sequence[Literal]) -> list[Antecedent]:
         for (second,) in single[i + 1 :]
         if first.attribute != second.attribute
     ]
+
+
+def asked(plan: LiteralPlan | PoolPlan, records: Any) -> list[Any]:
+    """Return the literals or antecedents of an ordinary fit, with quantiles of the records themselves."""
+    question = plan.query()
+    return plan.with_cuts({} if question is None else ExactOracle(records).ask(question))

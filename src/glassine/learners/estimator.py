@@ -30,6 +30,7 @@ from glassine.privacy.release import Planned, release
 from glassine.records.arrays import AnyArray, Array, Indices
 from glassine.records.columns import Columns
 from glassine.sealed.model_class import SECONDS_PER_STEP, ModelClass
+from glassine.sealed.plan import Metadata
 
 OF_THE_INTAKE = frozenset({"n_features_in_", "feature_names_in_"})
 """Fitted attributes that are set while records are read, as scikit-learn does."""
@@ -251,10 +252,12 @@ class TransparentClassifier(ClassifierMixin, TransparentModel):  # type: ignore[
         return None if classes is None else len(classes)
 
 
-def fitted(intake: Intake, model: DecisionTree | RuleList | AdditiveModel, certificate: Certificate) -> dict[str, Any]:
+def fitted(
+    known: Metadata | Intake, model: DecisionTree | RuleList | AdditiveModel, certificate: Certificate
+) -> dict[str, Any]:
     """Return the fitted attributes of a learner by name."""
-    classes = {"classes_": class_array(intake.classes)} if intake.classes else {}
-    return {"model_": model, "certificate_": certificate, "domain_": intake.domain, **classes}
+    classes = {"classes_": class_array(known.classes)} if known.classes else {}
+    return {"model_": model, "certificate_": certificate, "domain_": known.domain, **classes}
 
 
 def keep(estimator: Any, attributes: Mapping[str, Any]) -> None:

@@ -53,6 +53,7 @@ from glassine.models.guarantee import DOMAIN_FROM_DATA
 from glassine.privacy.unit import RECORD, PrivacyUnit
 from glassine.records.arrays import Bools, Ints
 from glassine.records.columns import Columns
+from glassine.sealed.plan import Metadata
 
 __all__ = ["CLASSES_FROM_DATA", "HeldIntake", "Intake", "pack", "read_records", "read_training"]
 
@@ -255,6 +256,18 @@ def _read_target(
     named_in_domain = domain is not None and isinstance(target, str) and target in domain
     inferred = named_in_domain and domain is not None and domain[str(target)].inferred and classes is None
     return class_values, class_codes(y, class_values), [CLASSES_FROM_DATA] if inferred else []
+
+
+def metadata_of(intake: Intake) -> Metadata:
+    """Return what is public of records."""
+    return Metadata(
+        domain=intake.domain,
+        classes=intake.classes,
+        target_range=getattr(intake, "target_range", None),
+        caveats=intake.caveats,
+        unit=intake.unit,
+        weights=intake.weights,
+    )
 
 
 def pack(intake: Intake, antecedents: Sequence[tuple[Literal, ...]]) -> BitSets:

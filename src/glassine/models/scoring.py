@@ -6,21 +6,21 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
 
 import numpy as np
 
-from glassine.data.conform import Outside, conform
-from glassine.domain import Category, Domain, Real
+from glassine.domain import Category, Real
 from glassine.domain.attributes import LARGEST, Attribute, Scalar
-from glassine.errors import InvalidDataError, InvalidModelError
+from glassine.errors import InvalidModelError
 from glassine.models.bins import Bins, CategoryBins, NumericBins
 from glassine.models.evidence import class_array
+from glassine.models.records import n_records, named
 from glassine.models.shapes import COLD, LINE
 from glassine.models.svg import element, plain, short
 from glassine.models.terms import Term
 from glassine.records.arrays import AnyArray, Array, Indices
 from glassine.records.columns import Columns, values_of
+from glassine.records.reading import read_checked
 
 
 def read_records(model: ScoringModel, data: object) -> Columns | None:
@@ -32,20 +32,10 @@ def read_records(model: ScoringModel, data: object) -> Columns | None:
     names = model.tested
     if isinstance(data, Columns):
         return data
-    if isinstance(data, np.ndarray):
-        if data.ndim != 2 or data.shape[1] != len(model.attributes):
-            raise InvalidDataError(
-                f"an array of records must have shape (n, {len(model.attributes)}), one column per attribute in "
-                f"order, got {data.shape}.",
-                remedy="Pass a data frame to name the columns.",
-            )
-        data = dict(zip(model.attributes, data.T, strict=True))
     if not names:
         return None
-    return conform(
-        data,
-        Domain({name: _attribute(model, name) for name in names}),
-        outside=Outside.REFUSE | Outside.KEEP_UNDECLARED,
+    return read_checked(
+        named(data, model.attributes), {name: _attribute(model, name) for name in names}, keep_undeclared=True
     )
 
 
@@ -54,17 +44,6 @@ def _attribute(model: ScoringModel, name: str) -> Attribute:
     bins_of_name = [bins for term in model.terms for bins in term.bins if bins.attribute == name]
     values = dict.fromkeys(chain.from_iterable(bins.values for bins in bins_of_name if isinstance(bins, CategoryBins)))
     return Category(tuple(values), missing=True) if values else Real(-LARGEST, LARGEST, missing=True)
-
-
-def _n_records(data: Any) -> int:
-    if isinstance(data, dict):
-        data = next(iter(data.values()), ())
-    try:
-        return len(data)
-    except TypeError:
-        raise InvalidDataError(
-            f"the model reads no attribute, so data need a length, got {type(data).__name__}.", remedy="Collect it."
-        ) from None
 
 
 def _bins_of(bins: Bins, columns: Columns) -> Indices:
@@ -80,7 +59,7 @@ def _indices(model: ScoringModel, data: object) -> tuple[int, Iterator[Indices]]
     """Return the number of records and, term by term, the flat index of each record's bin or cell."""
     columns = read_records(model, data)
     if columns is None:
-        return _n_records(data), iter(())
+        return n_records(data), iter(())
     return columns.n_records, _walk(model, columns)
 
 

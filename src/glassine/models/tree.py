@@ -11,12 +11,12 @@ import numpy as np
 
 from glassine.domain import Literal
 from glassine.domain.attributes import Scalar, is_whole
-from glassine.domain.literals import are_disjoint, is_missing
+from glassine.domain.literals import are_disjoint
 from glassine.errors import GlassineError, InvalidDataError, InvalidModelError, check_whole, parameter
 from glassine.models.evidence import Cell, Evidence, Model, check_classes, check_guarantee
 from glassine.models.guarantee import Guarantee
 from glassine.models.records import Holds, read_records
-from glassine.records.arrays import AnyArray, Indices
+from glassine.records.arrays import Indices
 
 Unmatched: TypeAlias = OneOfTexts["last branch", "left out"] | Callable[[int, int], GlassineError]
 """What becomes of a record that satisfies no branch of a split: it takes the last one, it is left out, or an error is
@@ -224,7 +224,7 @@ class DecisionTree(Model):
     def apply(self, data: object) -> Indices:
         """Return for each record the index of its leaf among :attr:`cells`, shape (n,)."""
         records = read_records(data, self.attributes, self.literals)
-        if records.arrays is None:
+        if records.lacks is None:
             return self.cells_of(records.n_records, records.holds, "last branch")
         out = self.cells_of(records.n_records, records.holds, "left out")
         if (out < 0).any():
@@ -232,7 +232,7 @@ class DecisionTree(Model):
                 lost = visit.rows[visit.branch < 0]
                 if len(lost) and (branches := self.nodes[visit.node].branches):
                     name = branches[0].literal.attribute
-                    raise _astray(len(lost), name, records.arrays[name][lost[:1]])
+                    raise _astray(len(lost), name, missing=records.lacks(name, int(lost[0])))
         return out
 
     def cells_of(self, n_records: int, holds: Holds, unmatched: Unmatched) -> Indices:
@@ -289,10 +289,10 @@ class DecisionTree(Model):
         return f"{kind} with {leaves}, depth {self.depth}"
 
 
-def _astray(number: int, name: str, value: AnyArray) -> InvalidDataError:
-    """Return the error for records that satisfy no branch on an attribute, given the value of the first there."""
+def _astray(number: int, name: str, *, missing: bool) -> InvalidDataError:
+    """Return the error for records that satisfy no branch on an attribute, where the first of them may lack a value."""
     records = f"{number:,} records satisfy" if number != 1 else "1 record satisfies"
-    if bool(is_missing(value)[0]):
+    if missing:
         return InvalidDataError(
             f"{records} no branch on {name!r}: a value is missing there. Either the domain does not declare that, "
             "or the model does not say where such records go.",

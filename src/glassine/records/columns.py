@@ -123,12 +123,7 @@ class Columns:
                     remedy="Declare a number, or take a model of this domain.",
                 ) from None
             return np.asarray(truths[np.maximum(array, -1)])
-        inside = _inside(literal, array)
-        if literal.negated:
-            np.logical_not(inside, out=inside)
-        if literal.negated != literal.missing:
-            inside[np.isnan(array)] = literal.missing
-        return inside
+        return holds_of_numbers(literal, array)
 
 
 def code_type(attribute: Category | Binary) -> type[np.signedinteger[Any]]:
@@ -191,6 +186,16 @@ def _check_declared(literal: OneOf, values: tuple[Scalar, ...]) -> None:
                 f"{literal.attribute!r} is compared with {value!r}, which is not a value of its domain.",
                 remedy="Declare the same values and prefixes as the model names.",
             )
+
+
+def holds_of_numbers(literal: Literal, numbers: Array) -> Bools:
+    """Return where numbers satisfy a literal, shape (n,); NaN is missing."""
+    inside = _inside(literal, numbers)
+    if literal.negated:
+        np.logical_not(inside, out=inside)
+    if literal.negated != literal.missing:
+        inside[np.isnan(numbers)] = literal.missing
+    return inside
 
 
 def _inside(literal: Literal, numbers: Array) -> Bools:

@@ -15,8 +15,8 @@ import numpy as np
 
 from glassine.privacy.randomness import Randomness
 from glassine.records.arrays import Array, Ints
+from glassine.sealed import draws
 from glassine.sealed.losses import Loss
-from glassine.sealed.noisy_choice import draw_scaled
 
 EPSILON_BITS = 40
 """Epsilon is a multiple of 2^-40, so that its product with a whole cost is exact."""
@@ -189,7 +189,7 @@ def log_total(options: Sequence[Choice], weighting: Weighting) -> float:
 
 def draw(options: Sequence[Choice], randomness: Randomness) -> int:
     """Draw a choice with probability exactly proportional to exp(scaled / 2^48)."""
-    return options[draw_scaled([option.scaled for option in options], 2**LOG_BITS, randomness)].number
+    return options[draws.select([option.scaled for option in options], 2**LOG_BITS, randomness)].number
 
 
 def least(options: Sequence[Choice]) -> int:

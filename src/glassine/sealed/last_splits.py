@@ -45,6 +45,10 @@ REMEMBERED = 2**12
 """Most leaves of few records that are summed once: 64 kB, so that they stay in the second-level cache."""
 
 
+MOST_OF_A_BYTE = 8
+"""Most literals of which a byte has a bit each."""
+
+
 class Leaves(NamedTuple):
     """The leaves of some sets of k literals under all signs, each (sets, 2^k).
 
@@ -92,7 +96,9 @@ def _leaves(
     n_sets = comb(len(tables[1].blocks), size)
     each = max(1, CHUNK >> size)
     shape = (min(each, n_sets), 2**size)
-    room = Leaves(np.empty(shape), np.empty(shape), np.empty(shape, dtype=np.uint8 if size <= 8 else np.uint32))
+    room = Leaves(
+        np.empty(shape), np.empty(shape), np.empty(shape, dtype=np.uint8 if size <= MOST_OF_A_BYTE else np.uint32)
+    )
     for start in range(0, n_sets, each):
         number = min(each, n_sets - start)
 
@@ -406,3 +412,17 @@ def settle(start: int, leaves: Leaves, costs: Costs, out: Weighed) -> None:  # p
                 own = out.weights[start + i, s] / power(rest, powers, jumps, shift)
                 weight += costs.part_weight * own * power(int(split - least), powers, jumps, shift)
             out.costs[start + i, s], out.weights[start + i, s] = least, weight
+
+
+def load_last_level(counts: Counts, atoms: Atoms, implied: Implied, costs: Costs, size: int) -> None:
+    """Load or compile the kernels of the last splits."""
+    chosen, level = np.zeros(1, dtype=np.int64), empty_level(1, 1)
+    few = Weighed(np.zeros(1), np.zeros(1))
+    wide = np.zeros((1, 1))
+    remember.load(1, chosen, costs, few)
+    sum_empty.load(chosen, atoms, implied, 1.0, costs, level)
+    for kind in (np.uint8, np.uint32) if size > MOST_OF_A_BYTE else (np.uint8,):
+        leaves = Leaves(wide, wide, np.zeros((1, 1), dtype=kind))
+        sum_leaves.load(chosen, counts, atoms, implied, costs, 1, few, leaves)
+        spread.load(chosen, counts.binom, leaves, costs, level)
+        settle.load(1, leaves, costs, level)

@@ -14,7 +14,14 @@ import numpy as np
 from glassine.compiling import compiled, interpreted
 from glassine.counting.logic import RuleLogic
 from glassine.data.bits import BitSets
-from glassine.data.conjunctions import ConjunctionCounts, combinations, count_conjunctions, count_steps, index_type
+from glassine.data.conjunctions import (
+    ConjunctionCounts,
+    combinations,
+    count_conjunctions,
+    count_steps,
+    index_type,
+    load_counting,
+)
 from glassine.data.slices import Progress, cuts, run
 from glassine.domain import Literal
 from glassine.errors import parameter
@@ -25,7 +32,7 @@ from glassine.sealed import gibbs
 from glassine.sealed.gibbs import Choice, Weighting
 from glassine.sealed.losses import Loss
 from glassine.sealed.model_class import ModelClass, Stated
-from glassine.sealed.tree_sums import Atoms, Costs, Counts, Weighed, leaf, total
+from glassine.sealed.tree_sums import Atoms, Costs, Counts, Weighed, leaf, of_public, total
 from glassine.sealed.tree_sums import admissible as divides
 
 SLICES = 40
@@ -184,7 +191,7 @@ class ListClass(ModelClass[DrawnList]):
     def table_bytes(self) -> int:
         """Return the bytes of the tables that a fit holds at once, besides the bit sets of the records."""
         p, k = len(self.logic.antecedents), self.levels
-        counts = sum(comb(p, m) for m in range(k + 1)) * self.n_classes * 4
+        counts = sum(comb(p, m) for m in range(k + 1)) * self.n_classes * 8
         sums = sum(comb(p, m) * 16 for m in range(k))
         return counts + sums + (comb(p, k - 1) * 2 * k if k else 0)
 
@@ -217,6 +224,27 @@ class ListClass(ModelClass[DrawnList]):
         with interpreted(self.steps() + count_steps(bitsets, self.levels)):
             counts = count_conjunctions(bitsets.complement(), self.levels, progress)
             return ListSums.of(self, counts, weighting, progress)
+
+    def cell_counts(self, bitsets: BitSets, drawn: DrawnList) -> Ints:
+        """Return the class counts of what each rule of a list captures, the default rule last, shape (k + 1, c)."""
+        left, rows = bitsets.valid, []
+        for rule, _ in drawn.rules:
+            rows.append(bitsets.count(left & bitsets.words[rule]))
+            left = left & ~bitsets.words[rule]
+        return np.array([*rows, bitsets.count(left)])
+
+    def load(self) -> None:
+        """Load or compile the kernels of the sums, of signatures that follow from public types."""
+        load_counting(self.n_classes)
+        counts, atoms, _, costs = of_public(self.logic, self.loss)
+        covers, weighed = self.logic.covers, Weighed(np.zeros(1), np.zeros(1))
+        sets = np.zeros((1, 0), dtype=index_type(len(self.logic.antecedents)))
+        sum_level.load(sets, 0, counts, atoms, covers, costs, weighed, weighed)
+        mask, allowed = np.zeros(1, dtype=np.uint64), np.zeros(1, dtype=np.bool_)
+        admissible.load(sets[0], atoms, covers, mask, allowed)
+        captured = np.zeros(1, dtype=np.int64)
+        choices.load(sets[0], counts, allowed, costs, weighed, captured, weighed)
+        leaf.load(captured, costs)
 
     def values(self, drawn: DrawnList) -> tuple[int, ...]:
         """Return the values of a list's rules, the default rule last, as numbers in the grid of the loss."""

@@ -165,6 +165,14 @@ class ModelClass(ABC, Generic[M]):
         """Return the sums over the class on some records, given as the bit sets of the conditions."""
 
     @abstractmethod
+    def cell_counts(self, bitsets: BitSets, drawn: M) -> Ints:
+        """Return the class counts of a member's leaves or rules, in order, shape (k, c)."""
+
+    @abstractmethod
+    def load(self) -> None:
+        """Load or compile the kernels of the sums over the class; which ones follows from public sizes."""
+
+    @abstractmethod
     def values(self, drawn: M) -> tuple[int, ...]:
         """Return the values of a member's leaves or rules, in order, as numbers in the grid of the loss."""
 

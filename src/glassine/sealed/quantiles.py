@@ -17,7 +17,7 @@ from glassine.privacy.exact import Number, decimal, positive
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.sensitivity import quantile_score
 from glassine.records.arrays import Array, Ints
-from glassine.sealed.noisy_choice import draw_scaled
+from glassine.sealed import draws
 
 Thresholds: TypeAlias = tuple[float, ...]
 Times: TypeAlias = Ints | None
@@ -273,7 +273,7 @@ def _selected(
     if number == 0 or cuts.size <= number:
         return tuple(cuts.tolist()) if number else ()
     first, weights, denominator = _choices(column, cuts, number, part, times)
-    at = first + draw_scaled(weights, denominator, randomness)
+    at = first + draws.select(weights, denominator, randomness)
     below = int(np.searchsorted(column, cuts[at], side="right"))
     middle = _middle(number)
     sides = (times, times) if times is None else (times[:below], times[below:])
@@ -298,3 +298,29 @@ def _distribution(column: Array, cuts: Array, part: Fraction, number: int) -> di
             for right, q in rights.items():
                 out[(*left, float(cuts[at]), *right)] = share / total * p * q
     return out
+
+
+def quantiles_of_data(values: Array, times: Times, number: int) -> Thresholds:
+    """Return quantiles of some numbers, taken from the data without protection."""
+    # A cut lies midway between two neighbouring values; at most number of them, all if there are fewer.
+    distinct, place = np.unique(values, return_inverse=True)
+    counts = np.zeros(len(distinct), dtype=np.int64)
+    np.add.at(counts, place, 1 if times is None else times)
+    distinct, counts = distinct[counts > 0], counts[counts > 0]
+    middles = (distinct[:-1] + distinct[1:]) / 2
+    if len(middles) > number:
+        at = _of_shares(distinct, counts, np.arange(1, number + 1) / (number + 1))
+        middles = np.unique(middles[np.minimum(np.searchsorted(middles, at), len(middles) - 1)])
+    return tuple(float(value) for value in middles)
+
+
+def _of_shares(values: Array, counts: npt.NDArray[np.integer], shares: Array) -> Array:
+    """Return quantiles of increasing values that occur often, as ``np.quantile`` does of one entry per record."""
+    ends = np.cumsum(counts)
+    at = shares * (ends[-1] - 1)
+    below = np.floor(at)
+    part = at - below
+    low = values[np.searchsorted(ends, below, side="right")]
+    high = values[np.searchsorted(ends, np.minimum(below + 1, ends[-1] - 1), side="right")]
+    # From the nearer end, so that rounding is the same.
+    return np.asarray(np.where(part < 0.5, low + (high - low) * part, high - (high - low) * (1 - part)))

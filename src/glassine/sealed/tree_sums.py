@@ -11,6 +11,7 @@ splits, whose sum it gets.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import product
 from math import comb
 from typing import Any, NamedTuple
@@ -465,3 +466,24 @@ def completed(nodes: list[Weighed], counts: Counts, implied: Implied) -> list[We
 def rows(level: Weighed, start: int, stop: int) -> Weighed:
     """Return the sums of consecutive sets."""
     return Weighed(level.costs[start:stop], level.weights[start:stop])
+
+
+def of_public(logic: LiteralLogic | RuleLogic, loss: Loss) -> tuple[Counts, Atoms, Implied, Costs]:
+    """Return tables of no record, whose types are those of any records."""
+    table = np.zeros((1, loss.n_classes), dtype=np.int64)
+    counts = Counts(table, np.zeros(1, dtype=np.int64), binomials(1, 1))
+    implied = Implied(*np.zeros((2, 1, 1), dtype=np.uint8))
+    return counts, Atoms.of(logic), implied, Costs.of(Weighting.private(Fraction(1), 1.0, 0, loss.unit), loss)
+
+
+def load(counts: Counts, atoms: Atoms, implied: Implied, costs: Costs) -> None:
+    """Load or compile the kernels of the nodes and of the choices below them."""
+    chosen, whole = np.zeros(1, dtype=np.int64), counts.table[0]
+    level, options = empty_level(1, 1), Weighed(np.zeros(1), np.zeros(1))
+    mask, allowed = np.zeros(1, dtype=np.uint64), np.zeros(1, dtype=np.bool_)
+    sum_level.load(chosen, counts, atoms, implied, costs, level, level)
+    inherit.load(chosen, counts.binom, implied, level, level)
+    admissible.load(chosen, 0, atoms, mask, allowed)
+    last_choices.load(chosen, 0, allowed, counts, costs, options)
+    inner_choices.load(chosen, 0, whole, allowed, costs, counts.binom, level, options)
+    leaf.load(whole, costs)

@@ -9,11 +9,12 @@ from math import comb
 from typing import ClassVar, Self, TypeAlias, Unpack
 
 import numpy as np
+import numpy.typing as npt
 
 from glassine.compiling import interpreted
 from glassine.counting.logic import LiteralLogic
 from glassine.data.bits import BitSets
-from glassine.data.conjunctions import ConjunctionCounts, count_conjunctions, count_steps
+from glassine.data.conjunctions import ConjunctionCounts, count_conjunctions, count_steps, load_counting
 from glassine.data.slices import Progress
 from glassine.domain import Domain, Literal
 from glassine.domain.literals import complement
@@ -23,7 +24,7 @@ from glassine.privacy.randomness import Randomness
 from glassine.records.arrays import Array, Ints
 from glassine.sealed import gibbs, tree_sums
 from glassine.sealed.gibbs import Choice, Weighting
-from glassine.sealed.last_splits import last_level
+from glassine.sealed.last_splits import last_level, load_last_level
 from glassine.sealed.losses import Loss
 from glassine.sealed.model_class import ModelClass, Stated
 from glassine.sealed.tree_sums import Atoms, Costs, Counts, Implied, Weighed, level_above
@@ -83,9 +84,9 @@ class TreeClass(ModelClass[Tree]):
 
     def table_bytes(self) -> int:
         """Return the bytes of the tables that a fit holds at once, besides the bit sets of the records."""
-        # Counts are of 32 bits a class; a cost and a weight take 16 bytes; sets of literals two bytes a member.
+        # Counts are of 64 bits a class; a cost and a weight take 16 bytes; sets of literals two bytes a member.
         p, d = len(self.logic.literals), self.levels
-        counts = sum(comb(p, k) for k in range(d + 1)) * self.n_classes * 4
+        counts = sum(comb(p, k) for k in range(d + 1)) * self.n_classes * 8
         sums = sum(comb(p, k) * 2**k * 16 for k in range(d))
         return int(counts + sums + (comb(p, d - 1) * 2 * d if d else 0))
 
@@ -126,6 +127,28 @@ class TreeClass(ModelClass[Tree]):
         with interpreted(count_steps(bitsets, self.levels)):
             counts = count_conjunctions(bitsets, self.levels, progress)
         return TreeSums.of(self, counts, weighting, progress)
+
+    def cell_counts(self, bitsets: BitSets, drawn: Tree) -> Ints:
+        """Return the class counts of a tree's leaves, in the order of :func:`leaf_nodes`, shape (k, c)."""
+        rows: list[Ints] = []
+
+        def walk(node: Tree, words: npt.NDArray[np.uint64]) -> None:
+            if isinstance(node, Leaf):
+                rows.append(bitsets.count(words))
+                return
+            holds = bitsets.words[node.literal]
+            walk(node.true, words & holds)
+            walk(node.false, words & ~holds)
+
+        walk(drawn, bitsets.valid)
+        return np.array(rows)
+
+    def load(self) -> None:
+        """Load or compile the kernels of the sums, of signatures that follow from public types."""
+        load_counting(self.n_classes)
+        counts, atoms, implied, costs = tree_sums.of_public(self.logic, self.loss)
+        load_last_level(counts, atoms, implied, costs, self.levels)
+        tree_sums.load(counts, atoms, implied, costs)
 
     def values(self, drawn: Tree) -> tuple[int, ...]:
         """Return the values of a tree's leaves, in the order of :func:`leaf_nodes`, as numbers in the loss's grid."""

@@ -23,7 +23,7 @@ from glassine.attacks.disclosure.people import People, read_people, true_table
 from glassine.attacks.disclosure.sample import SampledLeaves, read_sample, sample_estimate
 from glassine.attacks.disclosure.worlds import NoWorldError, StartError
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
-from glassine.data.inference import columns as read_columns
+from glassine.data.table import as_table
 from glassine.errors import (
     GlassineError,
     InvalidDataError,
@@ -35,6 +35,7 @@ from glassine.errors import (
 )
 from glassine.formats import as_model, tree_or_rules
 from glassine.models import DecisionTree
+from glassine.models.records import implied
 from glassine.records.arrays import Array, Ints
 
 PRECISION = 1e-10
@@ -168,7 +169,7 @@ def infer_sensitive(
     if adversary is not None and not isinstance(given, Adversary):
         raise InvalidParameterError(f"{parameter('adversary')} must be an Adversary, got {type(given).__name__}.")
     assumed, notes, unused = completed(adversary, read_hints(model))
-    data = dict(read_columns(quasi_identifiers))
+    data = dict(as_table(quasi_identifiers).by(implied(tree.literals)).arrays)
     if sensitive is not None:
         if not isinstance(sensitive, str):
             raise InvalidParameterError(

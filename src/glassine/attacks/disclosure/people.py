@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine.domain import Literal
 from glassine.domain.attributes import Scalar
 from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError, parameter
 from glassine.models import DecisionTree
-from glassine.records.arrays import AnyArray, Bools, Indices, Ints
+from glassine.models.records import read_records
+from glassine.records.arrays import AnyArray, Indices, Ints
 
 CLOSEST = 1e-7
 """scikit-learn puts no threshold between values that differ by no more."""
@@ -188,10 +188,8 @@ def _descend(
             f"{name(node)!r}. {remedy}"
         )
 
-    def holds(literal: Literal, members: Indices) -> Bools:
-        return literal.holds(columns[literal.attribute][members])
-
-    for visit in model.walk(len(rows), holds, astray):
+    records = read_records(columns, model.attributes, model.literals)
+    for visit in model.walk(len(rows), records.holds, astray):
         if not model.nodes[visit.node].branches:
             leaf[visit.rows] = len(leaf_nodes)
             leaf_nodes.append(visit.node)

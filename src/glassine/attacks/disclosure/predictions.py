@@ -15,6 +15,7 @@ from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.models import DecisionTree
 from glassine.models.evidence import cell_shares
 from glassine.models.quality import Quality
+from glassine.models.records import read_records
 from glassine.records.arrays import AnyArray, Indices
 
 OTHER_CLASSES = "the data are not the training records: their classes are not those that the leaves count."
@@ -131,5 +132,5 @@ def quality(
 
 def _cells(tree: DecisionTree, columns: Mapping[str, AnyArray]) -> Codes:
     """Return the leaf of each record, shape (m,); that after the last for one that is left out."""
-    n = len(next(iter(columns.values())))
-    return tree.cells_of(n, lambda literal, rows: literal.holds(columns[literal.attribute][rows]), "left out")
+    records = read_records(columns, tree.attributes, tree.literals)
+    return tree.cells_of(records.n_records, records.holds, "left out")

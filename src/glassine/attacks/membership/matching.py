@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -11,10 +12,14 @@ import numpy.typing as npt
 
 from glassine.attacks.membership.outputs import Records, as_fitted, asking, class_text
 from glassine.domain import Between
+from glassine.domain.attributes import LARGEST, Real
 from glassine.domain.literals import is_missing
+from glassine.domain.single import single_sides
 from glassine.errors import InvalidDataError, InvalidModelError, UnsupportedModelError
 from glassine.models import AdditiveModel, DecisionTree, RuleList
+from glassine.models.records import read_records
 from glassine.records.arrays import AnyArray, Array, Bools, Indices, Ints
+from glassine.records.cells import Flag, Reader
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -199,6 +204,7 @@ def _of_published(model: DecisionTree, candidates: Records, tree: int, sample: i
     }
     columns = {**given, **tested}
     n = len(candidates.target)
+    records = read_records(columns, model.attributes, [one for one in model.literals if one.attribute in columns])
     stack = [(0, np.arange(n))]
     while stack:
         index, rows = stack.pop()
@@ -212,7 +218,7 @@ def _of_published(model: DecisionTree, candidates: Records, tree: int, sample: i
                 raise InvalidDataError(
                     f"the candidates lack the column {name!r}, which the model tests.", remedy="Add it."
                 )
-            taken = branch.literal.holds(columns[name][rows])
+            taken = records.holds(branch.literal, rows)
             stack.append((branch.child, rows[taken]))
             rows = rows[~taken]
 
@@ -242,14 +248,14 @@ def _thresholds(
 
 def _single(column: AnyArray, name: str) -> Array:
     """Return a column of numbers rounded to single precision, gaps as NaN."""
-    try:
-        with np.errstate(over="ignore"):
-            return np.where(is_missing(column), np.nan, column).astype(np.float32).astype(np.float64)
-    except (TypeError, ValueError):
+    numbers, flags = Reader(Real(-LARGEST, LARGEST, missing=True)).column(column)
+    if (flags == Flag.UNDECLARED).any():
         raise InvalidDataError(
             f"column {name!r} of the candidates holds text where the tree needs numbers.",
             remedy="Encode it as it was for the fit.",
-        ) from None
+        )
+    with np.errstate(over="ignore"):
+        return numbers.astype(np.float32).astype(np.float64)
 
 
 # Which records are equal.
@@ -366,14 +372,17 @@ def pairs_at(values: Array, threshold: float) -> list[ValuePair]:
     if not len(below) or not len(above):
         return []
     found: set[ValuePair] = set()
+    # A bound of single precision stands for every threshold between the two numbers that it divides.
+    first, stop = single_sides(threshold) or (threshold, math.nextafter(threshold, math.inf))
     # From both sides: where one value is tiny beside the other, several have the same midpoint.
     for own, other, turned in ((below, above, False), (above, below, True)):
-        near = np.searchsorted(other, 2 * threshold - own)
+        near = np.searchsorted(other, 2 * first - own)
         for step in (-1, 0, 1):
             # np.clip asks for the limits of the type at every call.
             match = other[np.minimum(np.maximum(near + step, 0), len(other) - 1)]
             low, high = (match, own) if turned else (own, match)
-            hit = placed_between(low, high) == threshold
+            middle = placed_between(low, high)
+            hit = (middle >= first) & (middle < stop)
             found.update(zip(low[hit].tolist(), high[hit].tolist(), strict=True))
     return sorted(pair for pair in found if np.float32(pair[1]) > np.float32(pair[0]) + ALIKE)
 

@@ -14,6 +14,7 @@ from glassine.attacks.membership.intervals import Estimate, check_confidence, cl
 from glassine.attacks.membership.matching import Match, People, Split, ValuePair, pairs_at, placed_between, splits_of
 from glassine.attacks.membership.outputs import Records, attempt, generator, read_matrix
 from glassine.attacks.outcome import Outcome
+from glassine.domain.single import single_bound, single_sides
 from glassine.errors import InvalidDataError, InvalidParameterError, UnsupportedModelError, parameter
 from glassine.records.arrays import Bools, Indices
 
@@ -326,6 +327,8 @@ def _trials(splits: Sequence[Split], rng: np.random.Generator) -> dict[str, _Tri
         gaps = len(values) - 1
         for i in rng.choice(gaps, min(each, gaps), replace=False):
             threshold = float(placed_between(values[i : i + 1], values[i + 1 : i + 2])[0])
+            if single_sides(split.threshold) is not None:
+                threshold = single_bound(threshold)
             # One record of each value is left out; others may hold the same value by chance.
             left = n_holders > 1
             left[:i], left[i + 2 :] = True, True

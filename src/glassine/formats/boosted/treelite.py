@@ -8,6 +8,7 @@ from typing import Any
 
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import LARGEST
+from glassine.domain.single import single as to_single
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.boosted.ensemble import (
     MOST_RECORDS,
@@ -86,6 +87,7 @@ def tree_from_treelite(data: Any, domain: Domain | None = None, tree: int | None
             raise UnsupportedModelError("the leaves of the treelite trees hold several scores, which add up.")
         classes, base = None, [0.0]
     builder: TreeBuilder[int] = TreeBuilder("the treelite tree", domain, names)
+    single = data.get("threshold_type") == "float32"
     for node in listed:
         key = node.get("node_id")
         if type(key) is not int or key in builder:
@@ -96,7 +98,7 @@ def tree_from_treelite(data: Any, domain: Domain | None = None, tree: int | None
             weighted = node.get("sum_hess", size) != size
             builder.leaf(key, _leaf(node["leaf_value"], base, classes, total, shares, weighted))
         else:
-            builder.split(key, *_branches(node, builder), Evidence(total=total))
+            builder.split(key, *_branches(node, builder, single), Evidence(total=total))
     source = source_of("treelite", place, n)
     return builder.tree(listed[0]["node_id"], classes, source)
 
@@ -208,7 +210,9 @@ def _leaf(
     return from_shares(scores, label, total) if counts is None else Evidence(counts=counts, label=label)
 
 
-def _branches(node: dict[str, Any], builder: TreeBuilder[int]) -> tuple[tuple[Literal, Literal], list[int]]:
+def _branches(
+    node: dict[str, Any], builder: TreeBuilder[int], single: bool
+) -> tuple[tuple[Literal, Literal], list[int]]:
     """Return the conditions of the two branches of a node, and the numbers of its children."""
     operator, kind, domain = node.get("comparison_op"), node.get("node_type"), builder.domain
     name = builder.feature(node.get("split_feature_id"))
@@ -224,7 +228,8 @@ def _branches(node: dict[str, Any], builder: TreeBuilder[int]) -> tuple[tuple[Li
         pair = picked(name, values, domain, gaps[::-1] if right else gaps)
         pair = pair[::-1] if right else pair
     elif kind == "numerical_test_node" and operator in OPERATORS:
-        pair = sides(name, operator, _bound(node.get("threshold")), domain, gaps)
+        bound = _bound(node.get("threshold"))
+        pair = sides(name, operator, to_single(bound) if single else bound, domain, gaps, single=single)
     else:
         raise UnsupportedModelError(f"a node of the kind {kind!r:.40} that compares by {operator!r:.40} is not read.")
     children = [child for child in (node.get("left_child"), node.get("right_child")) if type(child) is int]

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.domain import Domain, Literal
+from glassine.domain.single import single
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.boosted.ensemble import (
     MOST_CODES,
@@ -170,7 +171,7 @@ def tree_from_xgboost(data: object, domain: Domain | None = None, tree: int | No
         second derivatives, divided by the one of a record, are taken as numbers of records if every node's is whole
         and splits are the sums of their children; with sample weights they need not be, and the file does not say so.
         For a logistic objective, weights and gains of the first tree determine the class counts, which are read if
-        they come out whole in every node. Thresholds are as printed, which are the decimals of single precision.
+        they come out whole in every node. Records and thresholds are compared in single precision.
 
     Raises
     ------
@@ -288,9 +289,7 @@ def _pair(shared: Shared, lists: _Lists, i: int, builder: TreeBuilder[int]) -> t
         return left, right
     if shared.categories[feature] is not None:
         raise damaged(f"node {i} puts a threshold on the categories of {name!r:.60}.")
-    whole = feature < len(shared.kinds) and shared.kinds[feature] in ("int", "i")
-    test = ("<=", math.ceil(lists.bounds[i]) - 1.0) if whole else ("<", lists.bounds[i])
-    return sides(name, *test, domain, gaps)
+    return sides(name, "<", single(lists.bounds[i]), domain, gaps, single=True)
 
 
 def _evidence(

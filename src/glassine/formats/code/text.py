@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import math
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
-from glassine.domain import Domain
+from glassine.domain import Between, Domain, Literal
 from glassine.domain.literals import number
-from glassine.formats.conditions import check_model
+from glassine.formats.conditions import PRECISION, check_model, conformed, in_single_precision, written
 from glassine.formats.json import commented
-from glassine.formats.printed.rules import format_rules
+from glassine.formats.printed.export_text import is_of_sklearn
+from glassine.formats.printed.rules import classes_line, condition_text, format_rules, label_text
 from glassine.formats.registry import Format
 from glassine.models.additive import AdditiveModel
 from glassine.models.evidence import Evidence
@@ -91,8 +94,8 @@ def to_text(model: DecisionTree | RuleList | AdditiveModel, domain: Domain | Non
     Returns
     -------
     str
-        Thresholds and counts are in full. A tree that has only bounds on numbers reads back with
-        :func:`glassine.load_model`. A comment before it states a guarantee.
+        Thresholds and counts are in full; a line before states that thresholds are in single precision, where all are.
+        A tree or a rule list reads back with :func:`glassine.load_model`. A comment before it states a guarantee.
 
     Raises
     ------
@@ -121,9 +124,11 @@ def to_text(model: DecisionTree | RuleList | AdditiveModel, domain: Domain | Non
     if isinstance(model, AdditiveModel):
         return commented(model) + additive_text(model)
     check_model(model)
+    model = conformed(model, domain)
     if isinstance(model, RuleList):
         labelled = rewritten(model, evidence=lambda place, own: replace(own, label=own.prediction))
         return format_rules(labelled, domain)
+    single = in_single_precision(model)
     lines: list[str] = []
     stack: list[tuple[int, int, str]] = [(0, 0, "")]
     while stack:
@@ -133,8 +138,35 @@ def to_text(model: DecisionTree | RuleList | AdditiveModel, domain: Domain | Non
             lines.append(f"{'|   ' * (depth - 1)}|--- {condition}")
         if not node.branches:
             lines.append(f"{margin}|--- {_leaf(model, node.evidence)}")
-        stack += [(b.child, depth + 1, one_line(_aligned(str(b.literal)))) for b in reversed(node.branches)]
-    return commented(model) + "\n".join(lines) + "\n"
+        texts = _conditions([branch.literal for branch in node.branches], single)
+        below = zip(node.branches, texts, strict=True)
+        stack += [(branch.child, depth + 1, text) for branch, text in reversed(list(below))]
+    text = "\n".join(lines) + "\n"
+    precision = f"# {PRECISION}\n" if single else "# precision: double\n" if is_of_sklearn(text) else ""
+    listed = model.classes is not None and not _name_all(model)
+    classes = f"{classes_line(model.classes or ())}\n" if listed else ""
+    return f"{commented(model)}{precision}{classes}{text}"
+
+
+def _name_all(model: DecisionTree) -> bool:
+    """Return whether the leaves show the order of all classes: each is that of the largest count in some leaf."""
+    leaves = [cell.evidence for cell in model.cells]
+    named = {leaf.prediction for leaf in leaves if leaf.counts is not None}
+    firsts = [leaf.counts.index(max(leaf.counts)) == leaf.prediction for leaf in leaves if leaf.counts is not None]
+    return len(firsts) == len(leaves) and all(firsts) and len(named) == len(model.classes or ())
+
+
+def _conditions(literals: Sequence[Literal], single: bool) -> list[str]:
+    """Return the conditions of a split: two sides of a number as ``export_text`` prints them, others as in rules."""
+    if len(literals) == 2 and all(isinstance(literal, Between) and not literal.negated for literal in literals):
+        name, (low, high) = literals[0].attribute, literals
+        below = Between(name, hi=getattr(low, "hi", 0.0), missing=low.missing)
+        above = Between(name, lo=below.hi, missing=high.missing) if math.isfinite(below.hi) else None
+        if (low, high) == (below, above) and not (low.missing and high.missing):
+            odd = BREAKS.search(name) or name.startswith('"') or name != name.strip()
+            shown = json.dumps(name) if odd else name
+            return [_aligned(written(replace(side, attribute=shown), single=single)) for side in (low, high)]
+    return [condition_text(literal, single=single) for literal in literals]
 
 
 def _aligned(text: str) -> str:
@@ -147,7 +179,7 @@ def _leaf(model: DecisionTree, evidence: Evidence) -> str:
         return "value: [?]" if evidence.value is None else f"value: [{number(evidence.value)}]"
     label = evidence.prediction
     weights = "" if evidence.counts is None else f"weights: [{', '.join(map(str, evidence.counts))}] "
-    return f"{weights}class: {'?' if label is None else one_line(str(model.classes[label]))}"
+    return f"{weights}class: {'?' if label is None else label_text(model.classes[label])}"
 
 
 FORMAT = Format(name="text", extensions=(".txt",), to="text", write=to_text)

@@ -11,8 +11,10 @@ from functools import lru_cache
 
 from glassine.domain import Between, Binary, Category, Domain, Integer, Literal, OneOf, Real
 from glassine.domain.attributes import Scalar
+from glassine.domain.single import single as rounded
 from glassine.errors import InvalidModelError, UnsupportedModelError
-from glassine.formats.conditions import at_least, at_most, binary, just_below, near, require, with_missing
+from glassine.formats.builder import sides
+from glassine.formats.conditions import binary, just_at, just_below, near, require, with_missing
 
 OPERATORS = re.compile(r"<=|>=|!=|==|<|>|=")
 NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
@@ -151,13 +153,11 @@ def _number(name: str, text: str, domain: Domain | None) -> float:
     return float(value)
 
 
-def _compared(name: str, operator: str, text: str, domain: Domain | None) -> Literal:
+def _compared(name: str, operator: str, text: str, domain: Domain | None, single: bool) -> Literal:
     if operator in ("=", "==", "!="):
         return OneOf(name, (_value(name, text, domain),), negated=operator == "!=")
     bound = _number(name, text, domain)
-    if operator in ("<=", ">"):
-        return at_most(name, bound, domain)[operator == ">"]
-    return at_least(name, bound, domain)[operator == "<"]
+    return sides(name, operator, rounded(bound) if single else bound, domain, single=single)[0]
 
 
 def _comparison(text: str, domain: Domain | None) -> tuple[str, str, str] | None:
@@ -175,7 +175,7 @@ def _comparison(text: str, domain: Domain | None) -> tuple[str, str, str] | None
     return parts[-1] if parts else None
 
 
-def _range(text: str, domain: Domain | None) -> Between | None:
+def _range(text: str, domain: Domain | None, single: bool) -> Between | None:
     low, first, rest = text.partition("<")
     inner, second, high = rest.rpartition("<")
     left, right = ("<=" if part.startswith("=") else "<" for part in (inner, high))
@@ -183,9 +183,10 @@ def _range(text: str, domain: Domain | None) -> Between | None:
     if not (first and second and inner) or not re.fullmatch(NUMBER, low) or not re.fullmatch(NUMBER, high):
         return None
     name = _named(inner, domain)
-    lo, hi = _number(name, low, domain), _number(name, high, domain)
-    lo = lo if left == "<" else just_below(name, lo, domain)
-    hi = hi if right == "<=" else just_below(name, hi, domain)
+    ends = (_number(name, low, domain), _number(name, high, domain))
+    lo, hi = map(rounded, ends) if single else ends
+    lo = (just_at if left == "<" else just_below)(name, lo, domain, single=single)
+    hi = (just_at if right == "<=" else just_below)(name, hi, domain, single=single)
     return Between(name, lo, hi)
 
 
@@ -200,8 +201,8 @@ def _listed(text: str, domain: Domain | None) -> OneOf | None:
     return OneOf(name, tuple(_value(name, part, domain) for part in parts), negated=bool(match[2]))
 
 
-def condition(text: str, domain: Domain | None) -> Literal:
-    """Return the literal that a condition denotes."""
+def condition(text: str, domain: Domain | None, *, single: bool = False) -> Literal:
+    """Return the literal that a condition denotes; ``single`` says that it compares in single precision."""
     text = text.strip()
     if not text:
         raise _cannot(text, "it is empty")
@@ -215,7 +216,7 @@ def condition(text: str, domain: Domain | None) -> Literal:
         inner = re.sub(r"\s+or\s+missing$", "", text)
         if re.search(r"\sor\s+missing$", inner):
             raise _cannot(text, "one 'or missing' is enough")
-        return with_missing(condition(inner, domain), True)
+        return with_missing(condition(inner, domain, single=single), True)
     gap = GAP.fullmatch(text)
     if gap:
         return OneOf(_named(gap[1].strip(), domain), (), negated=bool(gap[2]), missing=not gap[2])
@@ -225,14 +226,14 @@ def condition(text: str, domain: Domain | None) -> Literal:
             inner = inner[1:-1].strip()
         if re.match(r"not[\s(]", inner) and _known(inner, domain) is None:
             raise _cannot(text, "one 'not' is enough")
-        positive = condition(inner, domain)
+        positive = condition(inner, domain, single=single)
         if positive.missing or (isinstance(positive, OneOf) and not positive.values):
             raise _cannot(text, "'not' and 'missing' exclude each other. Say 'is not missing', or '... or missing'")
         return dataclasses.replace(positive, negated=not positive.negated)
-    listed = _listed(text, domain) or _range(text, domain)
+    listed = _listed(text, domain) or _range(text, domain, single)
     if listed is not None:
         return listed
     parts = _comparison(text, domain)
     if parts is not None:
-        return _compared(_named(parts[0], domain), parts[1], parts[2], domain)
+        return _compared(_named(parts[0], domain), parts[1], parts[2], domain, single)
     return _truth(_named(text, domain), domain)

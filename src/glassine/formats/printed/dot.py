@@ -92,7 +92,7 @@ def tree_from_dot(text: str, domain: Domain | None = None) -> DecisionTree:
             builder.leaf(key, evidence)
             continue
         name, bound = node.test
-        builder.split(key, at_most(builder.attribute(name), bound, domain), below, evidence)
+        builder.split(key, at_most(builder.attribute(name), bound, domain, single=True), below, evidence)
     return builder.tree(next(iter(nodes)), classes, "export_graphviz")
 
 

@@ -5,22 +5,34 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from glassine.domain import Domain
+from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
+from glassine.domain.single import single as to_single
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import refuse_gaps
-from glassine.formats.conditions import at_most, require, with_missing
+from glassine.formats.conditions import at_least, at_most, require, with_missing
 from glassine.formats.contents import only
 from glassine.formats.json import is_opening_claim, opening_claim
-from glassine.formats.printed.conditions import plain
-from glassine.formats.registry import BY_START, first_line, of_text
+from glassine.formats.printed.conditions import condition, plain, word
+from glassine.formats.printed.rules import listed_classes
+from glassine.formats.registry import BY_START, of_text
 from glassine.models.evidence import Evidence
 from glassine.models.tree import Branch, DecisionTree, Node
 
+PASTED = re.compile(
+    r"\s*|\s*(`{3,}|~{3,})\s*\w*\s*|\s*(>>>|\.\.\.|In \[[0-9]{0,6}\]:|Out\[[0-9]{0,6}\]:|\$|#).{0,1000}"
+)
+"""A line around a tree that was pasted with its fence, the prompt that printed it, or a comment."""
+CLASSES = re.compile(r"^classes: (\[.{1,100000}\])$", re.MULTILINE)
 LINE = re.compile(r"((?:\| +)*)\|-+ ?(.*)")
-SPLIT = re.compile(r"(.+) (<=|> ) (\S+)( or missing)?")
+SPLIT = re.compile(r"(.+) (<=|>=|<|> ) (\S+)( or missing)?")
+OPPOSITES = {"<=": "> ", "<": ">="}
+STATED = re.compile(r"# precision: (single|double)\n")
+FIGURES = re.compile(
+    r"^[| ]*\|-+ ?(?:.* (?:<=|<|>=|> ) (.*?)(?: or missing)?|(?:weights|value): \[([^\]]*)\].*)$", re.MULTILINE
+)
 LEAF = re.compile(r" ?(?:weights: \[(?P<weights>[^\]]*)\] )?class: (?P<label>.*)")
 VALUE = re.compile(r" ?value: \[(?P<value>[^\],]*)\]")
 
@@ -34,13 +46,19 @@ class _Leaf:
 
 @dataclass(slots=True)
 class _Split:
-    """An open split: its node, the text of its first line, its children so far, and where missing values go."""
+    """An open split: its node, its conditions and children so far.
+
+    A split on a number, as scikit-learn prints it, has a name and a bound in its first line, and sends missing values
+    to the sides that ``gaps`` says. Others have conditions alone, in the notation of rule lists.
+    """
 
     node: int
     name: str
+    operator: str
     bound: str
     children: list[int]
-    gaps: tuple[bool, bool]
+    gaps: tuple[bool, bool] = (False, False)
+    others: list[str] = field(default_factory=list)
 
 
 def _bad(line: int, why: str) -> UnsupportedModelError:
@@ -62,20 +80,20 @@ def _leaf(text: str, line: int) -> _Leaf:
     if match:
         listed = match["weights"]
         weights = None if listed is None else tuple(_number(part, line) for part in listed.split(","))
-        return _Leaf(weights, match["label"], None)
+        return _Leaf(weights, None if match["label"] == "?" else match["label"], None)
     match = VALUE.fullmatch(text)
     if match:
-        return _Leaf(None, None, _number(match["value"], line))
+        return _Leaf(None, None, None if match["value"] == "?" else _number(match["value"], line))
     raise _bad(line, f"{text[:60]!r} is neither a condition that lines below depend on, nor a class, nor one value")
 
 
 def _lines(text: str) -> list[tuple[int, int, str]]:
     """Return the number, the depth and the content of each line."""
-    out = []
+    out: list[tuple[int, int, str]] = []
     for line, raw in enumerate(text.splitlines(), start=1):
-        if not raw.strip():
+        if PASTED.fullmatch(raw) or (not out and CLASSES.fullmatch(raw.strip())):
             continue
-        match = LINE.fullmatch(raw.rstrip())
+        match = LINE.fullmatch(raw.strip())
         if match is None:
             raise _bad(line, f"{raw.strip()[:60]!r} does not start with '|---'")
         if re.search(r"truncated branch of depth [0-9]+$", raw):
@@ -90,9 +108,23 @@ def _lines(text: str) -> list[tuple[int, int, str]]:
     return out
 
 
+def _siblings(depths: Sequence[int]) -> list[int]:
+    """Return for each line the place of the next one as deep, before any that is less deep; 0 where there is none."""
+    out = [0] * len(depths)
+    open_lines: list[int] = []
+    for at, depth in enumerate(depths):
+        while open_lines and depths[open_lines[-1]] > depth:
+            open_lines.pop()
+        if open_lines and depths[open_lines[-1]] == depth:
+            out[open_lines.pop()] = at
+        open_lines.append(at)
+    return out
+
+
 def _parse(text: str) -> list[_Leaf | _Split]:
     """Return the nodes in depth-first order."""
     lines = _lines(text)
+    siblings = _siblings([depth for _, depth, _ in lines])
     nodes: list[_Leaf | _Split] = []
     open_splits: list[_Split] = []
     back = False
@@ -102,29 +134,44 @@ def _parse(text: str) -> list[_Leaf | _Split]:
         if depth != len(open_splits) + (not back):
             raise _bad(line, f"it is indented {depth} deep where {len(open_splits) + (not back)} is expected")
         split = SPLIT.fullmatch(content)
+        leaf = LEAF.fullmatch(content) or VALUE.fullmatch(content)
         if back:
             top = open_splits[-1]
-            if split is None or split[2] != "> " or (split[1], split[3]) != (top.name, top.bound):
-                raise _bad(line, f"'{top.name} >  {top.bound}' is expected")
-            if top.gaps[0] and split[4]:
-                raise _bad(line, "missing values go to the other side already")
-            top.gaps = top.gaps[0], split[4] is not None
+            if top.bound and len(top.children) == 1:
+                wanted = OPPOSITES[top.operator]
+                if split is None or (split[1], split[2], split[3]) != (top.name, wanted, top.bound):
+                    raise _bad(line, f"'{top.name} {wanted} {top.bound}' is expected")
+                if top.gaps[0] and split[4]:
+                    raise _bad(line, "missing values go to the other side already")
+                top.gaps = top.gaps[0], split[4] is not None
+            elif leaf:
+                raise _bad(line, f"a condition is expected, got {content[:60]!r}")
+            else:
+                top.others.append(content)
             back = False
             continue
         deeper = at + 1 < len(lines) and lines[at + 1][1] == depth + 1
         done: int | None = len(nodes)
         if deeper:
-            if split is None or split[2] != "<=":
+            if leaf and split is None:
                 raise _bad(line, f"a condition such as 'age <= 40.50' is expected, got {content[:60]!r}")
-            _number(split[3], line)
-            opened = _Split(len(nodes), split[1], split[3], [], (split[4] is not None, False))
+            other = SPLIT.fullmatch(lines[siblings[at]][2]) if siblings[at] else None
+            opened = _Split(len(nodes), "", "", "", [])
+            opposite = OPPOSITES.get("" if split is None else split[2])
+            if split is not None and opposite and (not siblings[at] or (other is not None and other[2] == opposite)):
+                _number(split[3], line)
+                opened = _Split(len(nodes), split[1], split[2], split[3], [], (split[4] is not None, False))
+            else:
+                opened.others.append(content)
             nodes.append(opened)
             open_splits.append(opened)
             continue
         nodes.append(_leaf(content, line))
         while open_splits and done is not None:
             open_splits[-1].children.append(done)
-            back = len(open_splits[-1].children) == 1
+            # A split on a number has two sides; others end where the lines go back.
+            follows = at + 1 < len(lines) and lines[at + 1][1] == len(open_splits)
+            back = len(open_splits[-1].children) == 1 or follows
             done = None if back else open_splits.pop().node
     if open_splits:
         raise UnsupportedModelError(
@@ -133,9 +180,15 @@ def _parse(text: str) -> list[_Leaf | _Split]:
     return nodes
 
 
+def _label(text: str) -> Scalar:
+    """Return the class that a leaf names; one that reads like something else is quoted."""
+    quoted = word(text)
+    return plain(text) if quoted is None else quoted
+
+
 def _classes(leaves: Sequence[_Leaf]) -> tuple[Scalar, ...]:
     """Return the classes in the order of the weights, as far as the leaves reveal it."""
-    labels = list(dict.fromkeys(plain(leaf.label) for leaf in leaves if leaf.label is not None))
+    labels = list(dict.fromkeys(_label(leaf.label) for leaf in leaves if leaf.label is not None))
     widths = {len(leaf.weights) for leaf in leaves if leaf.weights is not None}
     if not widths:
         if all(isinstance(label, int | float) for label in labels):
@@ -149,7 +202,7 @@ def _classes(leaves: Sequence[_Leaf]) -> tuple[Scalar, ...]:
         for leaf in leaves:
             if leaf.weights is None or leaf.label is None:
                 continue
-            label, largest = plain(leaf.label), max(leaf.weights)
+            label, largest = _label(leaf.label), max(leaf.weights)
             if (leaf.weights.count(largest) > 1) is not tied or (tied and label in names.values()):
                 continue
             at = next((i for i, w in enumerate(leaf.weights) if w == largest and not (tied and i in names)), None)
@@ -163,9 +216,12 @@ def _classes(leaves: Sequence[_Leaf]) -> tuple[Scalar, ...]:
 
 
 def _evidence(leaf: _Leaf, classes: tuple[Scalar, ...] | None, counted: bool) -> Evidence:
-    if classes is None or leaf.label is None:
+    if classes is None:
         return Evidence(value=leaf.value)
-    label = classes.index(plain(leaf.label))
+    name = None if leaf.label is None else _label(leaf.label)
+    if name is not None and name not in classes:
+        raise InvalidModelError(f"the label {leaf.label!r:.60} is not listed in 'classes:'.")
+    label = None if name is None else classes.index(name)
     if leaf.weights is None:
         return Evidence(label=label)
     if not counted:
@@ -175,7 +231,7 @@ def _evidence(leaf: _Leaf, classes: tuple[Scalar, ...] | None, counted: bool) ->
 
 def _names(nodes: Sequence[_Leaf | _Split], domain: Domain | None) -> dict[str, str]:
     """Return the attribute of each feature; the names that export_text makes up are numbers of the domain's."""
-    used = dict.fromkeys(node.name for node in nodes if isinstance(node, _Split))
+    used = dict.fromkeys(node.name for node in nodes if isinstance(node, _Split) and node.bound)
     numbers = [re.fullmatch(r"feature_([0-9]{1,9})", name) for name in used]
     if domain is not None and all(numbers) and not any(name in domain for name in used):
         places = [int(match[1]) for match in numbers if match]
@@ -186,7 +242,19 @@ def _names(nodes: Sequence[_Leaf | _Split], domain: Domain | None) -> dict[str, 
                     remedy="Export it with feature_names.",
                 )
         return dict(zip(used, (domain.names[place] for place in places), strict=True))
-    return {name: name for name in used}
+    return {name: name if (quoted := word(name)) is None else quoted for name in used}
+
+
+def is_of_sklearn(text: str) -> bool:
+    """Return whether all numbers have the same number of decimals, two or more, as scikit-learn prints them."""
+    figures = [figure for pair in FIGURES.findall(text) for part in pair if part for figure in part.split(", ")]
+    decimals = {len(figure.partition(".")[2]) for figure in figures}
+    return len(decimals) == 1 and min(decimals) > 1
+
+
+def _is_beside(number: int, line: str) -> bool:
+    """Return whether a line states a guarantee or the precision of thresholds."""
+    return is_opening_claim(number, line) or (number < 2 and STATED.fullmatch(f"{line}\n") is not None)
 
 
 def tree_from_export_text(text: str, domain: Domain | None = None) -> DecisionTree:
@@ -206,7 +274,8 @@ def tree_from_export_text(text: str, domain: Domain | None = None) -> DecisionTr
     Returns
     -------
     DecisionTree
-        Thresholds are as printed, which is rounded to two decimals by default. The printed weights are taken as class
+        Thresholds are as printed, which is rounded to two decimals by default; records are compared with them in single
+        precision, as scikit-learn does, unless the text is Glassine's and does not state it. Weights are taken as class
         counts if all are whole; with ``class_weight`` they are not counts, and the text does not say so. Without
         ``show_weights`` nothing is known of the number of records. Classes that no leaf predicts have made-up names.
 
@@ -226,15 +295,29 @@ def tree_from_export_text(text: str, domain: Domain | None = None) -> DecisionTr
     (['age <= 40.5', 'age > 40.5'], ('no', 'yes'))
     """
     claim = opening_claim(text)
-    parsed = _parse(text if claim is None else text[text.find("\n") :])
+    if claim is not None:
+        text = text[text.find("\n") + 1 :]
+    stated = STATED.match(text)
+    single, printed = stated is not None and stated[1] == "single", stated is None and is_of_sklearn(text)
+    parsed = _parse(text if stated is None else text[stated.end() :])
+    listed = CLASSES.search(text)
     leaves = [node for node in parsed if isinstance(node, _Leaf)]
     regression = any(leaf.value is not None for leaf in leaves)
     if regression and any(leaf.label is not None for leaf in leaves):
         raise InvalidModelError("the exported tree has leaves with classes and leaves with values.")
-    classes = None if regression else _classes(leaves)
+    nothing = all(leaf.label is None and leaf.weights is None for leaf in leaves)
+    classes: tuple[Scalar, ...] | None = None
+    if listed is not None:
+        classes = listed_classes(listed[1])
+    elif not (regression or nothing):
+        classes = _classes(leaves)
     counted = all(leaf.weights is not None and all(w >= 0 and w.is_integer() for w in leaf.weights) for leaf in leaves)
     names = _names(parsed, domain)
-    silent = {names[node.name] for node in parsed if isinstance(node, _Split) and not any(node.gaps)}
+    silent = {
+        names[node.name]
+        for node in parsed
+        if isinstance(node, _Split) and node.bound and not node.others and not any(node.gaps)
+    }
     for name in names.values():
         require(name, domain, "the exported tree tests")
         if name in silent:
@@ -244,9 +327,21 @@ def tree_from_export_text(text: str, domain: Domain | None = None) -> DecisionTr
         if isinstance(node, _Leaf):
             nodes.append(Node(evidence=_evidence(node, classes, counted)))
             continue
-        sides = map(with_missing, at_most(names[node.name], float(node.bound), domain), node.gaps)
-        nodes.append(Node(branches=tuple(Branch(lit, child) for lit, child in zip(sides, node.children, strict=True))))
-    attributes = domain.names if domain is not None else tuple(names.values())
+        literals: list[Literal] = []
+        if node.bound:
+            name, bound = names[node.name], float(node.bound)
+            # scikit-learn rounds records to single precision, and no thresholds.
+            bound, by_single = to_single(bound) if single else bound, single or printed
+            if node.operator == "<=":
+                pair = at_most(name, bound, domain, single=by_single)
+            else:
+                pair = at_least(name, bound, domain, single=by_single)[::-1]
+            literals += map(with_missing, pair, node.gaps)
+        literals += [condition(text, domain, single=single) for text in node.others]
+        ways = zip(literals, node.children, strict=True)
+        nodes.append(Node(branches=tuple(Branch(literal, child) for literal, child in ways)))
+    tested = dict.fromkeys(branch.literal.attribute for node in nodes for branch in node.branches)
+    attributes = domain.names if domain is not None else tuple(tested)
     # Without decimals, weights that are not whole print as if they were counts.
     rounded = counted and re.search(r"weights: \[[^\]]*\.", text) is None
     return DecisionTree(
@@ -254,17 +349,21 @@ def tree_from_export_text(text: str, domain: Domain | None = None) -> DecisionTr
     )
 
 
+def _first(text: str) -> str:
+    """Return the first line of a tree in a text, without what was pasted before it."""
+    lines = text[:10_000].splitlines()
+    return next((line.strip() for line in lines if not (PASTED.fullmatch(line) or CLASSES.fullmatch(line))), "")
+
+
 FORMAT = of_text(
     name="export_text",
     reads="text of `sklearn.tree.export_text`",
     reveals="rounded conditions; counts with `show_weights=True`",
     leaves_out="further digits of thresholds; whether weights are counts; where missing values go",
-    sniff=lambda text: first_line(text).startswith("|-") and re.match(r"\|-+ ", first_line(text)) is not None,
+    sniff=lambda text: re.match(r"\|-+ ", _first(text)) is not None,
     rank=BY_START,
     read=tree_from_export_text,
     beside=only(
-        lambda text, domain: (
-            lambda number, line: line if is_opening_claim(number, line) or not line.startswith("#") else None
-        )
+        lambda text, domain: lambda number, line: line if _is_beside(number, line) or not line.startswith("#") else None
     ),
 )

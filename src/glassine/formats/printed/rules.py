@@ -39,7 +39,8 @@ value is a number or a Boolean if it reads like one; with a domain it is the cat
 **Missing values** satisfy a condition only if it says so: neither ``[a]`` nor ``[not a]`` holds for them.
 
 **Strict bounds.** ``value < 40`` is kept as ``value <= b``: on an ``Integer`` b is the largest whole number below 40,
-elsewhere the largest floating-point number below it. ``>=`` follows suit.
+elsewhere the largest floating-point number below it. ``>=`` follows suit. With the header ``precision: single``,
+records and thresholds are rounded to single precision before they are compared.
 
 **Classes.** Lists that predict only ``true`` and ``false`` have the classes (False, True), those that predict only
 ``0`` and ``1`` the classes (0, 1): the papers' counts are
@@ -51,15 +52,14 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from glassine.domain import Between, Binary, Domain, Literal, OneOf
+from glassine.domain import Domain, Literal, OneOf
 from glassine.domain.attributes import Scalar
-from glassine.domain.literals import number
 from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError
-from glassine.formats.conditions import check_model, near
+from glassine.formats.conditions import PRECISION, check_model, conformed, in_single_precision, near, written
 from glassine.formats.contents import only
 from glassine.formats.json import commented, is_opening_claim, opening_claim
 from glassine.formats.printed.conditions import condition, plain, quoted_spans, split_conditions, word
@@ -76,7 +76,7 @@ MAX_FACTS = 10
 COUNTS = re.compile(r"\[([^\]]*)\]\s*examples?", re.IGNORECASE)
 TOTAL = re.compile(r"([0-9]+)\s+examples?", re.IGNORECASE)
 ERROR = re.compile(r"error\s+([0-9.eE+-]+)\s*(%?)", re.IGNORECASE)
-HEADER = re.compile(r"(classes|attributes|counts)\s*:\s*(.*)", re.IGNORECASE)
+HEADER = re.compile(r"(classes|attributes|counts|precision)\s*:\s*(.*)", re.IGNORECASE)
 KEYWORD = re.compile(r"(else\s+if|elif|if|else)(?=[\s\[])\s*", re.IGNORECASE)
 MARKS, SPACES = re.compile(r'["\[\]]'), re.compile(r"\s*")
 THEN = re.compile(r"then(?=[\s\[])\s*", re.IGNORECASE)
@@ -211,6 +211,20 @@ def _number(text: str) -> float:
     return value
 
 
+def listed_classes(text: str) -> tuple[Scalar, ...]:
+    """Return the classes that a header lists."""
+    labels = [_label(entry) for entry in _brackets(text)]
+    known = tuple(label for label in labels if label is not None)
+    if not labels or len(known) < len(labels):
+        raise _Unread("the header 'classes:' lists every class in brackets, as in 'classes: [no] [yes]'")
+    return known
+
+
+def classes_line(classes: Sequence[Scalar]) -> str:
+    """Return the header that lists classes."""
+    return f"classes: {' '.join(f'[{_value(label)}]' for label in classes)}"
+
+
 def _header(text: re.Match[str], headers: dict[str, tuple[Any, ...]]) -> None:
     key = text[1].lower()
     if key in headers:
@@ -219,16 +233,17 @@ def _header(text: re.Match[str], headers: dict[str, tuple[Any, ...]]) -> None:
         if text[2].strip().lower() != "rounded":
             raise _Unread(f"the header 'counts:' can only say 'rounded', got {text[2]!r}")
         headers[key] = ()
+    elif key == "precision":
+        if text[2].strip().lower() != "single":
+            raise _Unread(f"the header 'precision:' can only say 'single', got {text[2]!r}")
+        headers[key] = ()
     elif key == "classes":
-        labels = [_label(entry) for entry in _brackets(text[2])]
-        if not labels or any(label is None for label in labels):
-            raise _Unread("the header 'classes:' lists every class in brackets, as in 'classes: [no] [yes]'")
-        headers[key] = tuple(labels)
+        headers[key] = listed_classes(text[2])
     else:
         headers[key] = tuple(entry if (name := word(entry)) is None else name for entry in _brackets(text[2]))
 
 
-def _statement(text: str, line: int, domain: Domain | None) -> tuple[_Statement, bool]:
+def _statement(text: str, line: int, domain: Domain | None, single: bool) -> tuple[_Statement, bool]:
     """Read one rule; the flag states whether it is a default rule."""
     start = KEYWORD.match(text)
     if start is None:
@@ -237,7 +252,7 @@ def _statement(text: str, line: int, domain: Domain | None) -> tuple[_Statement,
     literals: list[Literal] = []
     while not default:
         inner, at = _bracketed(text, at)
-        literals += [condition(part, domain) for part in split_conditions(inner, domain)]
+        literals += [condition(part, domain, single=single) for part in split_conditions(inner, domain)]
         joined, then = AND.match(text, at), THEN.match(text, at)
         if then:
             at = then.end()
@@ -354,7 +369,7 @@ def parse_rules(text: str, domain: Domain | None = None) -> RuleList:
                 raise _Unread("nothing may follow the default rule")
             if code.lower().startswith(("else if", "elif")) and not statements:
                 raise _Unread("the first rule starts with 'if'")
-            statement, ended = _statement(code, line, domain)
+            statement, ended = _statement(code, line, domain, "precision" in headers)
         except _Unread as error:
             raise UnsupportedModelError(f"line {line} of the rule list cannot be read: {error}.") from None
         except GlassineError as error:
@@ -392,23 +407,38 @@ def _value(value: Scalar) -> str:
     return repr(value)
 
 
-def _test(literal: Literal, bare: bool) -> str:
+def _test(literal: Literal, single: bool) -> str:
     name = _name(literal.attribute)
     if isinstance(literal, OneOf):
         if not literal.values:
             if literal.negated == literal.missing:
                 return f"{name} {'not in' if literal.negated else 'in'} {{}}"
             return f"{name} is {'not ' if literal.negated else ''}missing"
-        if literal.values == (1,) and bare:
+        if literal.binary and literal.values == (1,):
             return f"not {name}" if literal.negated else name
         if len(literal.values) == 1:
             return f"{name} {'!=' if literal.negated else '='} {_value(literal.values[0])}"
         return f"{name} {'not in' if literal.negated else 'in'} {{{', '.join(_value(v) for v in literal.values)}}}"
-    lo, hi = (number(bound) if math.isfinite(bound) else "" for bound in (literal.lo, literal.hi))
-    if not lo and not hi:
+    if literal.lo == -math.inf and literal.hi == math.inf:
         return f"{name} in {{}}" if literal.negated else f"{name} not in {{}}"
-    text = f"{lo} < {name} <= {hi}" if lo and hi else f"{name} > {lo}" if lo else f"{name} <= {hi}"
+    plain_bounds = replace(literal, attribute=name, negated=False, missing=False)
+    text = written(plain_bounds, single=single)
     return f"not ({text})" if literal.negated else text
+
+
+def condition_text(literal: Literal, *, single: bool = False) -> str:
+    """Return a condition in the notation of rule lists, its thresholds in single precision or with every digit."""
+    test = _test(literal, single)
+    says_gap = isinstance(literal, OneOf) and not literal.values and literal.negated != literal.missing
+    return f"{test} or missing" if literal.missing and not says_gap else test
+
+
+def label_text(label: Scalar) -> str:
+    """Return a class as a leaf names it: quoted only where it would be read as something else."""
+    if not isinstance(label, str):
+        return _value(label)
+    odd = plain(label) != label or label[:1] in ('"', "?") or label != label.strip() or not label.isprintable()
+    return json.dumps(label) if odd else label
 
 
 def _facts_text(evidence: Evidence) -> str:
@@ -430,8 +460,7 @@ def format_rules(model: RuleList, domain: Domain | None = None) -> str:
     model : RuleList
         The rule list. Its ``source`` is not written; noisy counts are marked like rounded ones.
     domain : Domain, optional
-        With it, ``[a]`` is written for binary attributes only; without it, for every attribute that is only compared
-        with 0 and 1.
+        The public domain, which says which attributes are binary, as in ``[a]``; without it, the model itself says so.
 
     Examples
     --------
@@ -442,20 +471,18 @@ def format_rules(model: RuleList, domain: Domain | None = None) -> str:
     else [false]
     """
     check_model(model)
-    plural = {lit.attribute for lit in model.literals if isinstance(lit, Between) or not set(lit.values) <= {0, 1}}
+    model = conformed(model, domain)
     lines = [f"{commented(model)}attributes: {' '.join(f'[{_name(name)}]' for name in model.attributes)}"]
     if model.classes is not None:
-        lines.append(f"classes: {' '.join(f'[{_value(label)}]' for label in model.classes)}")
+        lines.append(classes_line(model.classes))
     if not model.counts_are_exact:
         lines.append("counts: rounded")
+    if single := in_single_precision(model):
+        lines.append(PRECISION)
     for i, rule in enumerate(model.rules):
         tests = []
         for literal in rule.antecedent:
-            name = literal.attribute
-            bare = isinstance(domain[name], Binary) if domain is not None else name not in plural
-            empty = isinstance(literal, OneOf) and not literal.values and literal.negated != literal.missing
-            test = _test(literal, bare)
-            tests.append(f"[{test} or missing]" if literal.missing and not empty else f"[{test}]")
+            tests.append(f"[{condition_text(literal, single=single)}]")
         evidence = rule.evidence
         if model.classes is None:
             label = "[?]" if evidence.value is None else f"value {evidence.value!r}"
@@ -466,7 +493,7 @@ def format_rules(model: RuleList, domain: Domain | None = None) -> str:
     return "\n".join(lines) + "\n"
 
 
-START = re.compile(r"(if|else|elif)(?=[\s\[])|(classes|attributes|counts)\s*:", re.IGNORECASE)
+START = re.compile(r"(if|else|elif)(?=[\s\[])|(classes|attributes|counts|precision)\s*:", re.IGNORECASE)
 
 FORMAT = of_text(
     name="a rule list",

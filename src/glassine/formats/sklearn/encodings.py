@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -11,9 +12,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from glassine.domain import Between, Category, Domain, Literal, OneOf
-from glassine.domain.attributes import Scalar
+from glassine.domain import Between, Category, Domain, Integer, Literal, OneOf
+from glassine.domain.attributes import LARGEST, Scalar
 from glassine.domain.literals import complement
+from glassine.domain.single import single
 from glassine.errors import UnsupportedModelError
 from glassine.formats.conditions import all_but, at_most, attribute_of, scalar, with_missing
 
@@ -38,7 +40,6 @@ ARRAYS: dict[str, Callable[[Array, float], Array]] = {
     "at least": np.maximum,
     "at most": np.minimum,
 }
-BACK = {"add": "sub", "sub": "add", "mul": "div", "div": "mul"}
 
 
 def run(value: float, steps: tuple[Step, ...]) -> float:
@@ -46,11 +47,6 @@ def run(value: float, steps: tuple[Step, ...]) -> float:
     for name, constant in steps:
         value = value if math.isnan(value) else FORWARD[name](value, constant)
     return value
-
-
-def single(value: float) -> float:
-    """Return a number as single precision keeps it."""
-    return float(np.float32(value))
 
 
 def goes_left(code: float, bound: float, missing_left: bool) -> bool:
@@ -102,43 +98,42 @@ class Number:
     def split(self, bound: float, missing_left: bool, domain: Domain | None) -> tuple[Literal, Literal]:
         """Return the conditions on the attribute under which the column is at most, or above, a bound."""
         missing = missing_left if self.fill is None else goes_left(float(self.fill), bound, missing_left)
-        back = self._pulled_back(bound)
+        back = self._pulled_back(bound) if self.steps else bound
         if math.isinf(back):
             left: Literal = all_but(self.attribute, missing, none=back < 0)
             return left, left.negate()
-        below, above = at_most(self.attribute, back, domain)
+        if self.steps and isinstance(attribute_of(self.attribute, domain), Integer):
+            # Between two whole numbers every threshold is the same: the one of fewest digits is taken.
+            texts = (f"{back:.{digits}g}" for digits in range(1, 18))
+            back = next(short for text in texts if math.floor(short := float(text)) == math.floor(back))
+        below, above = at_most(self.attribute, back, domain, single=not self.steps)
         return with_missing(below, missing), with_missing(above, not missing)
 
     def _pulled_back(self, bound: float) -> float:
-        """Return the bound on the attribute that the bound on the column means."""
-        # A tree compares in single precision, so that a range of numbers means the same; the shortest one is taken.
-        if not self.steps:
-            return bound
-        slack = float(np.spacing(np.float32(abs(bound)))) / 2 if math.isfinite(bound) else 0.0
-        low, middle, high = (self._inverse(bound + shift) for shift in (-slack, 0.0, slack))
-        if math.isinf(middle):
-            return middle
-        short = shortest(middle, low, high)
-        return short if single(run(short, self.steps)) <= bound else math.nextafter(short, -math.inf)
-
-    def _inverse(self, value: float) -> float:
-        for name, constant in reversed(self.steps):
-            if name == "at least":
-                value = -math.inf if value < constant else value
-            elif name == "at most":
-                value = math.inf if value >= constant else value
+        """Return the largest number that the steps and the rounding to single precision take to at most a bound."""
+        low, high = _place(-LARGEST), _place(LARGEST)
+        if not goes_left(run(-LARGEST, self.steps), bound, False):
+            return -math.inf
+        if goes_left(run(LARGEST, self.steps), bound, False):
+            return math.inf
+        while high - low > 1:
+            middle = (low + high) // 2
+            if goes_left(run(_at(middle), self.steps), bound, False):
+                low = middle
             else:
-                value = FORWARD[BACK[name]](value, constant)
-        return value
+                high = middle
+        return _at(low)
 
 
-def shortest(value: float, low: float, high: float) -> float:
-    """Return the number of fewest digits between two bounds, close to a value."""
-    for digits in range(1, 17):
-        short = float(f"{value:.{digits}g}")
-        if low <= short <= high:
-            return short
-    return value
+def _place(value: float) -> int:
+    """Return the place of a number among all doubles, 0 for zero."""
+    (bits,) = struct.unpack("<q", struct.pack("<d", abs(value)))
+    return int(math.copysign(bits, value))
+
+
+def _at(place: int) -> float:
+    """Return the double at a place."""
+    return math.copysign(struct.unpack("<d", struct.pack("<q", abs(place)))[0], place)
 
 
 @dataclass(frozen=True, slots=True)

@@ -322,9 +322,8 @@ def tree_from_sklearn(estimator: object, domain: Domain | None = None) -> Decisi
 
     Notes
     -----
-    scikit-learn compares in single precision. A value whose rounding to it crosses a threshold takes the other branch
-    here. A threshold on a scaled column is given as the shortest number in the original unit that single precision
-    cannot distinguish it.
+    scikit-learn rounds records to single precision, and no thresholds: bounds lie where that rounding crosses them, and
+    are named by the shortest decimal of single precision. Those on a scaled column are exact in the original unit.
 
     Each node stores where it sends missing values: where one was missing in training, to the better side, else to the
     larger one. The branches say so, unless the domain says that the attribute cannot be missing. A step of a pipeline

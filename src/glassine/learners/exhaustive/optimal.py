@@ -14,11 +14,12 @@ import numpy.typing as npt
 from glassine.data.bits import BitSets
 from glassine.domain import Domain
 from glassine.errors import InvalidParameterError, parameter
+from glassine.learners.antecedents import asked
 from glassine.learners.budget import check_number
 from glassine.learners.estimator import OrdinaryLearner, TransparentModel, fitted
 from glassine.learners.exhaustive.families import Lists, Numbers, RankedClasses, Tabulated, Trees
 from glassine.learners.exhaustive.list_search import Limits, ListSearch, Room
-from glassine.learners.intake import Intake
+from glassine.learners.intake import Intake, metadata_of
 from glassine.models import DecisionTree, Evidence, RuleList
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal
@@ -27,6 +28,7 @@ from glassine.sealed.gibbs import Weighting
 from glassine.sealed.lists import DrawnList
 from glassine.sealed.losses import MOST_STEPS, Loss, base_rates
 from glassine.sealed.model_class import check_size
+from glassine.sealed.plan import Metadata
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -46,7 +48,7 @@ class Optimal(OrdinaryLearner, Tabulated):
         least = _least(self.min_samples_leaf)
         penalty = check_number(self.penalty, "penalty", low=0.0, high=1.0)
         intake = self._read(X, y, times, private=False)
-        conditions = self._conditions(intake.domain).from_data(intake)
+        conditions = asked(self._conditions(intake.domain), intake)
         n_classes, n = len(intake.classes), intake.n_records
         fewest = math.ceil(least * n) if isinstance(least, Fraction) else least
         if n < fewest:
@@ -55,7 +57,7 @@ class Optimal(OrdinaryLearner, Tabulated):
                 remedy="Lower it, or give more records.",
             )
         members = self._members(intake.domain, conditions, self._public_loss(n_classes, MOST_STEPS))
-        self._refuse_too_large(members, intake)
+        self._refuse_too_large(members, metadata_of(intake))
         bitsets = intake.pack(members.antecedents)
         if self._ranks(n_classes):
             members = members.with_loss(self._loss(base_rates(bitsets.totals()), math.inf, members))
@@ -160,7 +162,7 @@ class OptimalRuleListClassifier(RankedClasses, Optimal, Lists):
     accuracy_share: float = 1.0
     n_quantiles: int = 15
 
-    def _refuse_too_large(self, members: Any, intake: Intake, **weighing: Any) -> None:
+    def _refuse_too_large(self, members: Any, known: Metadata, **weighing: Any) -> None:
         # The search itself ends at the limits; before it, only what they are is checked.
         check_size(
             members.text(),

@@ -7,23 +7,23 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
-from glassine.data.bits import BitSets
 from glassine.domain import Domain
-from glassine.learners.budget import Budget, certify, check_number, claim, refuse_small_rate, selection_event
+from glassine.learners.budget import Budget, certify, check_number, claim, refuse_small_rate
 from glassine.learners.estimator import PrivateEstimator, fitted
 from glassine.learners.exhaustive.families import Conditions, Drawn, Lists, Numbers, RankedClasses, Tabulated, Trees
-from glassine.learners.intake import Intake
+from glassine.learners.intake import metadata_of
 from glassine.learners.persons import Persons
-from glassine.learners.publishing import noisy_histogram
-from glassine.privacy.accounting import DiscreteLaplaceNoise
 from glassine.privacy.certificate import LOSS_BOUND
 from glassine.privacy.release import Paid, Planned, Price
 from glassine.records.arrays import Array
-from glassine.sealed.gibbs import Weighting, powers_bytes
+from glassine.sealed.accounts import Pure
+from glassine.sealed.gibbs import powers_bytes
 from glassine.sealed.losses import UNITS, base_rates
 from glassine.sealed.model_class import ModelClass
-
-PROOF = "learners/exhaustive/private.md"
+from glassine.sealed.oracle import Oracle
+from glassine.sealed.plan import Metadata
+from glassine.sealed.queries import Cells, Counts, Gibbs, Label
+from glassine.sealed.store import Store
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -62,8 +62,9 @@ class _Exponential(PrivateEstimator, Tabulated):
         # Beyond a millionfold either way the draw is from the smallest or from the largest models alone.
         prior = check_number(getattr(self, self.part), self.part, low=1e-6, high=1e6)
         intake = self._read(X, y, persons, private=True)
-        conditions = self._conditions(intake.domain)
-        ranks = self._ranks(len(intake.classes))
+        known = metadata_of(intake)
+        conditions = self._conditions(known.domain)
+        ranks = self._ranks(len(known.classes))
         rate_share = self._rate_share()
         budget = Budget.split(
             self.epsilon,
@@ -71,10 +72,10 @@ class _Exponential(PrivateEstimator, Tabulated):
             counts_share=self.counts_share[ranks] if self.leaf_counts_share is None else self.leaf_counts_share,
             with_literals=bool(conditions.quantiled),
             base_rate_share=rate_share if ranks else 0.0,
-            unit=intake.unit,
+            unit=known.unit,
         )
         # Private quantiles can only merge, so that the class is at most as large as with all of them.
-        widest = self._widest(intake.domain, len(intake.classes), prior)
+        widest = self._widest(known.domain, len(known.classes), prior)
         # What rounding may add to the draw is taken off epsilon beforehand, for the largest class that may come.
         slack = widest.rounding()
         # The values of a loss that ranks lie about base rates, but what they cost is a public scale.
@@ -82,89 +83,84 @@ class _Exponential(PrivateEstimator, Tabulated):
         refuse_small_rate(budget, slack, widest.loss.parts * unit)
         self._refuse_too_large(
             widest,
-            intake,
+            known,
             more_bytes=powers_bytes(budget.per_record(budget.total) / widest.loss.parts, unit),
             part_weight=prior,
         )
+        learn = partial(self._learn, known, conditions, budget, widest, prior)
+
+        def draw(paid: Paid) -> dict[str, Any]:
+            return learn(Oracle(Store(intake), Pure(total=budget.total, unit=budget.unit), paid, self.progress))
+
         return Planned(
             price=Price(epsilon=budget.total, note=f"private {self.noun} {self._size()}", unit=budget.unit),
-            caveats=intake.caveats,
-            check=partial(claim, budget, intake.caveats),
-            draw=partial(self._draw, intake, conditions, budget, widest, prior),
+            caveats=known.caveats,
+            check=partial(claim, budget, known.caveats),
+            draw=draw,
         )
 
-    def _draw(
-        self, intake: Intake, conditions: Conditions, budget: Budget, widest: ModelClass[Any], prior: float, paid: Paid
+    def _learn(
+        self,
+        known: Metadata,
+        conditions: Conditions,
+        budget: Budget,
+        widest: ModelClass[Any],
+        prior: float,
+        oracle: Oracle,
     ) -> dict[str, Any]:
-        """Release thresholds, base rates, the model, and its class counts: each release is given those before it."""
+        """Ask for thresholds, base rates, the model, and its class counts: each is asked given those before it."""
         # The order is public, and each release is paid for by itself.
-        own, events = conditions.release(intake, budget.per_record(budget.literals), paid.randomness)
-        members = self._members(intake.domain, own, widest.loss)
-        bitsets = intake.pack(members.antecedents)
+        quantiles = conditions.query()
+        cuts = {} if quantiles is None else oracle.ask(quantiles, budget.literals / budget.total)
+        members = self._members(known.domain, conditions.with_cuts(cuts), widest.loss)
         rates = None
         if budget.base_rate:
-            rates, event = self._base_rates(bitsets, budget, paid)
-            events.append(event)
+            rates = self._base_rates(oracle, budget)
             members = members.with_loss(self._loss(rates.shares, rates.strength, widest))
-        slack, loss = widest.rounding(), members.loss
+        loss = members.loss
         # A record is so many parts, which a neighbor has more together: each part is drawn at its share of epsilon.
-        epsilon = budget.per_record(budget.selection(slack)) / loss.parts
-        weighting = Weighting.private(epsilon, prior, intake.n_records * loss.parts, loss.unit)
-        sums = members.sums(bitsets, weighting, self.progress)
-        drawn = sums.draw(paid.randomness)
-        spent = weighting.exact_epsilon * loss.unit * loss.parts
         name = self.drawn.format(self.values_drawn[not loss.counts_errors])
-        events.append(selection_event(name, spent, slack, budget, PROOF))
+        draw = Gibbs(members=members, prior=prior, slack=widest.rounding(), name=name)
+        share = budget.model / budget.total
+        spent = draw.spent(oracle.part(share))
+        drawn = oracle.ask(draw, share)
         counts = None
         if budget.counts:
             # One record is in one leaf or rule: the histogram has its parts as sensitivity, whatever model was drawn.
-            counts, event = noisy_histogram(
-                sums.class_counts(drawn),
-                budget.per_record(budget.counts),
-                budget.per_record(budget.total),
-                paid.randomness,
-                parts=loss.parts,
-            )
-            events.append(event)
+            counts = oracle.ask(Counts(key=Cells(members, drawn)), budget.counts / budget.total)
         shares = None if rates is None else rates.shares
         epsilons = float(spent), float(budget.per_record(budget.counts))
         model = members.publish(
             drawn,
-            self._released(intake, loss, Drawn(members.values(drawn), counts, shares, epsilons)),
-            domain=intake.domain,
-            classes=intake.classes or None,
+            self._released(known, loss, Drawn(members.values(drawn), counts, shares, epsilons)),
+            domain=known.domain,
+            classes=known.classes or None,
             source=f"glassine.{type(self).__name__}",
-            guarantee=claim(budget, paid.caveats, loss.count_spread),
+            guarantee=claim(budget, oracle.caveats, loss.count_spread),
         )
         if loss.parts > 1 and counts is not None:
             # Records are rounded from noisy parts: their noise has no law that could be used to infer them.
             model = replace(model, approximate=True)
-        public = self._public(conditions, len(members.antecedents)) | self._target(intake) | {**intake.weights}
+        public = self._public(conditions, len(members.antecedents)) | self._target(known) | {**known.weights}
         # A model that costs t more than the best is drawn with a probability below W exp(-epsilon t), where W is the
         # weight of the class over that of the best: for 1/20, epsilon t is log W + log 20, and what rounding adds.
         # The widest grid is public; how many values lie about the released base rates is not.
-        excess = (members.with_loss(widest.loss).log_weight(prior) + math.log(20) + slack) / float(spent)
+        excess = (members.with_loss(widest.loss).log_weight(prior) + math.log(20) + draw.slack) / float(spent)
         errors = math.floor(excess) if loss.counts_errors else None
         if not loss.counts_errors:
             # Of errors alone nothing follows: a model may make more of them and rank better.
             public[LOSS_BOUND] = math.ceil(excess)
-        certificate = certify(budget, events, model, paid=paid, public=public, error_bound=errors)
-        return fitted(intake, model, certificate)
+        certificate = certify(budget, oracle.events, model, paid=oracle.paid, public=public, error_bound=errors)
+        return fitted(known, model, certificate)
 
-    def _base_rates(self, bitsets: BitSets, budget: Budget, paid: Paid) -> tuple[_Rates, DiscreteLaplaceNoise]:
-        """Release the share of each class among all records, about which the values of leaves lie."""
-        epsilon = budget.per_record(budget.base_rate)
-        counts, event = noisy_histogram(
-            bitsets.totals()[None, :],
-            epsilon,
-            budget.per_record(budget.total),
-            paid.randomness,
-            "class counts of all records, for the base rates",
-        )
-        shares = base_rates(counts[0], float(1 / epsilon))
+    def _base_rates(self, oracle: Oracle, budget: Budget) -> _Rates:
+        """Ask for the share of each class among all records, about which the values of leaves lie."""
+        question = Counts(key=Label(), name="class counts of all records, for the base rates")
+        counts = oracle.ask(question, budget.base_rate / budget.total)
+        shares = base_rates(counts[0], float(1 / budget.per_record(budget.base_rate)))
         # How many records speak for the rarer classes, at this epsilon: so far may values lie from the base rates.
         strength = float(counts.sum() * budget.per_record(budget.total)) * (1 - float(shares.max()))
-        return _Rates(shares, strength), event
+        return _Rates(shares, strength)
 
 
 class _Rates(NamedTuple):

@@ -29,6 +29,7 @@ from glassine.learners.persons import Persons
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.release import Paid, Planned, Price
 from glassine.privacy.unit import RECORD, PrivacyUnit, of_groups
+from glassine.sealed.accounts import Part
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -185,7 +186,11 @@ class PrivateGreedyRuleListClassifier(PrivateEstimator, Classes, Lists):
 
     def _draw(self, intake: Intake, pools: PoolPlan, plan: GreedyPlan, lost: float, paid: Paid) -> dict[str, Any]:
         """Release thresholds, then rules and their class counts in turn, each given the others."""
-        rules, events = pools.release(intake, plan.literals, paid.randomness)
+        question, cuts, events = pools.query(), {}, ()
+        if question is not None:
+            part = Part(epsilon=plan.literals * plan.unit.most_records, total=plan.epsilon, unit=plan.unit)
+            events, cuts = question.events(part), question.draw(intake, part, paid.randomness, None)
+        rules = pools.with_cuts(cuts)
         pool = GreedyPool.of(intake.domain, rules)
         grow = grow_as_published if plan.published else grow_strictly
         growth = grow(plan, pool, Remaining.of(intake, pool.antecedents), paid.randomness, self.progress)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from glassine.data.slices import Progress
 from glassine.domain import Domain
+from glassine.learners.antecedents import asked
 from glassine.learners.budget import check_number
 from glassine.learners.estimator import OrdinaryLearner, fitted
 from glassine.learners.exhaustive.families import Classes, Lists
@@ -94,7 +95,7 @@ class GreedyRuleListClassifier(OrdinaryLearner, Classes, Lists):
         self._check_parameters()
         support = decimal(check_number(self.min_support, "min_support", low=0.0, high=0.5), "min_support")
         intake = read_training(self, X, y, domain=self.domain, classes=self.classes, times=times, private=False)
-        pool = GreedyPool.of(intake.domain, self._conditions(intake.domain).from_data(intake))
+        pool = GreedyPool.of(intake.domain, asked(self._conditions(intake.domain), intake))
         growth = grow(pool, Remaining.of(intake, pool.antecedents), int(self.max_rules), support, self.progress)
         model = growth.model(pool, intake, source=f"glassine.{type(self).__name__}")
         return fitted(intake, model, Certificate.none("exact counts of the records"))

@@ -204,14 +204,16 @@ class Growth:
         attribute = self.domain[axis.grid.attribute]
         cells = list(zip(axis.grid.groups or (), axis.bin_of[:-1], strict=True))
         listed = tuple(value for group, to in cells if bins[to] for value in group if value is not None)
-        if isinstance(attribute, Binary) and listed != (1,):
+        binary = isinstance(attribute, Binary)
+        if binary and listed != (1,):
             return None
         if attribute.missing:
             # What is not declared reads as missing where a tree or a list is applied.
             missing = any(bins[to] and None in group for group, to in cells)
-            return OneOf(axis.grid.attribute, listed, missing=missing) if listed else None
+            return OneOf(axis.grid.attribute, listed, missing=missing, binary=binary) if listed else None
         # What is not declared satisfies no list: it belongs to the false side.
-        return OneOf(axis.grid.attribute, listed) if listed and not bins[axis.bin_of[-1]] else None
+        captures = listed and not bins[axis.bin_of[-1]]
+        return OneOf(axis.grid.attribute, listed, binary=binary) if captures else None
 
 
 def _main_direction(table: Array) -> Array:

@@ -1,0 +1,34 @@
+"""The one door of draws: all that is random in a private fit is added to exact counts, or chosen by them, here.
+
+Nothing else in ``sealed`` or ``learners`` calls a sampler on counts of records, so that a test that records these
+functions on one dataset and forces their results on a neighboring one sees everything that a fit can tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from glassine.privacy.fine_gaussian import FineNoise
+from glassine.privacy.mechanisms import discrete_laplace
+from glassine.privacy.randomness import Randomness
+from glassine.records.arrays import Array, Ints
+from glassine.sealed import noisy_choice
+
+
+def laplace(exact: Ints, scale: Fraction, randomness: Randomness) -> Ints:
+    """Return whole numbers with discrete Laplace noise."""
+    # The sampler sees zeros: no exact count leaves the room.
+    return exact + discrete_laplace(np.zeros(exact.shape, dtype=np.int64), scale, randomness)
+
+
+def gaussian(exact: Ints, noise: FineNoise, randomness: Randomness) -> Array:
+    """Return sums of units, known modulo 2^64, with discrete Gaussian noise, as multiples of one."""
+    return (exact + noise.draw(exact.shape, randomness)) / noise.units
+
+
+def select(numerators: Sequence[int], denominator: int, randomness: Randomness) -> int:
+    """Draw an index with probability proportional to ``exp(numerators[i] / denominator)``."""
+    return noisy_choice.draw_scaled(numerators, denominator, randomness)

@@ -1,0 +1,91 @@
+"""The oracle: all that a fit can learn of its records; each answer is paid for and stated before it is drawn."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, NoReturn, TypeVar
+
+from glassine.data.slices import Progress
+from glassine.privacy.accounting import Event
+from glassine.privacy.release import Paid
+from glassine.sealed.accounts import Part, Pure
+from glassine.sealed.queries import Query
+
+A = TypeVar("A")
+
+
+class Oracle:
+    """The records of one private fit, behind a budget.
+
+    What is public is readable: the account, the payment and the events. The records are not, and no answer leaves
+    before its price is off the account and its event is kept.
+    """
+
+    __slots__ = ("__events", "__left", "__progress", "__records", "account", "paid")
+
+    def __init__(self, records: Any, account: Pure, paid: Paid, progress: Progress | None = None) -> None:
+        self.__records = records
+        self.__left = account.total
+        self.__events: list[Event] = []
+        self.__progress = progress
+        self.account = account
+        self.paid = paid
+
+    def __repr__(self) -> str:
+        return "<Oracle>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("an oracle is not kept")
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What the guarantee does not cover: it is known with the payment."""
+        return self.paid.caveats
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """What was asked so far, in order."""
+        return tuple(self.__events)
+
+    def part(self, share: Fraction) -> Part:
+        """Return what a share of the account is, in public."""
+        return self.account.part(share)
+
+    def ask(self, query: Query[A], share: Fraction) -> A:
+        """Return the answer to a query, which costs a share of the account."""
+        part = self.__pay(share)
+        # The event is kept first: whatever happens in the draw, it is stated.
+        self.__events += query.events(part)
+        return query.draw(self.__records, part, self.paid.randomness, self.__progress)
+
+    def __pay(self, share: Fraction) -> Part:
+        part = self.part(share)
+        if not 0 < part.epsilon <= self.__left:
+            raise RuntimeError("the plan asks for more than was charged")
+        self.__left -= part.epsilon
+        return part
+
+    def close(self) -> None:
+        """Forget the records."""
+        self.__records = None
+
+
+class ExactOracle:
+    """The same questions answered without noise, for ordinary learners: no events, and nothing to certify.
+
+    Guarantee
+    ---------
+    none: answers are those of the records.
+    """
+
+    __slots__ = ("__records",)
+
+    def __init__(self, records: Any) -> None:
+        self.__records = records
+
+    def __repr__(self) -> str:
+        return "<ExactOracle>"
+
+    def ask(self, query: Query[Any]) -> Any:
+        """Return the exact answer to a query."""
+        return query.exact(self.__records)

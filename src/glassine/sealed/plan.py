@@ -1,0 +1,59 @@
+"""What is fixed in public before a record is opened: the description of the records, and the plan of a fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from glassine.domain import Domain
+from glassine.domain.attributes import Scalar
+from glassine.privacy.release import Price
+from glassine.privacy.unit import RECORD, PrivacyUnit
+
+if TYPE_CHECKING:
+    from glassine.sealed.oracle import Oracle
+    from glassine.sealed.queries import Query
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metadata:
+    """What is publicly known of the records of a fit, from their schema and the parameters alone."""
+
+    domain: Domain  # The attributes, without the target and the column of persons
+    classes: tuple[Scalar, ...] = ()  # The public classes; none where the target is a number
+    target_range: tuple[float, float] | None = None  # The public range of a number
+    target: str = ""  # Name of the target, if it has one
+    caveats: tuple[str, ...] = ()  # What was taken from the records although it should be public
+    unit: PrivacyUnit = RECORD  # Whose data a private fit covers
+    weights: Mapping[str, str] = field(default_factory=dict)  # What a certificate says of the weights of persons
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A private fit that is planned whole: what can be refused was refused, and no record is open yet.
+
+    Attributes
+    ----------
+    price : Price
+        What a ledger is charged, or what is counted without one.
+    caveats : tuple of str
+        What the guarantee does not cover, but for a seed and for what the payment voids.
+    learn : callable
+        From the oracle to the fitted attributes by name. It sees public values and released answers alone.
+    queries : tuple of Query
+        What it may ask, each as large as it can be: kernels and memory follow from them.
+    check : callable
+        Called without arguments before the charge: raises what stating the guarantee would raise.
+    """
+
+    price: Price
+    caveats: tuple[str, ...]
+    learn: Callable[[Oracle], dict[str, Any]]
+    queries: tuple[Query[Any], ...] = ()
+    check: Callable[[], object]
+
+    def load(self) -> None:
+        """Load or compile the kernels of the queries: which ones follows from public sizes."""
+        for query in self.queries:
+            query.load()

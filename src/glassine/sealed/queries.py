@@ -1,0 +1,236 @@
+"""The questions that a fit may ask of its records, each with what it costs.
+
+A query is a frozen dataclass of public or released values. It derives its sensitivity from them, and states its
+events; its draw adds noise of that sensitivity to exact counts, or chooses by them. To add one: derive from
+:class:`Query`, state ``events`` by the same ``sensitivity`` that ``draw`` uses, and let all randomness pass
+:mod:`glassine.sealed.draws`. ``exact`` is the answer without noise, for ordinary learners and for the tests of the
+sensitivity, which compare it on all small datasets and their neighbors.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
+
+from glassine.data.bits import BitSets
+from glassine.data.slices import Progress
+from glassine.domain import Literal
+from glassine.privacy.accounting import DiscreteLaplaceNoise, Event, Selection
+from glassine.privacy.randomness import Randomness
+from glassine.records.arrays import Array, Ints
+from glassine.sealed import draws
+from glassine.sealed.accounts import Part
+from glassine.sealed.gibbs import Weighting, exact_rate
+from glassine.sealed.model_class import ModelClass
+from glassine.sealed.quantiles import private_quantiles, quantile_events, quantiles_of_data
+
+A = TypeVar("A")
+M = TypeVar("M")
+
+
+class Records(Protocol):
+    """What a query may ask of the records; no method of it is called outside this room."""
+
+    @property
+    def n_records(self) -> int:
+        """Number of records, multiplicities counted."""
+        ...
+
+    def numbers(self, name: str, cuts: Sequence[float] | None = None) -> tuple[Array, Ints | None]:
+        """Return the values of a number that are not missing, and how many records have each; None for one each."""
+        ...
+
+    def pack(self, antecedents: Sequence[tuple[Literal, ...]]) -> BitSets:
+        """Return the records, or their parts, as bit sets of conjunctions."""
+        ...
+
+
+class Query(ABC, Generic[A]):
+    """A question with its price: events follow from public and released values alone."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def events(self, part: Part) -> tuple[Event, ...]:
+        """Return what the answer costs, for neighbors that differ by one record."""
+
+    @abstractmethod
+    def draw(self, records: Any, part: Part, randomness: Randomness, progress: Progress | None) -> A:
+        """Return the answer, with the noise that the events state."""
+
+    @abstractmethod
+    def exact(self, records: Any) -> Any:
+        """Return the answer without noise, or what is chosen by."""
+
+    def load(self) -> None:
+        """Load or compile the kernels that the answer needs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quantiles(Query[dict[str, tuple[float, ...]]]):
+    """Quantiles of some numbers among public candidates, each number with an equal part of epsilon."""
+
+    points: Mapping[str, tuple[float, ...]]  # Public cut points of each number, increasing
+    number: int  # Quantiles of each
+
+    def _each(self, part: Part) -> Fraction:
+        # Public: where there are no more candidates than quantiles, all are taken and nothing is spent.
+        spending = sum(len(candidates) > self.number for candidates in self.points.values())
+        return part.per_record / max(1, spending)
+
+    def events(self, part: Part) -> tuple[Event, ...]:
+        """Return the levels of each number."""
+        each = self._each(part)
+        return tuple(
+            event
+            for name, candidates in self.points.items()
+            for event in quantile_events(len(candidates), self.number, each, name=f"quantiles of {name}")
+        )
+
+    def draw(
+        self, records: Records, part: Part, randomness: Randomness, progress: Progress | None
+    ) -> dict[str, tuple[float, ...]]:
+        """Select the quantiles of each number in turn; a missing value counts for none."""
+        each, out = self._each(part), {}
+        for name, candidates in self.points.items():
+            values, times = records.numbers(name, candidates)
+            out[name] = private_quantiles(values, candidates, self.number, each, randomness, multiplicities=times)[0]
+        return out
+
+    def exact(self, records: Records) -> dict[str, tuple[float, ...]]:
+        """Return quantiles of the values themselves, midway between two of them."""
+        return {name: quantiles_of_data(*records.numbers(name), self.number) for name in self.points}
+
+
+class Key(Protocol):
+    """A cell for each record, or for each of its parts: cells are disjoint."""
+
+    @property
+    def parts(self) -> int:
+        """In how many parts a record counts."""
+        ...
+
+    def count(self, records: Any) -> Ints:
+        """Return the exact number of records, or parts, in each cell and of each class."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """One cell for all records: their classes are counted."""
+
+    parts = 1
+
+    def count(self, records: Records) -> Ints:
+        """Return the number of records of each class, shape (1, c)."""
+        return records.pack(()).totals()[None, :]
+
+
+@dataclass(frozen=True, slots=True)
+class Cells(Generic[M]):
+    """The leaves of a released tree, or the rules of a released list, by class."""
+
+    members: ModelClass[M]  # The class of models, with its conditions and its loss
+    member: M  # One of it, released
+
+    @property
+    def parts(self) -> int:
+        """In how many parts a record counts: one, or those of a number."""
+        return self.members.loss.parts
+
+    def count(self, records: Records) -> Ints:
+        """Return the number of records of each class in each leaf or rule, shape (k, c)."""
+        return self.members.cell_counts(records.pack(self.members.antecedents), self.member)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts(Query[Ints]):
+    """Numbers of records in disjoint cells, by class, below zero cut to zero."""
+
+    key: Key
+    name: str = "class counts of the leaves or rules"
+
+    @property
+    def sensitivity(self) -> int:
+        """The most by which the counts move together: a record, with all its parts, is in one cell of each."""
+        return self.key.parts
+
+    def _scale(self, part: Part) -> Fraction:
+        return self.sensitivity / part.per_record
+
+    def events(self, part: Part) -> tuple[Event, ...]:
+        """Return one release of discrete Laplace noise."""
+        event = DiscreteLaplaceNoise(
+            name=self.name,
+            l1_sensitivity=float(self.sensitivity),
+            scale=float(self._scale(part)),
+            share=part.share,
+            proof="learners/publishing.md",
+        )
+        return (event,)
+
+    def draw(self, records: Any, part: Part, randomness: Randomness, progress: Progress | None) -> Ints:
+        """Return the noisy counts."""
+        noisy = draws.laplace(self.exact(records), self._scale(part), randomness)
+        return np.maximum(noisy, 0).astype(np.int64)
+
+    def exact(self, records: Any) -> Ints:
+        """Return the counts."""
+        return self.key.count(records)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gibbs(Query[M]):
+    """A member of a class of models, drawn with probability proportional to its prior times exp(-epsilon cost)."""
+
+    members: ModelClass[M]  # The class: public, or released, conditions and costs
+    prior: float  # Prior weight of each split or rule
+    slack: float  # What rounding may add to the draw: of the largest class that the plan can lead to
+    name: str
+
+    def __post_init__(self) -> None:
+        if not self.slack >= self.members.rounding():
+            raise ValueError("the slack must cover the rounding of the class that is drawn from")
+
+    def rate(self, part: Part) -> Fraction:
+        """Return the epsilon of a part of a record: what rounding may add is taken off beforehand."""
+        return (part.epsilon - Fraction(self.slack)) / part.unit.most_records / self.members.loss.parts
+
+    def spent(self, part: Part) -> Fraction:
+        """Return the epsilon of the draw for one record, which costs the loss's unit in each of its parts at most."""
+        loss = self.members.loss
+        return exact_rate(self.rate(part) / loss.unit) * loss.unit * loss.parts
+
+    def events(self, part: Part) -> tuple[Event, ...]:
+        """Return one selection: one more record makes no model cheaper."""
+        event = Selection(
+            name=self.name,
+            inverse_temperature=float(self.spent(part)),
+            sensitivity=1.0,
+            monotone=True,
+            slack=self.slack,
+            share=part.share,
+            proof="learners/exhaustive/private.md",
+        )
+        return (event,)
+
+    def draw(self, records: Records, part: Part, randomness: Randomness, progress: Progress | None) -> M:
+        """Draw a member exactly."""
+        loss = self.members.loss
+        bitsets = records.pack(self.members.antecedents)
+        weighting = Weighting.private(self.rate(part), self.prior, records.n_records * loss.parts, loss.unit)
+        return self.members.sums(bitsets, weighting, progress).draw(randomness)
+
+    def exact(self, records: Records) -> M:
+        """Return a member of least cost."""
+        bitsets = records.pack(self.members.antecedents)
+        return self.members.sums(bitsets, Weighting.optimal(0.0)).best()
+
+    def load(self) -> None:
+        """Load the kernels of the class."""
+        self.members.load()
