@@ -34,7 +34,6 @@ from benchmarks.additive_data import LOADERS, Additive  # noqa: E402 - after the
 from benchmarks.summaries import german, timed  # noqa: E402
 from glassine import DecisionTree, PrivateSummary  # noqa: E402
 from glassine.attacks.reconstruction.joint import reconstruct_jointly  # noqa: E402
-from glassine.data.conform import Outside, conform  # noqa: E402
 from glassine.errors import InvalidParameterError  # noqa: E402
 from glassine.learners.additive.grids import read_cells  # noqa: E402
 from glassine.learners.additive.records import PARTS, parts_of, scaled  # noqa: E402
@@ -45,6 +44,7 @@ from glassine.learners.summaries.splitting import Node  # noqa: E402
 from glassine.learners.summaries.tree_sets import LeafLoss, TreeSet, sample_trees  # noqa: E402
 from glassine.models import Evidence  # noqa: E402
 from glassine.privacy.conversions import epsilon_from_mu, mu_from_epsilon  # noqa: E402
+from glassine.records.reading import read_settled  # noqa: E402
 from glassine.sealed.trees import Leaf, Split, Tree, tree_model  # noqa: E402
 from papers.common.results import Row, read, say, select, write  # noqa: E402
 from papers.common.tables import markdown, place  # noqa: E402
@@ -263,7 +263,7 @@ def measure(name: str, epsilon: float, split: int) -> Figures:
         target_range=data.target_range,
         random_state=SEED + split,
     ).fit(data.frame[rows], data.target[rows])
-    columns = conform(data.frame[rows], data.domain, outside=Outside.CLIP | Outside.KEEP_UNDECLARED)
+    columns = read_settled(data.frame[rows], data.domain, keep_undeclared=True)
     known = np.asarray(data.target[rows])
     if data.target_range is None:
         known = (known == (data.classes or ())[1]).astype(np.int64)

@@ -31,10 +31,10 @@ from glassine import (  # noqa: E402
     PrivateSummary,
     PrivateTreeRegressor,
 )
-from glassine.data.conform import Outside, conform  # noqa: E402
 from glassine.learners.publishing import probabilities  # noqa: E402
 from glassine.models import AdditiveModel  # noqa: E402
 from glassine.privacy.conversions import epsilon_from_mu, mu_from_epsilon  # noqa: E402
+from glassine.records.reading import read_settled  # noqa: E402
 
 
 def timed(work: Callable[[], Any]) -> tuple[Any, float]:
@@ -92,10 +92,12 @@ def main() -> None:
     number = data.target_range is not None
     figures = "rmse,r2" if number else "auc,accuracy"
     sys.stdout.write(f"epsilon,split,model,{figures},seconds\n")
-    outside = Outside.CLIP | Outside.KEEP_UNDECLARED
     for split, epsilon in itertools.product(range(given.first, given.first + given.splits), given.epsilons):
         train, test = data.split(split)
-        records, target = conform(data.frame[test], data.domain, outside=outside), np.asarray(data.target[test])
+        records, target = (
+            read_settled(data.frame[test], data.domain, keep_undeclared=True),
+            np.asarray(data.target[test]),
+        )
         truth = target.astype(np.float64) if number else target == (data.classes or ())[1]
         seed = None if given.seed is None else given.seed + split
         public: dict[str, Any] = {"domain": data.domain, "random_state": seed}

@@ -13,10 +13,10 @@ import numpy as np
 from benchmarks import additive_data, public_data
 from glassine import Binary, Category, Domain, Integer, Real
 from glassine.counting.logic import LiteralLogic
-from glassine.data.conform import conform
 from glassine.domain import ExactlyOne
 from glassine.domain.grid import public_grid
 from glassine.learners.antecedents import declared
+from glassine.records.reading import read_checked
 
 CALIFORNIA_SIZE, ADULT_SIZE, COMPAS_SIZE = 20_640, 32_561, 7_214
 MATRICES = {"COMPAS": (COMPAS_SIZE, 27), "Adult, dummies": (48_842, 24), "Adult, 76 literals": (ADULT_SIZE, 76)}
@@ -147,7 +147,7 @@ def matrix(name: str, *, standin: bool) -> Source:
         y = ((X[:, 0] & X[:, 1]) ^ (rng.random(n) < 0.2)).astype(np.int64)
     elif name == "Adult, 76 literals":
         data = public_data.adult()
-        columns = conform(data.frame, data.domain)
+        columns = read_checked(data.frame, data.domain)
         literals = LiteralLogic.of(data.domain, declared(data.domain, data.domain.names), up_to_negation=True).literals
         X = np.column_stack([columns.holds(literal) for literal in literals]).astype(np.uint8)
         y = (data.labels == data.classes[1]).astype(np.int64)

@@ -154,7 +154,8 @@ def test_what_was_not_measured_is_unknown_and_what_does_not_exist_does_not_apply
         "membership",
         "attacks",
         "certain",
-        "contents",
+        "files",
+        "texts",
         "narrowed",
         "dominance",
     )

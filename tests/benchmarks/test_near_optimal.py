@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from glassine import PrivateSummary
-from glassine.data.conform import Outside, conform
+from glassine.records.reading import read_settled
 from tests.summaries.people import DOMAIN, people
 
 near_optimal: Any = importlib.import_module("benchmarks.near_optimal")
@@ -52,7 +52,7 @@ def test_true_trees_are_those_of_the_records_and_ordinary_ones_state_their_count
     frame, y = people(3000)
     data = near_optimal.Additive(name="people", frame=frame, target=y, domain=DOMAIN, classes=(0, 1))
     summary = PrivateSummary(epsilon=4.0, domain=DOMAIN, classes=(0, 1), random_state=0).fit(frame, y)
-    columns = conform(frame, DOMAIN, outside=Outside.CLIP | Outside.KEEP_UNDECLARED)
+    columns = read_settled(frame, DOMAIN, keep_undeclared=True)
     figures, truth = near_optimal.compare(summary, columns, y)
     best = near_optimal.ordinary(truth.trees.best(), data)
     predicted = best.predict(columns)

@@ -49,7 +49,7 @@ def test_each_file_has_a_line_and_the_worst_status_counts(folder: Path, run: Run
     assert "fail: smallest_leaf" in lines[2]
     assert "INCONCLUSIVE" in lines[3]
     assert "unknown: smallest_leaf" in lines[3]
-    assert lines[4].split(maxsplit=1) == ["good.txt", "WITHIN POLICY"]
+    assert lines[4].split(maxsplit=1) == ["good.txt", "WITHIN POLICY   release only the clean copy"]
     assert audited("good.txt", "silent.txt", "small.txt")[0] == 1
     assert audited("good.txt", "silent.txt")[0] == 3
     assert audited("good.txt", "good.txt")[0] == 0
@@ -58,6 +58,8 @@ def test_each_file_has_a_line_and_the_worst_status_counts(folder: Path, run: Run
 def test_files_of_glassine_that_hold_no_model_are_skipped_and_listed(folder: Path, run: Run) -> None:
     (folder / "domain.json").write_text('{"schema": "glassine.domain/1", "attributes": []}')
     fixed = ["--policy", "policy.toml", "--ci", "junit"]
+    assert run("export", "good.txt", "--to", "text", "-o", "own.txt", cwd=folder).status == 0
+    (folder / "own.txt").replace(folder / "good.txt")
     done = run("audit", "good.txt", "domain.json", *fixed, cwd=folder)
     assert done.status == 0, done.err
     assert done.out.splitlines()[-1].split(maxsplit=2)[:2] == ["domain.json", "SKIPPED"]
@@ -124,27 +126,24 @@ def test_together_judges_what_the_models_reveal_as_one(folder: Path, run: Run) -
     assert "Leave --holdout, --target and --person out." in refused.err
 
 
-def test_together_accounts_for_everything_in_every_file(folder: Path, run: Run) -> None:
+def test_together_names_the_clean_copy_of_every_file(folder: Path, run: Run) -> None:
     Domain({"age": Integer(0, 99)}).to_json(folder / "domain.json")
     text = (
         "classes: [no] [yes]\nif [age < 40] then [no] ([2000 ; 1000] examples)\nelse [yes] ([3000 ; 4000] examples)\n"
     )
-    records = "# " + ", ".join(str(age) for age in range(500)) + "\n"
-    (folder / "plain.txt").write_text(text)
-    (folder / "more.txt").write_text(text + records)
-    command = ["--together", "--domain", "domain.json", "--json"]
+    (folder / "foreign.txt").write_text(text)
+    assert run("export", "foreign.txt", "--to", "text", "-o", "own.txt", cwd=folder).status == 0
+    (folder / "strict.toml").write_text("require_clean_copy = true\n")
+    command = ["--together", "--domain", "domain.json", "--policy", "strict.toml", "--json"]
 
-    def check(*names: str) -> dict[str, object]:
+    def check(*names: str) -> tuple[str, float, list[bool]]:
         plain = json.loads(run("audit", *names, *command, cwd=folder).out)
-        (one,) = (check for check in plain["checks"] if check["rule"] == "other_content")
-        return {"status": one["status"], "measured": one["measured"], "others": plain["contents"]["others"]}
+        (one,) = (check for check in plain["checks"] if check["rule"] == "require_clean_copy")
+        assert [file["name"] for file in plain["files"]] == list(names)
+        return one["status"], one["measured"], [file["canonical"] for file in plain["files"]]
 
-    assert check("plain.txt", "plain.txt") == {"status": "pass", "measured": 0, "others": []}
-    assert check("plain.txt", "more.txt") == {
-        "status": "fail",
-        "measured": 2390,
-        "others": [{"where": "more.txt, lines that the model does not need", "kind": "comment", "n_bytes": 2390}],
-    }
-    done = run("audit", "plain.txt", "more.txt", "--together", "--domain", "domain.json", cwd=folder)
-    assert "The files hold 2,390 bytes that the models do not need" in done.out
-    assert "may not leave; a clean copy of it may" in done.out
+    assert check("own.txt", "own.txt") == ("pass", 0, [True, True])
+    assert check("own.txt", "foreign.txt") == ("fail", 1, [True, False])
+    done = run("audit", "own.txt", "foreign.txt", "--together", "--domain", "domain.json", cwd=folder)
+    assert "foreign.txt: a rule list" in done.out
+    assert "Glassine did not write this file, or it was changed" in " ".join(done.out.split())

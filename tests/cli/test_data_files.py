@@ -508,9 +508,9 @@ def test_one_record_of_a_private_fit_changes_how_no_other_is_read(row: bytes, fi
     (folder / "odd.csv").write_bytes(names + b"\n" + (row + rows if first else rows + b"9,30,1,yes\n" + row + rows))
     before = read_table(RecordsFile(path=folder / "people.csv"), Purpose.PRIVATE, domain).frame
     after = read_table(RecordsFile(path=folder / "odd.csv"), Purpose.PRIVATE, domain).frame
-    from glassine.data.conform import Outside, conform
+    from glassine.records.reading import read_settled
 
-    one, other = (conform(frame, domain, outside=Outside.CLIP) for frame in (before, after))
+    one, other = (read_settled(frame, domain) for frame in (before, after))
     for name in domain:
         others = other.array(name).tolist()
         assert one.array(name).tolist() == (others[n_odd:] if first else others[: len(before)])

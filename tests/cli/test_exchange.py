@@ -18,7 +18,8 @@ import jsonschema
 import pytest
 from referencing import Registry, Resource
 
-from glassine import Binary, Domain, Integer
+from glassine import Binary, Domain, Integer, parse_rules
+from glassine.formats import write_model
 from glassine.privacy.certificate import Certificate
 from tests.cli.running import Done, Run, listing, people
 
@@ -37,10 +38,9 @@ def schema(name: str) -> Any:
 def models(folder: Path) -> Path:
     """Write a rule list that breaks rules, and one that keeps those that can be judged without a domain."""
     (folder / "models").mkdir()
-    (folder / "models" / "rules, 1.txt").write_text(RULES)
-    (folder / "models" / "kept.txt").write_text(
-        "if [a] then [true] ([50 ; 40] examples)\nelse [false] ([50 ; 40] examples)"
-    )
+    kept = "if [a] then [true] ([50 ; 40] examples)\nelse [false] ([50 ; 40] examples)"
+    for name, text in (("rules, 1.txt", RULES), ("kept.txt", kept)):
+        write_model(parse_rules(text), folder / "models" / name, to="text")
     return folder
 
 
@@ -80,7 +80,7 @@ def test_github_gets_a_summary_in_the_file_that_it_names(
     assert "\\`" not in text
     assert "`glassine scrub 'models/rules, 1.txt' --domain" in text
     written = models / "own.md"
-    audited(run, models, "--to", "summary", "own.md")
+    audited(run, models, "--to", "summary", "own.md", "--require-clean-copy")
     assert text == "# Before\n" + written.read_text()
 
 
@@ -391,7 +391,7 @@ def test_the_log_of_a_pipeline_shows_nothing_for_the_checker_alone(
 ) -> None:
     rows = [f"{10 + i},{i % 2},{'true' if i % 3 else 'false'},P{100 + i // 2}" for i in range(90)]
     (models / "visits.csv").write_text("\n".join(["a,b,ill,patient", *rows]) + "\n")
-    (models / "second.txt").write_text(RULES)
+    write_model(parse_rules(RULES), models / "second.txt", to="text")
     Domain({"a": Integer(0, 199), "b": Binary()}).to_json(models / "public.json")
     known = ("--domain", "public.json", "--data", "visits.csv", "--target", "ill")
     model = ("audit", "models/rules, 1.txt", *others, *known, *form)
@@ -419,7 +419,7 @@ def test_another_format_is_refused_before_any_work(models: Path, run: Run) -> No
 
 
 def test_a_pipeline_without_records_is_told_where_to_audit(models: Path, run: Run) -> None:
-    (models / "silent.txt").write_text("if [a] then [true]\nelse [false]\n")
+    write_model(parse_rules("if [a] then [true]\nelse [false]\n"), models / "silent.txt", to="text")
     said = " ".join(audited(run, models, "--ci", "github", model="silent.txt").out.split())
     assert "`--data FILE`" in said
     assert "Records need not be in the pipeline" in said

@@ -6,7 +6,6 @@ import errno
 import json
 import pickle
 import re
-import shlex
 import sqlite3
 import sys
 from pathlib import Path
@@ -193,80 +192,3 @@ def test_a_pickle_is_allowed_in_the_words_of_the_command_line(model: Path, run: 
     done = run("export", "p.pkl", "--to", "sql", cwd=model)
     assert (done.status, "allow it with --trust-pickle." in done.err) == (2, True)
     assert run("export", "p.pkl", "--to", "sql", "--trust-pickle", cwd=model).status == 0
-
-
-# Clean copies.
-
-
-@pytest.fixture
-def hiding(folder: Path) -> Path:
-    """Write a skops file with records in an attribute of the tree."""
-    import skops.io
-
-    from tests.formats.smuggling import RECORDS, fitted_tree
-
-    tree = fitted_tree()
-    tree.notes_ = RECORDS
-    (folder / "tree.skops").write_bytes(skops.io.dumps(tree))
-    return folder
-
-
-def test_the_clean_copy_of_a_file_with_hidden_records_passes_the_check_that_the_file_fails(
-    hiding: Path, run: Run
-) -> None:
-    before = run("audit", "tree.skops", "--json", cwd=hiding)
-    assert before.status == 1
-    (check,) = [check for check in json.loads(before.out)["checks"] if check["rule"] == "other_content"]
-    assert check["status"] == "fail"
-    texts = [remedy["text"] for remedy in json.loads(before.out)["advice"]]
-    (command,) = [text.split("`")[1] for text in texts if "glassine export" in text]
-    assert command == "glassine export tree.skops --clean -o clean.json"
-    done = run(*shlex.split(command)[1:], cwd=hiding)
-    assert done.status == 0, done.err
-    assert "It holds the model and nothing else." in done.out
-    after = json.loads(run("audit", "clean.json", "--json", cwd=hiding).out)
-    assert [check["status"] for check in after["checks"] if check["rule"] == "other_content"] == ["pass"]
-    # The report names the file that may leave: by its name and its digest.
-    (model,) = [file for file in after["inputs"] if file["role"] == "model"]
-    assert model["name"] == "clean.json"
-    assert model["sha256"][:12] in done.out
-    first, second = load_model(hiding / "tree.skops"), load_model(hiding / "clean.json")
-    assert first == second
-
-
-def test_the_command_of_a_remedy_names_the_model_where_it_is(hiding: Path, run: Run) -> None:
-    (hiding / "models").mkdir()
-    (hiding / "models" / "tree.skops").write_bytes((hiding / "tree.skops").read_bytes())
-    advised = json.loads(run("audit", "models/tree.skops", "--json", cwd=hiding).out)["advice"]
-    assert any("`glassine export models/tree.skops --clean -o clean.json`" in remedy["text"] for remedy in advised)
-    # Folders above the model are the machine's own: a report does not name them.
-    whole = json.loads(run("audit", str(hiding / "tree.skops"), "--json", cwd=hiding).out)["advice"]
-    assert any("`glassine export tree.skops --clean -o clean.json`" in remedy["text"] for remedy in whole)
-
-
-def test_a_clean_copy_takes_the_form_that_is_asked_for(hiding: Path, run: Run) -> None:
-    done = run("export", "tree.skops", "--clean", "--to", "onnx", "-o", "copy.onnx", "--json", cwd=hiding)
-    told = json.loads(done.out)
-    assert (told["to"], told["file"]) == ("onnx", "copy.onnx")
-    assert told["removed"] > 1_000
-    again = run("audit", "copy.onnx", "--json", cwd=hiding)
-    assert json.loads(again.out)["contents"]["others"] == []
-
-
-def test_a_clean_copy_in_another_form_than_its_name_is_called_that(hiding: Path, run: Run) -> None:
-    assert (
-        "Written: copy.bin, as JSON (sha256"
-        in run("export", "tree.skops", "--clean", "--to", "json", "-o", "copy.bin", cwd=hiding).out
-    )
-    assert "as JSON" not in run("export", "tree.skops", "--clean", "-o", "copy.json", cwd=hiding).out
-
-
-def test_a_clean_copy_is_a_file_and_never_its_own_source(hiding: Path, run: Run) -> None:
-    for words, message in (
-        (("--clean",), "--clean writes a file"),
-        (("--clean", "-o", "tree.skops"), "is read or written already"),
-        ((), "export needs --to."),
-    ):
-        refused = run("export", "tree.skops", *words, cwd=hiding)
-        assert refused.status == 2
-        assert message in refused.err

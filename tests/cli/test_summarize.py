@@ -13,9 +13,9 @@ import polars as pl
 import pytest
 
 from glassine import Category, Certificate, Domain, Integer, Ledger, PrivateSummary, Real, load_model
-from glassine.data.conform import conform
 from glassine.domain.attributes import Attribute
 from glassine.formats import fingerprint
+from glassine.records.reading import read_checked
 from tests.cli.running import Run, attributes, one_after_another
 
 SUMMARIZE = ("summarize", "people.csv", "--target", "ill", "--domain", "domain.json", "-o", "s.json", "--epsilon", "2")
@@ -196,7 +196,7 @@ def test_a_number_is_summarized_from_file_to_file(
         done = run("fit", model, "--summary", "s.json", "-o", f"{model}.json", *more, cwd=folder)
         assert done.status == 0, done.err
         fitted = load_model(folder / f"{model}.json")
-        predicted = fitted.predict(conform({"age": np.array([25, 75])}, Domain({"age": attributes["age"]})))
+        predicted = fitted.predict(read_checked({"age": np.array([25, 75])}, Domain({"age": attributes["age"]})))
         assert predicted == pytest.approx([35, 85], abs=15)
     done = run("fit", "tree", "--summary", "s.json", "-o", "t.json", "--measure", "gini", cwd=folder)
     assert "--measure is of classes; this summary's target is a number" in done.err

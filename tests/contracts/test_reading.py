@@ -32,7 +32,6 @@ from glassine import (
     PrivateTreeRegressor,
     SurrogateExplainer,
 )
-from glassine.data.conform import Outside, conform
 from glassine.data.labels import class_codes
 from glassine.data.persons import identifier
 from glassine.data.sources import read_table
@@ -42,6 +41,7 @@ from glassine.formats.json import to_dict
 from glassine.learners.intake import read_records, read_training
 from glassine.records.lines import RecordsFile
 from glassine.records.purpose import Purpose
+from glassine.records.reading import read_settled
 
 BIG = 2**53
 ODD: tuple[Any, ...] = (
@@ -187,8 +187,8 @@ def test_one_complex_number_in_a_column_of_pandas_changes_no_other_record() -> N
     frame = pd.DataFrame(odd)
     assert {kind.kind for kind in frame.dtypes} == {"c"}, "all numbers of the column became complex"
     domain = DOMAIN.restrict(names)
-    read = conform(frame, domain, outside=Outside.CLIP)
-    alone = conform(pd.DataFrame(odd, dtype=object), domain, outside=Outside.CLIP)
+    read = read_settled(frame, domain)
+    alone = read_settled(pd.DataFrame(odd, dtype=object), domain)
     assert row_values(read) == row_values(alone)
     assert row_values(read)[0] != row_values(read)[3]
     assert class_codes(frame["numbers"], (1, 0.5)).tolist() == [0, 1, -1, -2]
@@ -267,7 +267,7 @@ def test_no_record_of_a_typed_column_changes_another(
 
     def read(some: pl.DataFrame) -> list[tuple[Any, ...]]:
         given = TYPED[container](some, folder)
-        return row_values(conform(given, domain, outside=Outside.CLIP))
+        return row_values(read_settled(given, domain))
 
     if container == "pandas nullable" or container == "pandas category" or container == "dask":
         # Conversions of whole numbers with gaps round them before anything of ours sees them.
@@ -281,9 +281,7 @@ def test_no_record_of_a_typed_column_changes_another(
     i = data.draw(st.integers(0, n - 1))
     rest = frame.filter(pl.int_range(pl.len()) != i)
     assert read(rest) == everything[:i] + everything[i + 1 :]
-    assert everything == row_values(
-        conform({name: frame[name].to_list() for name in TYPES}, domain, outside=Outside.CLIP)
-    )
+    assert everything == row_values(read_settled({name: frame[name].to_list() for name in TYPES}, domain))
 
 
 LABELS = ("x", "1", 1, BIG, BIG + 1, 0.5)
@@ -456,7 +454,7 @@ def test_a_cell_that_pandas_infers_a_type_for_reads_as_itself(cell: str, beside:
         path = tmp_path / "records.csv"
         rows = [",".join([value] * len(domain)) for value in cells]
         path.write_text("\n".join([",".join(domain), *rows]) + "\n")
-        return row_values(conform(through(path), domain, outside=Outside.KEEP_UNDECLARED))
+        return row_values(read_settled(through(path), domain, keep_undeclared=True))
 
     for through in (
         lambda path: pd.read_csv(path),
@@ -471,18 +469,16 @@ def test_labels_and_rows_of_any_sequence_are_read_one_by_one() -> None:
     assert class_codes([np.array([0]), 1], (0, 1)).tolist() == [0, 1]
     domain = Domain({"a": Category(("1", "2")), "b": Integer(0, 9)})
     rows = [collections.deque([1.0, 5.0]), collections.deque([1.0, 7.0])]
-    alone = conform(rows, domain, outside=Outside.CLIP).codes["a"].tolist()
-    assert (
-        conform([*rows, collections.deque(["x", 3.0])], domain, outside=Outside.CLIP).codes["a"].tolist()[:2] == alone
-    )
+    alone = read_settled(rows, domain).codes["a"].tolist()
+    assert read_settled([*rows, collections.deque(["x", 3.0])], domain).codes["a"].tolist()[:2] == alone
     masked = np.ma.MaskedArray([[1, 5], [2, 6]], mask=[[False, True], [False, False]])
-    assert conform(masked, domain, outside=Outside.CLIP).numbers["b"].tolist() == [0.0, 6.0]
+    assert read_settled(masked, domain).numbers["b"].tolist() == [0.0, 6.0]
 
 
 def test_what_cannot_be_hashed_changes_no_other_value() -> None:
     domain = Domain({"a": Category((0, 1))})
-    first = conform([[1 + 0j], [0]], domain, outside=Outside.CLIP).codes["a"].tolist()[0]
-    assert conform([[1 + 0j], [[3]]], domain, outside=Outside.CLIP).codes["a"].tolist()[0] == first
+    first = read_settled([[1 + 0j], [0]], domain).codes["a"].tolist()[0]
+    assert read_settled([[1 + 0j], [[3]]], domain).codes["a"].tolist()[0] == first
 
 
 @pytest.mark.parametrize("container", ["list", "object array", "pandas objects", "list of mappings"])
@@ -508,7 +504,7 @@ def test_mappings_without_a_key_of_the_domain_are_refused() -> None:
 
 def test_an_arrow_dictionary_of_numbers_is_read_by_value() -> None:
     column = pa.array([1, 2, 3, None]).dictionary_encode()
-    codes = conform(pa.table({"a": column}), ONE, outside=Outside.CLIP).codes["a"]
+    codes = read_settled(pa.table({"a": column}), ONE).codes["a"]
     assert codes.tolist() == [0, 1, 2, -1]
 
 
@@ -518,5 +514,5 @@ def test_one_odd_value_makes_no_others_be_converted_one_by_one(odd: Any, monkeyp
     double = Mock(return_value=1.0)
     monkeypatch.setattr("glassine.records.cells._double", double)
     values = np.array([*range(100), odd], dtype=object)
-    conform({"a": values}, Domain({"a": Integer(0, 100, missing=True)}), outside=Outside.CLIP)
+    read_settled({"a": values}, Domain({"a": Integer(0, 100, missing=True)}))
     assert double.call_count <= 1

@@ -88,7 +88,7 @@ NAMES_AND_SHAPES = (
 """Refusals that follow from parameters, from names of columns and from numbers of columns."""
 
 NOT_PRIVATE = (
-    # conform(outside=Outside.REFUSE), index_of and sample_weight: audits and learners without privacy.
+    # read_checked(outside=Outside.REFUSE), index_of and sample_weight: audits and learners without privacy.
     "holds a missing value, NaN or infinity, which its attribute does not allow",
     "holds no value that its attribute declares",
     "among its values. Convert it to a numeric type",

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from glassine.data import frames as fine
-from glassine.data.conform import collect
 from glassine.data.frames import bin_histograms, fine_counts
+from glassine.data.table import collect
 from glassine.domain import Domain, Integer, Real
 from glassine.errors import InvalidDataError
 

@@ -13,12 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from glassine.data import lazy as engines
-from glassine.data.conform import collect, conform
 from glassine.data.count_table import CountTable
 from glassine.data.frames import bin_histograms, conjunction_counts
 from glassine.data.lazy import coarse, cuts_of
+from glassine.data.table import collect
 from glassine.domain import Between, Binary, Category, Domain, Integer, Literal, OneOf, Real
 from glassine.errors import InvalidDataError
+from glassine.records.reading import read_checked
 from tests.counting.test_records import BACKENDS, DOMAIN, content, sample
 
 LITERALS = (
@@ -36,7 +37,7 @@ PLACES = ("polars lazy", "duckdb", "pandas", "arrow", "polars")
 
 @pytest.mark.parametrize("place", PLACES)
 def test_conjunctions_are_counted_as_record_by_record(place: str) -> None:
-    columns = conform(sample(), DOMAIN)
+    columns = read_checked(sample(), DOMAIN)
     found = conjunction_counts(BACKENDS[place](sample()), DOMAIN, LITERALS, 2, target="town")
     labels = np.where(columns.codes["town"] < 0, 2, columns.codes["town"])
     for k in range(3):
@@ -51,7 +52,7 @@ def test_conjunctions_are_counted_as_record_by_record(place: str) -> None:
 
 @pytest.mark.parametrize("place", PLACES)
 def test_histograms_are_counted_as_record_by_record(place: str) -> None:
-    columns = conform(sample(), DOMAIN)
+    columns = read_checked(sample(), DOMAIN)
     found = bin_histograms(BACKENDS[place](sample()), DOMAIN, CUTS)
     assert list(found) == list(DOMAIN)
     for name, cuts in CUTS.items():
@@ -71,7 +72,7 @@ def test_records_in_cells_satisfy_what_they_satisfied(place: str) -> None:
     table = CountTable.from_frame(BACKENDS[place](sample()), DOMAIN, cuts=cuts)
     assert content(table) == content(CountTable.from_frame(sample(), DOMAIN, cuts=cuts))
     assert table.n_distinct < CountTable.from_frame(sample(), DOMAIN).n_distinct + 1
-    columns = conform(sample(), DOMAIN)
+    columns = read_checked(sample(), DOMAIN)
     for literal in LITERALS:
         assert table.multiplicities[table.columns.holds(literal)].sum() == columns.holds(literal).sum()
 
@@ -94,7 +95,7 @@ literals = st.one_of(
 def test_no_literal_tells_a_number_from_that_of_its_cell(chosen: list[Literal]) -> None:
     domain = Domain({"x": Real(0.0, 1.0, missing=True)})
     near = [math.nextafter(v, way) for v in (0.0, 0.1, 0.5, 1.0) for way in (-9, 9)]
-    columns = conform({"x": np.array([-3.0, -0.0, 0.0, 0.1, 0.3, 0.5, 1.0, 7.0, math.nan, *near])}, domain)
+    columns = read_checked({"x": np.array([-3.0, -0.0, 0.0, 0.1, 0.3, 0.5, 1.0, 7.0, math.nan, *near])}, domain)
     found = coarse(columns, cuts_of(chosen, domain))
     for literal in chosen:
         assert found.holds(literal).tolist() == columns.holds(literal).tolist()

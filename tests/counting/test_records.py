@@ -17,11 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from glassine.data import lazy as engines
-from glassine.data.conform import conform
 from glassine.data.count_table import CountTable
 from glassine.data.inference import columns as read_columns
 from glassine.domain import Binary, Category, Domain, ExactlyOne, Integer, OneOf, Real, Shares
 from glassine.errors import InvalidDataError, InvalidDomainError
+from glassine.records.reading import read_checked
 
 DOMAIN = Domain(
     {
@@ -72,7 +72,7 @@ def content(table: CountTable) -> tuple[Any, ...]:
 
 def by_hand(frame: pl.DataFrame, domain: Domain = DOMAIN) -> Counter[tuple[Any, ...]]:
     """Count conformed records in plain Python."""
-    columns = conform(frame, domain)
+    columns = read_checked(frame, domain)
     values = [[None if v is None or v != v else v for v in columns.values(name).tolist()] for name in domain]
     return Counter(zip(*values, strict=True))
 

@@ -25,7 +25,6 @@ from glassine import (
     audit,
 )
 from glassine.data import CountTable
-from glassine.data.conform import Outside, conform
 from glassine.data.inference import infer_domain, violations
 from glassine.data.lazy import is_lazy
 from glassine.data.sources import read_table
@@ -34,8 +33,10 @@ from glassine.domain import Between
 from glassine.errors import InvalidDataError, UnreadableFileError
 from glassine.microaggregation import microaggregate
 from glassine.models import Branch, Evidence, Node
+from glassine.records.columns import Columns
 from glassine.records.lines import RecordsFile
 from glassine.records.purpose import Purpose
+from glassine.records.reading import read_checked, read_settled
 
 DOMAIN = Domain({"age": Integer(0, 99), "job": Category(("clerk", "baker")), "ill": Category(("no", "yes"))})
 TREE = DecisionTree(
@@ -82,7 +83,7 @@ READERS: dict[str, Callable[[Any], Any]] = {
         TREE, domain=DOMAIN, data=data, target="ill", settings=AuditSettings(sensitive="ill")
     ).to_dict(),
     "audit without a domain": lambda data: audit(TREE, data=data, target="ill").to_dict(),
-    "conform": lambda data: conform(data, DOMAIN).values("job").tolist(),
+    "conform": lambda data: read_checked(data, DOMAIN).values("job").tolist(),
     "count table": lambda data: CountTable.from_frame(data, DOMAIN).multiplicities.tolist(),
     "inference": lambda data: infer_domain(data),
     "violations": lambda data: violations(Domain({"age": Integer(0, 30), "job": Category(("clerk",))}), data),
@@ -116,18 +117,18 @@ def test_an_audit_converts_each_column_once() -> None:
     assert asked.count("age") == 1
 
 
-@pytest.mark.parametrize("outside", [Outside.REFUSE, Outside.CLIP])
-def test_what_conformed_once_is_kept_for_the_same_attribute_alone(outside: Outside) -> None:
+@pytest.mark.parametrize("take", [read_checked, read_settled])
+def test_what_was_read_once_is_kept_for_the_same_attribute_alone(take: Callable[..., Columns]) -> None:
     table = as_table(pl.DataFrame({"age": [10, 50], "job": ["baker", "pope"]}))
     domain = DOMAIN.restrict(["age", "job"])
-    first = conform(table, domain, outside=outside)
-    assert conform(table, domain, outside=outside).numbers["age"] is first.numbers["age"]
-    assert conform(table.restrict(["job"]), domain, ["job"], outside=outside).codes["job"] is first.codes["job"]
+    first = take(table, domain)
+    assert take(table, domain).numbers["age"] is first.numbers["age"]
+    assert take(table.restrict(["job"]), domain, ["job"]).codes["job"] is first.codes["job"]
     narrow = Domain({"age": Integer(0, 30), "job": Category(("pope", "baker"))})
-    assert conform(table, narrow, outside=outside).numbers["age"].tolist() == [10.0, 30.0]
-    assert conform(table, narrow, outside=outside).codes["job"].tolist() == [1, 0]
+    assert take(table, narrow).numbers["age"].tolist() == [10.0, 30.0]
+    assert take(table, narrow).codes["job"].tolist() == [1, 0]
     with pytest.raises(InvalidDataError, match="'job'"):
-        conform(table.restrict(["age"]), domain)
+        read_checked(table.restrict(["age"]), domain)
 
 
 def test_parts_of_a_table_share_what_they_convert() -> None:
@@ -144,8 +145,8 @@ def test_what_is_refused_once_is_refused_again() -> None:
     table = as_table(pl.DataFrame({"age": [10, None], "job": ["baker", "pope"]}))
     for _ in range(2):
         with pytest.raises(InvalidDataError, match="missing value"):
-            conform(table, DOMAIN, ["age"])
-    assert conform(table, DOMAIN, ["age"], outside=Outside.CLIP).numbers["age"].tolist() == [10.0, 0.0]
+            read_checked(table, DOMAIN, ["age"])
+    assert read_settled(table, DOMAIN, ["age"]).numbers["age"].tolist() == [10.0, 0.0]
 
 
 def test_kept_values_cannot_be_changed_and_are_not_the_callers_to_lose() -> None:

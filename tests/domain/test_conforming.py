@@ -15,11 +15,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from glassine.data.conform import Outside, conform
 from glassine.data.inference import columns as read_columns
 from glassine.domain import Attribute, Between, Binary, Category, Domain, Integer, Literal, OneOf, Real
 from glassine.errors import GlassineError, InvalidDataError, InvalidDomainError
 from glassine.records.columns import Columns
+from glassine.records.reading import read_checked, read_settled
 
 INF, NAN = math.inf, math.nan
 
@@ -84,7 +84,7 @@ CODES = {
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_every_library_gives_the_same_columns(backend: str) -> None:
-    columns = conform(BACKENDS[backend](FRAME), DOMAIN)
+    columns = read_checked(BACKENDS[backend](FRAME), DOMAIN)
     assert columns.names == DOMAIN.names
     assert columns.n_records == 6
     for name, numbers in NUMBERS.items():
@@ -184,14 +184,14 @@ def test_columns_equal_the_definition(case: tuple[Attribute, pl.Series], backend
         wanted = [oracle(attribute, value) for value in series.to_list()]
     except InvalidDataError:
         with pytest.raises(InvalidDataError, match="'x' holds a missing value, NaN or infinity"):
-            conform(data, domain)
+            read_checked(data, domain)
         return
-    columns = conform(data, domain)
+    columns = read_checked(data, domain)
     got = [None if value is None or value != value else value for value in columns.values("x").tolist()]
     assert got == wanted
     for i in range(len(series)):
         own = series[i : i + 1].to_frame("x")
-        alone = conform(own.lazy() if backend == "polars lazy" else own, domain, outside=Outside.CLIP)
+        alone = read_settled(own.lazy() if backend == "polars lazy" else own, domain)
         np.testing.assert_array_equal(alone.array("x"), columns.array("x")[i : i + 1])
 
 
@@ -216,7 +216,7 @@ def test_literals_hold_as_on_the_values(data: st.DataObject) -> None:
     attribute, series = data.draw(columns_of_data())
     literal = data.draw(any_literals(attribute))
     try:
-        columns = conform(series.to_frame("x"), Domain({"x": attribute}))
+        columns = read_checked(series.to_frame("x"), Domain({"x": attribute}))
     except InvalidDataError:
         return
     np.testing.assert_array_equal(columns.holds(literal), literal.holds(columns.values("x")))
@@ -235,25 +235,25 @@ def test_literals_hold_as_on_the_values(data: st.DataObject) -> None:
     ],
 )
 def test_literals_on_numbers_at_their_bounds(literal: Literal, wanted: list[int]) -> None:
-    columns = conform({"x": np.array([0.0, 0.5, 1.0, NAN])}, Domain({"x": Real(0.0, 1.0, missing=True)}))
+    columns = read_checked({"x": np.array([0.0, 0.5, 1.0, NAN])}, Domain({"x": Real(0.0, 1.0, missing=True)}))
     assert columns.holds(literal).tolist() == wanted == literal.holds(columns.values("x")).tolist()
 
 
 def test_a_listed_whole_number_that_no_double_equals_is_no_value() -> None:
-    columns = conform({"x": np.array([2**53])}, Domain({"x": Integer(0, 2**54)}))
+    columns = read_checked({"x": np.array([2**53])}, Domain({"x": Integer(0, 2**54)}))
     assert not columns.holds(OneOf("x", (2**53 + 1,))).any()
     assert columns.holds(OneOf("x", (2**53,))).all()
 
 
 def test_an_undeclared_value_counts_as_missing_in_literals() -> None:
-    columns = conform({"town": np.array(["x", "z"])}, Domain({"town": Category(("x",))}))
+    columns = read_checked({"town": np.array(["x", "z"])}, Domain({"town": Category(("x",))}))
     assert columns.holds(OneOf("town", ("x",))).tolist() == [True, False]
     assert columns.holds(OneOf("town", ("x",), negated=True)).tolist() == [False, False]
     assert columns.holds(OneOf("town", ("x",)).negate()).tolist() == [False, True]
 
 
 def test_a_threshold_on_strings_is_refused_whatever_the_records() -> None:
-    columns = conform({"x": np.array([1, 2])}, Domain({"x": Category((1, 2, "many"))}))
+    columns = read_checked({"x": np.array([1, 2])}, Domain({"x": Category((1, 2, "many"))}))
     with pytest.raises(InvalidDataError, match="'x' is compared with a number"):
         columns.holds(Between("x", hi=1))
     with pytest.raises(InvalidDataError, match="lack the column 'y'"):
@@ -266,13 +266,13 @@ def test_a_threshold_on_strings_is_refused_whatever_the_records() -> None:
 def test_gaps_and_infinity_need_an_attribute_with_missing(backend: str, attribute: Attribute, odd: float) -> None:
     frame = pl.DataFrame({"x": [1.0, odd, 0.0]})
     with pytest.raises(InvalidDataError, match=r"^column 'x' holds a missing value, NaN or infinity"):
-        conform(BACKENDS[backend](frame), Domain({"x": attribute}))
+        read_checked(BACKENDS[backend](frame), Domain({"x": attribute}))
 
 
 def test_a_message_names_no_value() -> None:
     frame = pl.DataFrame({"salary": [123456.0, None]})
     with pytest.raises(InvalidDataError) as caught:
-        conform(frame, Domain({"salary": Integer(0, 5)}))
+        read_checked(frame, Domain({"salary": Integer(0, 5)}))
     assert "123456" not in str(caught.value)
 
 
@@ -290,7 +290,9 @@ def test_a_message_names_no_value() -> None:
     ],
 )
 def test_texts_beside_declared_numbers_are_not_taken_for_another_column(values: list[Any], attribute: Category) -> None:
-    column = conform({"x": np.array(values, dtype=object)}, Domain({"x": replace(attribute, missing=True)})).array("x")
+    column = read_checked({"x": np.array(values, dtype=object)}, Domain({"x": replace(attribute, missing=True)})).array(
+        "x"
+    )
     assert column.tolist() == [0 if value == "1" else -1 for value in values]
 
 
@@ -318,7 +320,7 @@ def test_types_that_cannot_hold_the_attribute_are_refused(
     declared = {slot: getattr(attribute, slot) for slot in ("lo", "hi", "values") if hasattr(attribute, slot)}
     domain = Domain({"x": type(attribute)(**declared, missing=missing)})
     with pytest.raises(InvalidDataError, match=message):
-        conform(values if isinstance(values, pl.LazyFrame) else frames[type(values)]({"x": values}), domain)
+        read_checked(values if isinstance(values, pl.LazyFrame) else frames[type(values)]({"x": values}), domain)
 
 
 @pytest.mark.parametrize(
@@ -335,7 +337,7 @@ def test_types_that_cannot_hold_the_attribute_are_refused(
     ],
 )
 def test_arrays_of_any_number_type_are_read(values: Any, wanted: Sequence[float]) -> None:
-    numbers = conform({"x": values}, Domain({"x": Integer(0, 5, missing=True)})).numbers["x"]
+    numbers = read_checked({"x": values}, Domain({"x": Integer(0, 5, missing=True)})).numbers["x"]
     assert len(numbers) == len(values)
     assert numbers[~np.isnan(numbers)].tolist() == wanted
 
@@ -343,14 +345,14 @@ def test_arrays_of_any_number_type_are_read(values: Any, wanted: Sequence[float]
 @pytest.mark.parametrize("dtype", [pl.UInt64, pl.Int128])
 def test_wide_whole_numbers_are_compared_exactly(dtype: Any) -> None:
     frame = pl.DataFrame({"x": pl.Series([2**63 + 1, 2**63, 7, 3], dtype=dtype)})
-    columns = conform(frame, Domain({"x": Category((2**63 + 1, 7.0, "3", 0.5))}))
+    columns = read_checked(frame, Domain({"x": Category((2**63 + 1, 7.0, "3", 0.5))}))
     assert columns.codes["x"].tolist() == [0, -1, 1, 2]
 
 
 @pytest.mark.parametrize(("size", "dtype"), [(127, np.int8), (128, np.int16), (32767, np.int16), (32768, np.int32)])
 def test_codes_take_as_few_bytes_as_the_declared_values_need(size: int, dtype: type) -> None:
     domain = Domain({"x": Category(tuple(f"v{i}" for i in range(size)))})
-    codes = conform({"x": np.array(["v0", f"v{size - 1}", "w"])}, domain).codes["x"]
+    codes = read_checked({"x": np.array(["v0", f"v{size - 1}", "w"])}, domain).codes["x"]
     assert codes.dtype == dtype
     assert codes.tolist() == [0, size - 1, -1]
 
@@ -359,30 +361,30 @@ def test_codes_take_as_few_bytes_as_the_declared_values_need(size: int, dtype: t
 def test_only_a_text_for_a_gap_is_missing_and_only_where_a_value_may_be(missing: bool, seen: list[int]) -> None:
     domain = Domain({"c": Category(("a", 3), missing=missing)})
     # A list of several types is read value by value.
-    columns = conform({"c": ["a", "3.0", "zz", "NA"]}, domain, outside=Outside.KEEP_UNDECLARED)
+    columns = read_settled({"c": ["a", "3.0", "zz", "NA"]}, domain, keep_undeclared=True)
     assert columns.codes["c"].tolist() == seen
 
 
 def test_decimals_are_numbers() -> None:
     relation = duckdb.connect().sql("select 0.1 as x, 0.5 as y union all select 7.0, 0.25")
-    columns = conform(relation, Domain({"x": Real(0.0, 1.0), "y": Category((0.5,))}))
+    columns = read_checked(relation, Domain({"x": Real(0.0, 1.0), "y": Category((0.5,))}))
     assert sorted(zip(columns.numbers["x"].tolist(), columns.codes["y"].tolist(), strict=True)) == [(0.1, 0), (1.0, -1)]
 
 
 def test_numbers_are_not_rounded() -> None:
-    columns = conform({"x": np.array([2.5, 0.26])}, Domain({"x": Integer(0, 2), "y": Real(0, 1, 0.5)}), ["x"])
+    columns = read_checked({"x": np.array([2.5, 0.26])}, Domain({"x": Integer(0, 2), "y": Real(0, 1, 0.5)}), ["x"])
     assert columns.numbers["x"].tolist() == [2, 0.26]
 
 
 def test_only_named_columns_are_read_in_the_given_order() -> None:
     frame = FRAME.with_columns(sex=pl.lit("unreadable"), extra=pl.lit(1))
-    columns = conform(frame, DOMAIN, ["town", "age"])
+    columns = read_checked(frame, DOMAIN, ["town", "age"])
     assert columns.names == ("town", "age")
     assert list(columns.codes) == ["town"]
     with pytest.raises(InvalidDomainError, match="'extra' is not an attribute"):
-        conform(frame, DOMAIN, ["extra"])
+        read_checked(frame, DOMAIN, ["extra"])
     with pytest.raises(InvalidDataError, match="at least one attribute, got none"):
-        conform(frame, DOMAIN, [])
+        read_checked(frame, DOMAIN, [])
 
 
 @pytest.mark.parametrize(
@@ -401,11 +403,11 @@ def test_only_named_columns_are_read_in_the_given_order() -> None:
 )
 def test_data_without_the_columns_are_refused(data: Any, message: str) -> None:
     with pytest.raises(InvalidDataError, match=message):
-        conform(data, Domain.binary(["x", "y"]))
+        read_checked(data, Domain.binary(["x", "y"]))
 
 
 def test_arrays_have_their_columns_in_order() -> None:
-    columns = conform(np.array([[3, 1], [0, 0]]), Domain({"a": Integer(0, 2), "b": Binary()}))
+    columns = read_checked(np.array([[3, 1], [0, 0]]), Domain({"a": Integer(0, 2), "b": Binary()}))
     assert columns.numbers["a"].tolist() == [2, 0]
     assert columns.codes["b"].tolist() == [1, 0]
 
@@ -414,7 +416,7 @@ def test_arrays_have_their_columns_in_order() -> None:
 def test_no_record_gives_empty_columns(backend: str) -> None:
     empty = FRAME.clear()
     data = {name: np.array([]) for name in FRAME.columns} if backend == "arrays" else BACKENDS[backend](empty)
-    columns = conform(data, DOMAIN, ["age", "dose", "sex"])
+    columns = read_checked(data, DOMAIN, ["age", "dose", "sex"])
     assert columns.n_records == 0
     assert columns.holds(OneOf("sex", (1,))).tolist() == []
 
@@ -422,21 +424,21 @@ def test_no_record_gives_empty_columns(backend: str) -> None:
 @pytest.mark.parametrize("backend", ["polars", "arrow", "pandas", "pandas category", "arrays"])
 def test_columns_of_nothing_but_gaps_are_missing(backend: str) -> None:
     frame = pl.DataFrame({"age": [None, None], "job": [None, None], "smoker": [None, None]})
-    columns = conform(BACKENDS[backend](frame), DOMAIN, frame.columns)
+    columns = read_checked(BACKENDS[backend](frame), DOMAIN, frame.columns)
     assert np.isnan(columns.numbers["age"]).all()
     assert [columns.codes[name].tolist() for name in ("job", "smoker")] == [[-1, -1]] * 2
     with pytest.raises(InvalidDataError, match="'sex' holds a missing value"):
-        conform(BACKENDS[backend](frame.rename({"smoker": "sex"})), DOMAIN, ["sex"])
+        read_checked(BACKENDS[backend](frame.rename({"smoker": "sex"})), DOMAIN, ["sex"])
 
 
 def test_the_data_stay_as_they_were() -> None:
     array = np.array([-7.0, 3.0])
-    conform({"x": array}, Domain({"x": Integer(0, 2)})).numbers["x"][:] = 9
+    read_checked({"x": array}, Domain({"x": Integer(0, 2)})).numbers["x"][:] = 9
     assert array.tolist() == [-7.0, 3.0]
 
 
 def test_columns_are_restricted_and_taken() -> None:
-    columns = conform(FRAME, DOMAIN)
+    columns = read_checked(FRAME, DOMAIN)
     some = columns.restrict(["town", "age"]).take(np.array([3, 0]))
     assert some.names == ("town", "age")
     assert some.numbers["age"].tolist() == [99, 18]
@@ -447,7 +449,7 @@ def test_columns_are_restricted_and_taken() -> None:
 
 
 def test_the_representation_shows_no_value() -> None:
-    columns: Columns = conform({"x": np.array([123456])}, Domain({"x": Integer(0, 10**6)}))
+    columns: Columns = read_checked({"x": np.array([123456])}, Domain({"x": Integer(0, 10**6)}))
     assert repr(columns) == "<Columns of 1 attributes: 'x'>"
 
 

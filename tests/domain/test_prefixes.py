@@ -12,13 +12,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from glassine.data.conform import Outside, conform
 from glassine.data.inference import violations
 from glassine.domain import Category, Domain, Integer, OneOf, Prefix
 from glassine.domain.domain import from_dict, schema, to_dict
 from glassine.domain.forms import read_codebook, read_toml, to_toml
 from glassine.domain.literals import are_disjoint
 from glassine.errors import InvalidDataError, InvalidDomainError
+from glassine.records.reading import read_checked, read_settled
 
 CODES = Category(("E10", Prefix("E"), Prefix("E1"), Prefix("N"), "F"), missing=True)
 DOMAIN = Domain({"icd": CODES})
@@ -47,7 +47,7 @@ CONTAINERS = {
 
 @pytest.mark.parametrize("container", CONTAINERS)
 def test_a_listed_text_goes_before_prefixes_and_a_longer_prefix_before_a_shorter_one(container: str) -> None:
-    columns = conform(CONTAINERS[container](), DOMAIN, outside=Outside.KEEP_UNDECLARED)
+    columns = read_settled(CONTAINERS[container](), DOMAIN, keep_undeclared=True)
     assert columns.codes["icd"].tolist() == INDICES
 
 
@@ -56,8 +56,8 @@ def test_more_prefixes_than_a_lazy_frame_compares_are_looked_up_alike() -> None:
     domain = Domain({"icd": Category((*map(Prefix, starts), Prefix("A")), missing=True)})
     frame = pl.DataFrame({"icd": [*(f"{start}7" for start in starts), "A", "Z1", None]})
     expected = [*range(100), 100, -1, -1]
-    assert conform(frame, domain).codes["icd"].tolist() == expected
-    assert conform(frame.lazy(), domain).codes["icd"].tolist() == expected
+    assert read_checked(frame, domain).codes["icd"].tolist() == expected
+    assert read_checked(frame.lazy(), domain).codes["icd"].tolist() == expected
 
 
 def test_a_csv_file_keeps_the_leading_zeros_of_codes_that_are_digits(tmp_path: Path) -> None:
@@ -68,7 +68,9 @@ def test_a_csv_file_keeps_the_leading_zeros_of_codes_that_are_digits(tmp_path: P
     path = tmp_path / "records.csv"
     path.write_text("nace\n0111\n1110\n9200\n")
     domain = Domain({"nace": Category((Prefix("01"), Prefix("1")), missing=True)})
-    assert conform(read_table(RecordsFile(path=path), Purpose.ORDINARY, domain), domain).codes["nace"].tolist() == [
+    assert read_checked(read_table(RecordsFile(path=path), Purpose.ORDINARY, domain), domain).codes[
+        "nace"
+    ].tolist() == [
         0,
         1,
         -1,
@@ -78,15 +80,15 @@ def test_a_csv_file_keeps_the_leading_zeros_of_codes_that_are_digits(tmp_path: P
 def test_numbers_begin_with_nothing_and_a_column_of_them_is_refused() -> None:
     domain = Domain({"nace": Category((Prefix("11"),), missing=True)})
     mixed = {"nace": np.array([11, "11", 1.1], dtype=object)}
-    assert conform(mixed, domain).codes["nace"].tolist() == [-1, 0, -1]
+    assert read_checked(mixed, domain).codes["nace"].tolist() == [-1, 0, -1]
     with pytest.raises(InvalidDataError, match="cannot hold the values"):
-        conform(pl.DataFrame({"nace": [11, 12]}), domain)
+        read_checked(pl.DataFrame({"nace": [11, 12]}), domain)
     with pytest.raises(InvalidDataError, match="its column holds numbers"):
         OneOf("nace", (Prefix("11"),)).holds(np.array([11, 12]))
 
 
 def test_a_condition_decides_raw_values_as_it_decides_conformed_ones() -> None:
-    columns = conform({"icd": np.array(VALUES, dtype=object)}, DOMAIN)
+    columns = read_checked({"icd": np.array(VALUES, dtype=object)}, DOMAIN)
     raw = np.array([None if value in ("NA", "") else value for value in VALUES], dtype=object)
     for value in CODES.values:
         literal = OneOf("icd", (value,))
@@ -95,7 +97,7 @@ def test_a_condition_decides_raw_values_as_it_decides_conformed_ones() -> None:
 
 
 def test_a_condition_on_part_of_a_prefix_is_refused_on_conformed_records() -> None:
-    columns = conform(pl.DataFrame({"icd": ["E11", "E2"]}), DOMAIN)
+    columns = read_checked(pl.DataFrame({"icd": ["E11", "E2"]}), DOMAIN)
     with pytest.raises(InvalidDataError, match="not a value of its domain"):
         columns.holds(OneOf("icd", ("E11",)))
     with pytest.raises(InvalidDataError, match="not a value of its domain"):

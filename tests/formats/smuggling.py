@@ -56,15 +56,12 @@ class Sample:
         Returns the good file.
     plants : mapping of str to callable
         By place, how the file becomes one in which records are hidden there.
-    beside : tuple of str
-        Places where the good file itself holds what the model does not need, as programs of the format write it.
     tree : int or None
         The tree that is read.
     """
 
     make: Callable[[], bytes]
     plants: Mapping[str, Plant]
-    beside: tuple[str, ...] = ()
     tree: int | None = None
 
 
@@ -274,14 +271,14 @@ def skops_sample(make: Callable[[], Any]) -> Sample:
     return Sample(make=lambda: skops.io.dumps(make()), plants=plants | IN_ARCHIVES)
 
 
-def pickle_sample(make: Callable[[], Any], *, beside: tuple[str, ...] = (), tree: int | None = None) -> Sample:
+def pickle_sample(make: Callable[[], Any], *, tree: int | None = None) -> Sample:
     plants: dict[str, Plant] = {
         "attribute": stored(make, attribute()),
         "attribute of joblib": lambda data: dumped(attribute()(make())),
         "bytes behind the end": lambda data: data + HIDDEN.encode(),
         "value that is dropped": lambda data: dropped(data),
     }
-    return Sample(make=lambda: pickle.dumps(make()), plants=plants, beside=beside, tree=tree)
+    return Sample(make=lambda: pickle.dumps(make()), plants=plants, tree=tree)
 
 
 def dumped(obj: Any, compress: Any = 0) -> bytes:
@@ -479,7 +476,7 @@ SAMPLES: dict[str, dict[str, Sample]] = {
             },
         )
     },
-    "a Glassine estimator": {"pickle": pickle_sample(multiway, beside=("MultiwayTreeClassifier",))},
+    "a Glassine estimator": {"pickle": pickle_sample(multiway)},
     "scikit-learn tree": {
         "skops": skops_sample(fitted_tree),
         "skops of a pipeline": Sample(
@@ -508,50 +505,36 @@ SAMPLES: dict[str, dict[str, Sample]] = {
     "scikit-learn forest": {
         "pickle": pickle_sample(
             lambda: RandomForestClassifier(3, max_depth=2, random_state=0).fit(FRAME, TARGET),
-            beside=("trees that were not read",),
             tree=0,
         )
     },
     "scikit-learn search": {
         "pickle": pickle_sample(
-            lambda: GridSearchCV(MultiwayTreeClassifier(), {"max_depth": [1, 2]}, cv=2).fit(FRAME, TARGET),
-            beside=("GridSearchCV", "MultiwayTreeClassifier"),
+            lambda: GridSearchCV(MultiwayTreeClassifier(), {"max_depth": [1, 2]}, cv=2).fit(FRAME, TARGET)
         )
     },
-    "imodels": {
-        "pickle": pickle_sample(
-            lambda: GreedyRuleListClassifier(max_depth=3).fit(FRAME, TARGET), beside=("GreedyRuleListClassifier",)
-        )
-    },
-    "pydl8.5": {"pickle": pickle_sample(lambda: DL85Classifier(DL85), beside=("error", "proba"))},
+    "imodels": {"pickle": pickle_sample(lambda: GreedyRuleListClassifier(max_depth=3).fit(FRAME, TARGET))},
+    "pydl8.5": {"pickle": pickle_sample(lambda: DL85Classifier(DL85))},
     "CORELS": {
-        "pickle": pickle_sample(lambda: CorelsClassifier(CORELS), beside=("prediction_name",)),
+        "pickle": pickle_sample(lambda: CorelsClassifier(CORELS)),
         "JSON": Sample(
             make=lambda: json.dumps({"rules": CORELS, "features": ["a", "b", "c"]}).encode(),
             plants=in_json(lambda: json.dumps({"rules": CORELS, "features": ["a", "b", "c"]}).encode()),
         ),
     },
-    "interpret": {
-        "JSON": Sample(make=ebm_file, plants=in_json(ebm_file), beside=("ebm", "version", "creator", "system"))
-    },
+    "interpret": {"JSON": Sample(make=ebm_file, plants=in_json(ebm_file))},
     "ONNX": {
         "file": Sample(make=onnx_file, plants=in_onnx()),
-        "forest": Sample(make=file("forest.onnx"), plants={}, beside=("trees that were not read",), tree=0),
+        "forest": Sample(make=file("forest.onnx"), plants={}, tree=0),
     },
     "PMML": {
         "file": Sample(make=pmml_file, plants=in_pmml()),
-        "with surrogates": Sample(make=file("tree.pmml"), plants={}, beside=("SimplePredicate",)),
+        "with surrogates": Sample(make=file("tree.pmml"), plants={}),
     },
     "XGBoost": {
-        "JSON": Sample(make=file("xgboost.json"), plants=in_json(file("xgboost.json")), beside=()),
+        "JSON": Sample(make=file("xgboost.json"), plants=in_json(file("xgboost.json"))),
     },
-    "treelite": {
-        "JSON": Sample(
-            make=file("treelite_shares.json"),
-            plants=in_json(file("treelite_shares.json")),
-            beside=("trees[].nodes[].gain", "trees[].nodes[].sum_hess"),
-        )
-    },
+    "treelite": {"JSON": Sample(make=file("treelite_shares.json"), plants=in_json(file("treelite_shares.json")))},
     "LightGBM": {
         "text": Sample(
             make=file("lightgbm.txt"),
@@ -563,7 +546,6 @@ SAMPLES: dict[str, dict[str, Sample]] = {
                 "line behind": lambda data: data + f"\n{HIDDEN}\n".encode(),
                 "spacing": lambda data: data + b" \t" * 600,
             },
-            beside=("parameters of the training", "split_gain", "internal_value", "internal_weight", "lines"),
         )
     },
     "rpart": {
@@ -571,13 +553,13 @@ SAMPLES: dict[str, dict[str, Sample]] = {
         "prompt": Sample(
             make=file("rpart.txt"), plants={"next prompt": lambda data: data + f"\n> {HIDDEN}\n".encode()}
         ),
-        "regression": Sample(make=file("rpart_regression.txt"), plants={}, beside=("in lines of the model",)),
+        "regression": Sample(make=file("rpart_regression.txt"), plants={}),
         "tree": Sample(make=file("r_tree.txt"), plants=in_text()),
     },
     "C4.5": {
         "text": Sample(make=file("j48.txt"), plants=in_text(inside="# {}")),
-        "ctree": Sample(make=file("ctree.txt"), plants=in_text(before="{}\n", behind="\n> {}\n"), beside=("lines",)),
-        "c45": Sample(make=file("c45.txt"), plants=in_text(before="{}\n", behind=""), beside=("lines",)),
+        "ctree": Sample(make=file("ctree.txt"), plants=in_text(before="{}\n", behind="\n> {}\n")),
+        "c45": Sample(make=file("c45.txt"), plants=in_text(before="{}\n", behind="")),
     },
     "randomForest": {"table": Sample(make=file("gettree.txt"), plants=in_text(before="{}\n", behind="\n> {}\n"))},
     "export_text": {

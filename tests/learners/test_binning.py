@@ -9,13 +9,13 @@ import polars as pl
 import pytest
 
 from glassine import Binary, Category, Domain, Integer, Real
-from glassine.data.conform import Outside, conform
 from glassine.errors import InvalidParameterError
 from glassine.learners.additive.budget import Portion
 from glassine.learners.additive.estimators import PrivateEBMClassifier
 from glassine.learners.additive.grids import MERGE, Axis, public_grids, read_cells
 from glassine.models import CategoryBins, NumericBins
 from glassine.privacy.randomness import Randomness
+from glassine.records.reading import read_checked
 
 from .binning import bin_axes
 
@@ -47,7 +47,7 @@ def records(n: int = 20_000) -> pl.DataFrame:
 
 def released(mu: float, **more: Any) -> tuple[Any, list[Axis], Any]:
     """Return the columns, the released axes and the cells of the records."""
-    columns = conform(records(), DOMAIN)
+    columns = read_checked(records(), DOMAIN)
     grids = public_grids(DOMAIN, None, equal=64 if more else None)
     codes = read_cells(columns, grids)
     return columns, bin_axes(codes, grids, Portion(mu=mu, share=0.2, randomness=Randomness.of(0)), **more)[0], codes
@@ -73,7 +73,7 @@ def test_published_bins_are_those_that_were_counted(more: dict[str, Any]) -> Non
 
 
 def test_cells_of_numbers_are_counted_from_the_cuts() -> None:
-    columns = conform(records(500), DOMAIN)
+    columns = read_checked(records(500), DOMAIN)
     grids = public_grids(DOMAIN, None)
     codes = read_cells(columns, grids)
     for grid, row in zip(grids[:2], codes[:2], strict=True):
@@ -92,7 +92,7 @@ def test_a_skewed_number_is_refined_where_its_records_are() -> None:
 
 def test_counts_exceed_their_noise_and_a_category_nobody_has_is_merged_or_small() -> None:
     for seed in range(20):
-        columns = conform(records(2000), DOMAIN)
+        columns = read_checked(records(2000), DOMAIN)
         grids = public_grids(DOMAIN, None)
         axes, event = bin_axes(
             read_cells(columns, grids), grids, Portion(mu=0.3, share=0.2, randomness=Randomness.of(seed))
@@ -111,7 +111,7 @@ def test_missing_values_are_a_category_like_the_others() -> None:
     frame = pl.DataFrame({"job": ["a"] * 900 + ["b"] * 600 + [None] * 400 + ["pope"] * 300})
     domain = Domain({"job": Category(("a", "b", "c"), missing=True)})
     grids = public_grids(domain, None)
-    apart = conform(frame, domain, outside=Outside.REFUSE | Outside.KEEP_UNDECLARED)
+    apart = read_checked(frame, domain, keep_undeclared=True)
     axes, _ = bin_axes(read_cells(apart, grids), grids, Portion(mu=0.1, share=0.2, randomness=Randomness.of(1)))
     bins, index = axes[0].published()
     assert isinstance(bins, CategoryBins)
@@ -119,7 +119,7 @@ def test_missing_values_are_a_category_like_the_others() -> None:
     exact: dict[Any, int] = {("a",): 900, ("b",): 600, (None,): 400, ("c",): 0, "other": 300}
     counts = dict(zip([*bins.groups, "other"], axes[0].counts[index].tolist(), strict=True))
     assert all(abs(counts[group] - size) < 50 for group, size in exact.items())
-    few = read_cells(conform(frame[:1503], domain, outside=Outside.REFUSE | Outside.KEEP_UNDECLARED), grids)
+    few = read_cells(read_checked(frame[:1503], domain, keep_undeclared=True), grids)
     merged = 0
     for seed in range(40):
         axes, _ = bin_axes(few, grids, Portion(mu=0.03, share=0.2, randomness=Randomness.of(seed)))
@@ -148,7 +148,7 @@ def test_a_category_nobody_has_stands_alone_by_chance_only() -> None:
     """Its noisy count exceeds one standard deviation in 16 % of the releases, whoever is in the data."""
     domain = Domain({"job": DOMAIN["job"]})
     grids = public_grids(domain, None)
-    codes = read_cells(conform(records(2000), domain), grids)
+    codes = read_cells(read_checked(records(2000), domain), grids)
     alone = 0
     for seed in range(300):
         axes, _ = bin_axes(codes, grids, Portion(mu=1.0, share=0.2, randomness=Randomness.of(seed)))

@@ -15,7 +15,6 @@ from dp_accounting.pld import PLDAccountant  # type: ignore[import-untyped]  # s
 from scipy import special
 
 from glassine import Category, Domain, Integer, PrivacyLeakWarning, Real
-from glassine.data.conform import conform
 from glassine.learners.additive import penalized as ebm_penalized
 from glassine.learners.additive import sums as ebm_sums
 from glassine.learners.additive import targets as ebm_targets
@@ -27,6 +26,7 @@ from glassine.learners.additive.targets import Target, release_base
 from glassine.privacy import accounting
 from glassine.privacy.fine_gaussian import FINE_SIGMA, FineNoise, slack_of
 from glassine.privacy.randomness import Randomness
+from glassine.records.reading import read_checked
 from glassine.verification import Claim, Runs, lower_bound
 
 from .binning import bin_axes
@@ -120,7 +120,7 @@ def test_a_record_counts_once_on_each_level_of_a_tree(monkeypatch: pytest.Monkey
         seen.clear()
         frame = pl.DataFrame({"x": x[:n], "job": ["a"] * n})
         bin_axes(
-            read_cells(conform(frame, domain), grids),
+            read_cells(read_checked(frame, domain), grids),
             grids,
             Portion(mu=1.0, share=0.1, randomness=Randomness.of(0)),
         )

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from glassine import Binary, Category, Domain, Integer, Ledger, PrivateEBMClassifier, PrivateSummary, Real
 from glassine.data import frames as fine
 from glassine.data import lazy as engines
-from glassine.data.conform import collect
+from glassine.data.table import collect
 from glassine.errors import InvalidDataError
 from glassine.learners.additive import records as ebm_records
 from glassine.learners.additive.budget import Portion

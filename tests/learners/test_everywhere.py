@@ -24,8 +24,8 @@ from glassine import (
 )
 from glassine.data import frames as fine
 from glassine.data import lazy as engines
-from glassine.data.conform import collect
 from glassine.data.count_table import CountTable
+from glassine.data.table import collect
 from glassine.errors import InvalidDataError
 from glassine.learners.additive import records as additive_records
 from tests.learners.fitting_everywhere import (

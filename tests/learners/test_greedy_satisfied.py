@@ -11,7 +11,6 @@ import numpy.typing as npt
 import pytest
 
 from glassine import Binary, Category, Domain, Integer, Real
-from glassine.data.conform import conform
 from glassine.domain import AtMostOne, Between, ExactlyOne, Implies, OneOf
 from glassine.errors import InvalidDataError, InvalidDomainError
 from glassine.learners.antecedents import Antecedent, PoolPlan
@@ -20,6 +19,7 @@ from glassine.learners.greedy.estimator import PrivateGreedyRuleListClassifier
 from glassine.learners.greedy.growth import GreedyPool, most_satisfied
 from glassine.learners.greedy.impurity import counted_levels
 from glassine.privacy.accounting import DiscreteLaplaceNoise
+from glassine.records.reading import read_checked
 
 Counts: TypeAlias = npt.NDArray[np.int64]
 
@@ -39,7 +39,7 @@ def satisfied(domain: Domain, rules: tuple[Antecedent, ...], records: list[tuple
     data = {
         name: np.array(column, dtype=object) for name, column in zip(domain, zip(*records, strict=True), strict=True)
     }
-    columns = conform(data, domain)
+    columns = read_checked(data, domain)
     held = [np.logical_and.reduce([columns.holds(literal) for literal in rule]) for rule in rules]
     return np.asarray(np.sum(held, axis=0), dtype=np.int64)
 

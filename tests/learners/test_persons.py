@@ -30,7 +30,6 @@ from glassine import (
     PrivateRuleListClassifier,
     PrivateTreeClassifier,
 )
-from glassine.data.conform import conform
 from glassine.data.count_table import CountTable
 from glassine.data.persons import identifier
 from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError
@@ -39,6 +38,7 @@ from glassine.learners.greedy.plan import MECHANISMS
 from glassine.learners.persons import Persons
 from glassine.privacy import accounting
 from glassine.privacy.unit import RECORD, PrivacyUnit
+from glassine.records.reading import read_checked
 
 DOMAIN = Domain({"age": Integer(0, 9, thresholds=(3, 6)), "job": Category(("a", "b"), missing=True)})
 
@@ -116,7 +116,7 @@ Rows = list[tuple[int, str | None, int]]
 
 
 def times(ids: list[Any], rows: Rows, most: int, *, equal: bool) -> list[int]:
-    columns = conform(pl.DataFrame({"age": [row[0] for row in rows], "job": [row[1] for row in rows]}), DOMAIN)
+    columns = read_checked(pl.DataFrame({"age": [row[0] for row in rows], "job": [row[1] for row in rows]}), DOMAIN)
     persons = Persons(identifiers=tuple(map(identifier, ids)), unit=PrivacyUnit.person(most), equal=equal, column=None)
     return [int(number) for number in persons.times(columns, np.array([row[2] for row in rows]))]
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from glassine.data.conform import conform
 from glassine.domain import Domain
 from glassine.learners.publishing import decision_path, evidence_of
 from glassine.privacy.randomness import Randomness
+from glassine.records.reading import read_checked
 from glassine.sealed.lists import list_model
 from glassine.sealed.trees import Leaf, Split, leaf_nodes, tree_model
 from tests.learners import engine
@@ -20,7 +20,7 @@ from tests.oracles import model_classes as oracle
 
 DOMAIN, LITERALS = engine.binary_domain(3)
 WORLDS = oracle.independent(3)
-RECORDS = conform({name: np.array([int(w[i]) for w in WORLDS]) for i, name in enumerate(DOMAIN)}, DOMAIN)
+RECORDS = read_checked({name: np.array([int(w[i]) for w in WORLDS]) for i, name in enumerate(DOMAIN)}, DOMAIN)
 
 
 def drawn(seed: int, kind: str) -> Any:
@@ -92,6 +92,6 @@ def test_a_single_leaf_takes_everything() -> None:
     model = tree_model(
         Leaf(0), [], evidence_of([0], np.array([[3, 1]])), domain=Domain.binary(["b"]), classes=(0, 1), source="t"
     )
-    records = conform({"b": np.array([0, 1, 1])}, Domain.binary(["b"]))
+    records = read_checked({"b": np.array([0, 1, 1])}, Domain.binary(["b"]))
     assert model.apply(records).tolist() == [0, 0, 0]
     assert len(model.nodes) == 1

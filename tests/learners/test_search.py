@@ -31,7 +31,6 @@ from glassine import (
     audit,
 )
 from glassine.data import CountTable
-from glassine.data.conform import conform
 from glassine.data.persons import identifier
 from glassine.errors import InvalidDataError
 from glassine.formats import fingerprint
@@ -43,6 +42,7 @@ from glassine.privacy.certificate import Certificate
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.selection import RunCount
 from glassine.privacy.unit import PrivacyUnit
+from glassine.records.reading import read_checked
 
 DOMAIN = Domain(
     {"age": Integer(18, 90, thresholds=(25, 40, 60)), "job": Category(("clerk", "baker", "pilot"), missing=True)}
@@ -205,7 +205,7 @@ def taken(n: int, persons: Persons | None = None, times: Any = None) -> HeldInta
     """Return records as a fit takes them."""
     frame, y = people(n)
     return HeldIntake(
-        columns=conform(frame, DOMAIN),
+        columns=read_checked(frame, DOMAIN),
         labels=np.where(y == "yes", 1, 0),
         multiplicities=times,
         domain=DOMAIN,

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from glassine.data.conform import conform
 from glassine.domain import Domain, Integer, Real
 from glassine.learners.antecedents import CANDIDATES, candidates
 from glassine.learners.intake import HeldIntake
 from glassine.privacy import accounting
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.unit import RECORD
+from glassine.records.reading import read_checked
 from glassine.sealed import quantiles, queries
 from glassine.sealed.accounts import Part
 from glassine.sealed.queries import Quantiles
@@ -27,7 +27,7 @@ DOMAIN = Domain({"n": Integer(0, 9, missing=True), "r": Real(0.0, 1.0), "b": Int
 def intake(columns: dict[str, Any], times: Any = None) -> HeldIntake:
     size = len(columns["n"])
     return HeldIntake(
-        columns=conform(columns, DOMAIN),
+        columns=read_checked(columns, DOMAIN),
         labels=np.zeros(size, dtype=np.int64),
         multiplicities=times,
         domain=DOMAIN,

@@ -16,11 +16,11 @@ from sklearn.base import BaseEstimator
 import glassine
 from glassine import AdditiveModel, Binary, DecisionTree, Domain, Integer, RuleList, as_model, audit
 from glassine.auditing.findings.values import ModelSummary
-from glassine.data.conform import Outside, conform
 from glassine.data.table import as_table
 from glassine.domain import Between, OneOf
 from glassine.errors import InvalidDataError, InvalidModelError
 from glassine.models import Branch, Evidence, Node, NumericBins, Rule, Term
+from glassine.records.reading import read_settled
 
 TREE = DecisionTree(
     nodes=(
@@ -137,7 +137,7 @@ def test_a_record_that_fits_no_branch_is_an_error_as_it_is_and_takes_the_last_br
         with pytest.raises(InvalidDataError, match="1 record satisfies no branch on 'job'"):
             TREE.apply(form)
     domain = Domain({"age": Integer(18, 99), "job": glassine.Category(("baker", "clerk"))})
-    assert TREE.apply(conform(data, domain, outside=Outside.CLIP)).tolist() == [2, 1]
+    assert TREE.apply(read_settled(data, domain)).tolist() == [2, 1]
 
 
 DOMAIN = Domain({"age": Integer(18, 90, thresholds=(30, 50, 70)), "smoker": Binary()})

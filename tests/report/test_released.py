@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from glassine.auditing.criterion import Check
 from glassine.auditing.findings import InputFile
-from glassine.formats.contents import FileContents, OtherContent
+from glassine.formats.canonical import CleanCopy, FileForm
 from glassine.report import render_html, render_text
 from tests.report.builders import findings
 
 DIGEST = "0f" * 32
+CHECK = Check(rule="smallest_leaf", limit=10, measured=20, status="pass", meaning="Every leaf is large enough.")
 FILES = (InputFile(role="model", name="tree.json", sha256=DIGEST), InputFile(role="data", name="people.csv"))
 
 
@@ -34,9 +36,28 @@ def test_what_failed_stands_with_number_limit_and_consequence_before_what_to_do(
     assert text.count("[fail] Smallest leaf") == 1
 
 
-def test_what_a_file_holds_beside_its_model_is_listed_once() -> None:
-    others = tuple(OtherContent(where=f"attribute my_{name}", kind="attribute", n_bytes=40) for name in "abcd")
-    found = findings(inputs=FILES, contents=FileContents(form="scikit-learn tree", n_bytes=900, others=others))
-    for shown in (render_text(found), render_html(found)):
-        assert [shown.count(other.where) for other in others] == [1, 1, 1, 1]
-        assert "160 bytes beside the model, listed below." in shown
+COPY = CleanCopy(format="Glassine", extension=".json", n_bytes=700, sha256="ab" * 32)
+
+
+def test_of_a_file_that_glassine_did_not_write_only_the_clean_copy_may_be_released() -> None:
+    form = FileForm(format="scikit-learn tree", n_bytes=900, canonical=False, clean_copy=COPY)
+    allowed = replace(findings(inputs=FILES, files=(form,)), verdict="within policy", checks=(CHECK,))
+    assert allowed.decision.endswith("Release only the clean copy.")
+    for shown in (" ".join(render_text(allowed).split()), render_html(allowed)):
+        assert "Glassine did not write this file, or it was changed" in shown
+        assert "which is yet to be written" in shown
+        assert shown.count(COPY.sha256) == 2, "in the answer and in the section on the file"
+    assert f"Release only the clean copy: the clean copy of tree.json\n  sha256 {COPY.sha256}\n" in render_text(allowed)
+    named = replace(allowed, files=(replace(form, clean_copy=replace(COPY, name="clean.json")),))
+    assert f"Release only the clean copy: clean.json\n  sha256 {COPY.sha256}\n" in render_text(named)
+    refused = replace(allowed, verdict="outside policy", checks=(replace(CHECK, status="fail"),))
+    assert "Release only" not in refused.decision
+    assert "Not to be released: tree.json" in render_text(refused)
+
+
+def test_a_file_that_glassine_wrote_may_be_released_itself() -> None:
+    form = FileForm(format="Glassine", n_bytes=900, canonical=True)
+    allowed = replace(findings(inputs=FILES, files=(form,)), verdict="within policy", checks=(CHECK,))
+    assert "Release only" not in allowed.decision
+    assert "Glassine wrote this file, byte for byte." in " ".join(render_text(allowed).split())
+    assert "Only this file may be released: tree.json" in render_text(allowed)

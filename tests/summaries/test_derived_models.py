@@ -11,11 +11,11 @@ import pytest
 
 from glassine import Category, Domain, Integer, PrivateSummary, audit, load_model, write_model
 from glassine.comparison.from_summary import compare_models
-from glassine.data.conform import Outside, conform
 from glassine.errors import GlassineError, InvalidDataError
 from glassine.formats import to_onnx, to_pmml
 from glassine.learners.publishing import probabilities
 from glassine.models import AdditiveModel
+from glassine.records.reading import read_settled
 from tests.formats.test_additive_files import answers
 from tests.oracles import worlds
 from tests.summaries.people import DOMAIN, people, summary
@@ -33,7 +33,7 @@ def model_of(kind: str, classes: int | None) -> Any:
 def test_it_predicts_its_classes_and_names_its_guarantee(kind: str, classes: int) -> None:
     frame, y = people(n=600, classes=classes, seed=2)
     model = model_of(kind, classes)
-    predicted = model.predict(conform(frame, DOMAIN, outside=Outside.CLIP))
+    predicted = model.predict(read_settled(frame, DOMAIN))
     # Five rules of one condition need not reach the third class.
     assert {0, 1} <= set(np.unique(predicted)) <= set(range(classes))
     assert (predicted == y).mean() > 0.8
@@ -50,7 +50,7 @@ def test_it_is_audited_as_a_private_model_without_records(kind: str, classes: in
 @pytest.mark.parametrize(("kind", "classes"), CASES)
 def test_it_is_exported_and_read_back(kind: str, classes: int, tmp_path: Path) -> None:
     model = model_of(kind, classes)
-    columns = conform(people(n=200, classes=classes, seed=3)[0], DOMAIN, outside=Outside.CLIP)
+    columns = read_settled(people(n=200, classes=classes, seed=3)[0], DOMAIN)
     write_model(model, tmp_path / "m.json")
     back = load_model(tmp_path / "m.json")
     assert back == model
@@ -79,7 +79,7 @@ def test_missing_values_go_with_either_side_and_never_alone() -> None:
 def asked(n: int = 300) -> tuple[dict[str, list[Any]], Any]:
     """Return records as they are sent to a runtime, some with missing values, and in the domain."""
     frame = people(n=n, seed=4)[0]
-    return frame.to_dict(as_series=False), conform(frame, DOMAIN, outside=Outside.CLIP)
+    return frame.to_dict(as_series=False), read_settled(frame, DOMAIN)
 
 
 def stated(model: Any, columns: Any) -> Any:

@@ -12,18 +12,18 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from glassine import Domain, Integer, Ledger, PrivateSummary, load_model, write_model
-from glassine.data.conform import Outside, conform
 from glassine.domain import Between, OneOf
 from glassine.errors import InvalidModelError, InvalidParameterError, UnreadableFileError
 from glassine.formats import fingerprint
 from glassine.learners.publishing import probabilities
 from glassine.learners.summaries.derived import AS_RETURNED
 from glassine.models.scorecard import card_items
+from glassine.records.reading import read_checked, read_settled
 from tests.summaries.people import DOMAIN, people, summary
 
 
 def columns(frame: Any) -> Any:
-    return conform(frame, DOMAIN, outside=Outside.CLIP)
+    return read_settled(frame, DOMAIN)
 
 
 def accuracy(model: Any, frame: Any, y: Any) -> float:
@@ -175,7 +175,7 @@ def test_records_without_any_signal_give_the_shares_of_the_classes() -> None:
     )
     assert fitted.pairs_ == ()
     for model in models(fitted):
-        assert model.predict(conform({"x": np.arange(10)}, domain)).tolist() == [0] * 10
+        assert model.predict(read_checked({"x": np.arange(10)}, domain)).tolist() == [0] * 10
 
 
 # Files.

@@ -16,7 +16,7 @@ from sklearn.metrics import roc_auc_score
 
 from glassine import Category, Domain, Integer, Ledger, PrivateSummary
 from glassine.data import lazy
-from glassine.data.conform import collect, conform
+from glassine.data.table import collect
 from glassine.domain import Between
 from glassine.errors import (
     BudgetExceededError,
@@ -34,6 +34,7 @@ from glassine.models import AdditiveModel, CategoryBins, Evidence, NumericBins, 
 from glassine.privacy import accounting
 from glassine.privacy.release import fresh_count
 from glassine.records.columns import Columns, columns_of
+from glassine.records.reading import read_checked
 from glassine.verification import verify_exhaustively
 from tests.learners.fitting_everywhere import HERE
 from tests.summaries.people import DOMAIN, RANGE, people, summary
@@ -170,7 +171,7 @@ def test_noise_that_is_too_small_cannot_be_certified(monkeypatch: pytest.MonkeyP
 
 def test_a_threshold_on_declared_texts_is_not_laid_to_the_records() -> None:
     """The declared categories were counted as records: "3 of 4 records have something else there"."""
-    columns = conform(pl.DataFrame({"ward": ["A", "B"]}), Domain({"ward": Category(("A", "B", "C"))}))
+    columns = read_checked(pl.DataFrame({"ward": ["A", "B"]}), Domain({"ward": Category(("A", "B", "C"))}))
     with pytest.raises(
         InvalidDataError, match="'ward' is compared with a number, but the domain declares other values"
     ):

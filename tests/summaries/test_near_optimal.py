@@ -18,7 +18,6 @@ import pytest
 from scipy.stats import chisquare
 
 from glassine import Domain, Integer, Ledger, PrivateSummary
-from glassine.data.conform import Outside, conform
 from glassine.domain import Between, OneOf
 from glassine.errors import InvalidModelError, InvalidParameterError
 from glassine.learners.summaries import near_optimal
@@ -29,6 +28,7 @@ from glassine.learners.summaries.regions import RegionCounts, Regions, Splits
 from glassine.learners.summaries.reliance import RelianceSearch
 from glassine.learners.summaries.splitting import Node
 from glassine.learners.summaries.tree_sets import LeafLoss, TreeSet, sample_trees
+from glassine.records.reading import read_checked, read_settled
 from tests.summaries.people import DOMAIN, RANGE, people, summary
 
 SIZES = (3, 2, 3)
@@ -221,10 +221,10 @@ def test_a_tree_of_errors_finds_splits_that_pay_only_together() -> None:
     fitted = PrivateSummary(epsilon=4.0, domain=domain, classes=(0, 1), random_state=0).fit(X[:, [2, 0, 1]], y)
     for depth in (2, 3, 4):
         tree = fitted.tree(depth, "errors")
-        assert (tree.predict(conform({"c": X[:, 2], "a": X[:, 0], "b": X[:, 1]}, domain)) == y).mean() > 0.97
+        assert (tree.predict(read_checked({"c": X[:, 2], "a": X[:, 0], "b": X[:, 1]}, domain)) == y).mean() > 0.97
         assert fitted.certify(tree).holds == fitted.certificate_.holds
     rules = fitted.rule_list(2, "errors")
-    assert (rules.predict(conform({"c": X[:, 2], "a": X[:, 0], "b": X[:, 1]}, domain)) == y).mean() > 0.97
+    assert (rules.predict(read_checked({"c": X[:, 2], "a": X[:, 0], "b": X[:, 1]}, domain)) == y).mean() > 0.97
     assert len(summary().tree(4, "errors").cells) > len(summary().tree(2, "errors").cells)
 
 
@@ -392,14 +392,14 @@ def test_near_optimal_trees_of_a_number_say_how_far_apart_they_predict() -> None
     greedy = fitted.tree(2)
     frame, y = people(classes=None, seed=1)
     kept = np.isfinite(y)
-    columns, numbers = conform(frame.filter(kept), DOMAIN, outside=Outside.CLIP), np.clip(y[kept], *RANGE)
+    columns, numbers = read_settled(frame.filter(kept), DOMAIN), np.clip(y[kept], *RANGE)
     left = [((tree.predict(columns) - numbers) ** 2).mean() / numbers.var() for tree in (found.best, greedy)]
     assert left[0] < left[1] + 0.01
     assert left[0] == pytest.approx(found.lowest_errors, abs=0.05)
     trees = found.sample(40, random_state=0)
     assert max(((tree.predict(columns) - numbers) ** 2).mean() / numbers.var() for tree in trees) < left[0] + 0.04
     decided = found.decisions(frame[:200])
-    predicted = np.array([tree.predict(conform(frame[:200], DOMAIN)) for tree in trees])
+    predicted = np.array([tree.predict(read_checked(frame[:200], DOMAIN)) for tree in trees])
     assert (predicted >= decided[:, 0] - 1e-6).all()
     assert (predicted <= decided[:, 1] + 1e-6).all()
     apart = (decided[:, 1] - decided[:, 0]).mean()

@@ -15,13 +15,13 @@ import pytest
 
 from glassine import Domain, Integer, PrivateSummary, Real, audit
 from glassine.comparison.from_summary import compare_models
-from glassine.data.conform import Outside, conform
 from glassine.domain import Between
 from glassine.errors import InvalidModelError, InvalidParameterError
 from glassine.learners.additive.records import PARTS, Binned, parts_of
 from glassine.learners.summaries import estimates, release
 from glassine.learners.summaries.estimates import replicates
 from glassine.privacy import accounting
+from glassine.records.reading import read_checked, read_settled
 from tests.summaries.people import DOMAIN, RANGE, people, summary
 
 ENDS, UNITS = np.array([0, 3, 5]), 2**20
@@ -101,7 +101,7 @@ def truth(seed: int = 1) -> tuple[Any, np.ndarray]:
     """Return records, and their numbers within the range."""
     frame, y = people(classes=None, seed=seed)
     kept = np.isfinite(y)
-    return conform(frame.filter(kept), DOMAIN, outside=Outside.CLIP), np.clip(y[kept], *RANGE)
+    return read_settled(frame.filter(kept), DOMAIN), np.clip(y[kept], *RANGE)
 
 
 def error(model: Any, columns: Any, y: Any) -> float:
@@ -208,7 +208,7 @@ def test_records_without_any_signal_give_the_mean() -> None:
     domain = Domain({"x": Integer(0, 9)})
     learner = PrivateSummary(epsilon=4.0, domain=domain, target_range=(0, 10), random_state=0)
     fitted = learner.fit(rng.integers(0, 10, (900, 1)), rng.uniform(2, 6, 900))
-    columns = conform({"x": np.arange(10)}, domain)
+    columns = read_checked({"x": np.arange(10)}, domain)
     for model in (fitted.tree(2), fitted.rule_list(2), fitted.additive()):
         assert model.predict(columns) == pytest.approx(np.full(10, 4.0), abs=0.3)
 

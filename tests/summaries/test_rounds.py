@@ -14,7 +14,6 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from glassine import Category, Domain, PrivateSummary
-from glassine.data.conform import Outside, conform
 from glassine.errors import InvalidModelError
 from glassine.learners.additive.records import Binned
 from glassine.learners.summaries import release
@@ -22,6 +21,7 @@ from glassine.learners.summaries.additive import fitted_scores
 from glassine.learners.summaries.file import SummaryFile, digest
 from glassine.learners.summaries.junction_tree import junction_tree
 from glassine.learners.summaries.released import Released
+from glassine.records.reading import read_settled
 from tests.summaries.people import DOMAIN, people, summary
 
 UNITS = 2**20
@@ -167,6 +167,6 @@ def test_a_round_of_another_shape_is_refused(part: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("classes", [2, 3])
 def test_rounds_of_several_classes_rank_as_the_records_do(classes: int) -> None:
     frame, y = people(classes=classes, seed=1)
-    chances = summary(classes=classes).additive().predict_proba(conform(frame, DOMAIN, outside=Outside.CLIP))
+    chances = summary(classes=classes).additive().predict_proba(read_settled(frame, DOMAIN))
     for label in range(classes):
         assert roc_auc_score(y == label, chances[:, label]) > 0.88

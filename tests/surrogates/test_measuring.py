@@ -12,11 +12,11 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from glassine.auditing.api import audit
-from glassine.data.conform import conform
 from glassine.domain import Category, Domain, Real
 from glassine.errors import GlassineError, InvalidParameterError
 from glassine.microaggregation import SemanticDistance, microaggregate
 from glassine.models.quality import Quality
+from glassine.records.reading import read_checked
 from glassine.surrogates import Measures, SurrogateExplainer
 from glassine.surrogates.distances import Metric, as_metric
 from glassine.surrogates.measuring import choose
@@ -145,8 +145,8 @@ def test_distances_are_those_of_the_groups(distance: Any) -> None:
     centers = {name: groups.representatives[:, i] for i, name in enumerate(PEOPLE)}
     plain = all(value in ("a", "b", "c") for value in centers["job"])
     whole = {"smoker": np.round(centers["smoker"].astype(float)).astype(int)}
-    points = metric.embed(conform({**centers, **whole, "age": centers["age"].astype(float)}, PEOPLE))
-    found = metric.closest(metric.embed(conform(queries, PEOPLE)), points, 1, PEOPLE)[:, 0]
+    points = metric.embed(read_checked({**centers, **whole, "age": centers["age"].astype(float)}, PEOPLE))
+    found = metric.closest(metric.embed(read_checked(queries, PEOPLE)), points, 1, PEOPLE)[:, 0]
     expected, _ = groups.nearest(_frame(queries))
     if plain:
         assert (found == expected[:, 0]).mean() > 0.9

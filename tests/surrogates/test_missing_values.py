@@ -12,10 +12,10 @@ import pandas as pd
 import pytest
 
 from glassine import AuditSettings, audit
-from glassine.data.conform import conform
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.errors import GlassineError, InvalidDataError
 from glassine.microaggregation import SemanticDistance
+from glassine.records.reading import read_checked
 from glassine.surrogates import ContrastConstraints, SurrogateExplainer, SurrogateRelease
 from glassine.surrogates.building import public_metric
 from glassine.surrogates.statements import reveals
@@ -181,8 +181,8 @@ def test_missing_values_that_are_not_declared_are_refused_as_before() -> None:
 def test_a_public_cell_follows_from_its_record_alone() -> None:
     frame = people()[list(NUMBERS)]
     metric = public_metric(NUMBERS, "euclidean")
-    points = metric.embed(conform(people(seed=1)[list(NUMBERS)].dropna(), NUMBERS))
-    embedded = metric.embed(conform(frame, NUMBERS))
+    points = metric.embed(read_checked(people(seed=1)[list(NUMBERS)].dropna(), NUMBERS))
+    embedded = metric.embed(read_checked(frame, NUMBERS))
     together = metric.between(embedded, points, NUMBERS)
     for i, row in enumerate(embedded):
         assert (metric.between(row[None, :], points, NUMBERS)[0] == together[i]).all()

@@ -16,12 +16,12 @@ import pytest
 
 from glassine import Policy, audit
 from glassine.data.bits import BitSets
-from glassine.data.conform import conform
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.errors import BlackBoxError, InvalidDataError, InvalidParameterError
 from glassine.privacy.accounting import Parallel
 from glassine.privacy.randomness import Randomness
 from glassine.records.columns import Columns
+from glassine.records.reading import read_checked
 from glassine.sealed.gibbs import Weighting
 from glassine.sealed.losses import PARTS
 from glassine.sealed.trees import Split, Tree
@@ -55,7 +55,7 @@ def log_laws(
     trees: Any = TREES,
 ) -> list[dict[Any, float]]:
     """Return for each group the logarithm of the probability of each tree."""
-    columns = conform(frame_of(records), TINY)
+    columns = read_checked(frame_of(records), TINY)
     labels = np.array([record[2] for record in records])
     out: list[dict[Any, float]] = []
     for group in range(N_CELLS):
@@ -103,7 +103,7 @@ def ratios(
     for start in starts:
         for extra in every:
             more = [*start, extra]
-            with_it = conform(frame_of(more), TINY)
+            with_it = read_checked(frame_of(more), TINY)
             placed = groups(with_it)
             without = groups(with_it.take(np.arange(len(start)))) if start else placed[:0]
             one = log_laws(start, without, epsilon, skip_empty=skip_empty, trees=trees)
@@ -145,7 +145,7 @@ def test_a_changed_label_costs_twice_epsilon_where_groups_follow_from_attributes
 @pytest.mark.slow
 def test_the_drawn_trees_follow_the_law() -> None:
     records = [(3, 1, 1)] * 4
-    columns = conform(frame_of(records), TINY)
+    columns = read_checked(frame_of(records), TINY)
     groups = cells_of(columns).astype(np.int64)
     here, epsilon = int(groups[0]), 0.8
 
@@ -230,7 +230,7 @@ def test_a_planted_fault_of_numbers_is_found(fault: str, monkeypatch: pytest.Mon
 @pytest.mark.slow
 def test_the_drawn_trees_of_numbers_follow_the_law() -> None:
     records = [(3, 1, PARTS)] * 3
-    columns = conform(frame_of(records), TINY)
+    columns = read_checked(frame_of(records), TINY)
     groups = cells_of(columns).astype(np.int64)
     here, epsilon, n = int(groups[0]), 0.8, 1500
 
@@ -413,7 +413,7 @@ def test_microaggregation_protects_labels_alone_or_nothing() -> None:
 def test_private_trees_are_useful() -> None:
     data = pd.DataFrame(people(4000))
     released = explainer_of(epsilon=2.0, n_cells=8, random_state=0).fit(data).release()
-    rows = conform(data, PEOPLE)
+    rows = read_checked(data, PEOPLE)
     groups = released.closest(rows, 3)
     assert (released.decisions(rows, groups) == 0).any()
     assert explainer_of(epsilon=2.0, n_cells=8, random_state=0).fit(data).fidelity(data) > 0.8

@@ -26,7 +26,7 @@ from glassine.auditing.findings import (
 )
 from glassine.auditing.inputs import AuditInputs, Comparison, check_sensitive, people_hint
 from glassine.auditing.policy import Policy
-from glassine.auditing.subject import Opened, Raw, Subject
+from glassine.auditing.subject import Opened, Raw, Subject, texts_of
 from glassine.auditing.suppression import Suppression
 from glassine.auditing.tree_facts import CONTRADICTION
 from glassine.auditing.tree_figures import INFERRED, MISMATCH
@@ -35,6 +35,7 @@ from glassine.data.inference import eager, violations
 from glassine.data.table import Table
 from glassine.domain import Integer, Real
 from glassine.errors import InvalidDataError
+from glassine.formats.canonical import LongText
 from glassine.formats.sklearn.interpret import EbmExtras, extras_of_interpret, is_interpret_ebm
 from glassine.models import AdditiveModel
 from glassine.models.additive import score_meaning, summarize_model
@@ -155,6 +156,10 @@ class AdditiveSubject(Subject):
     def summary(self) -> ModelSummary:
         """Return the model in brief."""
         return _summary(self)
+
+    def texts(self) -> Fact[tuple[LongText, ...]]:
+        """Return the texts of the model beyond what it needs."""
+        return texts_of(self.model, self.inputs)
 
     def notes(self, raw: Raw) -> Iterator[str]:
         """Yield what is odd about the data, the domain and the log of edits."""

@@ -21,8 +21,8 @@ from glassine.domain import Domain
 from glassine.domain.domain import check_domain
 from glassine.errors import GlassineError, InvalidParameterError, InvalidPolicyError, parameter
 from glassine.formats import ModelFile, as_model
-from glassine.formats.contents import FileContents
-from glassine.formats.loading import carried_by
+from glassine.formats.canonical import FileForm
+from glassine.formats.loading import is_estimator
 from glassine.formats.sklearn.parameters import stated_parameters
 from glassine.models import AdditiveModel, DecisionTree, RuleList
 
@@ -159,26 +159,26 @@ def open_published(model: object, domain: Domain | None, settings: AuditSettings
     """Open what is published: decide its kind, and read it as a value of that kind."""
     # Each kind takes up to a second to import, and a tree needs no other.
     parameters = stated_parameters(model.estimator if isinstance(model, ModelFile) else model)
-    contents: FileContents | None = None
+    files: tuple[FileForm, ...] = ()
     if isinstance(model, ModelFile):
-        contents = model.contents
+        files = (model.form,)
         # An attack needs how splits were selected, which the estimator states.
         stated = model.estimator is not None and settings.sensitive is not None and not _is_forest(model.estimator)
         model = model.estimator if stated else model.model
     if isinstance(model, DecisionTree | RuleList):
         return Opened(
-            kind=TreeSubject, artefact=model, value=as_model(model, domain), contents=contents, parameters=parameters
+            kind=TreeSubject, artefact=model, value=as_model(model, domain), files=files, parameters=parameters
         )
     other = None if isinstance(model, AdditiveModel) else _open_other(model, domain, settings)
     if other is not None:
         return replace(other, parameters=parameters)
-    value, carried = as_model(model, domain), () if contents is not None else carried_by(model, domain)
+    value, estimator = as_model(model, domain), not files and is_estimator(model)
     kind: type[Subject] = TreeSubject
     if isinstance(value, AdditiveModel):
         from glassine.auditing.additive import AdditiveSubject
 
         kind = AdditiveSubject
-    return Opened(kind=kind, artefact=model, value=value, contents=contents, carried=carried, parameters=parameters)
+    return Opened(kind=kind, artefact=model, value=value, files=files, estimator=estimator, parameters=parameters)
 
 
 def _open_other(model: object, domain: Domain | None, settings: AuditSettings) -> Opened | None:
@@ -186,12 +186,12 @@ def _open_other(model: object, domain: Domain | None, settings: AuditSettings) -
     if settings.only is not None and set(settings.only) == {"membership"} and _is_forest(model):
         from glassine.auditing.forest import ForestSubject
 
-        return Opened(kind=ForestSubject, artefact=model, carried=carried_by(model, domain))
+        return Opened(kind=ForestSubject, artefact=model, estimator=is_estimator(model))
     from glassine.auditing.several import SeveralModels, SeveralSubject, opened
 
     if isinstance(model, SeveralModels | list | tuple):
-        published, contents, carried = opened(model, domain)
-        return Opened(kind=SeveralSubject, artefact=model, value=published, contents=contents, carried=carried)
+        published, files, estimator = opened(model)
+        return Opened(kind=SeveralSubject, artefact=model, value=published, files=files, estimator=estimator)
     from glassine.learners.summaries.estimator import PrivateSummary
     from glassine.surrogates.measuring import MeasuredExplainer
     from glassine.surrogates.release import SurrogateRelease

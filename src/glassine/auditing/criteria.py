@@ -58,8 +58,8 @@ from glassine.auditing.membership_criteria import (
 )
 from glassine.auditing.output_criteria import (
     DEGREES_OF_FREEDOM,
-    FITTED_VALUES,
-    OTHER_CONTENT,
+    LONG_TEXTS,
+    REQUIRE_CLEAN_COPY,
     SMALLEST_CLASS_COUNT,
     ZERO_CLASSES,
 )
@@ -409,5 +409,5 @@ class Limits:
     dominance: float | None = limited_by(DOMINANCE)
     max_epsilon: float | None = limited_by(MAX_EPSILON)
     max_delta: float | None = limited_by(MAX_DELTA)
-    other_content: int | None = limited_by(OTHER_CONTENT)
-    fitted_values: int | None = limited_by(FITTED_VALUES)
+    long_texts: int | None = limited_by(LONG_TEXTS)
+    require_clean_copy: int | None = limited_by(REQUIRE_CLEAN_COPY)  # True, where it is on

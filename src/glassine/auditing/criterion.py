@@ -52,7 +52,7 @@ class Check:
 class Unit:
     """What a limit and a figure count, and how much of a figure may be shown."""
 
-    name: str  # ``records``, ``share``, ``bits``, ``values``, ``occurrences``, ``bytes`` or ``number``
+    name: str  # ``records``, ``share``, ``bits``, ``values``, ``occurrences``, ``bytes``, ``files`` or ``number``
     show: Callable[[Suppression, float], ShownCount | float]  # Returns a figure as findings may hold it
 
 
@@ -73,6 +73,7 @@ VALUES = Unit("values", lambda suppression, value: value)
 """Values of the model itself, such as thresholds: everyone who has it can count them."""
 BYTES = Unit("bytes", lambda suppression, value: value)
 """Bytes of a file: everyone who has it can count them."""
+FILES = Unit("files", lambda suppression, value: value)
 NUMBER = Unit("number", lambda suppression, value: value)
 """A figure that is rounded already, or that is no figure of records, such as a claimed epsilon."""
 
@@ -89,9 +90,12 @@ class Limit(Generic[N]):
     zero: bool = False  # Whether 0 is possible
     open: bool = False  # Whether ``most`` itself is impossible
     fewest: bool = False  # Whether it is a lower limit: at least so many
+    switch: bool = False  # Whether the policy only says that it is on, which limits a count to 0
 
     def check(self, name: str, value: object) -> None:
         """Raise InvalidPolicyError unless a value is a possible limit."""
+        if self.switch and value is True:
+            return
         number = not isinstance(value, bool) and isinstance(value, int if self.whole else int | float)
         if number and isinstance(value, int | float):
             above = value >= 0 if self.zero else value > 0
@@ -379,7 +383,7 @@ class Criterion(Generic[N, F]):
             return None
         figure = None if check.measured is None else self.limit.unit.show(suppression, cast("float", check.measured))
         basis: Literal["measurement", "guarantee"] = "guarantee" if covered else "measurement"
-        return replace(check, rule=self.name, limit=limit, measured=figure, basis=basis)
+        return replace(check, rule=self.name, limit=0 if self.limit.switch else limit, measured=figure, basis=basis)
 
 
 def criterion(

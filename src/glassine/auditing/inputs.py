@@ -30,7 +30,7 @@ from glassine.errors import (
     parameter,
     warn_caller,
 )
-from glassine.formats.contents import FileContents, OtherContent
+from glassine.formats.canonical import FileForm
 from glassine.formats.sklearn.parameters import StatedParameters
 from glassine.models import DecisionTree, RuleList
 from glassine.records.arrays import AnyArray
@@ -187,6 +187,8 @@ class AuditSettings:
     retrainable : bool, default=False
         Whether you can train the model again: advice is then to do so, even without the records, and not to ask its
         publisher.
+    require_clean_copy : bool, default=False
+        Whether a file fails that Glassine did not write, whatever the policy says: as in a pipeline.
 
     Raises
     ------
@@ -217,6 +219,7 @@ class AuditSettings:
     random_state: int | np.random.Generator | None = 0
     progress: Callable[[str], None] | None = None
     retrainable: bool = False
+    require_clean_copy: bool = False
 
     def __post_init__(self) -> None:
         for name, value in (("quasi", self.quasi), ("only", self.only)):
@@ -235,6 +238,7 @@ class AuditSettings:
         _check_kind("disclosure", self.disclosure, DisclosureSettings | None, "DisclosureSettings")
         _check_kind("show_small_counts", self.show_small_counts, bool | np.bool_, "True or False")
         _check_kind("retrainable", self.retrainable, bool, "True or False")
+        _check_kind("require_clean_copy", self.require_clean_copy, bool, "True or False")
         _check_kind("progress", self.progress, Callable | None, "callable or None")
         check_whole(self.max_steps, "max_steps", 0)
 
@@ -254,9 +258,8 @@ class AuditInputs:
     others: Sample = NOTHING
     settings: AuditSettings = AuditSettings()  # What is looked at, and how
     needs_domain: bool = True  # Whether a domain is inferred from the data where none is given: not for attacks alone
-    contents: FileContents | None = None  # Everything in the file that holds the subject; None where none was read
-    # What a fitted estimator holds beside its model, where it is given in memory.
-    carried: tuple[OtherContent, ...] = ()
+    files: tuple[FileForm, ...] = ()  # The files that were read; none where the subject was given in memory
+    estimator: bool = False  # Whether it is a fitted estimator, of which the model is judged
     # The hyperparameters that a fitted estimator states; None of a model alone.
     parameters: StatedParameters | None = None
 

@@ -7,10 +7,11 @@ import numpy as np
 from glassine.auditing.criterion import (
     BYTES,
     COUNTED,
-    DOMAIN,
+    FILES,
     RECORDS,
     VALUES,
     Check,
+    Limit,
     covered,
     criterion,
     failed,
@@ -23,7 +24,7 @@ from glassine.auditing.criterion import (
 from glassine.auditing.facts import Case, Cells, Kind
 from glassine.auditing.membership_criteria import COUNTS
 from glassine.errors import first_of
-from glassine.formats.contents import FileContents
+from glassine.formats.canonical import FileForm, LongText
 
 MERGE = for_kinds(
     ("tree", "rule list"),
@@ -139,83 +140,62 @@ def DEGREES_OF_FREEDOM(limit: int, cells: Cells, case: Case) -> Check:
     return passed(f"{counted} less parameters leave at least {limit:,} degrees of freedom.", least)
 
 
-FILES: tuple[Kind, ...] = ("tree", "rule list", "additive model", "several models")
+FILES_OF: tuple[Kind, ...] = ("tree", "rule list", "additive model", "several models")
 """What files are read of."""
 
-CLEAN = remedy(
-    "Write a copy that holds the model and nothing else, and audit that copy: {step}.",
-    "export",
-    python="`load_model`, then `write_model`",
-    clean=True,
+CLEAN_COPY = remedy(
+    "Write the clean copy, and release that file alone: {step}.",
+    "audit",
+    python="`write_clean(load_file(model), copy)`",
+    clean_copy=None,
 )
-"""What helps with the contents of a file beside its model."""
+"""What helps with a file that Glassine did not write."""
+SHORTER = remedy(
+    "Shorten the names of attributes and classes, and leave out classes that no record has, before the model is fitted."
+)
 
 
 @criterion(
-    "other_content",
-    "contents",
+    "require_clean_copy",
+    "files",
+    Limit(unit=FILES, default=None, most=0, range="true or false", switch=True),
+    label="Files that Glassine did not write",
+    measures="Whether a file fails that is not, byte for byte, what Glassine writes of its model, unless its clean "
+    "copy is written. Judged where a file is audited; a pipeline always requires it.",
+    unmeasured="Whether Glassine wrote the file is not known: {reason}",
+    of_file=True,
+    remedies=for_kinds(FILES_OF, CLEAN_COPY),
+)
+def REQUIRE_CLEAN_COPY(limit: int, files: tuple[FileForm, ...], case: Case) -> Check:
+    """Judge how many files Glassine did not write, of which no clean copy was written."""
+    foreign = [file for file in files if file.clean_copy is not None]
+    if not foreign:
+        return passed(f"Glassine wrote {'this file' if len(files) == 1 else 'these files'}, byte for byte.", 0)
+    if all(file.clean_copy is not None and file.clean_copy.name for file in foreign):
+        return passed("The clean copy was written. Release it alone.", 0)
+    n = len(foreign)
+    which = "The file is" if len(files) == 1 else f"{n:,} of {len(files):,} files {'is' if n == 1 else 'are'}"
+    return failed(f"{which} not what Glassine writes of the model, and can hold records in any place.", n)
+
+
+@criterion(
+    "long_texts",
+    "texts",
     whole_limit(BYTES, 0),
-    label="Content beside the model",
-    measures="Largest number of bytes that a file may hold beside the model: attributes, metadata, comments, "
-    "arrays, trailing bytes. Judged where a file is audited.",
-    unmeasured="What the file holds beside the model is not known: {reason}",
+    label="Texts beyond what a model needs",
+    measures="Largest number of bytes of a model's names and texts that are longer than 200 characters, of whole "
+    "numbers of more than 25 digits, and of unused names of more than 3,000 characters together.",
+    unmeasured="How long the texts of the model are is not known: {reason}",
     of_file=True,
-    remedies=for_kinds(FILES, CLEAN),
+    remedies=for_kinds(FILES_OF, SHORTER),
 )
-def OTHER_CONTENT(limit: int, contents: FileContents, case: Case) -> Check:
-    """Judge how many bytes a file holds beside the model."""
-    n = contents.n_other
-    several = case.kind == "several models"
-    file, model = ("files hold", "models") if several else ("file holds", "model")
+def LONG_TEXTS(limit: int, texts: tuple[LongText, ...], case: Case) -> Check | None:
+    """Judge how many bytes of texts a model does not need."""
+    n = sum(text.n_bytes for text in texts)
+    if not n and not case.facts.get("files"):
+        return None  # a model in memory is no file yet, so that passing says nothing
     if not n:
-        return passed(f"The {file} the {model} and nothing else.", 0)
-    places = f"{len(contents.others):,} places" if len(contents.others) > 1 else "one place"
-    meaning = (
-        f"The {file} {n:,} bytes that the {model} {'do' if several else 'does'} not need, in {places}, listed "
-        'under "What the file holds".'
-    )
-    if n > limit:
-        found = f"{meaning} They can be records, and nothing here says what they reveal."
-        if contents.others and {other.kind for other in contents.others} == {"padding"}:
-            found += (
-                " scikit-learn keeps arrays with gaps, and joblib and pickle write what memory held there before: "
-                "save the model with skops or as JSON."
-            )
-        return failed(found, n)
-    return passed(meaning, n)
-
-
-@criterion(
-    "fitted_values",
-    "contents",
-    whole_limit(VALUES, 0),
-    label="Training values in the pipeline",
-    measures="Largest number of values of the training data that scalers, imputers, encoders and other parts of a "
-    "pipeline may hold: extremes, medians, categories. Those that the domain declares do not count.",
-    unmeasured="What the pipeline holds of the training data is not known: {reason}",
-    of_file=True,
-    remedies=for_kinds(FILES, CLEAN),
-    inputs=for_kinds(FILES, DOMAIN),
-)
-def FITTED_VALUES(limit: int, contents: FileContents, case: Case) -> Check | None:
-    """Judge how many values of the training data the parts of a pipeline hold."""
-    if not contents.fitted:
-        return None
-    n = sum(entry.n_private or 0 for entry in contents.fitted)
-    open_ = sum(entry.n_values for entry in contents.fitted if entry.n_private is None)
-    listed = dict.fromkeys(
-        f"{entry.statistic} of {entry.attribute}"
-        for entry in contents.fitted
-        if entry.n_private or entry.n_private is None
-    )
-    which = first_of(list(listed))
-    if n > limit:
-        return failed(f"Parts of the pipeline hold {n:,} values taken from the training data: {which}.", n)
-    if open_:
-        return unknown(
-            f"Parts of the pipeline hold values of the training data: {which}. Which of them are public was not "
-            "measured: it needs a domain."
-        )
-    if not n:
-        return passed("Every value that the pipeline was fitted to is public.", 0)
-    return passed(f"Parts of the pipeline hold {n:,} values taken from the training data: {which}.", n)
+        return passed("No name or other text of the model is longer than one needs to be.", 0)
+    places = first_of([text.where for text in texts])
+    found = f"The model has {n:,} bytes of texts that are too long, or names of nothing that it uses: {places}."
+    return failed(f"{found} They can be records.", n) if n > limit else passed(found, n)

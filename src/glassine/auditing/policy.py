@@ -77,7 +77,7 @@ class Policy(Limits):
 
     @classmethod
     def named(cls, name: str) -> Policy:
-        """Return a named policy: ``default``, ``sacro`` or ``strict``.
+        """Return a named policy: ``default``, ``sacro``, ``strict`` or ``tre``.
 
         Raises
         ------
@@ -166,7 +166,7 @@ def _documented(policy: type[Policy]) -> str:
     """Return the limits as parameters of the docstring, by what their criteria say that they limit."""
     lines = []
     for name, criterion in _by_key(policy).items():
-        whole = "int" if criterion.limit.whole else "float"
+        whole = "bool" if criterion.limit.switch else "int" if criterion.limit.whole else "float"
         lines.append(f"{name} : {whole} or None, default={criterion.limit.default!r}")
         lines += textwrap.wrap(criterion.measures, 112, initial_indent="    ", subsequent_indent="    ")
     return "\n    ".join(lines)
@@ -200,8 +200,13 @@ NAMED = {
         "disclosure, degrees of freedom.",
     ),
     "strict": NamedPolicy(
-        Policy(smallest_leaf=50, largest_advantage=0.05),
-        "leaves of fifty, with a limit on the membership advantage that was measured for them.",
+        Policy(smallest_leaf=50, largest_advantage=0.05, require_clean_copy=True),
+        "leaves of fifty, with a limit on the membership advantage that was measured for them, and files that Glassine "
+        "wrote.",
+    ),
+    "tre": NamedPolicy(
+        Policy(require_clean_copy=True),
+        "the default limits, and files that Glassine wrote: for what leaves a trusted research environment.",
     ),
 }
 """Policies by name."""

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import narwhals as nw
 import numpy as np
 
-from glassine.data.conform import check_width
 from glassine.data.labels import Sample
 from glassine.data.lazy import held, is_lazy
 from glassine.data.persons import listed
@@ -17,6 +16,7 @@ from glassine.data.table import Table, as_table, frame_of, with_persons
 from glassine.domain import Domain
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.formats import as_model
+from glassine.records.containers import check_width
 
 if TYPE_CHECKING:
     from glassine.auditing.subject import Opened

@@ -20,7 +20,6 @@ from glassine.auditing.policy import Policy
 from glassine.auditing.reconstruction import Rows, compared, rows_measured
 from glassine.auditing.subject import Opened, Raw, Subject
 from glassine.auditing.suppression import Suppression
-from glassine.domain import Domain
 from glassine.errors import (
     CountingLimitError,
     InvalidDomainError,
@@ -30,8 +29,8 @@ from glassine.errors import (
     parameter,
 )
 from glassine.formats import ModelFile
-from glassine.formats.contents import FileContents, OtherContent, all_contents
-from glassine.formats.loading import carried_by
+from glassine.formats.canonical import FileForm
+from glassine.formats.loading import is_estimator
 
 LISTED = 5
 """Largest number of records of a group that is sought, where the policy sets no limit."""
@@ -155,22 +154,14 @@ class SeveralSubject(Subject):
         yield ALONE
 
 
-def opened(
-    models: SeveralModels | Sequence[Any], domain: Domain | None = None
-) -> tuple[SeveralModels, FileContents | None, tuple[OtherContent, ...]]:
-    """Return several models, what the files among them hold, None if none is a file, and what the others carry."""
+def opened(models: SeveralModels | Sequence[Any]) -> tuple[SeveralModels, tuple[FileForm, ...], bool]:
+    """Return several models, the files among them, and whether any is a fitted estimator."""
     published = models if isinstance(models, SeveralModels) else SeveralModels(models=tuple(models))
     names = published.names or [f"model {i + 1}" for i in range(len(published.models))]
     pairs = list(zip(names, published.models, strict=False))
-    files = [(name, model.contents) for name, model in pairs if isinstance(model, ModelFile)]
-    carried = tuple(
-        replace(other, where=f"{name}, {other.where}")
-        for name, model in pairs
-        if not isinstance(model, ModelFile)
-        for other in carried_by(model, domain)
-    )
+    files = tuple(replace(model.form, name=name) for name, model in pairs if isinstance(model, ModelFile))
     plain = tuple(model.model if isinstance(model, ModelFile) else model for model in published.models)
-    return replace(published, models=plain), all_contents(files) if files else None, carried
+    return replace(published, models=plain), files, any(map(is_estimator, published.models))
 
 
 def _facts(several: SeveralSubject, outcome: Outcome[JointReconstruction], raw: Raw) -> dict[str, Fact[Any]]:

@@ -15,15 +15,21 @@ from glassine.auditing.describe import LONGEST, describe_domain
 from glassine.auditing.facts import Case, Fact, Kind
 from glassine.auditing.findings import DomainSummary, Findings, GuaranteeFinding, Outcomes, SubjectSummary
 from glassine.auditing.inputs import AuditInputs
-from glassine.auditing.judging import advise, contradiction, decide, judge, request
+from glassine.auditing.judging import advise, decide, judge, request
+from glassine.auditing.output_criteria import CLEAN_COPY
 from glassine.auditing.policy import Policy
 from glassine.auditing.suppression import Suppression
 from glassine.domain import Domain
-from glassine.errors import InvalidParameterError, first_of, parameter
-from glassine.formats.contents import FileContents, OtherContent
+from glassine.errors import InvalidParameterError, parameter
+from glassine.formats.canonical import FileForm, LongText, bounded, long_texts
+from glassine.formats.registry import PublishedModel
 from glassine.formats.sklearn.parameters import StatedParameters
 
 MOST_NOTES = 20
+JUDGED_AS_WRITTEN = (
+    "The estimator is judged as the model that `write_model` writes of it. A saved estimator holds more: release the "
+    "written model."
+)
 OF_PERSONS = (
     "The model's guarantee is for people, who may have several records each, but records were counted. Name the "
     "column of persons, or have the publisher state that everyone has one record."
@@ -40,9 +46,8 @@ class Opened:
     kind: type[Subject]
     artefact: Any  # What was passed: a fitted estimator states more than its model
     value: Any = None  # The same as a value: the model, the release, the summary, the models
-    contents: FileContents | None = None  # Everything in the file that holds it; None where none was read
-    # What a fitted estimator holds beside its model, where it is given in memory.
-    carried: tuple[OtherContent, ...] = ()
+    files: tuple[FileForm, ...] = ()  # The files that it was read from; none where it was given in memory
+    estimator: bool = False  # Whether it is a fitted estimator, of which the model is judged
     # The hyperparameters that a fitted estimator states; None of a model alone.
     parameters: StatedParameters | None = None
 
@@ -50,7 +55,7 @@ class Opened:
         self, inputs: AuditInputs, policy: Policy, claim: GuaranteeFinding | None, *, public: bool = False
     ) -> Subject:
         """Return it as the subject of an audit with what is given beside it."""
-        own = replace(inputs, contents=self.contents, carried=self.carried, parameters=self.parameters)
+        own = replace(inputs, files=self.files, estimator=self.estimator, parameters=self.parameters)
         return self.kind.of(self, own, policy, claim, public=public)
 
 
@@ -162,6 +167,10 @@ class Subject(ABC):
         """The domain in brief, where one was given or inferred."""
         return describe_domain(self.domain)
 
+    def texts(self) -> Fact[tuple[LongText, ...]]:
+        """Return the texts of the model beyond what it needs; None of what is no model."""
+        return None
+
     def settled(self, raw: Raw) -> Self:
         """Return it with what measurements settled of itself, such as claims that are added up."""
         return self
@@ -193,9 +202,12 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
         facts["attacks"] = None if isinstance(facts["membership"], NotApplicable) else facts["membership"]
     if subject.guarantee is not None:
         facts["claim"] = Measured(subject.guarantee)
+    files, policy = subject.inputs.files, subject.policy
     # An audit that was asked for one measurement covers that alone.
-    if only is None and subject.inputs.contents is not None:
-        facts["contents"] = Measured(subject.inputs.contents)
+    if only is None:
+        facts |= {"texts": subject.texts(), "files": Measured(files) if files else None}
+    if settings.require_clean_copy:
+        policy = replace(policy, require_clean_copy=True)
     case = Case(
         kind=subject.kind,
         guarantee=subject.guarantee,
@@ -209,10 +221,13 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
         people=subject.people,
         of_classes=subject.of_classes,
     )
-    checks = judge(subject.policy, case, suppression)
+    checks = judge(policy, case, suppression)
+    advice, verdict = advise(policy, case, checks), decide(checks)
+    if verdict == "within policy" and any(file.clean_copy is not None and not file.clean_copy.name for file in files):
+        advice = (*advice, CLEAN_COPY)
     return Findings(
         subject=subject.summary(),
-        verdict=decide(checks),
+        verdict=verdict,
         checks=checks,
         measured=Outcomes(
             measured,
@@ -220,15 +235,17 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
             [m.name for m in subject.measurements if m.audience == "checker"],
         ),
         policy=replace(subject.policy, suppress_below=suppression.below),
-        notes=_shortened([*subject.notes_read, *subject.notes(raw), *_carried(subject.inputs)]),
-        advice=advise(subject.policy, case, checks),
-        requests=request(subject.policy, case, checks),
+        notes=_shortened(
+            [*subject.notes_read, *subject.notes(raw), *([JUDGED_AS_WRITTEN] if subject.inputs.estimator else [])]
+        ),
+        advice=advice,
+        requests=request(policy, case, checks),
         policy_source=subject.policy.source,
         version=__version__,
         domain=subject.domain_summary,
         guarantee=subject.guarantee,
         sensitive=settings.sensitive,
-        contents=subject.inputs.contents,
+        files=files,
         counted="people" if subject.people else "records",
     )
 
@@ -242,16 +259,10 @@ def _doubted(subject: Subject, membership: Outcome[Any] | None) -> Subject:
     return replace(subject, guarantee=claim.void(caveat))
 
 
-def _carried(inputs: AuditInputs) -> list[str]:
-    """Return what a saved estimator would reveal beyond its model."""
-    n = sum(other.n_bytes for other in inputs.carried)
-    if not n:
-        return []
-    places = first_of([other.where for other in inputs.carried], mark=";")
-    return [
-        f"The estimator holds {n:,} bytes that its model does not need: {places}. They are part of a saved estimator. "
-        "Save the model instead: `write_model`."
-    ]
+def texts_of(model: PublishedModel, inputs: AuditInputs) -> Measured[tuple[LongText, ...]]:
+    """Return the texts beyond what a model needs, of a file's model without those that its clean copy leaves out."""
+    published = bounded(model, inputs.domain) if inputs.files else model
+    return Measured(long_texts(published, inputs.domain))
 
 
 def _asked(subject: Subject, only: Collection[str] | None) -> list[Measurement[Any, Any]]:

@@ -14,7 +14,7 @@ from glassine.attacks.labels import Occupants
 from glassine.attacks.outcome import UNCOVERED, Failed, Measured, NotApplicable, Outcome, RecordNote
 from glassine.attacks.values import thresholds_of
 from glassine.auditing.describe import describe_guarantee, describe_model
-from glassine.auditing.facts import Kind
+from glassine.auditing.facts import Fact, Kind
 from glassine.auditing.findings import (
     OF_THE_MODEL,
     GuaranteeFinding,
@@ -35,10 +35,9 @@ from glassine.auditing.reconstruction import (
     counted_model,
     hide_subgroups,
 )
-from glassine.auditing.subject import Opened, Raw, Subject
-from glassine.data.conform import Outside
+from glassine.auditing.subject import Opened, Raw, Subject, texts_of
 from glassine.data.labels import class_places
-from glassine.data.lazy import Groups, LazyTable, cuts_of, is_lazy
+from glassine.data.lazy import Groups, LazyTable, Outside, cuts_of, is_lazy
 from glassine.data.table import Table
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.domain.attributes import LARGEST, Attribute
@@ -46,6 +45,7 @@ from glassine.domain.literals import attributes_of
 from glassine.errors import CountingLimitError, InvalidDataError, InvalidParameterError, parameter
 from glassine.formats import as_model
 from glassine.formats.builder import not_judged
+from glassine.formats.canonical import LongText
 from glassine.models import DecisionTree, RuleList
 from glassine.records.arrays import AnyArray, Bools, Indices, Ints
 
@@ -410,6 +410,10 @@ class TreeSubject(Subject):
         return None if self.counted is None else NotApplicable(COUNTED)
 
     # What findings say.
+
+    def texts(self) -> Fact[tuple[LongText, ...]]:
+        """Return the texts of the model beyond what it needs."""
+        return texts_of(self.model, self.inputs)
 
     def summary(self) -> ModelSummary:
         """Return the model in brief."""

@@ -81,11 +81,16 @@ def audit_command(options: AuditOptions) -> None:
     """
     records, report = options.records, options.report
     read = [*options.models, options.domain, records.data, records.holdout, options.policy, options.signed.statements]
-    check_outputs([report.output], read, overwrite=report.overwrite)
+    check_outputs([report.output, report.clean_copy], read, overwrite=report.overwrite)
     check_report(report.output)
     options.exchange.check(read, small=report.show_small_counts, overwrite=report.overwrite)
     _check_holdout(options)
     several = len(options.models) > 1
+    if report.clean_copy is not None and (several or options.only):
+        raise InvalidParameterError(
+            "--clean-copy writes the copy of one model, audited as a whole.",
+            remedy="Audit that model alone, without --only.",
+        )
     # The log of a pipeline has other readers than the report that it keeps.
     printed: Audience = "public" if options.public else "checker"
     if several and not options.together:
@@ -283,6 +288,10 @@ def _of_model(file: FileContent, domain: Domain | None, options: AuditOptions, l
             if named and asked.sensitive is not None:
                 _check_names("--sensitive", (asked.sensitive,), names, advice)
             _check_names("--quasi", asked.quasi or (), names)
+        if whole is not None and options.report.clean_copy is not None:
+            from glassine.formats import write_clean
+
+            whole = write_clean(whole, options.report.clean_copy)
         return audit(
             read if whole is None else whole,
             table,
@@ -316,6 +325,7 @@ def _of_summary(file: FileContent, options: AuditOptions, limits: Policy) -> Fin
 
     records = options.records
     files = {"--domain": options.domain, "--data": records.data, "--holdout": records.holdout}
+    files["--clean-copy"] = options.report.clean_copy
     if named := [name for name, value in files.items() if value is not None]:
         raise InvalidParameterError("a summary is audited alone.", remedy=f"Leave {' and '.join(named)} out.")
     summary = PrivateSummary.read(file)
@@ -327,8 +337,11 @@ def _of_release(file: FileContent, options: AuditOptions, limits: Policy) -> Fin
     from glassine.auditing.api import audit
     from glassine.auditing.samples import Unopened
 
-    if options.domain is not None:
-        raise InvalidParameterError("a release holds its own domain.", remedy="Leave --domain out.")
+    if options.domain is not None or options.report.clean_copy is not None:
+        raise InvalidParameterError(
+            "a release holds its own domain, and is released as it was written.",
+            remedy="Leave --domain and --clean-copy out.",
+        )
     release, records = load_release(file), options.records
     refuse_more(file)
     with stages() as progress:
@@ -433,4 +446,6 @@ def _against(verdict: FileVerdict) -> str:
         for check in verdict.findings.checks
         if check.status == status
     ]
+    if verdict.status == 0 and not all(file.canonical for file in verdict.findings.files):
+        said.append("release only the clean copy")
     return ", ".join(said)

@@ -237,6 +237,8 @@ class ReportOptions(Group, heading="Output"):
     """Where findings go."""
 
     output: ReportOption = None
+    clean_copy: Path | None = option("FILE", "Write what may be released, as Glassine writes it.", shown="none")
+    require_clean_copy: bool = flag("Fail a file that Glassine did not write, unless its clean copy is written.")
     audience: AudienceOption = "checker"
     overwrite: OverwriteOption = False
     as_json: JsonOption = False
@@ -302,5 +304,9 @@ class AuditOptions(Group):
         from glassine.auditing.inputs import AuditSettings
 
         return AuditSettings(
-            only=self.only, show_small_counts=self.report.show_small_counts, random_state=self.seed, **own
+            only=self.only,
+            show_small_counts=self.report.show_small_counts,
+            random_state=self.seed,
+            require_clean_copy=self.report.require_clean_copy or self.exchange.ci is not None,
+            **own,
         )

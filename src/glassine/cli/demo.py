@@ -20,7 +20,7 @@ from glassine.domain import Domain, Real
 from glassine.domain import Literal as Condition
 from glassine.errors import UnreadableFileError
 from glassine.files import write_text
-from glassine.formats import as_model, format_rules, tree_or_rules, write_model
+from glassine.formats import as_model, tree_or_rules, write_model
 from glassine.models import Evidence, Rule, RuleList
 from glassine.records.arrays import Indices
 from glassine.report import render_html
@@ -174,7 +174,7 @@ def run_demo(folder: Path, *, progress: Callable[[str], None] | None = None) -> 
     domain.to_json(folder / "domain.json")
     write_text(labelled.write_csv(), folder / "records.csv")
     write_model(tree, folder / "tree.json")
-    write_text(format_rules(rules), folder / "rules.txt")
+    write_model(rules, folder / "rules.txt", to="text")
     write_model(cleaned.model, folder / "scrubbed-tree.json")
     for name, title, findings in (
         ("tree", "Decision tree", of_tree),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from glassine.cli.naming import in_options
 from glassine.cli.options import (
+    REQUIRED,
     DomainOption,
     Group,
     JsonOption,
@@ -19,10 +20,10 @@ from glassine.cli.options import (
     option,
     output_option,
 )
-from glassine.cli.reading import load_kind, load_whole, read_domain
+from glassine.cli.reading import load_kind, read_domain
 from glassine.cli.writing import check_outputs, print_value, say, tell
 from glassine.errors import GlassineError
-from glassine.files import read_once, write_bytes, write_text
+from glassine.files import write_bytes, write_text
 
 CARD = "card"
 """A scorecard as a page to print: for people, and no format that other software runs."""
@@ -51,34 +52,6 @@ class SqlOptions(Group, heading="SQL"):
     probabilities: bool = flag("SQL: add a column with the share of each class to the query.")
 
 
-def _export_clean(
-    model: Path, to: str | None, output: Path | None, domain: Path | None, reading: ModelFileOptions, *, as_json: bool
-) -> None:
-    """Write a copy of a file that holds the model and nothing else."""
-    from glassine.formats import formats, write_clean
-
-    if output is None:
-        raise GlassineError("--clean writes a file.", remedy="Give -o.")
-    declared = read_domain(domain)
-    file = load_whole(read_once(model), declared, reading.trust_pickle, reading.tree)
-    form = write_clean(file, output, to=to, domain=declared)
-    left_out = next((one.left_out(file.model) for one in formats() if one.to == form), "")
-    digest, n, fitted = read_once(output).sha256, file.contents.n_other, file.contents.fitted
-    summary = {"to": form, "file": str(output), "sha256": digest, "removed": n, "leaves_out": left_out}
-    if as_json:
-        print_value(summary, True)
-        return
-    values = f", {sum(entry.n_values for entry in fitted):,} values of a pipeline" if fitted else ""
-    shape = ", as JSON" if form == "json" and output.suffix != ".json" else ""
-    print_value(
-        f"Written: {output}{shape} (sha256 {digest[:12]}…). It holds the model and nothing else. Left behind: {n:,} "
-        f"bytes{values}. Audit the copy before it leaves.",
-        False,
-    )
-    if left_out:
-        tell(f"glassine: left out: {left_out}.")
-
-
 def _export_card(model: object, output: Path | None, *, as_json: bool) -> None:
     """Write a scorecard as a page to print."""
     from glassine.models import AdditiveModel
@@ -98,6 +71,7 @@ def _export_card(model: object, output: Path | None, *, as_json: bool) -> None:
 class FileOptions(Group):
     """Where the exported model goes."""
 
+    to: str = option("FORM", "The form to write, such as sql; another word lists them all.", REQUIRED, parser=form_of)
     output: Path | None = output_option("Write the exported model.", shown="standard output")
     overwrite: OverwriteOption = False
     as_json: JsonOption = False
@@ -108,24 +82,11 @@ def export_command(
     sql: SqlOptions,
     reading: ModelFileOptions,
     files: FileOptions,
-    to: Annotated[
-        str | None,
-        option(
-            "FORM",
-            "The form to write, such as sql; another word lists them all.",
-            shown="with --clean the file's own, or JSON",
-            parser=form_of,
-        ),
-    ] = None,
-    clean: Annotated[bool, flag("Write a copy of the file that holds the model and nothing else.")] = False,
     domain: DomainOption = None,
 ) -> None:
     """Write a model as SQL, Python, text, ONNX, PMML or a scikit-learn pipeline. A pipeline carries no guarantee.
 
     --to card writes a scorecard as one page of HTML to print.
-
-    With --clean, the copy is read again and refused if it holds anything but the model. That does not make it fit for
-    release: audit the copy.
 
     ONNX and the skops file of a pipeline need pip install 'glassine[formats]'.
 
@@ -133,13 +94,8 @@ def export_command(
     """
     from glassine.formats.registry import writer
 
-    output, as_json = files.output, files.as_json
+    to, output, as_json = files.to, files.output, files.as_json
     check_outputs([output], [model, domain], overwrite=files.overwrite)
-    if clean:
-        _export_clean(model, to, output, domain, reading, as_json=as_json)
-        return
-    if to is None:
-        raise GlassineError("export needs --to.", remedy="Name a form, or give --clean for a copy of the file.")
     query = sql.prediction is not None or sql.probabilities
     if to != "sql" and (sql.table is not None or query or sql.dialect is not None):
         raise GlassineError(

@@ -80,9 +80,6 @@ ACCEPTED = "For example: `echo 'accept_guarantee = true' > accept.toml`, then `-
 
 JUDGED_BY_DATA = "Without the training records (`--data FILE`), the verdict on the copy can be inconclusive."
 
-OWN_FORM = (".onnx", ".pmml", ".xml")
-"""Ends of the names of models whose clean copy has the same form; that of any other is JSON."""
-
 
 def as_command(remedy: Remedy, files: Mapping[str, str] | None = None) -> Remedy:
     """Return a remedy with its step as a command or an option; `files` are names, and other options, by role.
@@ -99,8 +96,8 @@ def as_command(remedy: Remedy, files: Mapping[str, str] | None = None) -> Remedy
     'Merge small leaves: `glassine scrub tree.json --domain domain.json --smallest-leaf 10 -o scrubbed.json`.'
     >>> as_command(merge, {"model": "a.pkl", "data": "people.csv", "reading": "--trust-pickle"}).step
     '`glassine scrub a.pkl --domain domain.json --smallest-leaf 10 --data people.csv --trust-pickle -o scrubbed.json`'
-    >>> as_command(remedy("Write a copy: {step}.", "export", clean=True), {"model": "tree.onnx"}).text
-    'Write a copy: `glassine export tree.onnx --clean -o clean.onnx`.'
+    >>> as_command(remedy("Write the copy: {step}.", "audit", clean_copy=None), {"clean copy": "clean.onnx"}).text
+    'Write the copy: `--clean-copy clean.onnx`.'
     """
     if not remedy.action:
         return remedy
@@ -129,6 +126,8 @@ def as_command(remedy: Remedy, files: Mapping[str, str] | None = None) -> Remedy
         ending = FOR_THE_USER.get(name, " FILE") if value is None else "" if value is True else f" {value}"
         if (remedy.action, name) == ("audit", "domain") and "model" in names:
             ending = f" {DRAFT[False]}"
+        elif name == "clean_copy":
+            ending = f" {names.get('clean copy', 'FILE')}"
         options.append(f"{option_of(name)}{ending}")
     if remedy.action == "audit":
         step = ", ".join(f"`{option}`" for option in options)
@@ -147,19 +146,8 @@ def as_command(remedy: Remedy, files: Mapping[str, str] | None = None) -> Remedy
             options = [f"--domain {domain}", *options, *read, f"-o {copy}"]
         if remedy.action == "disclose":
             options += [*read, *([f"--sensitive {names['sensitive']}"] if "sensitive" in names else [])]
-        if remedy.action == "export":
-            words.append(names.get("model", "MODEL"))
-            options += _of_export((files or {}).get("model", ""), names.get("domain"), names[READING].split())
         step = f"`{' '.join([*words, *options])}`"
     return replace(remedy, step=step, text=remedy.text.replace(remedy.step, step))
-
-
-def _of_export(model: str, domain: str | None, reading: Sequence[str]) -> list[str]:
-    """Return the options with which a clean copy of a model is written."""
-    end = PurePath(model).suffix
-    options = [*([f"--domain {domain}"] if domain else []), *reading]
-    copy = f"clean{end}" if end in OWN_FORM else "clean.json"
-    return [*options, f"-o {copy}" if model else "-o FILE"]
 
 
 OF_AUDITS = {
@@ -238,6 +226,8 @@ def in_commands(
     # Files of records, and how they are read, are named to the checker only.
     from glassine.auditing.criterion import Named, Remedy
 
+    copies = [file.clean_copy for file in findings.files if file.clean_copy is not None]
+    files = {**(files or {}), **({"clean copy": f"clean{copies[0].extension}"} if copies else {})}
     holder = None if findings.holder is None else in_commands(findings.holder, files, records)
     advice = _commands(findings.advice, files)
     if records and findings.holder is None:

@@ -300,7 +300,8 @@ RecordsPerPersonOption: TypeAlias = Annotated[
     int | None, option("M", "The unit is one person, with at most M records.", shown="one record")
 ]
 PolicyOption: TypeAlias = Annotated[
-    Path | None, option("NAME|FILE", "The limits to judge by: default, sacro, strict, or a TOML file.", shown="default")
+    Path | None,
+    option("NAME|FILE", "The limits to judge by: default, sacro, strict, tre, or a TOML file.", shown="default"),
 ]
 ReportOption: TypeAlias = Annotated[Path | None, output_option(f"Write the report: {FORMATS}.")]
 AuditOption: TypeAlias = Annotated[Path | None, option("FILE", f"Audit it and write the report: {FORMATS}.")]

@@ -353,16 +353,18 @@ def is_summary_file(file: FileContent) -> bool:
     return file.data[:HEAD].lstrip()[:1] == b"{" and b'"glassine.summary/' in file.data[:HEAD]
 
 
-def refuse_more(file: FileContent) -> None:
-    """Raise if a release or a summary is written with spacing, digits or escapes that change none of its values."""
-    from glassine.formats.contents import beside_json
+LAYOUTS: tuple[dict[str, Any], ...] = ({}, {"indent": 2}, {"separators": (",", ":")})
+"""How releases, summaries and signed files are written."""
 
+
+def refuse_more(file: FileContent) -> None:
+    """Raise if the JSON of a release or a summary is spaced or spelled otherwise than Glassine writes it."""
     text = file.data.decode("utf-8-sig")
-    more = [other for other in beside_json(text, json.loads(text)) if other.n_bytes]
-    if more:
-        listed = ", ".join(f"{other.kind} {other.where} ({other.n_bytes:,} bytes)" for other in more)
+    value = json.loads(text)
+    written = (json.dumps(value, ensure_ascii=ascii_, **layout) for layout in LAYOUTS for ascii_ in (False, True))
+    if text.rstrip("\n") not in written:
         raise UnreadableFileError(
-            f"{file.path} holds more than its values, where records can hide: {listed}.",
+            f"{file.path} holds its values, but not as Glassine writes them: records can hide between them.",
             remedy="Ask for the file as Glassine wrote it.",
             path=file.path,
         )

@@ -10,7 +10,6 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from glassine.comparison.values import CLASS_MEASURES, NUMBER_MEASURES, Kind, Measure
-from glassine.data.conform import conform
 from glassine.data.inference import eager, infer_domain
 from glassine.data.labels import classes_of, declared_classes, holds_booleans, index_of, one_type, refuse_gaps
 from glassine.data.persons import Persons
@@ -21,6 +20,7 @@ from glassine.errors import InvalidDataError, InvalidDomainError, InvalidParamet
 from glassine.learners.additive.targets import checked_bounds
 from glassine.models.quality import Quality
 from glassine.records.arrays import AnyArray, Array, Indices, Ints
+from glassine.records.reading import read_checked
 
 
 def full_probabilities(model: Any, probabilities: Array, n_classes: int) -> Array:
@@ -246,7 +246,7 @@ def read_labelled(
     if domain is None or public.inferred:
         caveats.insert(0, DOMAIN_INFERRED)
     data = data.select(public.names)
-    conform(data, public)
+    read_checked(data, public)
     return Labelled(frame=data, labels=labels, domain=public, target=predicted, caveats=tuple(caveats), persons=whose)
 
 

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.conform import conform
 from glassine.data.lazy import WEIGHT, Cuts, LazyTable, check_weights, coarse, is_lazy, valid
 from glassine.domain import Binary, Category, Domain
 from glassine.errors import InvalidDataError, parameter
 from glassine.records.arrays import Ints
 from glassine.records.columns import Columns, checked_columns
 from glassine.records.containers import Opened
+from glassine.records.reading import read_checked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
@@ -31,7 +31,7 @@ class CountTable(Opened):
     domain : Domain
         The public domain.
     columns : Columns
-        The distinct records as :func:`glassine.data.conform.conform` returns them, m rows.
+        The distinct records as :func:`glassine.records.read_checked` returns them, m rows.
     multiplicities : ndarray of int64, shape (m,)
         Number of records that each row stands for, at least 1.
 
@@ -65,7 +65,7 @@ class CountTable(Opened):
         Parameters
         ----------
         frame : data frame, mapping of str to ndarray, or ndarray of shape (n, d)
-            The records, as for :func:`glassine.data.conform.conform`; there may be none.
+            The records, as for :func:`glassine.records.read_checked`; there may be none.
         domain : Domain
             The public domain; each attribute must be a column.
         weights : str or array-like of int, shape (n,), optional
@@ -79,7 +79,7 @@ class CountTable(Opened):
         Raises
         ------
         InvalidDataError
-            As :func:`~glassine.data.conform.conform`; also in a row of weight 0. If a weight is missing, negative
+            As :func:`~glassine.records.read_checked`; also in a row of weight 0. If a weight is missing, negative
             or not whole, if there is not one weight per row, or if an array of weights comes with a lazy frame.
         """
         if isinstance(weights, str) and weights in domain:
@@ -96,7 +96,7 @@ class CountTable(Opened):
             attributes = {name: domain[name] for name in domain}
             groups = LazyTable(frame=frame).group(attributes, cuts=cuts, weights=weights)
             return cls._tabulated(domain, [(groups.columns, groups.counts)])
-        columns = conform(frame, domain)
+        columns = read_checked(frame, domain)
         return cls._tabulated(domain, [(coarse(columns, cuts or {}), _counts(frame, weights, columns.n_records))])
 
     @classmethod
@@ -214,7 +214,7 @@ def _counts(frame: object, weights: str | npt.ArrayLike | None, n_records: int) 
         source, name = {"weights": np.asarray(weights)}, "weights"
     elif isinstance(frame, np.ndarray):
         raise InvalidDataError(f"an array has no column named {name!r}.", remedy="Also pass the weights as an array.")
-    counts = conform(source, Domain({name: WEIGHT})).numbers[name]
+    counts = read_checked(source, Domain({name: WEIGHT})).numbers[name]
     if len(counts) != n_records:
         raise InvalidDataError(
             f"{parameter('weights')} must have one entry per record, {n_records}, got {len(counts)}."

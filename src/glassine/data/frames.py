@@ -9,14 +9,26 @@ import narwhals as nw
 import numpy as np
 
 from glassine.data.bits import BitSets
-from glassine.data.conform import Outside, collect, conform, expressions, lazy_frame
 from glassine.data.conjunctions import ConjunctionCounts, count_conjunctions
-from glassine.data.lazy import Cuts, LazyTable, balanced_sum, coarse, cuts_of, is_lazy, ones
+from glassine.data.lazy import (
+    Cuts,
+    LazyTable,
+    Outside,
+    balanced_sum,
+    coarse,
+    cuts_of,
+    expressions,
+    is_lazy,
+    lazy_frame,
+    ones,
+)
+from glassine.data.table import collect
 from glassine.domain import Binary, Category, Domain, Integer, Literal, Real
 from glassine.domain.attributes import Attribute
 from glassine.errors import InvalidDataError, parameter
 from glassine.records.arrays import Array, Bools, Ints
 from glassine.records.columns import Columns, checked_columns
+from glassine.records.reading import read_checked
 
 # Histograms of thousands of bins, counted by the engine that holds the records.
 #
@@ -250,5 +262,5 @@ def _counted(frame: object, attributes: dict[str, Attribute], cuts: Cuts) -> tup
     if is_lazy(frame):
         groups = LazyTable(frame=frame).group(attributes, cuts=cuts)
         return groups.columns, groups.counts
-    columns = coarse(conform(frame, Domain(attributes)), cuts)
+    columns = coarse(read_checked(frame, Domain(attributes)), cuts)
     return columns, np.ones(columns.n_records, dtype=np.int64)

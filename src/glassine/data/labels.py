@@ -9,13 +9,14 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from glassine.data.conform import Outside, conform, unmasked
 from glassine.domain import Binary, Category, Domain, Integer
 from glassine.domain.attributes import Scalar, is_scalar, prefixes
 from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError, InvalidParameterError, first_of, parameter
 from glassine.records.arrays import AnyArray, Indices, Ints
 from glassine.records.cells import number_of
+from glassine.records.containers import unmasked
+from glassine.records.reading import read_settled
 
 MISSING = -1
 UNDECLARED = -2
@@ -26,7 +27,7 @@ _TARGET = "target"
 def class_codes(y: object, classes: tuple[Scalar, ...]) -> Ints:
     """Return the place of each label among declared classes, shape (n,).
 
-    Each label is read independently, as :func:`glassine.data.conform.conform` reads a category. A missing one has the
+    Each label is read independently, as :func:`glassine.records.read_checked` reads a category. A missing one has the
     code -1, one that is not declared -2.
 
     Shapes: ``y`` (n,).
@@ -50,7 +51,7 @@ def class_codes(y: object, classes: tuple[Scalar, ...]) -> Ints:
                 "because no certificate covers numbers that follow from the records.",
             )
     domain = Domain({_TARGET: Category(classes, missing=True)})
-    return conform(data, domain, outside=Outside.KEEP_UNDECLARED).codes[_TARGET].astype(np.int64)
+    return read_settled(data, domain, keep_undeclared=True).codes[_TARGET].astype(np.int64)
 
 
 def column_of(y: object) -> AnyArray:

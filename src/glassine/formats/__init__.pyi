@@ -1,11 +1,11 @@
 from glassine.formats.boosted.lightgbm import tree_from_lightgbm as tree_from_lightgbm
 from glassine.formats.boosted.treelite import tree_from_treelite as tree_from_treelite
 from glassine.formats.boosted.xgboost import tree_from_xgboost as tree_from_xgboost
+from glassine.formats.canonical import CleanCopy as CleanCopy
+from glassine.formats.canonical import FileForm as FileForm
 from glassine.formats.code.python import to_python as to_python
 from glassine.formats.code.sql import to_sql as to_sql
 from glassine.formats.code.text import to_text as to_text
-from glassine.formats.contents import FileContents as FileContents
-from glassine.formats.contents import OtherContent as OtherContent
 from glassine.formats.json import fingerprint as fingerprint
 from glassine.formats.loading import ModelFile as ModelFile
 from glassine.formats.loading import as_model as as_model

@@ -26,7 +26,7 @@ from glassine.codec import (
 )
 from glassine.domain import Between, Domain, OneOf
 from glassine.domain.domain import COMPARED
-from glassine.errors import GlassineError, InvalidModelError, UnreadableFileError
+from glassine.errors import InvalidModelError, UnreadableFileError
 from glassine.files import parse_json
 from glassine.formats.conditions import not_fitted
 from glassine.formats.registry import BY_START, LAST, Format, PublishedModel
@@ -255,14 +255,6 @@ def guarantee_of(claim: str) -> Guarantee:
     return decoded(GUARANTEE, plain, KEY, InvalidModelError)
 
 
-def is_claim(claim: str) -> bool:
-    """Return whether a text is a claim in the spelling of this module, and holds nothing else."""
-    try:
-        return claim_of(guarantee_of(claim)) == claim
-    except GlassineError:
-        return False
-
-
 def commented(model: PublishedModel, opening: str = "# ", closing: str = "") -> str:
     """Return the line of a comment that states a model's guarantee, empty where it claims none."""
     return "" if model.guarantee is None else f"{opening}{KEY} {claim_of(model.guarantee)}{closing}\n"
@@ -272,11 +264,6 @@ def opening_claim(text: str) -> Guarantee | None:
     """Return the guarantee that the first line of a text states in a comment."""
     line = text.partition("\n")[0]
     return guarantee_of(line.removeprefix(COMMENT).rstrip()) if line.startswith(COMMENT) else None
-
-
-def is_opening_claim(number: int, line: str) -> bool:
-    """Return whether a line of a text, by its number from 0, is such a comment and holds nothing else."""
-    return number == 0 and line.startswith(COMMENT) and is_claim(line.removeprefix(COMMENT))
 
 
 def _is_own_estimator(obj: object) -> bool:

@@ -3,32 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
 from glassine.domain import Domain
 from glassine.errors import GlassineError, InvalidModelError, UnreadableFileError, UnsupportedModelError
-from glassine.files import FileContent, read_bytes, write_bytes, write_text
-from glassine.formats.boosted.ubjson import beside_ubjson, is_ubjson
+from glassine.files import FileContent, read_bytes, write_bytes
 from glassine.formats.builder import place_of
+from glassine.formats.canonical import CleanCopy, FileForm, clean_copy, is_canonical, writer_of, written
 from glassine.formats.conditions import conformed
-from glassine.formats.contents import (
-    LONGEST_NAME,
-    FileContents,
-    FittedValues,
-    OtherContent,
-    beside_json,
-    long_texts,
-    merged,
-    merged_values,
-    tracked,
-    unread,
-    without_unused,
-)
-from glassine.formats.registry import Content, Format, PublishedModel, formats, recognized, writer
+from glassine.formats.registry import Content, PublishedModel, recognized, writer
 from glassine.formats.unwrapping import READABLE, estimator_in, is_pickle, unwrapped
 from glassine.models.additive import AdditiveModel
 from glassine.models.rule_list import RuleList
@@ -129,34 +116,39 @@ def load_model(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFile:
-    """A model that was read from a file, with an account of everything in the file.
+    """A model that was read from a file, and what of the file may be released.
 
     Attributes
     ----------
     model : DecisionTree, RuleList or AdditiveModel
         The model.
-    contents : FileContents
-        What the file holds beside it.
+    form : FileForm
+        Whether Glassine wrote the file; if not, which copy may be released in its place.
+    copy : bytes
+        That copy; the bytes of the file where it may be released itself.
     estimator : object
         The fitted estimator of a skops file or a pickle; None of other files.
     """
 
     model: PublishedModel
-    contents: FileContents
+    form: FileForm
+    copy: bytes = field(repr=False)
     estimator: Any = None
 
 
 def load_file(
     path: str | os.PathLike[str], domain: Domain | None = None, *, trust_pickle: bool = False, tree: int | None = None
 ) -> ModelFile:
-    r"""Read a model from a file, and account for everything else that the file holds.
+    r"""Read a model from a file, and say what of the file may be released: itself, or a clean copy.
 
-    An audit of the result judges the file, not the model alone.
+    A file may be released as it is if its bytes are those that Glassine writes of the model in it. Any other file can
+    hold records in a comment, in metadata or between its values. An audit of the result judges the model; what may be
+    released is the copy alone.
 
     Parameters
     ----------
     path, domain, trust_pickle, tree
-        As for :func:`load_model`. A trusted pickle runs once more, because it is compared with a new one.
+        As for :func:`load_model`.
 
     Returns
     -------
@@ -172,38 +164,57 @@ def load_file(
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "rules.txt"
     >>> _ = path.write_text("# Ada, 36, ill\nif [a] then [true]\nelse [false]\n")
-    >>> [(other.kind, other.n_bytes) for other in load_file(path).contents.others]
-    [('comment', 14)]
+    >>> file = load_file(path)
+    >>> file.form.canonical
+    False
+    >>> print(file.copy.decode(), end="")
+    classes: [false] [true]
+    if [a] then [true]
+    else [false]
     """
     with _opened(path, trust_pickle) as (kind, content):
         data = read_bytes(path)
         model = _one(content, kind, domain, tree)
         form = recognized(content, kind)
-        try:
-            parts = [*_beside_container(data, kind, content), *_beside(form, content, kind, domain, tree)]
-        except Exception:
-            # What cannot be accounted for is not the model's.
-            parts = [OtherContent("the file, which could not be taken apart", "bytes", len(data))]
-        parts += long_texts(model, domain)
+    name, own = "Glassine" if form is None else form.name, writer_of(form, kind, model)
+    estimator = content if kind == "object" else None
+    if tree is None and (is_canonical(data, model, own, domain) or _written_without(data, content, kind, domain)):
+        itself = FileForm(format=name, n_bytes=len(data), canonical=True)
+        return ModelFile(model=model, form=itself, copy=data, estimator=estimator)
+    if kind == "object" and not data.startswith(b"PK"):
+        own = None  # a pickle is code that runs when it is read
+
+    def read(copy: bytes) -> PublishedModel:
+        return load_model(FileContent(path=Path("copy"), data=copy), domain)
+
+    copy, to = clean_copy(model, own, domain, read)
+    clean = CleanCopy(
+        format=to.name,
+        extension=to.extensions[0],
+        n_bytes=len(copy),
+        sha256=FileContent(path=Path("copy"), data=copy).sha256,
+    )
     return ModelFile(
         model=model,
-        contents=FileContents(
-            form="Glassine" if form is None else form.name,
-            n_bytes=len(data),
-            others=merged(part for part in parts if isinstance(part, OtherContent)),
-            fitted=merged_values(part for part in parts if isinstance(part, FittedValues)),
-        ),
-        estimator=content if kind == "object" else None,
+        form=FileForm(format=name, n_bytes=len(data), canonical=False, clean_copy=clean),
+        copy=copy,
+        estimator=estimator,
     )
 
 
-def write_clean(
-    file: ModelFile, path: str | os.PathLike[str], *, to: str | None = None, domain: Domain | None = None
-) -> str:
-    """Write a copy of a file that holds the model and nothing else, and return the name of its format.
+def _written_without(data: bytes, content: object, kind: Content, domain: Domain | None) -> bool:
+    """Return whether a file that is read in a domain was written without one."""
+    try:
+        model = None if domain is None else _one(content, kind, None, None)
+    except GlassineError:
+        model = None
+    return model is not None and is_canonical(data, model, writer_of(recognized(content, kind), kind, model))
 
-    The copy is read again before it is written: it is refused if it holds anything else. It is as private as the model
-    is, no more: audit it. Attributes that the model does not use are left out where their names are too many.
+
+def write_clean(file: ModelFile, path: str | os.PathLike[str]) -> ModelFile:
+    """Write what may be released of a file, and return the file with the name of the copy.
+
+    Of a file that Glassine wrote, that is the file itself.
 
     Parameters
     ----------
@@ -211,97 +222,17 @@ def write_clean(
         What was read.
     path : path
         The file to write.
-    to : str, optional
-        The format of the copy, as for :func:`write_model`. By default that of the file where it can hold the same model
-        and nothing else, and JSON otherwise.
-    domain : Domain, optional
-        The public domain, which some formats need to spell values.
-
-    Raises
-    ------
-    InvalidModelError
-        If a copy would hold more than the model, such as names that are too long to be names.
-    UnsupportedModelError, InvalidParameterError
-        As for :func:`write_model`.
     """
-    model = without_unused(file.model, domain)
-    if len(model.source or "") > LONGEST_NAME:
-        model = replace(model, source="")
-    own = next((one.to for one in formats() if one.to and one.write is not None and one.name == file.contents.form), "")
-    for form in [to] if to is not None else [name for name in (own, "json") if name]:
-        copy = _clean(model, Path(path), form, domain, exact=to is None and form != "json")
-        if copy is not None:
-            write_bytes(copy, path)
-            return form
-    raise InvalidModelError(
-        "a copy of the model would hold more than a model needs.",
-        remedy=f"Shorten the names of its attributes and classes to {LONGEST_NAME} characters, leave out classes "
-        "that no record has, and write it as JSON.",
-    )
+    write_bytes(file.copy, path)
+    if file.form.clean_copy is None:
+        return file
+    return replace(file, form=replace(file.form, clean_copy=replace(file.form.clean_copy, name=Path(path).name)))
 
 
-def _clean(model: PublishedModel, path: Path, to: str, domain: Domain | None, *, exact: bool) -> bytes | None:
-    """Return a model in a format; None where that holds more than the model, or, if ``exact``, another model."""
-    try:
-        form = writer(to, model)
-        options = {"extension": path.suffix} if to == "sklearn" else {}
-        written: str | bytes = b"" if form.write is None else form.write(model, domain, **options)
-        data = written if isinstance(written, bytes) else (written.rstrip("\n") + "\n").encode()
-        if form.read is None and to != "sklearn":  # code that is only written has no room but for what is written
-            return data
-        again = load_file(FileContent(path=path, data=data), domain, trust_pickle=True)
-    except GlassineError:
-        if exact:
-            return None
-        raise
-    if again.contents.others or any(entry.n_private != 0 for entry in again.contents.fitted):
-        return None
-    same = replace(again.model, source="") == replace(model, source="")
-    return data if same or not exact else None
-
-
-def _beside_container(data: bytes, kind: Content, content: object) -> Iterable[OtherContent]:
-    """Return what the wrapping of a content holds: an archive, a pickle, or the text of JSON."""
-    if kind == "object":
-        # Here and below: what only stored objects need is imported for them alone.
-        from glassine.formats.skops import beside_archive, beside_pickle
-
-        return beside_archive(data, content) if data.startswith(b"PK") else beside_pickle(data, content)
-    if kind == "values" and not is_ubjson(data):
-        return beside_json(data.decode("utf-8-sig"), content)
-    return beside_ubjson(data) if kind == "values" else ()
-
-
-def _beside(
-    form: Format | None, content: object, kind: Content, domain: Domain | None, tree: int | None
-) -> Iterable[OtherContent | FittedValues]:
-    """Return what a content holds beside the model, as its format says; of JSON values what was not asked for."""
-    if isinstance(content, DecisionTree | RuleList | AdditiveModel) or form is None:
-        return ()
-    if form.beside is not None and kind != "values":
-        return form.beside(content, domain, tree)
-    if kind == "values":
-        noted = tracked(content)
-        _one(noted, kind, domain, tree)
-        return unread(noted, form.bookkeeping)
-    if kind == "object":
-        from glassine.formats.sklearn.contents import beside_object
-
-        return beside_object(content, lambda obj: _one(obj, kind, domain, tree))
-    n = len(content) if isinstance(content, str | bytes) else 1
-    return [OtherContent("the file, of a format that is not accounted for", "bytes", n)]
-
-
-def carried_by(obj: object, domain: Domain | None = None) -> tuple[OtherContent, ...]:
-    """Return what a saved estimator would contain that its model does not need."""
-    form = None if isinstance(obj, DecisionTree | RuleList | AdditiveModel | Forest) else recognized(obj, "object")
-    if form is None:
-        return ()
-    try:
-        parts = list(_beside(form, obj, "object", domain, None))
-    except Exception:
-        return ()
-    return merged(part for part in parts if isinstance(part, OtherContent))
+def is_estimator(obj: object) -> bool:
+    """Return whether an object is a fitted estimator that is read, and no model or file of one."""
+    plain = isinstance(obj, DecisionTree | RuleList | AdditiveModel | Forest | ModelFile)
+    return not plain and recognized(obj, "object") is not None
 
 
 def load_forest(
@@ -403,12 +334,7 @@ def write_model(
     InvalidParameterError
         If there is no such format.
     """
-    write = writer(to, model).write
-    written = b"" if write is None else write(model, domain)
-    if isinstance(written, bytes):
-        write_bytes(written, path)
-    else:
-        write_text(written.rstrip("\n") + "\n", path)
+    write_bytes(written(model, writer(to, model), domain), path)
 
 
 def _one(content: object, kind: Content, domain: Domain | None, tree: int | None) -> PublishedModel:

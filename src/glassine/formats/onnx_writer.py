@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from glassine.domain import Domain, OneOf
 from glassine.domain.attributes import Scalar
-from glassine.domain.literals import attributes_of
 from glassine.errors import UnsupportedModelError
 from glassine.formats.builder import place_of
 from glassine.formats.conditions import check_predicts, compared_values, fresh_name, outcomes, readable
@@ -25,7 +24,6 @@ from glassine.formats.onnx_additive import (
     label_lists,
     serialized,
 )
-from glassine.formats.onnx_contents import beside_onnx
 from glassine.formats.registry import Format, PublishedModel
 from glassine.formats.sklearn.writer import BinaryTree, Encoder
 from glassine.models.additive import AdditiveModel
@@ -90,18 +88,19 @@ def to_onnx(model: PublishedModel, domain: Domain | None = None) -> bytes:
             f"the only class is {model.classes!r}, and runtimes of ONNX fail with one class that is a text.",
             remedy="Write SQL or Python instead.",
         )
-    names = attributes_of(model.literals) or model.attributes[:1]
+    encoder = Encoder(model, domain)
+    names = encoder.names
     readable([*names, *map(str, model.classes or ())], "the name")
     if not names or not all(names):
         raise UnsupportedModelError("an ONNX tree needs an attribute with a name.", remedy="Name one.")
     readable(
         [value for name in compared_values(model).values() for value in name if isinstance(value, str)], "the value"
     )
-    encoder = Encoder(model, domain)
     grown = BinaryTree(model, encoder)
     nodes = [*_inputs(onnx, encoder, names)]
     outputs = _outputs(onnx, model, names)
-    attributes = {**_branches(grown), **_leaves(model, grown.part)}
+    order = _in_order(grown)
+    attributes = {**_branches(grown, order), **_leaves(model, [grown.part[node] for node in order])}
     kind = "TreeEnsembleRegressor" if model.classes is None else "TreeEnsembleClassifier"
     output = nodes[-1].output[0]
     nodes.append(
@@ -163,9 +162,21 @@ def rounded_down(bound: float) -> float:
     return float(near if float(near) <= bound else np.nextafter(near, np.float32(-np.inf)))
 
 
-def _branches(grown: BinaryTree) -> dict[str, Any]:
-    """Return the lists that describe the nodes."""
-    tests, children, n = grown.tests, grown.children, len(grown.tests)
+def _in_order(grown: BinaryTree) -> list[int]:
+    """Return the nodes of a tree, each before those below it: as a reader numbers them."""
+    out, stack = [], [0]
+    while stack:
+        node = stack.pop()
+        out.append(node)
+        stack += [child for child in reversed(grown.children[node]) if child >= 0]
+    return out
+
+
+def _branches(grown: BinaryTree, order: Sequence[int]) -> dict[str, Any]:
+    """Return the lists that describe the nodes, in an order of them."""
+    number = {node: i for i, node in enumerate(order)} | {-1: -1}
+    tests, n = [grown.tests[node] for node in order], len(order)
+    children = [(number[left], number[right]) for left, right in (grown.children[node] for node in order)]
     return {
         "nodes_treeids": [0] * n,
         "nodes_nodeids": list(range(n)),
@@ -261,8 +272,6 @@ FORMAT = Format(
     sniff=is_onnx,
     read=model_from_onnx,
     read_all=forest_from_onnx,
-    # An additive model is read only where there is nothing beside it.
-    beside=lambda data, domain, tree: () if holds_additive(data) else beside_onnx(data, domain, tree),
     to="onnx",
     write=to_onnx,
     binary=True,

@@ -16,7 +16,6 @@ from glassine.formats.builder import place_of
 from glassine.formats.conditions import as_written, check_domain, check_model, compared_values, fresh_name
 from glassine.formats.json import without_counts
 from glassine.formats.pmml import forest_from_pmml, is_xml, tree_of_document
-from glassine.formats.pmml_contents import beside_pmml
 from glassine.formats.pmml_documents import (
     TARGET,
     Element,
@@ -474,8 +473,6 @@ FORMAT = Format(
     sniff=is_xml,
     read=model_from_pmml,
     read_all=forest_from_pmml,
-    # An additive model is read only where there is nothing beside it.
-    beside=lambda data, domain, tree: () if holds_additive(parsed_xml(data)) else beside_pmml(data, domain, tree),
     to="pmml",
     write=to_pmml,
     kinds=(DecisionTree, AdditiveModel),

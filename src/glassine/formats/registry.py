@@ -9,14 +9,12 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, Literal, TypeAlias
 
-from glassine.domain import Domain
 from glassine.errors import InvalidParameterError, UnsupportedModelError
-from glassine.formats.contents import Bookkeeping, FittedValues, OtherContent
 from glassine.models.additive import AdditiveModel
 from glassine.models.rule_list import RuleList
 from glassine.models.tree import DecisionTree, Forest
@@ -62,17 +60,14 @@ class Format:
         Returns the model of a content, given the domain; with ``read_all``, given the place of a tree as well.
     read_all : callable or None
         Returns all trees of a content, given the domain, where it can hold several.
-    beside : callable or None
-        Yields what a content holds beside the model that was read, given the content, the domain and the place of the
-        tree. Of JSON values, what the reader did not ask for is found without it; of any other content all of it counts
-        as not accounted for.
-    bookkeeping : callable or None
-        Returns whether what stands at a place of JSON values, which the reader did not ask for, can hold nothing else
-        than what the format says of the model.
     to : str
         What ``glassine export --to`` calls it.
     write : callable or None
         Returns a model as text or bytes, given the domain.
+    earlier : tuple of callable
+        What ``write`` was in earlier versions, one for every schema that was ever written: their files are canonical.
+    options : callable
+        Returns options of ``write`` that a file of this format shows, such as the versions of libraries that it states.
     binary : bool
         Whether it is written as bytes.
     kinds : tuple of type
@@ -95,10 +90,10 @@ class Format:
     rank: int = BY_LINE
     read: Reader | None = None
     read_all: Callable[..., Forest] | None = None
-    beside: Callable[[Any, Domain | None, int | None], Iterable[OtherContent | FittedValues]] | None = None
-    bookkeeping: Bookkeeping | None = None
     to: str = ""
     write: Callable[..., str | bytes] | None = None
+    earlier: tuple[Callable[..., str | bytes], ...] = ()
+    options: Callable[[bytes], dict[str, Any]] = lambda data: {}
     binary: bool = False
     kinds: tuple[type, ...] = (DecisionTree, RuleList, AdditiveModel)
 

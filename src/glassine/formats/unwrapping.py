@@ -99,7 +99,7 @@ def estimator_in(data: bytes, path: str | os.PathLike[str], trust_pickle: bool) 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return importlib.import_module("joblib").load(io.BytesIO(expanded(data)[0]))
+            return importlib.import_module("joblib").load(io.BytesIO(expanded(data)))
     except Exception as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise UnreadableFileError(

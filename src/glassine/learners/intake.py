@@ -13,7 +13,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _num_samples, column_or_1d
 
 from glassine.data.bits import BitSets
-from glassine.data.conform import Outside, conform, expressions
 from glassine.data.count_table import CountTable
 from glassine.data.frames import truths
 from glassine.data.inference import infer_domain
@@ -28,7 +27,7 @@ from glassine.data.labels import (
     refuse_undeclared,
     target_name,
 )
-from glassine.data.lazy import LazyTable, is_lazy
+from glassine.data.lazy import LazyTable, Outside, expressions, is_lazy
 from glassine.domain import Category, Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidDataError
@@ -53,6 +52,7 @@ from glassine.models.guarantee import DOMAIN_FROM_DATA
 from glassine.privacy.unit import RECORD, PrivacyUnit
 from glassine.records.arrays import Bools, Ints
 from glassine.records.columns import Columns
+from glassine.records.reading import read_checked, read_settled
 from glassine.sealed.plan import Metadata
 
 __all__ = ["CLASSES_FROM_DATA", "HeldIntake", "Intake", "pack", "read_records", "read_training"]
@@ -174,7 +174,12 @@ def read_training(
         caveats.append(DOMAIN_FROM_DATA)
     if private:
         warn_of(caveats, whole)
-    columns = records if isinstance(records, Columns) else conform(records, whole, outside=outside)
+    if isinstance(records, Columns):
+        columns = records
+    elif outside.refuses:
+        columns = read_checked(records, whole, keep_undeclared=keep_undeclared, training=True)
+    else:
+        columns = read_settled(records, whole, keep_undeclared=keep_undeclared)
     intake = HeldIntake(
         columns=columns,
         labels=labels,
@@ -280,9 +285,9 @@ def read_records(estimator: Any, X: object, domain: Domain, *, keep_undeclared: 
     if isinstance(X, CountTable | Columns):
         return X.columns if isinstance(X, CountTable) else X
     _, records = named(estimator, X, reset=False, domain=domain)
-    keep = Outside.KEEP_UNDECLARED if keep_undeclared else Outside.CLIP
-    outside = _outside(domain, private=estimator.model_.guarantee is not None) | keep
-    return conform(records, domain, outside=outside)
+    if _outside(domain, private=estimator.model_.guarantee is not None).refuses:
+        return read_checked(records, domain, keep_undeclared=keep_undeclared)
+    return read_settled(records, domain, keep_undeclared=keep_undeclared)
 
 
 def _outside(domain: Domain | None, *, private: bool) -> Outside:

@@ -11,7 +11,6 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.conform import as_columns
 from glassine.data.count_table import CountTable
 from glassine.data.labels import target_name
 from glassine.data.lazy import held
@@ -22,6 +21,7 @@ from glassine.errors import InvalidDataError, InvalidParameterError, check_choic
 from glassine.privacy.unit import RECORD, PrivacyUnit
 from glassine.records.arrays import AnyArray, Bools, Indices, Ints
 from glassine.records.columns import Columns
+from glassine.records.containers import as_columns
 
 WEIGHTS = ("equal", "records")
 """Whether each person counts as much as any other, or as many records as are kept."""

@@ -12,7 +12,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from glassine.data.bits import BitSets
-from glassine.data.conform import are_rows, as_columns, rows_as_objects
 from glassine.data.count_table import CountTable
 from glassine.data.frames import fine_counts, truths
 from glassine.data.labels import index_of
@@ -24,6 +23,7 @@ from glassine.errors import InvalidDataError, InvalidParameterError, parameter, 
 from glassine.privacy.unit import RECORD, PrivacyUnit
 from glassine.records.arrays import AnyArray, Array, Bools, Ints
 from glassine.records.columns import Columns, is_column
+from glassine.records.containers import are_rows, as_columns, rows_as_objects
 
 
 def check_domain(domain: object) -> None:

@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from glassine.data.conform import conform
 from glassine.data.table import Table, as_table, frame_of
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.domain.attributes import LARGEST, Scalar
@@ -21,6 +20,7 @@ from glassine.errors import InvalidDataError, parameter
 from glassine.records.arrays import AnyArray, Array, Bools
 from glassine.records.cells import is_gap
 from glassine.records.columns import values_of
+from glassine.records.reading import read_checked
 
 MOST_VALUES = 1000
 """Most values of a category: the dissimilarities of all pairs are kept."""
@@ -244,7 +244,7 @@ def _conformed(
             f"{parameter('domain')} must be a Domain or None, got {type(domain).__name__}.", remedy="Declare one."
         )
     refuse_prefixes(domain, "microaggregation")
-    columns = conform(X, domain)
+    columns = read_checked(X, domain)
     if columns.n_records == 0:
         raise InvalidDataError(f"{parameter('X')} must hold at least one record, got none.", remedy="Check the data.")
     absent = [name for name in categories if name not in domain]

@@ -40,10 +40,10 @@ class Columns:
     Examples
     --------
     >>> from glassine.domain import Domain
-    >>> from glassine.data.conform import conform
+    >>> from glassine.records.reading import read_checked
     >>> domain = Domain({"age": Integer(18, 99), "job": Category(("clerk", "baker"))})
     >>> data = {"age": np.array([17, 30, 120]), "job": np.array(["baker", "pope", "clerk"])}
-    >>> columns = conform(data, domain)
+    >>> columns = read_checked(data, domain)
     >>> columns.numbers["age"].tolist(), columns.codes["job"].tolist()
     ([18.0, 30.0, 99.0], [1, -1, 0])
     >>> columns.holds(Between("age", hi=40)).tolist()

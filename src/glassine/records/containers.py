@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import narwhals as nw
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from glassine.errors import InvalidDataError, parameter
@@ -298,3 +299,53 @@ def _of_arrow(column: Any) -> Plain:
         cells: list[Any] = column.to_pylist()
         return cells
     return Coded(values=[FOREIGN], places=np.where(column.is_null().to_numpy(zero_copy_only=False), -1, 0))
+
+
+def as_columns(X: object, names: Iterable[str] | None) -> Any:
+    """Return a list of mappings or a structured array as a frame of these columns."""
+    # Anything else is returned unchanged.
+    #
+    # Values stay the objects that they are. Without names all keys are columns. A record without a key has a missing
+    # value there.
+    import polars as pl
+
+    if isinstance(X, np.ndarray) and isinstance(X, np.ma.MaskedArray):
+        return unmasked(X)
+    if isinstance(X, np.ndarray) and X.dtype.names is not None and X.ndim == 1:
+        return pl.DataFrame([_series(name, X[name]) for name in X.dtype.names])
+    if not isinstance(X, list | tuple) or not X or not all(isinstance(row, Mapping) for row in X):
+        return X
+    keys = dict.fromkeys(key for row in X for key in row)
+    names = keys if names is None else names
+    for name in names:
+        if name not in keys:
+            raise InvalidDataError(f"no record has a value for {name!r}.", remedy="Add it, or drop the attribute.")
+    return pl.DataFrame({name: pl.Series([row.get(name) for row in X], dtype=pl.Object) for name in names})
+
+
+def unmasked(values: np.ma.MaskedArray[Any, Any]) -> npt.NDArray[np.object_]:
+    """Return the values of a masked array as objects, None where they are masked."""
+    out = np.asarray(np.ma.getdata(values)).astype(object)
+    out[np.ma.getmaskarray(values)] = None
+    return out
+
+
+def _series(name: str, column: AnyArray) -> Any:
+    import polars as pl
+
+    if column.dtype.kind == "O":
+        return pl.Series(name, column.tolist(), dtype=pl.Object)
+    return pl.Series(name, column)
+
+
+def rows_as_objects(rows: Sequence[Any]) -> npt.NDArray[np.object_]:
+    """Return rows as an array of their own values: NumPy would seek a type that all of them have in common."""
+    cells = [list(row) if _is_row(row) else [] for row in rows]
+    width = len(cells[0])
+    if any(len(row) != width for row in cells):
+        raise InvalidDataError("the rows of X must have one length.", remedy="Fill in None where a value is missing.")
+    out = np.empty((len(cells), width), dtype=object)
+    for i, row in enumerate(cells):
+        for j, value in enumerate(row):
+            out[i, j] = value
+    return out

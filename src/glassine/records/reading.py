@@ -14,7 +14,7 @@ from glassine.records.arrays import AnyArray, read_only
 from glassine.records.cells import FlagArray, Reader
 from glassine.records.columns import Columns, columns_of, is_column
 from glassine.records.containers import Opened, batches, schema
-from glassine.records.flags import Flags, check_types, refuse, settled
+from glassine.records.flags import Flags, check_types, refuse, refuse_foreign, settled
 
 Recipe: TypeAlias = Mapping[str, Attribute] | Domain
 """The public attribute of each column that is read, in order."""
@@ -102,9 +102,23 @@ def _read(container: object, attributes: Mapping[str, Attribute]) -> Iterator[tu
 
 
 def read_checked(
-    container: object, recipe: Recipe, names: Iterable[str] | None = None, *, keep_undeclared: bool = False
+    container: object,
+    recipe: Recipe,
+    names: Iterable[str] | None = None,
+    *,
+    keep_undeclared: bool = False,
+    training: bool = False,
 ) -> Columns:
-    """Return columns of which every value is one of its attribute, as an ordinary fit takes them.
+    """Return columns of which every value is one of its attribute, as ordinary fits and predictions take them.
+
+    Parameters
+    ----------
+    container, recipe, names
+        As for :func:`read`.
+    keep_undeclared : bool, default=False
+        Whether a category that is not declared has the code -2, and is no missing value.
+    training : bool, default=False
+        Whether a category is refused of which no record has a declared value.
 
     Raises
     ------
@@ -116,6 +130,8 @@ def read_checked(
     columns, flags = read(container, attributes)
     check_types(schema(container), attributes)
     refuse(columns, flags)
+    if training:
+        refuse_foreign(columns, flags)
     return settled(columns, flags, keep_undeclared=keep_undeclared)
 
 

@@ -12,20 +12,26 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.conform import Outside, are_rows, conform, rows_as_objects
 from glassine.data.inference import infer_domain
 from glassine.data.persons import Persons, stated_persons
 from glassine.data.table import as_table, frame_of, with_persons
 from glassine.domain import Attribute, Binary, Category, Domain, Integer, Real
-from glassine.domain.attributes import LARGEST, Scalar, is_scalar
+from glassine.domain.attributes import LARGEST, Scalar
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.records.arrays import AnyArray, Bools
-from glassine.records.cells import is_gap
+from glassine.records.cells import Flag, Reader
 from glassine.records.columns import Columns, is_column, values_of
+from glassine.records.containers import are_rows, rows_as_objects, schema
+from glassine.records.flags import check_types, settled
+from glassine.records.reading import read as read_cells
+from glassine.records.reading import read_checked
 
 Record: TypeAlias = dict[str, Scalar | None]
 Query: TypeAlias = Any
 """One record as a user has it: a mapping, a sequence in the order of the attributes, or one row."""
+
+ANY_NUMBER = Reader(Real(-LARGEST, LARGEST, missing=True))
+"""Reads any finite number as it is."""
 
 COARSE = 20
 """About how many steps of an inferred range are distinguished in its published bounds."""
@@ -147,7 +153,7 @@ def open_each(X: object, domain: Domain) -> tuple[Layout, Columns, Bools]:
     """Return the form of records, the records read one by one, and which of them the domain describes.
 
     A value that is not declared, no number, or missing where none may be, refuses nothing: it is read as
-    :func:`glassine.data.conform.conform` does. The domain does not describe its record, so that a black box need
+    :func:`glassine.records.read_settled` does. The domain does not describe its record, so that a black box need
     not know what to answer.
 
     Guarantee
@@ -161,27 +167,25 @@ def open_each(X: object, domain: Domain) -> tuple[Layout, Columns, Bools]:
         names=domain.names, backend=frame.implementation.name.lower() if frame is not None and named else None
     )
     records: Any = X if table is None else table
-    columns = conform(records, domain, outside=Outside.KEEP_UNDECLARED)
+    check_types(schema(records), {name: domain[name] for name in domain})
+    columns, flags = read_cells(records, domain)
     if not columns.n_records:
         raise InvalidDataError("records must be at least one, got none.", remedy="Check the data.")
-    free = Domain({n: Real(-LARGEST, LARGEST, missing=True) if n in columns.numbers else domain[n] for n in domain})
     described = np.ones(columns.n_records, dtype=bool)
-    if columns.numbers:
-        for name, numbers in conform(records, free, columns.numbers, outside=Outside.CLIP).numbers.items():
-            described &= domain[name].missing | ~np.isnan(numbers)
-    for name, codes in columns.codes.items():
-        described &= codes >= (-1 if domain[name].missing else 0)
-    merged = {name: np.maximum(codes, -1) for name, codes in columns.codes.items()}
-    return layout, Columns(attributes=columns.attributes, numbers=columns.numbers, codes=merged), described
+    for name in domain:
+        described &= ~flags.where(name, Flag.UNDECLARED)
+        if not domain[name].missing:
+            described &= ~flags.where(name, Flag.MISSING)
+        if name in columns.codes:
+            described &= ~flags.where(name, Flag.INFINITE)
+    return layout, settled(columns, flags), described
 
 
 def _typed(cells: npt.NDArray[np.object_], domain: Domain) -> AnyArray:
     """Return rows as doubles where the domain has numbers alone, so that no record changes the type of the others."""
     if _have_texts(domain[name] for name in domain) or cells.shape[1] != len(domain):
         return cells
-    anything = Domain({name: Real(-LARGEST, LARGEST, missing=True) for name in domain})
-    read = conform(dict(zip(domain.names, cells.T, strict=True)), anything, outside=Outside.CLIP)
-    return np.column_stack([read.numbers[name] for name in domain.names])
+    return np.column_stack([ANY_NUMBER.column(column)[0] for column in cells.T])
 
 
 def _array(X: object) -> AnyArray:
@@ -257,7 +261,7 @@ def read(data: object, domain: Domain, *, refuse_outside: bool) -> Columns:
         name: Real(-LARGEST, LARGEST, missing=attribute.missing) if isinstance(attribute, Integer | Real) else attribute
         for name, attribute in attributes.items()
     }
-    columns = conform(data, Domain(unbound))
+    columns = read_checked(data, Domain(unbound))
     for name, codes in columns.codes.items():
         if not domain[name].missing and (codes < 0).any():
             raise InvalidDataError(
@@ -346,28 +350,25 @@ def _short(value: object) -> str:
 
 def _value(name: str, attribute: Attribute, value: object) -> Scalar | None:
     """Return a value as a plain scalar of its attribute, or refuse it."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if is_gap(value):
+    number = not isinstance(attribute, Category | Binary)
+    read, flag = ANY_NUMBER.cell(value) if number else Reader(attribute).cell(value)
+    if flag is Flag.MISSING:
         if not attribute.missing:
             raise InvalidDataError(f"the query has no value for {name!r}, which cannot be missing.", remedy="Give one.")
         return None
     if isinstance(attribute, Category | Binary):
         values: tuple[Scalar, ...] = values_of(attribute)
-        if is_scalar(value):
-            for listed in values:
-                if listed == value:
-                    return listed
+        if flag is Flag.OK:
+            return values[int(read)]
         some = ", ".join(map(repr, values[:8])) + (" and others" if len(values) > 8 else "")
         raise InvalidDataError(f"{name!r} must be one of {some}, got {_short(value)}.")
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST:
-        whole = isinstance(value, int) and not isinstance(value, bool)
-        text = "a number beyond 1e300" if whole else _short(value)
+    if flag is not Flag.OK:
+        text = "a number beyond 1e300" if flag is Flag.CLIPPED else _short(value)
         raise InvalidDataError(f"{name!r} must be a finite number, got {text}.")
     if not attribute.inferred:
-        if not attribute.lo <= value <= attribute.hi:
+        if not attribute.lo <= read <= attribute.hi:
             raise InvalidDataError(f"{name!r} must lie in [{attribute.lo}, {attribute.hi}], got {_short(value)}.")
-        if isinstance(attribute, Integer) and value != int(value):
+        if isinstance(attribute, Integer) and read != int(read):
             raise InvalidDataError(f"{name!r} must be a whole number, got {_short(value)}.")
-    whole = isinstance(attribute, Integer) and value == int(value)
-    return int(value) if whole else float(value)
+    whole = isinstance(attribute, Integer) and read == int(read)
+    return int(read) if whole else float(read)

@@ -29,7 +29,7 @@ from glassine.auditing.findings.values import DomainSummary, ModelSummary, Relea
 from glassine.auditing.policy import Policy
 from glassine.errors import InvalidParameterError, parameter, spoken
 from glassine.files import read_text, write_json
-from glassine.formats.contents import FileContents
+from glassine.formats.canonical import FileForm
 
 LONGEST = 2000
 """Most characters of a statement: a page of text."""
@@ -245,8 +245,8 @@ class Findings:
         ``records``, or ``people`` where persons were stated.
     inputs : tuple of InputFile
         The files that were read; none when the audit was called from Python.
-    contents : FileContents or None
-        Everything in the file that holds the subject, with sizes; None where no file was audited.
+    files : tuple of FileForm
+        The files that hold the subject, and what of each may be released; none where no file was audited.
     sign_off : SignOff
         What a person states of the release; a field without a statement is empty.
     audience : str
@@ -271,7 +271,7 @@ class Findings:
     sensitive: str | None = None
     counted: Literal["records", "people"] = "records"
     inputs: tuple[InputFile, ...] = ()
-    contents: FileContents | None = None
+    files: tuple[FileForm, ...] = ()
     sign_off: SignOff = field(default_factory=SignOff)
     audience: Audience = "checker"
     holder: Findings | None = field(default=None, metadata=for_checker())
@@ -311,7 +311,13 @@ class Findings:
         silent = len(statuses) - judged
         aside = f"; {silent} {'does' if silent == 1 else 'do'} not apply" if silent else ""
         all_passed = f"{'all ' if judged > 1 else ''}{checks} passed" if judged else "no check applies"
-        return f"The policy allows the release of {what}: {all_passed}{aside if judged else ''}."
+        return f"The policy allows the release of {what}: {all_passed}{aside if judged else ''}.{self._only_copies}"
+
+    @property
+    def _only_copies(self) -> str:
+        """Which copy alone may be released, after a sentence; empty where the files themselves may."""
+        foreign = sum(not file.canonical for file in self.files)
+        return f" Release only the clean {'copy' if foreign == 1 else 'copies'}." if foreign else ""
 
     @property
     def exit_status(self) -> int:

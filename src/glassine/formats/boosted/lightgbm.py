@@ -24,6 +24,7 @@ from glassine.formats.boosted.ensemble import (
 )
 from glassine.formats.builder import TreeBuilder, feature_names, place_of, sides, source_of
 from glassine.formats.conditions import attribute_of, damaged, scalar
+from glassine.formats.registry import BY_START, of_text
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree, Forest
 
@@ -443,3 +444,15 @@ def _wholes(tree: dict[str, str], key: str, length: int) -> list[int]:
     if not all(re.fullmatch(r"-?[0-9]{1,15}", entry) for entry in listed):
         raise InvalidModelError(f"{key} must be a list of whole numbers.")
     return whole_numbers([int(entry) for entry in listed], length, key)
+
+
+FORMAT = of_text(
+    name="LightGBM",
+    reads="text of LightGBM's `save_model`",
+    reveals="conditions, scores as classes or values, numbers of records, often class counts",
+    leaves_out="sample weights; class counts that its figures do not determine",
+    sniff=is_lightgbm_text,
+    rank=BY_START,
+    read=tree_from_lightgbm,
+    read_all=forest_from_lightgbm,
+)

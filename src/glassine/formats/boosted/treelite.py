@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from glassine.domain import Domain, Literal
@@ -246,32 +246,6 @@ def _bound(bound: object) -> float:
     return float(bound)
 
 
-USUAL: Mapping[str, tuple[Any, ...]] = {
-    "leaf_output_type": ("float32", "float64"),
-    "threshold_type": ("float32", "float64"),
-    "average_tree_output": (True, False),
-    "has_categorical_split": (True, False),
-    "sigmoid_alpha": (1.0,),
-    "ratio_c": (1.0,),
-    "attributes": ("{}", {}),
-}
-"""Fields that no tree needs, and what they can be."""
-
-
-def _is_bookkeeping(where: str, value: object, owner: Mapping[str, Any]) -> bool:
-    """Return whether a field that no tree needs is one of a few words, or small numbers."""
-    key = where.rpartition(".")[2]
-    if key in USUAL:
-        return value in USUAL[key]
-    if key == "num_nodes":
-        return bool(value == len(owner.get("nodes", ())))
-    if not isinstance(value, list) or not all(type(entry) is int and -1 <= entry < 64 for entry in value):
-        return False
-    return (key == "leaf_vector_shape" and len(value) == 2) or (
-        key in ("target_id", "class_id") and len(value) == len(owner.get("trees", ()))
-    )
-
-
 FORMAT = Format(
     name="treelite",
     reads="JSON of treelite's `dump_as_json`",
@@ -282,5 +256,4 @@ FORMAT = Format(
     sniff=lambda data: isinstance(data, dict) and {"trees", "num_feature"} <= set(data) and "schema" not in data,
     read=tree_from_treelite,
     read_all=forest_from_treelite,
-    bookkeeping=_is_bookkeeping,
 )

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from glassine.errors import UnreadableFileError
 from glassine.files import MAX_VALUES
-from glassine.formats.contents import OtherContent
 
 NUMBERS = {"i": ">i1", "U": ">u1", "I": ">i2", "l": ">i4", "L": ">i8", "d": ">f4", "D": ">f8"}
 """Markers of numbers, and how their bytes are to be read."""
@@ -39,13 +37,6 @@ def parse_ubjson(data: bytes, *, path: object = "the file") -> Any:
         raise UnreadableFileError(f"{path} is not valid UBJSON: {reason}.", path=path) from None
 
 
-def beside_ubjson(data: bytes) -> Iterator[OtherContent]:
-    """Yield the marks of a file in Universal Binary JSON that say nothing."""
-    parser = _Parser(data)
-    parser.value(parser.marker(), 0)
-    yield OtherContent("between the values", "marks without a meaning", parser.silent)
-
-
 def _decimals(values: Any) -> list[float]:
     """Return numbers of single precision as their shortest decimals."""
     return [float(str(value)) for value in values]
@@ -55,7 +46,7 @@ class _Parser:
     """A place in the bytes."""
 
     def __init__(self, data: bytes) -> None:
-        self.data, self.place, self.memory, self.silent = data, 0, 0, 0
+        self.data, self.place, self.memory = data, 0, 0
 
     def take_memory(self, n: int) -> None:
         """Count the memory of what is about to be made."""
@@ -73,7 +64,6 @@ class _Parser:
         mark = "N"
         while mark == "N":  # says nothing
             mark = self.take(1).decode("latin-1")
-            self.silent += mark == "N"
         return mark
 
     def peek(self) -> str:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -372,38 +371,6 @@ def _counts(
     return binary_counts(shared.chance, sizes, hessians, weights, gains, lists.children)
 
 
-ROOT = 2**31 - 1
-"""What XGBoost writes for the parent of the root."""
-DIGITS = re.compile(r"[0-9]{1,9}")
-NUMBERED = ("num_feature", "num_nodes", "num_deleted", "num_class", "num_trees", "boost_from_average", "num_target")
-
-
-def _is_bookkeeping(where: str, value: object, owner: Mapping[str, Any]) -> bool:
-    """Return whether a field that no tree needs follows from the others, or is one small number."""
-    key, trees = where.rpartition(".")[2], owner.get("trees")
-    if key in NUMBERED:
-        return isinstance(value, str) and DIGITS.fullmatch(value) is not None
-    if key == "id":
-        return isinstance(value, int) and 0 <= value < 10**6
-    if not isinstance(value, list) or not all(type(entry) is int for entry in value):
-        return False
-    if key == "version":
-        return len(value) == 3 and all(0 <= entry < 1000 for entry in value)
-    if key == "parents":
-        sides = [owner.get(name) for name in ("left_children", "right_children")]
-        due = [ROOT] * len(value)
-        for side in sides:
-            for node, child in enumerate(side if isinstance(side, list) else ()):
-                if isinstance(child, int) and 0 <= child < len(due):
-                    due[child] = node
-        return value == due
-    if not isinstance(trees, list):
-        return False
-    if key == "tree_info":
-        return len(value) == len(trees) and all(0 <= entry < 64 for entry in value)
-    return key == "iteration_indptr" and value[:1] == [0] and value == sorted({*value, len(trees)})
-
-
 FORMAT = Format(
     name="XGBoost",
     reads="XGBoost's JSON or UBJSON",
@@ -414,5 +381,4 @@ FORMAT = Format(
     sniff=lambda data: isinstance(data, dict) and "learner" in data and "schema" not in data,
     read=tree_from_xgboost,
     read_all=forest_from_xgboost,
-    bookkeeping=_is_bookkeeping,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from glassine.domain import Category, Domain, Literal, OneOf
@@ -13,7 +13,6 @@ from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import TreeBuilder, sides
 from glassine.formats.conditions import attribute_of, near
-from glassine.formats.contents import only, usual, without
 from glassine.formats.printed.conditions import NUMBER, plain
 from glassine.formats.registry import BY_LEAF, first_line, of_text
 from glassine.models.evidence import Evidence
@@ -334,33 +333,6 @@ def _evidence(entry: _Entry, classes: Sequence[Scalar]) -> Evidence:
     return Evidence(total=total, label=label, error_rate=rate)
 
 
-AROUND = usual(
-    r"-{1,80}|={1,80}",
-    r"Fitted party:",
-    r"\[1\] root",
-    r"Number of (inner|terminal) nodes: +[0-9]{1,9}",
-    r"Number of Leaves *:[ \t]*[0-9]{1,9}",
-    r"Size of the tree *:[ \t]*[0-9]{1,9}",
-)
-
-
-def _needed(text: str, domain: Domain | None) -> Callable[[int, str], str | None]:
-    """Return what of each line a tree needs: its title, and the lines of its conditions."""
-    kept = {number - 1 for number, _ in _block(text)}
-
-    def needed(number: int, line: str) -> str | None:
-        content = line.strip()
-        if AROUND.fullmatch(content) or TITLE.fullmatch(content):
-            return line
-        if number not in kept:
-            return None
-        # Records that a tree was pruned with are printed apart, and hide the others from the reader.
-        evidence = re.search(rf"\({COUNT}(/{COUNT})?\) *\[{COUNT}(/{COUNT})?\]$", content)
-        return line if evidence is None else without(line, evidence[0])
-
-    return needed
-
-
 FORMAT = of_text(
     name="C4.5",
     reads="text of C4.5, C5.0 or J48, or what R prints of a tree of partykit, such as ctree",
@@ -373,5 +345,4 @@ FORMAT = of_text(
     ),
     rank=BY_LEAF,
     read=tree_from_c45,
-    beside=only(_needed),
 )

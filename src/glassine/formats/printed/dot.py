@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from glassine.domain import Domain
@@ -13,7 +13,6 @@ from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import BY_ESTIMATOR, TreeBuilder, whole_counts
 from glassine.formats.conditions import at_most, damaged
-from glassine.formats.contents import only, usual, without
 from glassine.formats.printed.conditions import NUMBER
 from glassine.formats.registry import BY_START, of_text
 from glassine.models.evidence import Evidence
@@ -169,45 +168,6 @@ def _evidence(node: _Node, classes: tuple[Scalar, ...] | None, counted: bool) ->
     return Evidence(total=node.samples, label=label, weighted=True)
 
 
-STYLE = r'(?:, (?:fillcolor|color|style|shape|fontname|fontcolor)="?[#A-Za-z0-9, ]{0,40}"?)*'
-AROUND = usual(
-    r"digraph [A-Za-z_]{1,20} \{",
-    r"\}",
-    r"(?:node|edge|graph) \[(?:[a-z]{1,12}=\"?[#A-Za-z0-9, ]{0,40}\"?(?:, )?){1,6}\] ?;?",
-    r"rankdir=[A-Z]{2} ?;?",
-    r"[0-9]{1,9} -> [0-9]{1,9}"
-    r"( \[labeldistance=[0-9.]{1,8}, labelangle=-?[0-9]{1,3}, headlabel=\"(True|False)\"\])? ?;?",
-    r"\{rank=(same|leaf) ?;( ?[0-9]{1,9};?)*\} ?;?",
-)
-COUNT = r"[0-9.]{1,15}%?"
-FIGURES = ("samples", "value", "class", "gini", "entropy", "log_loss")
-
-
-def _needed(text: str, domain: Domain | None) -> Callable[[int, str], str | None]:
-    """Return what of each line a tree needs: its nodes without other figures than the reader takes, and its edges."""
-
-    def needed(number: int, line: str) -> str | None:
-        if AROUND.fullmatch(line.strip()):
-            return line
-        node = NODE.fullmatch(line)
-        if node is None:
-            return None
-        label = node[2] or node[3] or ""
-        more = re.search(rf"{re.escape(label)}[\">](.*)\] ?;?$", line.strip())
-        spare = [] if more is None or re.fullmatch(STYLE, more[1]) else [more[1]]
-        for part in re.split(r"\\n|<br ?/>", label):
-            name, equals, value = part.partition(" = ")
-            if not equals or TEST.fullmatch(part) is not None:
-                continue
-            # The error of a regression reveals the spread of the outcomes, and no prediction needs it.
-            due = {"samples": COUNT, "gini": NUMBER, "entropy": NUMBER, "log_loss": NUMBER}.get(name, ".*")
-            if name not in FIGURES or not re.fullmatch(due, value):
-                spare.append(part)
-        return without(line, *spare)
-
-    return needed
-
-
 FORMAT = of_text(
     name="export_graphviz",
     reads="graph of `sklearn.tree.export_graphviz`",
@@ -217,5 +177,4 @@ FORMAT = of_text(
     sniff=is_dot_text,
     rank=BY_START,
     read=tree_from_dot,
-    beside=only(_needed),
 )

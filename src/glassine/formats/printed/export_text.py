@@ -13,8 +13,7 @@ from glassine.domain.single import single as to_single
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import refuse_gaps
 from glassine.formats.conditions import at_least, at_most, require, with_missing
-from glassine.formats.contents import only
-from glassine.formats.json import is_opening_claim, opening_claim
+from glassine.formats.json import opening_claim
 from glassine.formats.printed.conditions import condition, plain, word
 from glassine.formats.printed.rules import listed_classes
 from glassine.formats.registry import BY_START, of_text
@@ -252,11 +251,6 @@ def is_of_sklearn(text: str) -> bool:
     return len(decimals) == 1 and min(decimals) > 1
 
 
-def _is_beside(number: int, line: str) -> bool:
-    """Return whether a line states a guarantee or the precision of thresholds."""
-    return is_opening_claim(number, line) or (number < 2 and STATED.fullmatch(f"{line}\n") is not None)
-
-
 def tree_from_export_text(text: str, domain: Domain | None = None) -> DecisionTree:
     r"""Read what ``sklearn.tree.export_text`` or ``glassine.formats.to_text`` wrote.
 
@@ -363,7 +357,4 @@ FORMAT = of_text(
     sniff=lambda text: re.match(r"\|-+ ", _first(text)) is not None,
     rank=BY_START,
     read=tree_from_export_text,
-    beside=only(
-        lambda text, domain: lambda number, line: line if _is_beside(number, line) or not line.startswith("#") else None
-    ),
 )

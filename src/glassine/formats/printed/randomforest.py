@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 from glassine.domain import Category, Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import TreeBuilder, sides
-from glassine.formats.contents import only, without
 from glassine.formats.printed.conditions import NUMBER, plain
 from glassine.formats.registry import of_text
 from glassine.models.evidence import Evidence
@@ -99,30 +97,6 @@ def _evidence(text: str, classes: tuple[Scalar, ...] | None) -> Evidence:
     return Evidence(value=value)
 
 
-NOTHING = ("<NA>", "NA")
-
-
-def _needed(text: str, domain: Domain | None) -> Callable[[int, str], str | None]:
-    """Return what of each line a tree needs: the headline, and the rows up to the next prompt of R."""
-    head = HEAD.search(text)
-    first = 0 if head is None else text[: head.end()].count("\n")
-    ended = [False]
-
-    def needed(number: int, line: str) -> str | None:
-        if number == first:
-            return line
-        ended[0] |= number > first and line.lstrip().startswith(">")
-        row = None if number < first or ended[0] else ROW.fullmatch(line.strip())
-        if row is None:
-            return None
-        if row[6] != LEAF:  # a split predicts nothing
-            return line if row[7] in NOTHING else without(line, row[7])
-        bare = row[2] == row[3] == "0" and row[4] in NOTHING and float(row[5]) == 0
-        return line if bare else without(line, *(part for part in row.group(2, 3, 4, 5)))
-
-    return needed
-
-
 FORMAT = of_text(
     name="randomForest",
     reads="table of `getTree(forest, k, labelVar = TRUE)` of R's randomForest",
@@ -130,5 +104,4 @@ FORMAT = of_text(
     leaves_out="counts; where missing values go",
     sniff=lambda text: HEAD.search(text) is not None,
     read=tree_from_randomforest,
-    beside=only(_needed),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from glassine.domain import Category, Domain, Literal, OneOf
@@ -12,7 +12,6 @@ from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import TreeBuilder, sides, whole_counts
 from glassine.formats.conditions import near, require
-from glassine.formats.contents import only, usual, without
 from glassine.formats.printed.conditions import NUMBER, plain
 from glassine.formats.registry import of_text
 from glassine.models.evidence import Evidence
@@ -240,35 +239,6 @@ def _values(text: str, name: str, domain: Domain | None) -> tuple[Scalar, ...]:
     return tuple(out)
 
 
-AROUND = usual(
-    r"n= ?[0-9]{1,15}( \([0-9]{1,15} observations? deleted due to missingness\))?",
-    r"\([0-9]{1,15} observations? deleted due to missingness\)",
-    r"\* denotes terminal node",
-)
-
-
-def _needed(text: str, domain: Domain | None) -> Callable[[int, str], str | None]:
-    """Return what of each line a tree needs: its headline, and its nodes up to the next prompt of R."""
-    head = HEAD.search(text)
-    first = 0 if head is None else text[: head.end()].count("\n")
-    by_deviance = head is not None and head[1] == "deviance" and head[2] is None
-    ended = [False]
-
-    def needed(number: int, line: str) -> str | None:
-        content = line.strip()
-        if number == first or AROUND.fullmatch(content):
-            return line
-        ended[0] |= number > first and content.startswith(">")
-        if number < first or ended[0] or SKIPPED.fullmatch(content):
-            return None
-        node = _line(content, number)[1]
-        # The deviance of a regression reveals the spread of the outcomes, and no prediction needs it.
-        spread = re.search(rf" ({NUMBER}) +{re.escape(node.yval)}(?: \*)?$", content) if by_deviance else None
-        return line if spread is None or not node.loss else without(line, spread[1])
-
-    return needed
-
-
 FORMAT = of_text(
     name="rpart",
     reads="text that R prints of a tree of rpart or of the package tree",
@@ -276,5 +246,4 @@ FORMAT = of_text(
     leaves_out="further digits of thresholds; where missing values go",
     sniff=lambda text: HEAD.search(text) is not None or SUMMARY.search(text) is not None,
     read=tree_from_rpart,
-    beside=only(_needed),
 )

@@ -60,8 +60,7 @@ from glassine.domain import Domain, Literal, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError
 from glassine.formats.conditions import PRECISION, check_model, conformed, in_single_precision, near, written
-from glassine.formats.contents import only
-from glassine.formats.json import commented, is_opening_claim, opening_claim
+from glassine.formats.json import commented, opening_claim
 from glassine.formats.printed.conditions import condition, plain, quoted_spans, split_conditions, word
 from glassine.formats.registry import BY_LEAF, first_line, of_text
 from glassine.models.evidence import Evidence
@@ -502,7 +501,4 @@ FORMAT = of_text(
     sniff=lambda text: START.match(first_line(text)) is not None,
     rank=BY_LEAF + 1,
     read=parse_rules,
-    beside=only(
-        lambda text, domain: lambda number, line: line if is_opening_claim(number, line) else _code(line) or None
-    ),
 )

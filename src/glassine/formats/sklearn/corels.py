@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,6 @@ from glassine.domain import Binary, Category, Domain, Literal, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.conditions import attribute_of, binary, not_fitted, require
-from glassine.formats.contents import only, usual, without
 from glassine.formats.printed.conditions import condition, split_conditions
 from glassine.formats.registry import BEFORE_JSON, BY_START, Format, first_line, of_text
 from glassine.models.evidence import Evidence
@@ -250,37 +249,6 @@ def rules_from_corels_text(text: str, domain: Domain | None = None) -> RuleList:
     return RuleList(tuple(rules), tuple(used) if domain is None else domain.names, (False, True), source=SOURCE)
 
 
-AROUND = usual(r"OPTIMAL RULE LIST", r"final accuracy: [0-9.]{1,12}")
-TARGET = re.compile(r"[A-Za-z_][A-Za-z0-9_. -]{0,39}")
-
-
-def _needed(text: str, domain: Domain | None) -> Callable[[int, str], str | None]:
-    """Return what of each line a printed list needs; the name of the target is of no use to it."""
-
-    def needed(number: int, line: str) -> str | None:
-        tail = re.fullmatch(r"(.*) = (True|False|0|1)", line.strip())
-        return line if tail is None or TARGET.fullmatch(tail[1]) else without(line, tail[1])
-
-    return needed
-
-
-def _needed_of_program(text: str, domain: Domain | None) -> Callable[[int, str], str | None]:
-    """Return what of each line a list of the program needs."""
-    filed = re.match(r"\s*(\{|default~)", text) is not None
-
-    def needed(number: int, line: str) -> str | None:
-        content = line.strip()
-        if filed or AROUND.fullmatch(content):
-            return line
-        rule = LINE.fullmatch(content)
-        if rule is None:
-            return None
-        before, equals, _ = rule["label"].rpartition("=")
-        return line if not equals or TARGET.fullmatch(before) else without(line, before)
-
-    return needed
-
-
 FORMATS = (
     Format(
         name="CORELS",
@@ -299,7 +267,6 @@ FORMATS = (
         sniff=lambda text: first_line(text).upper() == "RULELIST:",
         rank=BY_START,
         read=rules_from_corels_text,
-        beside=only(_needed),
     ),
     of_text(
         name="the program of CORELS",
@@ -309,6 +276,5 @@ FORMATS = (
         sniff=lambda text: START.match(text) is not None or PRINTED.search(text) is not None,
         rank=BEFORE_JSON,
         read=rules_from_corels_program,
-        beside=only(_needed_of_program),
     ),
 )

@@ -17,7 +17,6 @@ from glassine.errors import UnsupportedModelError
 from glassine.formats.builder import place_of, source_of
 from glassine.formats.conditions import not_fitted
 from glassine.formats.registry import BY_LINE, Format
-from glassine.formats.sklearn.contents import beside_estimator
 from glassine.formats.sklearn.pipelines import sklearn_names
 from glassine.formats.sklearn.tree import best_of, is_sklearn_tree, tree_from_sklearn
 from glassine.models.evidence import Evidence
@@ -210,7 +209,6 @@ FORMATS = (
         contents=("object",),
         sniff=is_sklearn_tree,
         read=tree_from_sklearn,
-        beside=beside_estimator,
     ),
     Format(
         name="scikit-learn forest",
@@ -220,6 +218,5 @@ FORMATS = (
         rank=BY_LINE - 1,
         read=_one_of,
         read_all=forest_from_sklearn,
-        beside=beside_estimator,
     ),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,6 @@ from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import refuse_gaps, sides
 from glassine.formats.conditions import at_least, not_fitted, require, scalar
-from glassine.formats.contents import only, usual
 from glassine.formats.printed.conditions import plain
 from glassine.formats.registry import Format, of_text
 from glassine.models.evidence import Evidence
@@ -189,24 +188,6 @@ def rules_from_imodels(obj: Any, domain: Domain | None = None) -> RuleList:
     return RuleList(tuple(rules), attributes, classes, source=f"imodels {type(obj).__name__}")
 
 
-AROUND = usual(
-    r"(Greedy|One)[A-Za-z]{0,20}Classifier",
-    r"[A-Z][a-z]{1,9} rule list: rules are checked in order and the first that holds decides\.",
-    r"[0-9]{1,6} rules? \+ else( +· +[0-9,]{1,20} training samples)?( +· +classes: [^\n\r·]{1,400})?",
-    r"samples",
-)
-
-
-def _needed(text: str, domain: Domain | None) -> Callable[[int, str], str | None]:
-    """Return what of each line a list needs: its headlines and its rules."""
-
-    def needed(number: int, line: str) -> str | None:
-        content = line.strip()
-        return line if RULE.fullmatch(content) or AROUND.fullmatch(content) else None
-
-    return needed
-
-
 FORMATS = (
     Format(
         name="imodels",
@@ -223,6 +204,5 @@ FORMATS = (
         leaves_out="further digits of thresholds; class counts of large rules; where missing values go",
         sniff=lambda text: TITLE.search(text) is not None,
         read=rules_from_imodels_text,
-        beside=only(_needed),
     ),
 )

@@ -273,6 +273,8 @@ def _branches(tree: _Arrays, columns: list[Column], domain: Domain | None) -> li
     out: list[tuple[Branch, ...]] = []
     # Large trees make the same split in many places, above all on dummies.
     made: dict[tuple[int, float, bool], tuple[Literal, Literal]] = {}
+    # An attribute whose gaps one column knows has them in its other columns, too.
+    gaps = {column.attribute for column in columns if column.knows_gaps}
     arrays = (tree.feature, tree.threshold.astype(float), tree.missing_left, tree.left, tree.right, tree.leaf)
     rows = zip(*(array.tolist() for array in arrays), strict=True)
     for feature, bound, missing_left, left, right, leaf in rows:
@@ -286,7 +288,7 @@ def _branches(tree: _Arrays, columns: list[Column], domain: Domain | None) -> li
             if domain is not None:
                 possible = domain[column.attribute].missing
             else:
-                possible = column.knows_gaps or (tree.routes_gaps and isinstance(column, Number))
+                possible = column.attribute in gaps or (tree.routes_gaps and isinstance(column, Number))
             if not possible:
                 sides = with_missing(sides[0], False), with_missing(sides[1], False)
             made[feature, bound, missing_left] = sides

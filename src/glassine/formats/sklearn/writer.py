@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import pickle
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -14,6 +16,7 @@ from glassine.domain import Between, Binary, Category, Domain, OneOf
 from glassine.domain import Literal as Condition
 from glassine.domain.attributes import Scalar
 from glassine.domain.literals import attributes_of
+from glassine.domain.single import single
 from glassine.errors import InvalidParameterError, UnsupportedModelError
 from glassine.formats.conditions import check_predicts, compared_values
 from glassine.formats.registry import Format
@@ -37,8 +40,10 @@ class Test:
 
     @property
     def threshold(self) -> float:
-        """The bound as scikit-learn, which compares in single precision, must hold it."""
-        return max(self.bound, float(np.float32(self.bound)))
+        """The bound as scikit-learn, which rounds records to single precision, must hold it."""
+        # The bound that a reader takes for it is rounded to it again, so that what was read is written as it was.
+        near = single(self.bound)
+        return near if math.isfinite(near) else self.bound
 
 
 class Encoder:
@@ -60,7 +65,9 @@ class Encoder:
         self.words = {name for name, values in compared.items() if self._has_words(name, values, domain)}
         self.numbers: list[str] = []
         self.lists: list[OneOf] = []
-        for literal in model.literals:
+        tested = list(_tested(model))
+        self.names = attributes_of(tested) or model.attributes[:1]
+        for literal in tested:
             name = literal.attribute
             if isinstance(literal, OneOf) and (name not in self.dummies or set(literal.values) != {1}):
                 self.lists += [] if _listing(literal) in self.lists else [_listing(literal)]
@@ -126,10 +133,9 @@ class Encoder:
                 encoded_missing_value=len(listed.values) + 2,
             )
             parts.append((f"list {i}", encoder, [listed.attribute]))
-        names = attributes_of(self.model.literals) or self.model.attributes[:1]
         frame = {
             name: pl.Series([None], dtype=pl.String if name in self.words else pl.Float64, strict=False)
-            for name in names
+            for name in self.names
         }
         return ColumnTransformer(parts, sparse_threshold=0).fit(pl.DataFrame(frame))
 
@@ -139,6 +145,15 @@ class Encoder:
             return np.array([*(listed.values or ("",)), *gaps], dtype=object)
         numbers = sorted({float(value) for value in listed.values if not isinstance(value, str)}) or [0.0]
         return np.array([*numbers, *([math.nan] if listed.missing else [])], dtype=float)
+
+
+def _tested(model: DecisionTree | RuleList) -> Iterator[Condition]:
+    """Yield the conditions that decide: what no other branch of a node takes goes to the last."""
+    if isinstance(model, RuleList):
+        yield from model.literals
+        return
+    for node in model.nodes:
+        yield from (branch.literal for branch in node.branches[:-1])
 
 
 def _other(side: Side) -> Side:
@@ -368,8 +383,14 @@ def _weights(
     return out
 
 
-def _stored(model: DecisionTree | RuleList, domain: Domain | None, *, extension: str = ".skops") -> bytes:
-    """Return the fitted pipeline as the bytes of a skops or pickle file."""
+def _stored(
+    model: DecisionTree | RuleList,
+    domain: Domain | None,
+    *,
+    extension: str = ".skops",
+    versions: Mapping[str, Any] = MappingProxyType({}),
+) -> bytes:
+    """Return the fitted pipeline as the bytes of a skops or pickle file; of a skops file with these versions."""
     if extension not in FORMAT.extensions:
         raise InvalidParameterError(
             f"a scikit-learn pipeline is stored in a file that ends in {' or '.join(FORMAT.extensions)}, got "
@@ -381,7 +402,16 @@ def _stored(model: DecisionTree | RuleList, domain: Domain | None, *, extension:
         return pickle.dumps(pipeline, protocol=4)
     from glassine.formats.skops import write_skops
 
-    return write_skops(pipeline)
+    return write_skops(pipeline, versions)
+
+
+def _options(data: bytes) -> dict[str, Any]:
+    """Return how a file of a pipeline was written: which of the two files it is, and the versions that it states."""
+    if not data.startswith(b"PK"):
+        return {"extension": ".pkl"}
+    from glassine.formats.skops import stated_versions
+
+    return {"versions": stated_versions(data)}
 
 
 FORMAT = Format(
@@ -390,6 +420,7 @@ FORMAT = Format(
     extensions=(".skops", ".pkl", ".pickle"),
     to="sklearn",
     write=_stored,
+    options=_options,
     binary=True,
     kinds=(DecisionTree, RuleList),
 )

@@ -12,10 +12,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import _num_samples, column_or_1d
 
-from glassine.data.conform import Outside, conform, expressions
 from glassine.data.inference import infer_domain
 from glassine.data.labels import check_lengths, column_of, target_name
-from glassine.data.lazy import LazyTable, is_lazy
+from glassine.data.lazy import LazyTable, Outside, expressions, is_lazy
 from glassine.domain import Domain, Integer, Real
 from glassine.domain.attributes import LARGEST, Scalar
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
@@ -31,6 +30,7 @@ from glassine.privacy.fine_gaussian import wrapped
 from glassine.privacy.unit import RECORD, PrivacyUnit
 from glassine.records.arrays import AnyArray, Array
 from glassine.records.columns import Columns
+from glassine.records.reading import read_checked, read_settled
 
 PROOF = "learners/additive/targets.md"
 
@@ -205,8 +205,12 @@ def read_numbers(
     if private:
         warn_of(caveats, domain)
     values = scaled(numbers, limits)
-    outside = Outside.KEEP_UNDECLARED | (Outside.REFUSE if strict else Outside.CLIP)
-    columns = records if isinstance(records, Columns) else conform(records, domain, outside=outside)
+    if isinstance(records, Columns):
+        columns = records
+    elif strict:
+        columns = read_checked(records, domain, keep_undeclared=True, training=True)
+    else:
+        columns = read_settled(records, domain, keep_undeclared=True)
     if persons is not None:
         kept = np.repeat(np.arange(len(values)), persons.take(rows).times(columns, values))
         columns, values = columns.take(kept), values[kept]
@@ -258,7 +262,7 @@ def _readable_numbers(y: object) -> Array:
         data: Any = series.alias("target").to_frame().to_native()
     else:
         data = {"target": column_of(y)}
-    return conform(data, Domain({"target": ANYTHING}), outside=Outside.CLIP).numbers["target"]
+    return read_settled(data, Domain({"target": ANYTHING})).numbers["target"]
 
 
 def _finite_numbers(y: object) -> Array:

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from glassine.data.conform import Outside, conform
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidParameterError, check_whole, parameter
@@ -26,6 +25,7 @@ from glassine.learners.summaries.splitting import Growth, Node
 from glassine.learners.summaries.tree_sets import LeafLoss, TreeSet, sample_trees
 from glassine.models import DecisionTree, Guarantee
 from glassine.records.arrays import AnyArray, Array, Ints
+from glassine.records.reading import read_settled
 
 REPRESENTATIVES = 400
 """Representative records on which trees are compared in a region: a share is then known to about .025."""
@@ -159,7 +159,7 @@ class NearOptimalTrees:
         InvalidDataError
             If the records lack an attribute.
         """
-        columns = conform(records, self._domain, outside=Outside.CLIP | Outside.KEEP_UNDECLARED)
+        columns = read_settled(records, self._domain, keep_undeclared=True)
         coarse = self._released.coarse
         cells = read_cells(columns, [axis.grid for axis in coarse])
         codes = np.stack([axis.bin_of[own] for axis, own in zip(coarse, cells, strict=True)])

@@ -238,7 +238,7 @@ def _schemas(basis: Basis) -> Iterator[Answer]:
 
 @answer
 def _format(basis: Basis) -> Iterator[Answer]:
-    yield from judged(basis, "other_content", "fitted_values")
+    yield from judged(basis, "long_texts", "require_clean_copy")
     model = next((file for file in basis.report["inputs"] if file["role"] == "model"), None)
     if model is None:
         raise NoFigureError("the audit read no file of the model")

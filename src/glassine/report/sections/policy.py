@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from glassine.attacks.outcome import UNCOVERED, Failed, Measured, RecordNote, ShownCount
 from glassine.auditing.criterion import Limit
-from glassine.auditing.findings import SCHEMA, Check, Findings, SeveralSummary
+from glassine.auditing.findings import SCHEMA, Check, Findings
 from glassine.auditing.policy import Policy
 from glassine.files import PICKLES
 from glassine.report import wording
@@ -28,78 +28,37 @@ from glassine.report.blocks import (
 )
 from glassine.report.section import Page, Section, clean_inputs, sections_of, sentence, shown
 
-NOTHING = "The file holds the model and nothing else. It may leave if the verdict allows it."
-KEEP = "This is not the file that may leave: a clean copy is, which holds the model and nothing else. Audit the copy."
-EACH_NOTHING = "The files hold the models and nothing else. They may leave if the verdicts allow it."
-EACH_COPY = "A file that holds more than its model may not leave; a clean copy of it may. Audit the copy."
+ITSELF = "Glassine wrote this file, byte for byte. It may leave if the verdict allows it."
+COPY = (
+    "Glassine did not write this file, or it was changed: it can hold records in any place, and the verdict is on the "
+    "model alone. Release only the clean copy, {copy}."
+)
+UNWRITTEN = "which is yet to be written"
 
 RUNS = "A pickle runs code when it is loaded: publish a copy as JSON or skops, or ask the publisher for one."
 
 
-def holds_more(findings: Findings) -> bool:
-    """Return whether the audited file holds more than the model, so that a clean copy may leave in its place."""
-    contents = findings.contents
-    private = contents is not None and any(e.n_private is None or e.n_private for e in contents.fitted)
-    return contents is not None and (bool(contents.others) or private)
-
-
-def counted_beside(findings: Findings) -> tuple[str, ...]:
-    """Return how much the file holds beside the model, which the section on the file lists."""
-    contents = findings.contents
-    fitted = () if contents is None else contents.fitted
-    # Those that the domain declares do not count, as in the check of the policy.
-    n_values = sum(entry.n_values if entry.n_private is None else entry.n_private for entry in fitted)
-    said = [f"{contents.n_other:,} bytes beside the model"] if contents is not None and contents.others else []
-    said += [f"{wording.plural(n_values, 'value')} of the training data"] if n_values else []
-    return (f"{' and '.join(said)}, listed below.",) if said else ()
-
-
 def file_sections(findings: Findings) -> tuple[Section, ...]:
-    """Return the section on the audited file; none where no file was audited."""
-    contents = findings.contents
-    if contents is None:
-        return ()
+    """Return the section on the audited files; none where no file was audited."""
     name = next((file.name for file in findings.inputs if file.role == "model"), "")
-    what = f"{wording.clean(name)}: {contents.form}" if name else contents.form
-    size = f"{what}, {contents.n_bytes:,} bytes."
-    others = tuple(
-        Row(name=wording.clean(other.where), cells=(wording.clean(other.kind), f"{other.n_bytes:,}"))
-        for other in contents.others
-    )
-    fitted = tuple(
-        Row(
-            name=wording.clean(entry.part),
-            cells=(wording.clean(entry.attribute), entry.statistic, f"{entry.n_values:,}"),
+    lines: list[str] = []
+    for file in findings.files:
+        what = wording.clean(file.name or name)
+        lines.append(
+            f"{what}: {file.format}, {file.n_bytes:,} bytes." if what else f"{file.format}, {file.n_bytes:,} bytes."
         )
-        for entry in contents.fitted
-    )
-    tables = (
-        ("What the file holds beside the model", heads("Place", "Kind", figures=("Bytes",)), others),
-        (
-            "Values of the training data in parts of the pipeline",
-            heads("Part", "Column", "Values", figures=("Number",)),
-            fitted,
-        ),
-    )
-    blocks = [Table(caption=caption, columns=columns, rows=rows) for caption, columns, rows in tables if rows]
-    several = isinstance(findings.subject, SeveralSummary)
-    closing = (EACH_COPY if several else KEEP) if holds_more(findings) else (EACH_NOTHING if several else NOTHING)
+        copy = file.clean_copy
+        if copy is None:
+            lines.append(ITSELF)
+        else:
+            named = wording.clean(copy.name) or UNWRITTEN
+            lines.append(COPY.format(copy=f"{named}: {copy.format}, {copy.n_bytes:,} bytes, SHA-256 {copy.sha256}"))
     if name.lower().endswith(PICKLES):
-        closing = f"{closing} {RUNS}"
-    return (
-        Section(
-            id="file",
-            title="What the file holds",
-            link="File",
-            blocks=(Paragraph(text=size), *blocks, Paragraph(text=closing)),
-            text=(
-                size,
-                *((row.name, str(row.cells[0]), f"{row.cells[1]} bytes") for row in others),
-                *("{0}: {2} of {1} ({3})".format(row.name, *row.cells) for row in fitted),
-                closing,
-            ),
-        ),
-    )
+        lines.append(RUNS)
+    if not lines:
+        return ()
+    blocks = tuple(Paragraph(text=line) for line in lines)
+    return (Section(id="file", title="The file", link="File", blocks=blocks, text=tuple(lines)),)
 
 
 NONE_ALLOWED = "none allowed"
@@ -144,7 +103,7 @@ def _limit(check: Check, limit: Limit[float] | None) -> str:
     if limit is None:
         return f"{check.limit:g}"
     unit = limit.unit.name
-    if unit in ("values", "occurrences", "bytes") and not check.limit:
+    if unit in ("values", "occurrences", "bytes", "files") and not check.limit:
         return NONE_ALLOWED
     figure = {
         "records": wording.people(round(check.limit)),
@@ -169,7 +128,7 @@ def _measured(check: Check, value: float | ShownCount, unit: str) -> str:
         return wording.percent(value, digits=0 if value in (0, 1) or round(value * 100) == value * 100 else 1)
     if unit == "bytes" and value:
         return f"{value:,.0f} bytes"
-    return "none" if unit in ("values", "occurrences", "bytes") and not value else f"{value:,g}"
+    return "none" if unit in ("values", "occurrences", "bytes", "files") and not value else f"{value:,g}"
 
 
 def worded(check: Check, policy: Policy, kind: str) -> CheckRow:
@@ -276,16 +235,22 @@ def released(findings: Findings) -> tuple[Released, ...]:
         "outside policy": "Not to be released",
         "inconclusive": "Not to be released before the open checks are answered",
     }[findings.verdict]
-    if findings.verdict == "within policy" and holds_more(findings):
-        title = "A clean copy of this file may be released, once it is audited"
     terms = findings.value("terms")
-    beside = () if terms is None or findings.contents is not None else tuple(map(wording.clean, terms.beside))
-    holds = (*counted_beside(findings), *beside)
-    return tuple(
-        Released(title=title, name=wording.clean(file.name), sha256=wording.clean(file.sha256), holds=holds)
-        for file in findings.inputs
-        if file.role in PUBLISHED and file.sha256 is not None
-    )
+    beside = () if terms is None or findings.files else tuple(map(wording.clean, terms.beside))
+    copies = {file.name or "model": file.clean_copy for file in findings.files if file.clean_copy is not None}
+    out = []
+    for file in findings.inputs:
+        if file.role not in PUBLISHED or file.sha256 is None:
+            continue
+        copy = copies.get(file.name, copies.get(file.role))
+        if copy is not None and findings.verdict == "within policy":
+            name = wording.clean(copy.name) or f"the clean copy of {wording.clean(file.name)}"
+            out.append(Released(title="Release only the clean copy", name=name, sha256=copy.sha256, holds=beside))
+        else:
+            out.append(
+                Released(title=title, name=wording.clean(file.name), sha256=wording.clean(file.sha256), holds=beside)
+            )
+    return tuple(out)
 
 
 def asked_for(findings: Findings) -> tuple[Fold, ...]:
