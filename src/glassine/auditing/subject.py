@@ -15,7 +15,7 @@ from glassine.auditing.describe import LONGEST, describe_domain
 from glassine.auditing.facts import Case, Fact, Kind
 from glassine.auditing.findings import DomainSummary, Findings, GuaranteeFinding, Outcomes, SubjectSummary
 from glassine.auditing.inputs import AuditInputs
-from glassine.auditing.judging import advise, decide, judge, request
+from glassine.auditing.judging import advise, contradiction, decide, judge, request
 from glassine.auditing.output_criteria import CLEAN_COPY
 from glassine.auditing.policy import Policy
 from glassine.auditing.suppression import Suppression
