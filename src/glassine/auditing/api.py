@@ -14,7 +14,6 @@ from glassine.auditing.samples import known_names, read_samples
 from glassine.auditing.subject import Opened, Subject, examine
 from glassine.auditing.tree_figures import TreeSubject
 from glassine.data.labels import Sample, as_sample, target_name
-from glassine.data.lazy import is_lazy
 from glassine.data.persons import refuse_shared
 from glassine.data.table import Table
 from glassine.domain import Domain
@@ -25,6 +24,7 @@ from glassine.formats.canonical import FileForm
 from glassine.formats.loading import is_estimator
 from glassine.formats.sklearn.parameters import stated_parameters
 from glassine.models import AdditiveModel, DecisionTree, RuleList
+from glassine.records.engines import is_lazy
 
 ATTACKS = {"membership", "disclosure"}
 """Measurements that need no domain, and that are for the holder of the data where they are all that is asked for."""

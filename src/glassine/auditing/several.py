@@ -18,7 +18,7 @@ from glassine.auditing.findings import GuaranteeFinding, JointFinding, LeftOutMo
 from glassine.auditing.inputs import AuditInputs
 from glassine.auditing.policy import Policy
 from glassine.auditing.reconstruction import Rows, compared, rows_measured
-from glassine.auditing.subject import Opened, Raw, Subject
+from glassine.auditing.subject import WEIGHED, Opened, Raw, Subject
 from glassine.auditing.suppression import Suppression
 from glassine.errors import (
     CountingLimitError,
@@ -132,6 +132,15 @@ class SeveralSubject(Subject):
         return replace(self, guarantee=_composed(joint, self.policy))
 
     @cached_property
+    def weighed(self) -> list[str]:
+        """The models whose sizes may be sums of weights: nobody states otherwise, and no counts of records are used."""
+        published, domain = self.published, self.inputs.domain
+        if domain is None or self.inputs.statements.unweighted or published.counts == "data":
+            return []
+        read = read_models(published.models, domain, published.names)
+        return [entry.name for entry in read.exact if entry.model.sizes == "derived"]
+
+    @cached_property
     def countable(self) -> bool:
         """Whether training records can give counts that some of the models do not publish."""
         published, domain = self.published, self.inputs.domain
@@ -184,6 +193,7 @@ def _facts(several: SeveralSubject, outcome: Outcome[JointReconstruction], raw: 
         entry.name for entry in joint.left_out if entry.counts != "zero" and (entry.guarantee is None or not by_claims)
     ]
     doubt = f"What {', '.join(unseen)} adds was not measured." if unseen else ""
+    doubt = " ".join(filter(None, [doubt, WEIGHED.format(whose=", ".join(several.weighed)) if several.weighed else ""]))
     bits: Fact[Bits] = None
     if not joint.models and doubt:
         bits = NotApplicable(f"no model publishes exact counts. {doubt}")

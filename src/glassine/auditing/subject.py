@@ -30,6 +30,10 @@ JUDGED_AS_WRITTEN = (
     "The estimator is judged as the model that `write_model` writes of it. A saved estimator holds more: release the "
     "written model."
 )
+WEIGHED = (
+    "The sizes in {whose} are sums of weights, which are numbers of records only if no weights were used in training. "
+    "Pass the training data, or have the publisher state it."
+)
 OF_PERSONS = (
     "The model's guarantee is for people, who may have several records each, but records were counted. Name the "
     "column of persons, or have the publisher state that everyone has one record."

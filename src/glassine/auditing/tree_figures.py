@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -35,11 +34,10 @@ from glassine.auditing.reconstruction import (
     counted_model,
     hide_subgroups,
 )
-from glassine.auditing.subject import Opened, Raw, Subject, texts_of
+from glassine.auditing.subject import WEIGHED, Opened, Raw, Subject, texts_of
 from glassine.data.labels import class_places
-from glassine.data.lazy import Groups, LazyTable, Outside, cuts_of, is_lazy
 from glassine.data.table import Table
-from glassine.domain import Binary, Category, Domain, Integer, Real
+from glassine.domain import Domain, Integer, Real
 from glassine.domain.attributes import LARGEST, Attribute
 from glassine.domain.literals import attributes_of
 from glassine.errors import CountingLimitError, InvalidDataError, InvalidParameterError, parameter
@@ -47,7 +45,10 @@ from glassine.formats import as_model
 from glassine.formats.builder import not_judged
 from glassine.formats.canonical import LongText
 from glassine.models import DecisionTree, RuleList
-from glassine.records.arrays import AnyArray, Bools, Indices, Ints
+from glassine.records.arrays import AnyArray, Indices, Ints
+from glassine.records.cuts import cuts_of
+from glassine.records.engines import Groups, LazyTable, is_lazy
+from glassine.records.flags import n_outside
 
 if TYPE_CHECKING:
     from glassine.attacks.reconstruction.entropy import ProbabilisticDataset
@@ -70,24 +71,13 @@ def count_data(model: DecisionTree | RuleList, frame: object, domain: Domain) ->
     """Count the records of a lazy frame in each part of a model, and those outside the domain."""
     # An engine groups the records by the values that the model's literals distinguish, and reads every other attribute
     # of the domain separately. A category that is not declared counts as missing.
-    tested = set(attributes_of(model.literals))
-    cuts = cuts_of(model.literals, domain)
-    outside: dict[str, int] = {}
-
-    def counted(names: list[str]) -> Groups:
-        wide = {name: _wide(domain[name]) for name in names}
-        edges = {name: (*cuts.get(name, ()), *_edges(domain[name])) for name in names}
-        groups = LazyTable(frame=frame, outside=Outside.REFUSE | Outside.KEEP_UNDECLARED).group(wide, cuts=edges)
-        outside.update({name: int(groups.counts[_outside(domain[name], name, groups)].sum()) for name in names})
-        return groups
-
-    groups = counted([name for name in domain if name in tested])
-    for name in domain:
-        if name not in tested and name in _names(frame):
-            counted([name])
-    return CountedData(
-        sizes=_sizes(model, groups), outside={name: outside[name] for name in domain if outside.get(name)}
-    )
+    tested = [name for name in domain if name in set(attributes_of(model.literals))]
+    table = LazyTable(frame=frame, strict=False, keep_undeclared=True)
+    groups = table.group({name: _wide(domain[name]) for name in tested}, cuts=cuts_of(model.literals, domain))
+    present = _names(frame)
+    flags = table.flags({name: domain[name] for name in domain if name in tested or name in present})
+    outside = {name: n_outside(domain[name], counts) for name, counts in flags.items()}
+    return CountedData(sizes=_sizes(model, groups), outside={name: n for name, n in outside.items() if n})
 
 
 def _names(frame: Any) -> list[str]:
@@ -97,26 +87,10 @@ def _names(frame: Any) -> list[str]:
 
 
 def _wide(attribute: Attribute) -> Attribute:
-    """Return what values are read as, so that those outside the domain are recognized."""
+    """Return what values are read as, so that those beyond a bound still lie where the model sends them."""
     if isinstance(attribute, Integer | Real):
         return Real(-LARGEST, LARGEST, missing=True)
     return replace(attribute, missing=True)
-
-
-def _edges(attribute: Attribute) -> tuple[float, ...]:
-    if not isinstance(attribute, Integer | Real):
-        return ()
-    return math.nextafter(float(attribute.lo), -math.inf), float(attribute.hi)
-
-
-def _outside(attribute: Attribute, name: str, groups: Groups) -> Bools:
-    """Return which distinct records hold a value outside an attribute."""
-    values = groups.columns.array(name)
-    if isinstance(attribute, Binary | Category):
-        return np.asarray((values < -1) | ((values == -1) & (not attribute.missing)))
-    gaps = np.isnan(values)
-    beyond = ~gaps & ~((values >= float(attribute.lo)) & (values <= float(attribute.hi)))
-    return np.asarray(beyond | (gaps & (not attribute.missing)))
 
 
 def _sizes(model: DecisionTree | RuleList, groups: Groups) -> tuple[int, ...]:
@@ -314,6 +288,19 @@ class TreeSubject(Subject):
         """Why the data are not the training records; empty if nothing says so."""
         return MISMATCH.format(parts=self.nouns[1]) if self.comparison.mismatch else ""
 
+    @cached_property
+    def doubted_weights(self) -> str:
+        """Why published sizes may be sums of weights; empty where records match them, or the publisher denies it."""
+        confirmed = self.has_data and not self.comparison.mismatch
+        known = confirmed or self.inputs.statements.unweighted or self.model.sizes != "derived"
+        published = any(cell.evidence.size is not None for cell in self.model.cells)
+        return "" if known or not published else WEIGHED.format(whose="the file")
+
+    @cached_property
+    def doubt(self) -> str:
+        """Why counts may not be those that limits are about; sums of weights are not."""
+        return super().doubt or self.doubted_weights
+
     # Sizes of leaves: as published, else counted in the data where that may be looked at, and in people where known.
 
     @cached_property
@@ -417,8 +404,10 @@ class TreeSubject(Subject):
 
     def summary(self) -> ModelSummary:
         """Return the model in brief."""
-        stated = self.inputs.parameters
-        return replace(describe_model(self.model), parameters=None if stated is None else stated.values)
+        stated, summary = self.inputs.parameters, describe_model(self.model)
+        if summary.sizes == "derived" and not self.doubted_weights:
+            summary = replace(summary, sizes="stated")
+        return replace(summary, parameters=None if stated is None else stated.values)
 
     def notes(self, raw: Raw) -> Iterator[str]:
         """Yield what is odd about sizes, data and guarantee, and what was left out."""

@@ -312,6 +312,7 @@ def _of_model(file: FileContent, domain: Domain | None, options: AuditOptions, l
                     one_record_per_person=options.stated.one_record_per_person,
                     smallest_leaf=options.stated.stated_leaf,
                     rounded_to=options.stated.stated_step,
+                    unweighted=options.stated.unweighted,
                 ),
                 max_steps=options.max_steps,
                 progress=progress,

@@ -105,7 +105,8 @@ GUARANTEE: Codec[Guarantee] = record(
     order=("epsilon", "delta", "neighboring", "records_per_person", "count_scale", "setting", "caveats"),
 )
 HEAD = {"classes": Field(codec=optional(SCALARS)), "guarantee": Field(codec=optional(GUARANTEE), omit=None)}
-CELLS = ("attributes", "classes", "source", "approximate", "guarantee")
+HEAD["sizes"] = Field(omit="stored")
+CELLS = ("attributes", "classes", "source", "approximate", "sizes", "guarantee")
 BRANCH: Codec[Branch] = record(Branch, {"literal": Field(codec=LITERAL, key="if")})
 NODE: Codec[Node] = record(
     Node, {"branches": Field(codec=listed(BRANCH)), "evidence": Field(codec=EVIDENCE, flat=True)}

@@ -344,7 +344,7 @@ def to_pmml(model: PublishedModel, domain: Domain | None = None) -> str:
         "  </TreeModel>",
         "</PMML>",
     ]
-    return head_of(model.guarantee) + "\n".join(lines) + "\n"
+    return head_of(model.guarantee, model.sizes) + "\n".join(lines) + "\n"
 
 
 def _field(name: str, model: DecisionTree, domain: Domain | None) -> str:

@@ -100,7 +100,9 @@ def tree_from_treelite(data: Any, domain: Domain | None = None, tree: int | None
         else:
             builder.split(key, *_branches(node, builder, single), Evidence(total=total))
     source = source_of("treelite", place, n)
-    return builder.tree(listed[0]["node_id"], classes, source)
+    # Numbers of rows are stored; shares are by weight, and only sums of weights show whether rows were weighted.
+    unweighed = shares and any("sum_hess" not in node for node in listed)
+    return builder.tree(listed[0]["node_id"], classes, source, sizes="derived" if unweighed else "stored")
 
 
 def forest_from_treelite(data: Any, domain: Domain | None = None) -> Forest:

@@ -271,7 +271,7 @@ def _tree(shared: Shared, place: int, domain: Domain | None, *, as_model: bool) 
             builder.leaf(i, evidence[i])
         else:
             builder.split(i, _pair(shared, lists, i, builder), (left, right), evidence[i])
-    return builder.tree(0, classes, source_of("XGBoost", place, len(shared.trees)))
+    return builder.tree(0, classes, source_of("XGBoost", place, len(shared.trees)), sizes="derived")
 
 
 def _pair(shared: Shared, lists: _Lists, i: int, builder: TreeBuilder[int]) -> tuple[Literal, Literal]:

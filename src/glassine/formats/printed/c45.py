@@ -12,10 +12,10 @@ from glassine.domain import Category, Domain, Literal, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import TreeBuilder, sides
-from glassine.formats.conditions import attribute_of, near
+from glassine.formats.conditions import attribute_of, damaged, near
 from glassine.formats.printed.conditions import NUMBER, plain
 from glassine.formats.registry import BY_LEAF, first_line, of_text
-from glassine.models.evidence import Evidence
+from glassine.models.evidence import Evidence, SizeOrigin
 from glassine.models.tree import DecisionTree
 
 # What R prints of a tree of partykit, such as ctree, turned into the lines that C4.5 prints.
@@ -89,6 +89,9 @@ LISTS = re.compile(
 )
 ENDING = re.compile(rf":[^\n:(]*\({COUNT}(/{COUNT})?\)( *\[{COUNT}(/{COUNT})?\])?[ \t]*\r?$", re.MULTILINE)
 """A line that ends in a colon, a class and ``(covered)`` or ``(covered/errors)``."""
+MATRIX = re.compile(r"^([ \t]*(?:\(?[a-z]+\)?[ \t]+)+)<-+ ?classified as", re.MULTILINE)
+ROW = re.compile(r"^[ \t0-9.]*(?:\(([a-z]+)\): class (.+)|\|[ \t]+([a-z]+) = (.+))$", re.MULTILINE)
+"""A line of a confusion matrix of C5.0, or of Weka."""
 DEEPEST = 2000
 
 
@@ -117,9 +120,11 @@ def tree_from_c45(text: str, domain: Domain | None = None) -> DecisionTree:
     -------
     DecisionTree
         A leaf ``(12.0/3.0)`` covers 12 records, of which 3 are not of its class. If both are whole, the leaf has the
-        number of records, with the class counts of a tree of two classes and the error rate of others. Weights that
+        number of records, with class counts where it has no errors, or where two classes exist for certain, and else
+        with its error rate if there are more. Weights that
         are not whole stand for records with missing values that went several ways: the leaf has only the error rate.
-        Simplified trees of C4.5 print estimated errors, which are not whole. Classes are those of the leaves, sorted.
+        Simplified trees of C4.5 print estimated errors, which are not whole. Classes are those of the confusion matrix
+        that is printed below, else those of the leaves, sorted: then others may exist.
 
     Raises
     ------
@@ -132,39 +137,54 @@ def tree_from_c45(text: str, domain: Domain | None = None) -> DecisionTree:
     --------
     >>> text = "age <= 40: no (5.0)\nage > 40\n|   smoker = 1: yes (4.0/1.0)\n|   smoker = 0: no (2.0)\n"
     >>> [(str(cell), cell.evidence.counts) for cell in tree_from_c45(text).cells]
-    [('age <= 40', (5, 0)), ('age > 40 and smoker', (1, 3)), ('age > 40 and smoker = 0', (2, 0))]
+    [('age <= 40', (5, 0)), ('age > 40 and smoker', None), ('age > 40 and smoker = 0', (2, 0))]
     """
     entries = _parsed(text)
-    classes = _classes(entries)
+    classes, certain = _classes(entries, _in_matrix(text))
     builder: TreeBuilder[int] = TreeBuilder("the printed tree", domain, silent=True)
+    # Weka and C4.5 print sums of weights, and partykit numbers of rows.
+    sizes: SizeOrigin = "stored" if PARTY_TITLE.search(text) else "derived"
     if len(entries[0].below) == 1 and not entries[1].test:
-        builder.leaf(0, _evidence(entries[1], classes))
-        return builder.tree(0, classes, "C4.5 text")
+        builder.leaf(0, _evidence(entries[1], classes, certain))
+        return builder.tree(0, classes, "C4.5 text", sizes=sizes)
     for entry in entries:
         if entry.below:
             builder.split(entry.line, _literals(entry.below, builder), [child.line for child in entry.below])
         else:
-            builder.leaf(entry.line, _evidence(entry, classes))
-    return builder.tree(0, classes, "C4.5 text")
+            builder.leaf(entry.line, _evidence(entry, classes, certain))
+    return builder.tree(0, classes, "C4.5 text", sizes=sizes)
 
 
-def _classes(entries: Sequence[_Entry]) -> tuple[Scalar, ...]:
-    """Return the classes of the leaves, numbers first; errors imply a second class."""
+def _in_matrix(text: str) -> tuple[Scalar, ...]:
+    """Return the classes of the first confusion matrix that is printed, in its order; none without a whole one."""
+    head = MATRIX.search(text)
+    if head is None:
+        return ()
+    letters, rows = re.findall(r"[a-z]+", head[1]), dict[str, Scalar]()
+    for match in ROW.finditer(text, head.end()):
+        rows.setdefault(match[1] or match[3], plain((match[2] or match[4]).strip()))
+    return tuple(rows[letter] for letter in letters) if set(letters) <= set(rows) else ()
+
+
+def _classes(entries: Sequence[_Entry], printed: tuple[Scalar, ...]) -> tuple[tuple[Scalar, ...], bool]:
+    """Return the classes, and whether there are certainly no others: those printed, else those of leaves, sorted."""
     leaves = [entry.leaf for entry in entries if entry.leaf is not None]
     labels = {plain(leaf[0]) for leaf in leaves}
+    if printed:
+        if lost := labels - set(printed):
+            raise damaged(f"a leaf predicts {min(map(str, lost))!r:.60}, which the confusion matrix does not list.")
+        return printed, True
     if len(labels) == 1 and any(float(leaf[2] or 0) for leaf in leaves):
         (label,) = labels
-        return label, f"not {label}"
+        return (label, f"not {label}"), True
     broken = next((label for label in labels if isinstance(label, float) and not label.is_integer()), None)
     if broken is not None:
         raise UnsupportedModelError(
             f"a leaf predicts the number {broken}, with its variance behind it: printed regression trees are not read."
         )
     numbers = sorted(float(label) for label in labels if not isinstance(label, str))
-    return (
-        *(plain(repr(int(n) if n.is_integer() else n)) for n in numbers),
-        *sorted(x for x in labels if isinstance(x, str)),
-    )
+    named = (plain(repr(int(n) if n.is_integer() else n)) for n in numbers)
+    return (*named, *sorted(x for x in labels if isinstance(x, str))), False
 
 
 def _bad(line: int, why: str) -> UnsupportedModelError:
@@ -311,7 +331,7 @@ def _spelled(name: str, text: str, domain: Domain | None) -> Scalar:
     raise InvalidModelError(f"{text[:40]!r} is not a value of {name!r}.{near(text, map(str, attribute.values))}")
 
 
-def _evidence(entry: _Entry, classes: Sequence[Scalar]) -> Evidence:
+def _evidence(entry: _Entry, classes: Sequence[Scalar], certain: bool) -> Evidence:
     if entry.leaf is None:
         return Evidence()
     if entry.leaf[1] is None:
@@ -326,11 +346,13 @@ def _evidence(entry: _Entry, classes: Sequence[Scalar]) -> Evidence:
     if not (covered.is_integer() and wrong.is_integer()):
         return Evidence(label=label, error_rate=rate)
     total, errors = int(covered), int(wrong)
-    if len(classes) == 2:
-        return Evidence(counts=(total - errors, errors) if label == 0 else (errors, total - errors), label=label)
-    if len(classes) == 1:
-        return Evidence(counts=(total,), label=label)
-    return Evidence(total=total, label=label, error_rate=rate)
+    if not errors:
+        return Evidence(counts=tuple(total if i == label else 0 for i in range(len(classes))), label=label)
+    if len(classes) != 2:
+        return Evidence(total=total, label=label, error_rate=rate)
+    if not certain:  # errors may be of a class that no leaf predicts
+        return Evidence(total=total, label=label)
+    return Evidence(counts=(total - errors, errors) if label == 0 else (errors, total - errors), label=label)
 
 
 FORMAT = of_text(

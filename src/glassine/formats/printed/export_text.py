@@ -339,7 +339,11 @@ def tree_from_export_text(text: str, domain: Domain | None = None) -> DecisionTr
     # Without decimals, weights that are not whole print as if they were counts.
     rounded = counted and re.search(r"weights: \[[^\]]*\.", text) is None
     return DecisionTree(
-        *(tuple(nodes), attributes, classes), source="scikit-learn export_text", approximate=rounded, guarantee=claim
+        *(tuple(nodes), attributes, classes),
+        source="scikit-learn export_text",
+        approximate=rounded,
+        sizes="derived",
+        guarantee=claim,
     )
 
 

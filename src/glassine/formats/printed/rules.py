@@ -391,7 +391,8 @@ def parse_rules(text: str, domain: Domain | None = None) -> RuleList:
             )
     rules = tuple(Rule(antecedent=s.antecedent, evidence=_evidence(s, classes)) for s in statements)
     claim = opening_claim(text)
-    return RuleList(rules, attributes, classes, source=SOURCE, approximate="counts" in headers, guarantee=claim)
+    rounded = "counts" in headers
+    return RuleList(rules, attributes, classes, source=SOURCE, approximate=rounded, guarantee=claim, sizes="stated")
 
 
 def _name(name: str) -> str:

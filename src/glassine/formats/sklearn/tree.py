@@ -182,7 +182,9 @@ def final_tree(estimator: Any, domain: Domain | None) -> tuple[Any, tuple[str, .
     names = tuple(column.attribute for column in columns)
     for name, step in steps[:-1]:
         columns = through(step, columns, f"the pipeline step {name!r}")
-    used = {column.attribute for column in columns}
+    # Columns of an array have no names of their own, so that none can be left out.
+    numbered = getattr(estimator, "feature_names_in_", None) is None
+    used = set(names) if numbered else {column.attribute for column in columns}
     return tree, tuple(name for name in names if name in used), columns
 
 
@@ -243,7 +245,9 @@ class _Arrays:
 
 def _evidence(tree: _Arrays, estimator: Any, classes: tuple[Scalar, ...] | None) -> list[Evidence]:
     """Return what each node publishes."""
-    sizes = tree.sizes.tolist()
+    # A tree that Glassine wrote of sums of weights holds no numbers of rows.
+    sizes: list[int | None] = tree.sizes.tolist()
+    sizes = [None] * len(sizes) if not tree.sizes.any() and tree.weights.any() else sizes
     if classes is None:
         # An impurity of zero is published too: every record of the node has the predicted value.
         alike = np.asarray(estimator.tree_.impurity) == 0
@@ -262,6 +266,8 @@ def _evidence(tree: _Arrays, estimator: Any, classes: tuple[Scalar, ...] | None)
         masses, tree.sizes.astype(np.int64), tree.weights, tree.leaf, weight, list(estimator.classes_)
     )
     labels = values.argmax(axis=1).tolist()
+    if None in sizes:
+        return [Evidence(label=label, weighted=True) for label in labels]
     return [
         Evidence(counts=count, label=label) if count is not None else Evidence(total=size, label=label, weighted=True)
         for count, size, label in zip(counts, sizes, labels, strict=True)

@@ -326,7 +326,7 @@ def grow(model: DecisionTree | RuleList, encoder: Encoder, fitted: Any) -> Any:
         # Where the model knows no gaps, do as scikit-learn does after fitting on none: they follow the larger child.
         inner = nodes["left_child"] >= 0
         nodes["missing_go_to_left"][inner] = (sizes[nodes["left_child"]] > sizes[nodes["right_child"]])[inner]
-    nodes["n_node_samples"], nodes["weighted_n_node_samples"] = sizes, sizes
+    nodes["n_node_samples"], nodes["weighted_n_node_samples"] = 0 if model.sizes == "derived" else sizes, sizes
     nodes["impurity"] = 0.0 if model.classes is None else 1 - (values**2).sum(axis=1)
     grown = type(fitted.tree_)(encoder.width, np.array([width], dtype=np.intp), 1)
     grown.__setstate__({"max_depth": depth, "node_count": n, "nodes": nodes, "values": values[:, None, :].copy()})
