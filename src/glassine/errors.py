@@ -498,3 +498,7 @@ def check_choice(
 
 class PrivacyLeakWarning(UserWarning):
     """Something that should be public knowledge was taken from the data."""
+
+
+class NotAlignedWarning(UserWarning):
+    """The index of a target, of persons or of weights differs from that of the records; they go by position."""

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.domain.attributes import Attribute
 from glassine.errors import InvalidDataError, parameter
+from glassine.records.alignment import check_alignment
 from glassine.records.arrays import Ints
 from glassine.records.columns import Columns, columns_of, values_of
 from glassine.records.containers import Opened
@@ -84,6 +85,7 @@ class CountTable(Opened):
             As :func:`~glassine.records.read_checked`; also in a row of weight 0. If a weight is missing, negative
             or not whole, if there is not one weight per row, or if an array of weights comes with a lazy frame.
         """
+        check_alignment(frame, weights=weights)
         if isinstance(weights, str) and weights in domain:
             raise InvalidDataError(
                 f"{parameter('weights')} must not be an attribute, but {weights!r} is one.",

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from glassine.data.persons import Persons, stated_persons
 from glassine.domain.attributes import LARGEST, Attribute, Integer, Real, prefixes
 from glassine.errors import InvalidDataError, parameter
+from glassine.records.alignment import check_alignment
 from glassine.records.arrays import AnyArray, Array, Bools, Indices, Ints, read_only
 from glassine.records.cells import Flag, FlagArray, Reader
 from glassine.records.columns import decoder, values_of
@@ -271,6 +272,7 @@ def as_table(data: object) -> Table:
 def with_persons(data: object, persons: object, what: str = "data") -> Table:
     """Return records as a table that knows its persons, without the column of identifiers."""
     # Shapes: persons (n,).
+    check_alignment(data, persons=persons)
     table = as_table(data)
     column = persons if isinstance(persons, str) else getattr(persons, "name", None)
     if isinstance(persons, str) and persons not in table.names:
