@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from numbers import Integral
 from types import MappingProxyType, ModuleType
-from typing import Self
+from typing import Any, Self
 
 __all__ = [
     "BlackBoxError",
@@ -39,6 +39,7 @@ __all__ = [
     "SignatureError",
     "Text",
     "UndefinedMeasureError",
+    "UnjudgedModelError",
     "UnknownEventError",
     "UnreadableFileError",
     "UnsupportedModelError",
@@ -324,6 +325,14 @@ class UnsupportedModelError(GlassineError):
 
 class SeveralTreesError(UnsupportedModelError):
     """A file holds several trees where one is wanted."""
+
+
+class UnjudgedModelError(UnsupportedModelError):
+    """A file holds a model of a kind that is known and not judged; ``document`` says what to do with it."""
+
+    def __init__(self, message: str, *, document: Any) -> None:
+        super().__init__(message)
+        self.document = document
 
 
 class _FileError(GlassineError):

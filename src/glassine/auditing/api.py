@@ -12,7 +12,7 @@ from glassine.auditing.inputs import AuditInputs, AuditSettings
 from glassine.auditing.policy import Policy
 from glassine.auditing.samples import known_names, read_samples
 from glassine.auditing.subject import Opened, Subject, examine
-from glassine.auditing.tree_figures import TreeSubject
+from glassine.auditing.trees import TreeSubject
 from glassine.data.labels import Sample, as_sample, target_name
 from glassine.data.persons import refuse_shared
 from glassine.data.table import Table

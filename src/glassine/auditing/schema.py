@@ -14,7 +14,7 @@ from glassine.auditing.findings.root import SCHEMA, Findings
 from glassine.auditing.release import ReleaseSubject
 from glassine.auditing.several import SeveralSubject
 from glassine.auditing.summaries import SummarySubject
-from glassine.auditing.tree_figures import TreeSubject
+from glassine.auditing.trees import TreeSubject
 from glassine.codec import LARGEST
 
 MEASURED: dict[str, Any] = {

@@ -49,7 +49,8 @@ from glassine.auditing.tree_facts import (
     facts_of_reconstruction,
     facts_of_values,
 )
-from glassine.auditing.tree_figures import COUNTED, NO_DOMAIN, TreeSubject
+from glassine.auditing.tree_figures import COUNTED, NO_DOMAIN
+from glassine.auditing.tree_figures import TreeSubject as TreeSubject
 from glassine.data.labels import Sample
 from glassine.data.table import Table
 from glassine.errors import CountingLimitError, parameter
