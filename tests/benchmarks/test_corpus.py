@@ -37,3 +37,10 @@ def test_a_wrong_model_is_called_wrong(tmp_path: Path) -> None:
     fewer = corpus.replace(sample, target=1 - sample.target)
     assert corpus.judged(fewer, tmp_path)[1].startswith("leaf 0 holds")
     assert corpus.judged(corpus.replace(sample, data=sample.data[:-40]), tmp_path)[0] == "refused"
+
+
+@pytest.mark.slow
+def test_a_text_of_thousands_of_categories_is_read_in_two_seconds(tmp_path: Path) -> None:
+    size, spent = corpus.seconds_of_many_categories(tmp_path)
+    assert size > 3.5
+    assert spent < 2
