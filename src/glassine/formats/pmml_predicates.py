@@ -92,8 +92,8 @@ def _simple(element: Element, fields: Fields, domain: Domain | None) -> Test:
     if operator in ("equal", "notEqual"):
         value = value_of(name, text, fields.types[name], domain)
         if rounded is not None and not isinstance(value, str):
-            bound = single(value) if rounded else float(value)
-            return Test(sides(name, "==" if operator == "equal" else "!=", bound, domain, single=True)[0])
+            exact = single(value) if rounded else float(value)
+            return Test(sides(name, "==" if operator == "equal" else "!=", exact, domain, single=True)[0])
         if isinstance(attribute_of(name, domain), Binary) and value == 0:
             return Test(binary(name, operator == "notEqual"))
         return Test(OneOf(name, (value,), negated=operator == "notEqual"))
@@ -102,8 +102,8 @@ def _simple(element: Element, fields: Fields, domain: Domain | None) -> Test:
     bound = typed(text, "double")
     if isinstance(bound, str):
         raise InvalidModelError(f"{text!r:.40} is not a number, but {name!r:.60} is compared with it.")
-    bound = single(bound) if rounded else float(bound)
-    return Test(sides(name, OPERATORS[operator], bound, domain, single=rounded is not None)[0])
+    at = single(bound) if rounded else float(bound)
+    return Test(sides(name, OPERATORS[operator], at, domain, single=rounded is not None)[0])
 
 
 def _listed(element: Element, fields: Fields, domain: Domain | None) -> Literal:
