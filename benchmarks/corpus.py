@@ -25,6 +25,7 @@ from typing import Any
 import joblib
 import numpy as np
 import skops.io
+from sklearn.base import RegressorMixin
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestClassifier, RandomForestRegressor
 from sklearn.pipeline import make_pipeline
@@ -325,18 +326,22 @@ def of_onnx() -> Iterator[Sample]:
 
 def of_others() -> Iterator[Sample]:
     """Yield lists of imodels, optimal trees of pystreed and an additive model of interpret."""
-    from imodels import GreedyRuleListClassifier, OneRClassifier
-    from interpret.glassbox import ExplainableBoostingClassifier
+    from imodels import FIGSClassifier, GreedyRuleListClassifier, HSTreeClassifier, HSTreeRegressor, OneRClassifier
+    from interpret.glassbox import ExplainableBoostingClassifier, ExplainableBoostingRegressor
     from pystreed import STreeDClassifier
 
     for estimator in (
         GreedyRuleListClassifier(max_depth=4),
         OneRClassifier(),
+        FIGSClassifier(max_rules=5, max_trees=1),
+        HSTreeClassifier(estimator_=DecisionTreeClassifier(max_depth=3)),
+        HSTreeRegressor(estimator_=DecisionTreeRegressor(max_depth=3)),
+        ExplainableBoostingRegressor(objective="rmse", exclude=[0], interactions=0, outer_bags=2, max_rounds=50),
         ExplainableBoostingClassifier(interactions=0, outer_bags=2, max_rounds=50),
         STreeDClassifier(max_depth=2),
     ):
         rows = ROWS[:, :2]
-        fitted = estimator.fit(rows, TWO)
+        fitted = estimator.fit(rows, NUMBER if isinstance(estimator, RegressorMixin) else TWO)
         name = type(fitted).__name__
         try:
             dumped = {".pkl": pickle.dumps(fitted), ".joblib": _joblib(fitted)}

@@ -243,3 +243,16 @@ def test_values_that_differ_only_by_case_or_spaces_are_pointed_out(tmp_path: Pat
     err, names = draft(tmp_path, run, sex=["F ", "f", "M", "m"] * (N // 4))
     assert "glassine: sex: 4 of its values differ from another only by case or spaces" in err
     assert names == ["age", "sex"]
+
+
+def test_a_check_counts_the_records_that_a_private_fit_reads_otherwise(tmp_path: Path, run: Run) -> None:
+    Domain({"age": Integer(0, 99), "note": Category(("a", "b\nc"))}).to_json(tmp_path / "domain.json")
+    (tmp_path / "people.csv").write_text('age,note\n1,a\n2,"b\nc"\n3,"b\nc"\n4,a\n')
+    done = run("domain", "check", "domain.json", "--data", "people.csv", cwd=tmp_path)
+    assert (done.status, "reads 2 records of people.csv otherwise" in done.err) == (0, True), done.err
+    assert "Parquet" in done.err
+    (tmp_path / "people.csv").write_text("age,note\n1,a\n2,a\n")
+    assert run("domain", "check", "domain.json", "--data", "people.csv", cwd=tmp_path).err == ""
+    (tmp_path / "people.csv").write_bytes("age,note\n1,a\n".encode("utf-16"))
+    done = run("domain", "check", "domain.json", "--data", "people.csv", cwd=tmp_path)
+    assert (done.status, "a private fit refuses this file" in done.err) == (0, True)

@@ -22,7 +22,7 @@ from tests.contracts.test_private_fits import DOMAIN, FITS, LEARNERS, PEOPLE, SI
 
 SOURCE = Path(glassine.__file__).parent
 ROOMS = (
-    *("data/table.py", "data/conform*.py", "records/*.py", "data/lazy.py", "data/frames.py", "data/labels.py"),
+    *("data/table.py", "records/*.py", "data/labels.py"),
     "data/persons.py",
     *("learners/*.py", "learners/*/*.py"),
     *("surrogates/explainer.py", "surrogates/reading.py", "surrogates/fitting.py", "surrogates/building.py"),
@@ -88,7 +88,7 @@ NAMES_AND_SHAPES = (
 """Refusals that follow from parameters, from names of columns and from numbers of columns."""
 
 NOT_PRIVATE = (
-    # read_checked(outside=Outside.REFUSE), index_of and sample_weight: audits and learners without privacy.
+    # read_checked, index_of and sample_weight: audits and learners without privacy.
     "holds a missing value, NaN or infinity, which its attribute does not allow",
     "holds no value that its attribute declares",
     "among its values. Convert it to a numeric type",

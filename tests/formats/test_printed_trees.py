@@ -213,7 +213,7 @@ def test_the_records_that_reptree_prunes_with_are_not_mixed_with_the_others() ->
         ("JRIP rules:\n====\n\n(a >= 80) => b=no (3.0/0.0)\n", "rules of Weka"),
         ("RandomTree\n===\n\na < 1 : 22.5 (12/3.1)\na >= 1 : 3.25 (2/0)\n", "printed regression trees"),
         ("Decision tree:\n\na = 1: x (1)\na = 2: y (1)\n\nDecision tree:\n\n: x (1)\n", "holds 2 printed trees"),
-        ("Fitted party:\n[1] root\n|   [2] x <= 1: 3 (n = 5, err = 14.2)\n", "share of errors"),
+        ("Fitted party:\n[1] root\n|   [2] x <= 1: 3 (w = 5.5, err = 14.2)\n", "weighted trees are not read"),
         ("Fitted party:\n[1] root\n|   x <= 1: 3 (n = 5, err = 14.2%)\n", "number of a node"),
     ],
 )
@@ -388,3 +388,30 @@ def test_a_column_of_get_dummies_is_recognized() -> None:
         tree_from_c45(text, domain)
     with pytest.raises(InvalidModelError, match=r"which the domain lacks\. Did you mean 'smoker'"):
         tree_from_c45(text.replace("_yes", "_si"), domain)
+
+
+ORDERED = "Decision tree:\n\nstage in [early-middle]: no (30/3)\nstage = late: yes (12/2)\n"
+
+
+def test_levels_of_an_ordered_factor() -> None:
+    tree = tree_from_c45(ORDERED)
+    assert [str(cell) for cell in tree.cells] == ["stage in {early, middle}", "stage = late"]
+    domain = Domain({"stage": Category(("early", "mid-early", "middle", "late"))})
+    assert str(tree_from_c45(ORDERED, domain).cells[0]) == "stage in {early, mid-early, middle}"
+    # Names with hyphens are told apart by the domain.
+    assert tree_from_c45(ORDERED.replace("early-", "mid-early-"), domain).literals[0].values == ("mid-early", "middle")  # type: ignore[union-attr]
+    with pytest.raises(UnsupportedModelError, match="Give a domain with the levels of 'stage' in order"):
+        tree_from_c45(ORDERED.replace("early-", "mid-early-"))
+    with pytest.raises(InvalidModelError, match="List the levels"):
+        tree_from_c45(ORDERED.replace("early-middle", "middle-early"), domain)
+
+
+def test_a_regression_of_partykit() -> None:
+    text = (
+        "Fitted party:\n[1] root\n|   [2] Temp <= 82: 26.544 (n = 79, err = 42531.6)\n"
+        "|   [3] Temp > 82: -5.5 (n = 7, err = 0.0)\n\nNumber of inner nodes:    1\nNumber of terminal nodes: 2\n"
+    )
+    tree = tree_from_c45(text)
+    assert tree.classes is None
+    assert [(cell.evidence.value, cell.evidence.size) for cell in tree.cells] == [(26.544, 79), (-5.5, 7)]
+    assert [cell.evidence.error_rate for cell in tree.cells] == [None, 0.0]

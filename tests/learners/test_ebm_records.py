@@ -17,9 +17,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from glassine import Binary, Category, Domain, Integer, Ledger, PrivateEBMClassifier, PrivateSummary, Real
-from glassine.data import frames as fine
-from glassine.data import lazy as engines
-from glassine.data.table import collect
 from glassine.errors import InvalidDataError
 from glassine.learners.additive import records as ebm_records
 from glassine.learners.additive.budget import Portion
@@ -28,6 +25,8 @@ from glassine.learners.additive.records import blocks_of
 from glassine.learners.additive.targets import read_classes, read_numbers
 from glassine.learners.summaries.released import coarse_axis
 from glassine.privacy.randomness import Randomness
+from glassine.records import engines
+from glassine.records.engines import ask
 from tests.learners.fitting_everywhere import DOMAIN, fitted, sample
 
 LAZY: dict[str, Callable[[pl.DataFrame], Any]] = {
@@ -99,12 +98,11 @@ def test_models_of_several_classes_and_users_bins_are_the_same(algorithm: str) -
 def test_a_summary_brings_no_records_to_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     lengths: list[int] = []
 
-    def spy(frame: Any) -> Any:
-        lengths.append(len(found := collect(frame)))
+    def spy(frame: Any, question: Any) -> Any:
+        lengths.append(len(found := ask(frame, question)))
         return found
 
-    monkeypatch.setattr(engines, "collect", spy)
-    monkeypatch.setattr(fine, "collect", spy)
+    monkeypatch.setattr(engines, "ask", spy)
     monkeypatch.setattr(ebm_records, "MOST_GROUPS", 2**11)
     make = PrivateSummary(domain=DOMAIN, epsilon=1.0, random_state=7)
     seen = []
@@ -135,16 +133,16 @@ def test_records_with_a_number_that_change_between_two_queries_are_refused() -> 
 def test_records_with_a_number_are_grouped_once_and_then_merged(monkeypatch: pytest.MonkeyPatch) -> None:
     queries: list[int] = []
 
-    def spy(frame: Any) -> Any:
-        queries.append(len(found := collect(frame)))
+    def spy(frame: Any, question: Any) -> Any:
+        queries.append(len(found := ask(frame, question)))
         return found
 
-    monkeypatch.setattr(engines, "collect", spy)
+    monkeypatch.setattr(engines, "ask", spy)
     frame = sample(400)
     fitted_lazily = PrivateSummary(epsilon=4.0, domain=DOMAIN, random_state=7).fit(frame.lazy(), "age")
     assert len(fitted_lazily.released_.rounds) == 2
-    # How many there are, the categories, and all bins with the number; further ones are of cells.
-    assert len(queries) == 3
+    # How many there are, the categories, the cells of two numbers, and all bins with the number.
+    assert len(queries) == 5
 
 
 @pytest.mark.parametrize("part", [2**20, 150])

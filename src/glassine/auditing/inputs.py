@@ -15,7 +15,6 @@ from glassine.auditing.suppression import Suppression
 from glassine.counting import MAX_STEPS
 from glassine.data.inference import infer_domain, is_identifier_name, repeats, violations
 from glassine.data.labels import Sample
-from glassine.data.lazy import is_lazy
 from glassine.data.table import NO_RECORDS, Table, as_table
 from glassine.domain import Domain
 from glassine.domain.attributes import is_whole
@@ -34,6 +33,7 @@ from glassine.formats.canonical import FileForm
 from glassine.formats.sklearn.parameters import StatedParameters
 from glassine.models import DecisionTree, RuleList
 from glassine.records.arrays import AnyArray
+from glassine.records.engines import is_lazy
 
 if TYPE_CHECKING:
     from glassine.attacks.disclosure import CountNoise

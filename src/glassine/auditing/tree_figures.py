@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -28,14 +27,16 @@ from glassine.auditing.model_facts import doubt_of_weights, named_of_values
 from glassine.auditing.reconstruction import counted_model
 from glassine.auditing.subject import Raw, Subject
 from glassine.data.labels import class_places
-from glassine.data.lazy import Groups, LazyTable, Outside, cuts_of, is_lazy
 from glassine.data.table import Table
-from glassine.domain import Binary, Category, Domain, Integer, Real
+from glassine.domain import Domain, Integer, Real
 from glassine.domain.attributes import LARGEST, Attribute
 from glassine.domain.literals import attributes_of
 from glassine.errors import CountingLimitError
 from glassine.models import DecisionTree, RuleList
-from glassine.records.arrays import AnyArray, Bools, Indices, Ints
+from glassine.records.arrays import AnyArray, Indices, Ints
+from glassine.records.cuts import cuts_of
+from glassine.records.engines import Groups, LazyTable, is_lazy
+from glassine.records.flags import n_outside
 
 if TYPE_CHECKING:
     from glassine.attacks.reconstruction.entropy import ProbabilisticDataset
@@ -57,24 +58,13 @@ def count_data(model: DecisionTree | RuleList, frame: object, domain: Domain) ->
     """Count the records of a lazy frame in each part of a model, and those outside the domain."""
     # An engine groups the records by the values that the model's literals distinguish, and reads every other attribute
     # of the domain separately. A category that is not declared counts as missing.
-    tested = set(attributes_of(model.literals))
-    cuts = cuts_of(model.literals, domain)
-    outside: dict[str, int] = {}
-
-    def counted(names: list[str]) -> Groups:
-        wide = {name: _wide(domain[name]) for name in names}
-        edges = {name: (*cuts.get(name, ()), *_edges(domain[name])) for name in names}
-        groups = LazyTable(frame=frame, outside=Outside.REFUSE | Outside.KEEP_UNDECLARED).group(wide, cuts=edges)
-        outside.update({name: int(groups.counts[_outside(domain[name], name, groups)].sum()) for name in names})
-        return groups
-
-    groups = counted([name for name in domain if name in tested])
-    for name in domain:
-        if name not in tested and name in _names(frame):
-            counted([name])
-    return CountedData(
-        sizes=_sizes(model, groups), outside={name: outside[name] for name in domain if outside.get(name)}
-    )
+    tested = [name for name in domain if name in set(attributes_of(model.literals))]
+    table = LazyTable(frame=frame, strict=False, keep_undeclared=True)
+    groups = table.group({name: _wide(domain[name]) for name in tested}, cuts=cuts_of(model.literals, domain))
+    present = _names(frame)
+    flags = table.flags({name: domain[name] for name in domain if name in tested or name in present})
+    outside = {name: n_outside(domain[name], counts) for name, counts in flags.items()}
+    return CountedData(sizes=_sizes(model, groups), outside={name: n for name, n in outside.items() if n})
 
 
 def _names(frame: Any) -> list[str]:
@@ -84,26 +74,10 @@ def _names(frame: Any) -> list[str]:
 
 
 def _wide(attribute: Attribute) -> Attribute:
-    """Return what values are read as, so that those outside the domain are recognized."""
+    """Return what values are read as, so that those beyond a bound still lie where the model sends them."""
     if isinstance(attribute, Integer | Real):
         return Real(-LARGEST, LARGEST, missing=True)
     return replace(attribute, missing=True)
-
-
-def _edges(attribute: Attribute) -> tuple[float, ...]:
-    if not isinstance(attribute, Integer | Real):
-        return ()
-    return math.nextafter(float(attribute.lo), -math.inf), float(attribute.hi)
-
-
-def _outside(attribute: Attribute, name: str, groups: Groups) -> Bools:
-    """Return which distinct records hold a value outside an attribute."""
-    values = groups.columns.array(name)
-    if isinstance(attribute, Binary | Category):
-        return np.asarray((values < -1) | ((values == -1) & (not attribute.missing)))
-    gaps = np.isnan(values)
-    beyond = ~gaps & ~((values >= float(attribute.lo)) & (values <= float(attribute.hi)))
-    return np.asarray(beyond | (gaps & (not attribute.missing)))
 
 
 def _sizes(model: DecisionTree | RuleList, groups: Groups) -> tuple[int, ...]:

@@ -57,7 +57,6 @@ from glassine.auditing.subject import Raw, texts_of
 from glassine.auditing.suppression import Suppression
 from glassine.auditing.tree_figures import COUNTED, NO_DOMAIN, TreeFigures
 from glassine.data.labels import Sample
-from glassine.data.lazy import is_lazy
 from glassine.data.table import Table
 from glassine.domain.literals import attributes_of
 from glassine.errors import CountingLimitError, InvalidDataError, parameter
@@ -65,6 +64,7 @@ from glassine.formats import as_model
 from glassine.formats.builder import not_judged
 from glassine.formats.canonical import LongText
 from glassine.models import DecisionTree, RuleList
+from glassine.records.engines import is_lazy
 
 if TYPE_CHECKING:
     from glassine.attacks.membership.suite import MembershipAttacks

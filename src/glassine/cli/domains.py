@@ -33,6 +33,7 @@ from glassine.files import write_text
 from glassine.records.purpose import Purpose
 
 if TYPE_CHECKING:
+    from glassine.data.table import Table
     from glassine.domain import Domain, Literal
     from glassine.formats import PublishedModel
 
@@ -287,6 +288,7 @@ def check_command(
         if data is not None:
             table = read_records(data, written, Purpose.ORDINARY, declared)
             n_records, broken = len(table), broken_rules(declared, table)
+            _tell_of_lines(data, written, declared, table)
             outside = [name for name in broken if name in table.names]
             for text, names in _alike(remarks(table.restrict(outside)) if outside else {}).items():
                 if "--" in text:
@@ -306,6 +308,27 @@ def check_command(
     else:
         print_value("\n".join(_lines(declared, size, inferred, broken, n_records)), False)
     raise typer.Exit(1 if broken else 0)
+
+
+def _tell_of_lines(data: Path, written: RecordsFileOptions, declared: Domain, table: Table) -> None:
+    """Say how many records a private fit would read otherwise, which takes each line for one."""
+    from glassine.records.lines import RecordsFile, differing
+
+    if table.source is None or table.source.typed:
+        return
+    file = RecordsFile(path=data, dialect=written.dialect)
+    try:
+        n = differing(file, data.read_bytes(), {name: declared[name] for name in declared})
+    except UnreadableFileError as error:
+        tell(f"glassine: a private fit refuses this file: {error}")
+        return
+    if n:
+        from glassine.report.wording import plural
+
+        tell(
+            f"glassine: a private fit, which reads each line alone, reads {plural(n, 'record')} of {data} otherwise: "
+            "with a line break within quotes, or with a quote that is not closed. Write the records as Parquet for it."
+        )
 
 
 def _number(reasons: dict[str, list[int]]) -> int:

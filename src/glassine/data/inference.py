@@ -51,6 +51,12 @@ DIGITS = 6
 SHARE = 10
 """Texts with more different values than a tenth of the records may identify people, for any attribute name."""
 
+ROWS_OF_A_PERSON = 5
+"""Records of a value, in the mean, up to which numbers without a telling name may be those of people."""
+
+UNEVEN = 0.1
+"""Largest gap between the distribution of numbers of people and an even one; of amounts it is .4 and more."""
+
 FREQUENT = 10
 """Records from which a word of a column is quoted."""
 
@@ -192,7 +198,7 @@ def _remark(name: str, column: AnyArray) -> str:
     values = set(map(str, present))
     if len(values) == 1 and len(present) > 1:
         return "one value only, which carries no information. Leave it out, or declare the values it can have."
-    if len(values) > MANY_VALUES and is_identifier_name(name):
+    if len(values) > MANY_VALUES and names_people(name, len(values), len(present)):
         return f"{len(values):,} different values, in a column that is named like an identifier? Leave it out."
     if column.dtype.kind != "O":
         return _remark_on_numbers(present)
@@ -261,7 +267,8 @@ def _remark_on_numbers(present: list[Any]) -> str:
     values = set(present)
     if len(values) > 1 and all(DATE_NUMBER.fullmatch(str(int(value))) for value in values):
         return "dates written as numbers? Leave it out, or keep a number instead, such as a year or an age."
-    if len(values) > MANY_VALUES and len(values) >= NEARLY_ALL * len(present):
+    handed_out = are_handed_out(np.array(sorted(values), dtype=float), len(present))
+    if handed_out or (len(values) > MANY_VALUES and len(values) >= NEARLY_ALL * len(present)):
         return f"{len(values):,} different whole numbers in {len(present):,} records, an identifier? Leave it out."
     return ""
 
@@ -285,7 +292,12 @@ def _codes(present: list[Any]) -> list[Any]:
     lo, hi = others[0], others[-1]
     # A scale, such as 1 to 5, is left by a step of more than one.
     wide = 1 if len(others) <= SCALE and hi - lo == len(others) - 1 else hi - lo
-    return [value for value in likely if value < 0 <= lo or value - hi > wide]
+    # Codes that follow one another, such as 97 to 99, stand as far from the others as the first of them: with 7 in
+    # place, 8 is the next step of a scale.
+    first: dict[Any, Any] = {}
+    for value in likely:
+        first[value] = first.get(value - 1, value)
+    return [value for value in likely if value < 0 <= lo or first[value] - hi > wide]
 
 
 def _is_number(text: str) -> bool:
@@ -385,7 +397,7 @@ PEOPLE = frozenset(
 NUMBERED = frozenset({"cliente", "fall", "kunden", "mitarbeiter", "paciente", "patienten", "personen", "versicherten"})
 """A name that is one of these words with a number is that of an identifier; alone it can be a number of people."""
 
-NUMBERS = frozenset({"code", "id", "key", "no", "nr", "num", "number", "numero", "nummer"})
+NUMBERS = frozenset({"code", "id", "key", "nbr", "no", "nr", "num", "number", "numero", "nummer"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -427,6 +439,42 @@ def is_identifier_name(name: str) -> bool:
     return words[0] in PEOPLE | (NUMBERED if words[1:] else set()) and set(words[1:]) <= NUMBERS
 
 
+def names_people(name: str, n_values: int, n_records: int) -> bool:
+    """Return whether a column with so many different values is named like an identifier, and can be one.
+
+    Examples
+    --------
+    >>> [names_people("intake_type_id", 8, 20_000), names_people("visit_id", 8, 20), names_people("patient", 30, 9_000)]
+    [False, True, True]
+    """
+    if not is_identifier_name(name):
+        return False
+    # A few codes in many records are no people, unless the name says so.
+    parts = {part.lower() for part in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name)}
+    of_people = bool(parts & (PEOPLE | NUMBERED)) and n_values > MANY_VALUES
+    return of_people or n_values > FEW_CODES or n_values * SHARE >= n_records
+
+
+def are_handed_out(values: Array, n_records: int) -> bool:
+    """Return whether different whole numbers look like those of people: many, and evenly spread, as amounts are not.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> are_handed_out(np.unique(rng.integers(100, 2 * 10**8, 12_000)), 20_000)
+    True
+    >>> are_handed_out(np.unique((rng.lognormal(12, 0.5, 12_000)).astype(int)), 20_000)
+    False
+    """
+    # Shapes: values (v,), rising.
+    n_values = len(values)
+    if n_values <= FEW_CODES or n_values * ROWS_OF_A_PERSON < n_records:
+        return False
+    # How far their distribution is from that of numbers which were drawn or counted up.
+    places = (values - values[0]) / (values[-1] - values[0])
+    return bool(np.abs(places - np.linspace(0, 1, n_values)).max() <= UNEVEN)
+
+
 def identifying(domain: Domain) -> tuple[str, ...]:
     """Return the attributes that are named like identifiers, and whose declared type an identifier can have.
 
@@ -464,6 +512,8 @@ def repeats(frame: object) -> Iterator[Repeats]:
     for name, column in columns(frame).items():
         named = is_identifier_name(name)
         numbered = _are_numbers_of_people(column)
+        if column.dtype.kind == "i" and not numbered:
+            numbered = are_handed_out(np.unique(column).astype(float), len(column))
         if column.dtype.kind != "O" and not named and not numbered:
             continue
         present = column[~np.isnan(column)] if column.dtype.kind == "f" else column
@@ -473,6 +523,7 @@ def repeats(frame: object) -> Iterator[Repeats]:
             continue
         counts = {value: count for value, count in Counter(listed).items() if not is_gap(value)}
         n_records, most = sum(counts.values()), max(counts.values(), default=0)
+        named = named and names_people(name, len(counts), n_records)
         many = len(counts) > max(MANY_VALUES, n_records // SHARE)
         likely = numbered or (all(isinstance(value, str) for value in counts) and not _are_measured(counts))
         if len(counts) > 1 and (named or (many and likely)) and ((alike := spelled_alike(counts)) or most > 1):

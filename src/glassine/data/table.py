@@ -15,10 +15,12 @@ import numpy.typing as npt
 from glassine.data.persons import Persons, stated_persons
 from glassine.domain.attributes import LARGEST, Attribute, Integer, Real, prefixes
 from glassine.errors import InvalidDataError, parameter
+from glassine.records.alignment import check_alignment
 from glassine.records.arrays import AnyArray, Array, Bools, Indices, Ints, read_only
 from glassine.records.cells import Flag, FlagArray, Reader
 from glassine.records.columns import decoder, values_of
 from glassine.records.containers import Opened, plain_column
+from glassine.records.engines import is_distributed
 
 NO_RECORDS = "data must hold at least one record, got none. Check the file and its filters."
 
@@ -270,6 +272,7 @@ def as_table(data: object) -> Table:
 def with_persons(data: object, persons: object, what: str = "data") -> Table:
     """Return records as a table that knows its persons, without the column of identifiers."""
     # Shapes: persons (n,).
+    check_alignment(data, persons=persons)
     table = as_table(data)
     column = persons if isinstance(persons, str) else getattr(persons, "name", None)
     if isinstance(persons, str) and persons not in table.names:
@@ -298,3 +301,14 @@ def collect(frame: Frame) -> nw.DataFrame[Any]:
             f"the engine of the lazy frame failed with {type(error).__name__}.",
             remedy="Collect the frame to see why: the engine's message may quote a record.",
         ) from None
+
+
+def held(frame: Frame) -> nw.DataFrame[Any]:
+    """Return a frame in memory: a lazy one of this machine is collected, a distributed one is refused."""
+    if is_distributed(frame):
+        raise InvalidDataError(
+            "a frame of a distributed engine is not collected, because it may be larger than memory.",
+            remedy="Pass a domain "
+            "and the name of the target's column, so that it is counted where it lies, or collect it before.",
+        )
+    return collect(frame)

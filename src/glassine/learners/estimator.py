@@ -27,6 +27,7 @@ from glassine.models.evidence import class_array
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.randomness import RandomState
 from glassine.privacy.release import Planned, release
+from glassine.records.alignment import check_alignment
 from glassine.records.arrays import AnyArray, Array, Indices
 from glassine.records.columns import Columns
 from glassine.sealed.model_class import SECONDS_PER_STEP, ModelClass
@@ -304,6 +305,7 @@ class OrdinaryLearner(ABC):
         ClassTooLargeError
             If what has to be tabulated may exceed a limit.
         """
+        check_alignment(X, y=y, sample_weight=sample_weight)
         keep(self, self._learn(X, y, sample_weight))
         return self
 
@@ -366,6 +368,7 @@ class PrivateLearner(Parameters, ABC):
         """
         _refuse_unsupported(unsupported)
         check_stated(self.epsilon)
+        check_alignment(X, y=y, persons=persons)
         unit = unit_of(self.records_per_person, persons)
         whose: Persons | None = None
         if unit.is_person:

@@ -12,9 +12,8 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _num_samples, column_or_1d
 
-from glassine.data.bits import BitSets
+from glassine.data.bits import BitSets, truths
 from glassine.data.count_table import CountTable
-from glassine.data.frames import truths
 from glassine.data.inference import infer_domain
 from glassine.data.labels import (
     check_lengths,
@@ -27,7 +26,6 @@ from glassine.data.labels import (
     refuse_undeclared,
     target_name,
 )
-from glassine.data.lazy import LazyTable, Outside, expressions, is_lazy
 from glassine.domain import Category, Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidDataError
@@ -52,6 +50,7 @@ from glassine.models.guarantee import DOMAIN_FROM_DATA
 from glassine.privacy.unit import RECORD, PrivacyUnit
 from glassine.records.arrays import Bools, Ints
 from glassine.records.columns import Columns
+from glassine.records.engines import LazyTable, is_lazy
 from glassine.records.reading import read_checked, read_settled
 from glassine.sealed.plan import Metadata
 
@@ -133,7 +132,6 @@ def read_training(
     check_domain(domain)
     persons = times if isinstance(times, Persons) else None
     sample_weight = None if isinstance(times, Persons) else times
-    keep = Outside.KEEP_UNDECLARED if keep_undeclared else Outside.CLIP
     target = target_name(y)
     multiplicities = None
     if isinstance(X, CountTable):
@@ -141,17 +139,19 @@ def read_training(
     elif isinstance(y, str):
         if domain is not None and sample_weight is None and is_lazy(X):
             # The engine counts: no record comes into memory.
-            return _left_in_place(estimator, X, y, domain=domain, classes=classes, private=private, keep=keep)
+            return _left_in_place(
+                estimator, X, y, domain=domain, classes=classes, private=private, keep_undeclared=keep_undeclared
+            )
         X, y = pop_target(X, y, domain)
     check_target(estimator, y)
     if persons is not None:
         domain = persons.without_column(domain)
     names, records = named(estimator, X, reset=True, target=target)
-    outside = _outside(domain, private=private) | keep
+    strict = _strict(domain, private=private)
     class_values, labels, caveats = _read_target(y, domain=domain, target=target, classes=classes)
     check_lengths(_num_samples(first_column(records)), len(labels))
     rows = np.ones(len(labels), dtype=bool)
-    if outside.refuses or CLASSES_FROM_DATA in caveats:
+    if strict or CLASSES_FROM_DATA in caveats:
         # Where classes are the data's own, or values may be refused, a label outside is an error of the caller.
         refuse_undeclared(labels, class_values)
     else:
@@ -176,7 +176,7 @@ def read_training(
         warn_of(caveats, whole)
     if isinstance(records, Columns):
         columns = records
-    elif outside.refuses:
+    elif strict:
         columns = read_checked(records, whole, keep_undeclared=keep_undeclared, training=True)
     else:
         columns = read_settled(records, whole, keep_undeclared=keep_undeclared)
@@ -205,17 +205,22 @@ def _left_in_place(
     domain: Domain,
     classes: Sequence[Scalar] | None,
     private: bool,
-    keep: Outside,
+    keep_undeclared: bool,
 ) -> Intake:
     """Read the classes of a lazy frame, and look through its records, which stay where they are."""
     attributes = name_columns(estimator, X, target, domain)
-    outside = _outside(domain, private=private) | keep
+    strict = _strict(domain, private=private)
     schema = nw.from_native(X).collect_schema()
     declared = declared_classes(domain, target, classes, booleans=schema[target] == nw.Boolean)
-    if declared is not None and not outside.refuses:
-        # As in memory: records without a declared class are left out where a refusal would reveal them.
-        X = _with_declared_target(X, target, declared)
-    table = LazyTable(frame=X, outside=outside, keep=target)
+    # As in memory: records without a declared class are left out where a refusal would reveal them.
+    left_out = declared is not None and not strict
+    table = LazyTable(
+        frame=X,
+        strict=strict,
+        keep_undeclared=keep_undeclared,
+        keep=target,
+        only={target: Category(declared, missing=True)} if declared is not None and left_out else {},
+    )
     values, counts = table.totals({name: attributes[name] for name in attributes})
     if not counts.sum() and not private:
         raise InvalidDataError(
@@ -234,13 +239,6 @@ def _left_in_place(
     return EngineIntake(
         table=table, n_records=int(counts.sum()), domain=attributes, classes=class_values, caveats=tuple(caveats)
     )
-
-
-def _with_declared_target(X: Any, target: str, classes: tuple[Scalar, ...]) -> Any:
-    """Return the records of a lazy frame whose target is one of the classes."""
-    lazy = nw.from_native(X)
-    code = expressions(lazy, {target: Category(classes, missing=True)}, outside=Outside.CLIP)[0]
-    return lazy.filter(code >= 0).to_native()
 
 
 def _read_target(
@@ -285,11 +283,11 @@ def read_records(estimator: Any, X: object, domain: Domain, *, keep_undeclared: 
     if isinstance(X, CountTable | Columns):
         return X.columns if isinstance(X, CountTable) else X
     _, records = named(estimator, X, reset=False, domain=domain)
-    if _outside(domain, private=estimator.model_.guarantee is not None).refuses:
+    if _strict(domain, private=estimator.model_.guarantee is not None):
         return read_checked(records, domain, keep_undeclared=keep_undeclared)
     return read_settled(records, domain, keep_undeclared=keep_undeclared)
 
 
-def _outside(domain: Domain | None, *, private: bool) -> Outside:
-    """Return what becomes of values outside: those of a private fit with a public domain are never refused."""
-    return Outside.CLIP if private and domain is not None and not domain.inferred else Outside.REFUSE
+def _strict(domain: Domain | None, *, private: bool) -> bool:
+    """Return whether a value outside the domain is refused: by no private fit with a public domain."""
+    return not private or domain is None or domain.inferred

@@ -13,9 +13,8 @@ import numpy.typing as npt
 
 from glassine.data.count_table import CountTable
 from glassine.data.labels import target_name
-from glassine.data.lazy import held
 from glassine.data.persons import identifier, listed
-from glassine.data.table import Table, frame_of
+from glassine.data.table import Table, frame_of, held
 from glassine.domain import Domain
 from glassine.errors import InvalidDataError, InvalidParameterError, check_choice, parameter
 from glassine.privacy.unit import RECORD, PrivacyUnit

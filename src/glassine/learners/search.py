@@ -18,8 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from glassine.data.count_table import CountTable
 from glassine.data.labels import class_codes
-from glassine.data.lazy import held
-from glassine.data.table import frame_of
+from glassine.data.table import frame_of, held
 from glassine.errors import InvalidDataError, InvalidParameterError
 from glassine.formats import fingerprint
 from glassine.learners.budget import LARGEST_EPSILON, check_number, relation_of

@@ -61,6 +61,12 @@ def is_number(attribute: Attribute) -> bool:
     return isinstance(attribute, Integer | Real)
 
 
+def n_outside(attribute: Attribute, counts: Ints) -> int:
+    """Return how many cells hold a value outside their attribute, given how many have each flag, shape (5,)."""
+    gaps = 0 if attribute.missing else int(counts[Flag.MISSING])
+    return gaps + int(counts[[Flag.CLIPPED, Flag.UNDECLARED, Flag.INFINITE]].sum())
+
+
 def settled(columns: Columns, flags: Flags, *, keep_undeclared: bool = False) -> Columns:
     """Return columns in which nothing is refused: what no attribute has is brought into it.
 

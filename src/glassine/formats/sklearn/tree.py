@@ -14,6 +14,7 @@ from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError, parameter
 from glassine.formats.conditions import not_fitted, require, scalar, with_missing
 from glassine.formats.sklearn.encodings import Column, Number
+from glassine.formats.sklearn.older import UNROUTED
 from glassine.formats.sklearn.pipelines import sklearn_names, through
 from glassine.models.evidence import Evidence
 from glassine.models.tree import Branch, DecisionTree, Node
@@ -206,7 +207,7 @@ class _Arrays:
         self.value = np.asarray(tree.value, dtype=float)[:, 0, :]
         missing = getattr(tree, "missing_go_to_left", None)
         n = len(self.left)
-        self.routes_gaps = missing is not None
+        self.routes_gaps = missing is not None and not (np.asarray(missing) == UNROUTED).any()
         self.missing_left = np.zeros(n, dtype=bool) if missing is None else np.asarray(missing).astype(bool)
         self.leaf = self.left == -1
         if not np.array_equal(self.leaf, self.right == -1):

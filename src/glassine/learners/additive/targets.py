@@ -14,7 +14,6 @@ from sklearn.utils.validation import _num_samples, column_or_1d
 
 from glassine.data.inference import infer_domain
 from glassine.data.labels import check_lengths, column_of, target_name
-from glassine.data.lazy import LazyTable, Outside, expressions, is_lazy
 from glassine.domain import Domain, Integer, Real
 from glassine.domain.attributes import LARGEST, Scalar
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
@@ -30,6 +29,7 @@ from glassine.privacy.fine_gaussian import wrapped
 from glassine.privacy.unit import RECORD, PrivacyUnit
 from glassine.records.arrays import AnyArray, Array
 from glassine.records.columns import Columns
+from glassine.records.engines import LazyTable, is_lazy
 from glassine.records.reading import read_checked, read_settled
 
 PROOF = "learners/additive/targets.md"
@@ -239,9 +239,7 @@ def _left_in_place(
 ) -> Training:
     """Look through the records of a lazy frame, which stay where they are; those without a number are left out."""
     attributes = reading.name_columns(estimator, X, target, domain)
-    lazy = nw.from_native(X)
-    number = expressions(lazy, {target: ANYTHING}, outside=Outside.CLIP)[0]
-    table = LazyTable(frame=lazy.filter(~number.is_null()).to_native(), outside=Outside.KEEP_UNDECLARED | Outside.CLIP)
+    table = LazyTable(frame=X, strict=False, keep_undeclared=True, only={target: ANYTHING})
     _, counts = table.totals({name: attributes[name] for name in attributes})
     caveats = _of_range(domain, target, ranged=ranged)
     warn_of(caveats, attributes)

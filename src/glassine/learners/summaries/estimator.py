@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from glassine.data.labels import target_name
-from glassine.data.lazy import held, is_lazy
+from glassine.data.table import held
 from glassine.domain import Domain, Integer, Real
 from glassine.domain.attributes import Scalar
 from glassine.errors import GlassineError, InvalidParameterError, check_whole, parameter
@@ -45,6 +45,8 @@ from glassine.models.evidence import class_array
 from glassine.privacy.exact import decimal
 from glassine.privacy.release import Paid, Planned, Price, release
 from glassine.privacy.unit import PrivacyUnit
+from glassine.records.alignment import check_alignment
+from glassine.records.engines import is_lazy
 
 Reservable: TypeAlias = Literal["tree", "rule_list", "additive", "scorecard"]
 
@@ -347,6 +349,7 @@ class PrivateSummary(SummaryModels, PrivateEstimator, BaseEstimator):  # type: i
             Whose records are charged to the summary's ledger; those of the summary by default. Records of other people,
             kept aside, are another dataset. ``set_params(ledger=...)`` names a ledger to a summary that was read.
         """
+        check_alignment(X, y=y, persons=persons)
         target, unit = self._target, unit_of(self.records_per_person, persons)
         whose: Persons | None = None
         if unit.is_person:

@@ -13,7 +13,6 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from glassine.data.lazy import Cuts, cuts_of
 from glassine.domain import Domain
 from glassine.errors import InvalidDataError, InvalidModelError, InvalidParameterError, parameter
 from glassine.formats import fingerprint
@@ -39,6 +38,7 @@ from glassine.privacy.release import Paid, Planned, Price
 from glassine.privacy.unit import PrivacyUnit
 from glassine.records.arrays import AnyArray, Array, Ints
 from glassine.records.columns import Columns, checked_columns
+from glassine.records.cuts import Cuts, cuts_of
 
 SCHEMA = "glassine.measurement/2"
 
