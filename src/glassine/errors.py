@@ -421,6 +421,10 @@ class SignatureError(GlassineError):
     """A signed file was changed, is of another key, or is not signed; or a key is none."""
 
 
+class ReleaseFailedError(GlassineError):
+    """A private fit failed after it was charged; nothing is released, and the error is the same for any records."""
+
+
 class BudgetExceededError(GlassineError):
     """A charge would take a dataset over its budget; nothing was recorded.
 

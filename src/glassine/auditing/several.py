@@ -133,7 +133,7 @@ class SeveralSubject(Subject):
 
     @cached_property
     def weighed(self) -> list[str]:
-        """The models whose sizes may be sums of weights: nobody states otherwise, and no counts of records are used."""
+        """The models whose sizes may be sums of weights: no statement and no counts of records say otherwise."""
         published, domain = self.published, self.inputs.domain
         if domain is None or self.inputs.statements.unweighted or published.counts == "data":
             return []

@@ -37,8 +37,7 @@ from glassine.auditing.reconstruction import (
 from glassine.auditing.subject import WEIGHED, Opened, Raw, Subject, texts_of
 from glassine.data.labels import class_places
 from glassine.data.table import Table
-from glassine.domain import Domain, Integer, Real
-from glassine.domain.attributes import LARGEST, Attribute
+from glassine.domain import Domain
 from glassine.domain.literals import attributes_of
 from glassine.errors import CountingLimitError, InvalidDataError, InvalidParameterError, parameter
 from glassine.formats import as_model
@@ -48,7 +47,7 @@ from glassine.models import DecisionTree, RuleList
 from glassine.records.arrays import AnyArray, Indices, Ints
 from glassine.records.cuts import cuts_of
 from glassine.records.engines import Groups, LazyTable, is_lazy
-from glassine.records.flags import n_outside
+from glassine.records.flags import wide
 
 if TYPE_CHECKING:
     from glassine.attacks.reconstruction.entropy import ProbabilisticDataset
@@ -73,24 +72,18 @@ def count_data(model: DecisionTree | RuleList, frame: object, domain: Domain) ->
     # of the domain separately. A category that is not declared counts as missing.
     tested = [name for name in domain if name in set(attributes_of(model.literals))]
     table = LazyTable(frame=frame, strict=False, keep_undeclared=True)
-    groups = table.group({name: _wide(domain[name]) for name in tested}, cuts=cuts_of(model.literals, domain))
+    groups = table.group({name: wide(domain[name]) for name in tested}, cuts=cuts_of(model.literals, domain))
     present = _names(frame)
-    flags = table.flags({name: domain[name] for name in domain if name in tested or name in present})
-    outside = {name: n_outside(domain[name], counts) for name, counts in flags.items()}
-    return CountedData(sizes=_sizes(model, groups), outside={name: n for name, n in outside.items() if n})
+    outside = table.outside({name: domain[name] for name in domain if name in tested or name in present})
+    return CountedData(
+        sizes=_sizes(model, groups), outside={name: sum(reasons.values()) for name, reasons in outside.items()}
+    )
 
 
 def _names(frame: Any) -> list[str]:
     import narwhals as nw
 
     return list(nw.from_native(frame).collect_schema().names())
-
-
-def _wide(attribute: Attribute) -> Attribute:
-    """Return what values are read as, so that those beyond a bound still lie where the model sends them."""
-    if isinstance(attribute, Integer | Real):
-        return Real(-LARGEST, LARGEST, missing=True)
-    return replace(attribute, missing=True)
 
 
 def _sizes(model: DecisionTree | RuleList, groups: Groups) -> tuple[int, ...]:
