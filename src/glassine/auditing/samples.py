@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import numpy as np
@@ -91,7 +91,7 @@ def _unsealed(sample: Sample) -> Sample:
 
 def _named(sample: Sample, model: object, domain: Domain | None) -> Sample:
     """Return records as a table, if they are no frame; without names their columns are the model's attributes."""
-    records = sample.data
+    records: Any = sample.data
     if not isinstance(records, np.ndarray | list | tuple | Mapping):
         return sample
     from glassine.formats.sklearn.forest import is_sklearn_forest
