@@ -16,7 +16,7 @@ from glassine.data.persons import Persons, stated_persons
 from glassine.domain.attributes import LARGEST, Attribute, Integer, Real, prefixes
 from glassine.errors import InvalidDataError, parameter
 from glassine.records.arrays import AnyArray, Array, Bools, Indices, Ints, read_only
-from glassine.records.cells import Flag, FlagArray, Reader
+from glassine.records.cells import FOREIGN, Flag, FlagArray, Reader, is_gap, value_of
 from glassine.records.columns import decoder, values_of
 from glassine.records.containers import Opened, plain_column
 
@@ -193,6 +193,10 @@ class Table(Opened):
 
 
 def _as_they_are(series: nw.Series[Any]) -> AnyArray:
+    if series.dtype == nw.Object:
+        # A library asks each object whether it is missing, and some raise an error.
+        cells = series.to_list()
+        return read_only(np.fromiter((None if is_gap(cell) else cell for cell in cells), object, len(cells)))
     gaps = series.null_count() > 0
     # NumPy has no whole numbers of 128 bits, and unsigned ones of 64 may be too large for its signed type.
     large = series.dtype in (nw.Int128, nw.UInt128) or (series.dtype == nw.UInt64 and bool((series > 2**62).any()))
@@ -218,13 +222,17 @@ def _as_declared(series: nw.Series[Any], values: AnyArray, attribute: Attribute)
         return read_only(np.where(flags == Flag.INFINITE, np.copysign(np.inf, numbers), numbers))
     listed = values_of(attribute)
     texts = any(isinstance(value, str) for value in listed)
-    if prefixes(listed) or (values.dtype.kind in "if" and not texts):
+    as_held = values.dtype.kind == "i" or series.dtype.is_float()
+    if prefixes(listed) or (as_held and not texts):
         # A text that a prefix stands for is the value, and numbers equal those that are declared.
         return values
     codes, flags = Reader(attribute).column(column)
     read = decoder(attribute)[codes]
     undeclared = (flags == Flag.UNDECLARED) | (flags == Flag.INFINITE)
-    read[undeclared] = np.asarray(values, dtype=object)[undeclared]
+    for i in np.flatnonzero(undeclared).tolist():
+        cell = value_of(values[i])
+        # What is no text, number or gap may not even be compared: its type stands for it.
+        read[i] = f"({type(values[i]).__name__})" if cell is FOREIGN else cell
     if texts or undeclared.any():
         return read_only(read)
     gaps = (flags == Flag.MISSING).any() or not all(isinstance(value, int) for value in listed)
