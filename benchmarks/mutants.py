@@ -35,7 +35,7 @@ TESTS = {
     "privacy/release.py": ("privacy/test_spending.py", "contracts/test_private_fits.py"),
     "counting/regions.py": ("counting/test_regions.py",),
     "counting/space.py": ("counting/test_regions.py", "counting/test_logic.py", "counting/test_rule_logic.py"),
-    "data/conform_values.py": ("domain/test_conforming.py", "domain/test_conforming_arrays.py"),
+    "records/cells.py": ("records/test_cells.py", "domain/test_conforming.py"),
     "sealed/gibbs.py": (
         "learners/test_gibbs.py",
         "learners/test_list_class.py",

@@ -1,7 +1,8 @@
 """Fits and an audit on records that are larger than memory: ``python benchmarks/scale.py [--page]``.
 
 Records are written once to a Parquet file in GLASSINE_SCALE, or the folder of temporary files, a million at a time. A
-row of ``scale.csv`` is one task with one engine, in a process of its own, with its times and peak memory.
+row of ``scale.csv`` is one task with one engine, in a process of its own, with its times and peak memory: of Dask and
+Spark those of the processes below it added up, Java and the workers included (Spark needs ``.spark/bin/python``).
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ import resource
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -44,13 +47,14 @@ TASKS = (
     "measurement",
 )
 ENGINES = ("polars", "duckdb")
+DISTRIBUTED = ("dask", "spark")
 SHOWN = {"tree": "private tree of depth 3", "audit": "fit, and audit with data"}
 KEYS = [
     {"records": str(records), "engine": engine, "task": task}
     for records, of_size in ((1_000_000, TASKS), (RECORDS, tuple(SHOWN)))
     for engine in ENGINES
     for task in of_size
-]
+] + [{"records": str(RECORDS), "engine": engine, "task": task} for engine in DISTRIBUTED for task in SHOWN]
 
 
 def domain(*, thresholds: bool = True) -> Any:
@@ -130,6 +134,20 @@ def opened(path: Path, engine: str) -> Any:
         import duckdb
 
         return duckdb.connect(config={"memory_limit": "2GB"}).read_parquet(str(path))
+    if engine == "dask":
+        import dask
+        import dask.dataframe as dd
+
+        # Each partition in a process, as on several machines.
+        dask.config.set(scheduler="processes", num_workers=2)
+        return dd.read_parquet(path, split_row_groups=True)
+    if engine == "spark":
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        session: Any = import_module("pyspark.sql").SparkSession.builder.master("local[2]").appName("glassine")
+        settings = {"spark.ui.enabled": "false", "spark.driver.memory": "2g", "spark.sql.shuffle.partitions": "8"}
+        for name, value in settings.items():
+            session = session.config(name, value)
+        return session.getOrCreate().read.parquet(str(path))
     import polars as pl
 
     return pl.scan_parquet(path)
@@ -148,8 +166,8 @@ def tasks(path: Path, engine: str) -> dict[str, Callable[[], str]]:
         PrivateTreeRegressor,
         audit,
     )
-    from glassine.data.frames import bin_histograms
-    from glassine.data.lazy import LazyTable
+    from glassine.data.count_table import bin_histograms
+    from glassine.records.engines import LazyTable
 
     frame, public = opened(path, engine), domain()
     private: dict[str, Any] = {"epsilon": 0.1, "random_state": 0}
@@ -195,17 +213,65 @@ def tasks(path: Path, engine: str) -> dict[str, Callable[[], str]]:
     }
 
 
+class Family:
+    """Processor time and memory of this process and of those below it, looked at five times a second."""
+
+    def __init__(self) -> None:
+        import psutil
+
+        self._root = psutil.Process()
+        self._seconds: dict[tuple[int, float], float] = {}
+        self.bytes = 0
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def _look(self) -> None:
+        import psutil
+
+        total = 0
+        for process in [self._root, *self._root.children(recursive=True)]:
+            try:
+                used = process.cpu_times()
+                # A worker that has ended is in its parent's own sum no longer: the last look at it counts.
+                self._seconds[process.pid, process.create_time()] = used.user + used.system
+                memory = process.memory_info()
+                total += memory.rss - (memory.shared if process != self._root else 0)
+            except psutil.NoSuchProcess:
+                continue
+        self.bytes = max(self.bytes, total)
+
+    def _watch(self) -> None:
+        while not self._done.wait(0.2):
+            self._look()
+
+    def __enter__(self) -> Family:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._look()
+        self._done.set()
+        self._thread.join()
+
+    @property
+    def seconds(self) -> float:
+        """Processor seconds of all processes that were seen."""
+        return sum(self._seconds.values())
+
+
 def run(path: Path, engine: str, task: str) -> dict[str, object]:
     """Run one task in this process, and return what it took."""
-    work = tasks(path, engine)[task]
-    start = time.perf_counter()
-    found = work()
-    seconds = time.perf_counter() - start
+    with Family() as family:
+        work = tasks(path, engine)[task]
+        start = time.perf_counter()
+        found = work()
+        seconds = time.perf_counter() - start
     used = resource.getrusage(resource.RUSAGE_SELF)
+    several = engine in DISTRIBUTED
     return {
         "seconds": round(seconds, 1),
-        "processor seconds": round(used.ru_utime + used.ru_stime, 1),
-        "GB": round(used.ru_maxrss / 2**20, 2),
+        "processor seconds": round(family.seconds if several else used.ru_utime + used.ru_stime, 1),
+        "GB": round(family.bytes / 2**30 if several else used.ru_maxrss / 2**20, 2),
         "found": found,
     }
 

@@ -15,7 +15,7 @@ from study import Options, Row, options, resume
 from glassine.attacks.membership.intervals import newcombe
 from glassine.attacks.membership.midpoint import MidpointResult, midpoint_attack
 from glassine.attacks.outcome import Measured
-from glassine.data.conform import Columns
+from glassine.records.columns import Columns
 from glassine.surrogates import SurrogateExplainer, SurrogateRelease
 from glassine.surrogates.reading import open_records, read
 

@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Collection, Iterable, Mapping
 from numbers import Integral
 from types import ModuleType
-from typing import Self
+from typing import Any, Self
 
 __all__ = [
     "BlackBoxError",
@@ -37,6 +37,7 @@ __all__ = [
     "SignatureError",
     "Text",
     "UndefinedMeasureError",
+    "UnjudgedModelError",
     "UnknownEventError",
     "UnreadableFileError",
     "UnsupportedModelError",
@@ -289,6 +290,14 @@ class SeveralTreesError(UnsupportedModelError):
     """A file holds several trees where one is wanted."""
 
 
+class UnjudgedModelError(UnsupportedModelError):
+    """A file holds a model of a kind that is known and not judged; ``document`` says what to do with it."""
+
+    def __init__(self, message: str, *, document: Any) -> None:
+        super().__init__(message)
+        self.document = document
+
+
 class _FileError(GlassineError):
     """An error of one file."""
 
@@ -373,6 +382,10 @@ class BlackBoxError(GlassineError):
 
 class SignatureError(GlassineError):
     """A signed file was changed, is of another key, or is not signed; or a key is none."""
+
+
+class ReleaseFailedError(GlassineError):
+    """A private fit failed after it was charged; nothing is released, and the error is the same for any records."""
 
 
 class BudgetExceededError(GlassineError):
@@ -461,3 +474,7 @@ def check_choice(
 
 class PrivacyLeakWarning(UserWarning):
     """Something that should be public knowledge was taken from the data."""
+
+
+class NotAlignedWarning(UserWarning):
+    """The index of a target, of persons or of weights differs from that of the records; they go by position."""

@@ -20,7 +20,7 @@ from glassine import AuditSettings, Domain, Integer, SurrogateExplainer, audit
 from glassine.auditing import DisclosureSettings, MembershipSettings
 from glassine.auditing.samples import read_samples
 from glassine.data import Sample
-from glassine.errors import InvalidDataError, InvalidParameterError
+from glassine.errors import InvalidDataError, InvalidParameterError, NotAlignedWarning
 
 DOMAIN = Domain({"age": Integer(0, 99), "visits": Integer(0, 9)})
 
@@ -80,7 +80,8 @@ def test_a_forest_without_names_is_attacked_with_arrays() -> None:
 
 
 def test_the_rows_of_classes_are_those_of_the_records_whatever_the_index_is() -> None:
-    members, _ = read_samples(TREE, DOMAIN, Sample(X, Y.reset_index(drop=True)), None)
+    with pytest.warns(NotAlignedWarning):
+        members, _ = read_samples(TREE, DOMAIN, Sample(X, Y.reset_index(drop=True)), None)
     assert nw.to_native(members.data.frame)["ill"].tolist() == Y.tolist()
     assert members.target == "ill"
 

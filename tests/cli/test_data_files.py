@@ -262,6 +262,7 @@ def test_codes_of_many_people_that_begin_with_0_are_left_out_of_a_draft(tmp_path
         # A scale without a gap, and amounts.
         ([1, 2, 3, 4, 5, 6] * 20 + [7] * 10, None),
         ([1, 2, 4, 5] * 20 + [8] * 10, None),
+        ([1, 2, 3, 4, 5, 6, 7, 8] * 20, None),
         # Too few to quote, within the others, and no code of a survey.
         ([1, 2, 3, 4, 5] * 20 + [99] * 9, None),
         ([*range(20, 180), *[99] * 10], None),

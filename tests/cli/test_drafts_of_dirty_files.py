@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -95,3 +96,23 @@ def test_long_numbers_of_one_length_that_recur_may_be_those_of_people(
     pl.DataFrame({"Kartei": numbers, "x": [0, 1] * 90}).write_csv(tmp_path / "people.csv")
     done = run("domain", "infer", "people.csv", cwd=tmp_path)
     assert (done.status, "Kartei: 90 different values in 180 records" in done.err) == (0, pointed_out), done.err
+
+
+def test_columns_that_identify_people_are_found_by_their_values_before_their_names(tmp_path: Path, run: Run) -> None:
+    rng = np.random.default_rng(0)
+    n = 20_000
+    client = rng.integers(100, 2 * 10**8, 12_000)[rng.integers(0, 12_000, n)]
+    frame = pl.DataFrame(
+        {
+            "client_nbr": client,
+            "ticket": client[::-1],
+            "intake_type_id": rng.integers(1, 9, n),
+            "weight": rng.lognormal(10, 0.5, n).astype(int),
+            "age": rng.integers(18, 99, n),
+        }
+    )
+    frame.write_csv(tmp_path / "people.csv")
+    done = run("domain", "infer", "people.csv", cwd=tmp_path)
+    kept = [entry["name"] for entry in json.loads(done.out)["attributes"]]
+    assert kept == ["intake_type_id", "weight", "age"]
+    assert "intake_type_id" not in done.err

@@ -114,7 +114,7 @@ def test_answers_of_the_publisher_have_their_options(run: Run, tmp_path: Path) -
     rules = "if [smoker] then [true]\nelse [false]\n"
     (tmp_path / "rules.txt").write_text(rules)
     bare = run("audit", "rules.txt", cwd=tmp_path)
-    said = "`--stated-leaf N`, `--stated-step N`, `--one-record-per-person`"
+    said = "`--stated-leaf N`, `--stated-step N`, `--one-record-per-person`, `--unweighted`"
     assert (bare.status, said in " ".join(bare.out.split())) == (3, True)
     counted = "if [smoker] then [true] ([160 ; 160] examples)\nelse [false] ([170 ; 180] examples)\n"
     (tmp_path / "rules.txt").write_text(counted)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from itertools import combinations, pairwise
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -12,13 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from glassine.data import lazy as engines
-from glassine.data.count_table import CountTable
-from glassine.data.frames import bin_histograms, conjunction_counts
-from glassine.data.lazy import coarse, cuts_of
-from glassine.data.table import collect
+from glassine.data.conjunctions import conjunction_counts
+from glassine.data.count_table import CountTable, bin_histograms
 from glassine.domain import Between, Binary, Category, Domain, Integer, Literal, OneOf, Real
 from glassine.errors import InvalidDataError
+from glassine.records import engines
+from glassine.records.cuts import coarse, cuts_of
 from glassine.records.reading import read_checked
 from tests.counting.test_records import BACKENDS, DOMAIN, content, sample
 
@@ -107,7 +105,7 @@ def test_many_attributes_need_several_keys(place: str) -> None:
     rng = np.random.default_rng(0)
     domain = Domain({f"a{i}": Category(tuple(f"v{j}" for j in range(40)), missing=True) for i in range(30)})
     data = pl.DataFrame({name: rng.choice(["v0", "v7", "v39", "?"], 50) for name in domain})
-    assert len(engines._Keys.of({name: domain[name] for name in domain}, {}).words) == 3
+    assert len(engines.Keys.of({name: domain[name] for name in domain}, {}).words) == 3
     assert content(CountTable.from_frame(BACKENDS[place](data), domain)) == content(CountTable.from_frame(data, domain))
 
 
@@ -116,27 +114,6 @@ def test_categories_of_any_size_are_read_from_a_lazy_polars_frame(size: int) -> 
     domain = Domain({"c": Category(tuple(f"v{j}" for j in range(size)), missing=True)})
     data = pl.DataFrame({"c": ["v0", f"v{size - 1}", "v1", None, "other"]})
     assert content(CountTable.from_frame(data.lazy(), domain)) == content(CountTable.from_frame(data, domain))
-
-
-def test_a_lazy_polars_frame_is_conformed_in_pieces() -> None:
-    """Looking categories up would take whole columns into memory."""
-    seen: list[Any] = []
-
-    def spy(frame: Any) -> Any:
-        seen.append(frame.to_native().show_graph(engine="streaming", plan_stage="physical", raw_output=True))
-        return collect(frame)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(engines, "collect", spy)
-        conjunction_counts(sample().lazy(), DOMAIN, LITERALS, 1, target="town")
-        engines.LazyTable(frame=sample().lazy(), keep="sick").totals(
-            {name: DOMAIN[name] for name in DOMAIN if name != "sick"}
-        )
-    assert len(seen) == 2
-    for plan in seen:
-        assert "group-by" in plan
-        for heavy in ("columnar-function", "in-memory-map", "replace_strict"):
-            assert heavy not in plan
 
 
 def test_bad_questions_are_refused() -> None:

@@ -26,7 +26,6 @@ from glassine import (
 )
 from glassine.data import CountTable
 from glassine.data.inference import infer_domain, violations
-from glassine.data.lazy import is_lazy
 from glassine.data.sources import read_table
 from glassine.data.table import Source, Table, as_table
 from glassine.domain import Between
@@ -34,6 +33,7 @@ from glassine.errors import InvalidDataError, UnreadableFileError
 from glassine.microaggregation import microaggregate
 from glassine.models import Branch, Evidence, Node
 from glassine.records.columns import Columns
+from glassine.records.engines import is_lazy
 from glassine.records.lines import RecordsFile
 from glassine.records.purpose import Purpose
 from glassine.records.reading import read_checked, read_settled

@@ -101,7 +101,9 @@ def test_j48_tells_covered_records_and_errors() -> None:
         "outlook = rainy and windy = True",
         "outlook = rainy and windy = False",
     ]
-    assert [cell.evidence.counts for cell in tree.cells] == [(0, 2), (3, 0), (0, 4), (2, 0), (1, 2)]
+    assert [cell.evidence.counts for cell in tree.cells] == [(0, 2), (3, 0), (0, 4), (2, 0), None]
+    # An error may be of a class that no leaf predicts.
+    assert tree.cells[4].evidence.size == 3
 
 
 def test_c45_of_fractions_and_estimates_tells_the_rate_only() -> None:
@@ -115,7 +117,8 @@ def test_three_classes_one_class_and_lists() -> None:
     text = "a in {x, y}: one (5/2)\na = z\n|   b <= 1.5: two (4)\n|   b > 1.5: three (3/1)\n"
     tree = tree_from_c45(text, Domain({"a": Category(("x", "y", "z")), "b": Integer(0, 9)}))
     assert tree.classes == ("one", "three", "two")
-    assert [(c.evidence.total, c.evidence.error_rate) for c in tree.cells] == [(5, 0.4), (4, 0.0), (3, 1 / 3)]
+    assert [(c.evidence.size, c.evidence.error_rate) for c in tree.cells] == [(5, 0.4), (4, None), (3, 1 / 3)]
+    assert tree.cells[1].evidence.counts == (0, 0, 4)
     alone = tree_from_c45(": yes (14.0/5.0)\n")
     assert (alone.classes, alone.cells[0].evidence.counts) == (("yes", "not yes"), (9, 5))
     assert tree_from_c45(": 1 (14.0)\n").classes == (1,)
@@ -124,8 +127,30 @@ def test_three_classes_one_class_and_lists() -> None:
 def test_what_weka_prints_around_a_tree_is_left_out() -> None:
     pasted = load_model(FILES / "j48_pasted.txt")
     bare = (FILES / "j48_pasted.txt").read_text().split("------------------\n\n")[1].split("\n\nNumber")[0]
-    assert pasted == tree_from_c45(bare)
-    assert [cell.evidence.counts for cell in pasted.cells] == [(0, 2), (3, 0), (0, 4), (2, 0), (0, 3)]
+    assert [cell.inside for cell in pasted.cells] == [cell.inside for cell in tree_from_c45(bare).cells]
+    assert pasted.classes == ("yes", "no")
+    assert [cell.evidence.counts for cell in pasted.cells] == [(2, 0), (0, 3), (4, 0), (0, 2), (3, 0)]
+
+
+MATRIX = "\n\n\t   (a)   (b)   (c)    <-classified as\n\t  ----  ----  ----\n\t    17     2          (a): class mild\n"
+ROWS = "\t     1    14          (b): class none\n\t     4     2          (c): class severe\n"
+
+
+def test_classes_are_those_of_the_confusion_matrix() -> None:
+    text = "age <= 40: mild (22/5)\nage > 40: none (18/4)\n"
+    three = tree_from_c45(text + "\nEvaluation on training data (40 cases):" + MATRIX + ROWS)
+    assert three.classes == ("mild", "none", "severe")
+    assert [cell.evidence.counts for cell in three.cells] == [None, None]
+    assert three.cells[0].evidence.error_rate == 5 / 22
+    two = " a  b   <-- classified as\n 17 5 |  a = none\n 4 14 |  b = mild\n"
+    certain = tree_from_c45(f"{text}\n=== Confusion Matrix ===\n\n{two}")
+    assert certain.classes == ("none", "mild")
+    assert [cell.evidence.counts for cell in certain.cells] == [(5, 17), (14, 4)]
+    # Without a matrix, or with half of one, a third class may exist.
+    for part in (text, text + "\nEvaluation on training data (40 cases):" + MATRIX):
+        assert [cell.evidence.counts for cell in tree_from_c45(part).cells] == [None, None]
+    with pytest.raises(InvalidModelError, match="confusion matrix does not list"):
+        tree_from_c45(f"{text.replace('none', 'odd')}\n=== Confusion Matrix ===\n\n{two}")
 
 
 def test_attributes_that_are_named_like_a_tail_are_attributes() -> None:
@@ -162,11 +187,11 @@ def test_ctree_prints_shares_of_errors() -> None:
         "Petal.Width > 0.6 and Petal.Width <= 1.7",
         "Petal.Width > 0.6 and Petal.Width > 1.7",
     ]
-    assert [(c.evidence.total, c.evidence.error_rate) for c in tree.cells] == [(50, 0), (54, 5 / 54), (46, 1 / 46)]
+    assert [(c.evidence.size, c.evidence.error_rate) for c in tree.cells] == [(50, None), (54, 5 / 54), (46, 1 / 46)]
     two = "Fitted party:\n[1] root\n|   [2] job in a, b c: no (n = 50, err = 4.0%)\n"
     listed = tree_from_c45(two + "|   [3] job in d: yes (n = 4600, err = 2.2%)\n")
     assert str(listed.cells[0]) == "job in {a, b c}"
-    assert listed.cells[0].evidence.counts == (48, 2)
+    assert (listed.cells[0].evidence.size, listed.cells[0].evidence.counts) == (50, None)
     # One digit of a percent of 4600 records leaves several numbers of errors.
     assert (listed.cells[1].evidence.size, listed.cells[1].evidence.error_rate) == (None, None)
     alone = tree_from_c45("Fitted party:\n[1] root: yes (n = 50, err = 14.0%)\n")
@@ -188,7 +213,7 @@ def test_the_records_that_reptree_prunes_with_are_not_mixed_with_the_others() ->
         ("JRIP rules:\n====\n\n(a >= 80) => b=no (3.0/0.0)\n", "rules of Weka"),
         ("RandomTree\n===\n\na < 1 : 22.5 (12/3.1)\na >= 1 : 3.25 (2/0)\n", "printed regression trees"),
         ("Decision tree:\n\na = 1: x (1)\na = 2: y (1)\n\nDecision tree:\n\n: x (1)\n", "holds 2 printed trees"),
-        ("Fitted party:\n[1] root\n|   [2] x <= 1: 3 (n = 5, err = 14.2)\n", "share of errors"),
+        ("Fitted party:\n[1] root\n|   [2] x <= 1: 3 (w = 5.5, err = 14.2)\n", "weighted trees are not read"),
         ("Fitted party:\n[1] root\n|   x <= 1: 3 (n = 5, err = 14.2%)\n", "number of a node"),
     ],
 )
@@ -363,3 +388,30 @@ def test_a_column_of_get_dummies_is_recognized() -> None:
         tree_from_c45(text, domain)
     with pytest.raises(InvalidModelError, match=r"which the domain lacks\. Did you mean 'smoker'"):
         tree_from_c45(text.replace("_yes", "_si"), domain)
+
+
+ORDERED = "Decision tree:\n\nstage in [early-middle]: no (30/3)\nstage = late: yes (12/2)\n"
+
+
+def test_levels_of_an_ordered_factor() -> None:
+    tree = tree_from_c45(ORDERED)
+    assert [str(cell) for cell in tree.cells] == ["stage in {early, middle}", "stage = late"]
+    domain = Domain({"stage": Category(("early", "mid-early", "middle", "late"))})
+    assert str(tree_from_c45(ORDERED, domain).cells[0]) == "stage in {early, mid-early, middle}"
+    # Names with hyphens are told apart by the domain.
+    assert tree_from_c45(ORDERED.replace("early-", "mid-early-"), domain).literals[0].values == ("mid-early", "middle")  # type: ignore[union-attr]
+    with pytest.raises(UnsupportedModelError, match="Give a domain with the levels of 'stage' in order"):
+        tree_from_c45(ORDERED.replace("early-", "mid-early-"))
+    with pytest.raises(InvalidModelError, match="List the levels"):
+        tree_from_c45(ORDERED.replace("early-middle", "middle-early"), domain)
+
+
+def test_a_regression_of_partykit() -> None:
+    text = (
+        "Fitted party:\n[1] root\n|   [2] Temp <= 82: 26.544 (n = 79, err = 42531.6)\n"
+        "|   [3] Temp > 82: -5.5 (n = 7, err = 0.0)\n\nNumber of inner nodes:    1\nNumber of terminal nodes: 2\n"
+    )
+    tree = tree_from_c45(text)
+    assert tree.classes is None
+    assert [(cell.evidence.value, cell.evidence.size) for cell in tree.cells] == [(26.544, 79), (-5.5, 7)]
+    assert [cell.evidence.error_rate for cell in tree.cells] == [None, 0.0]

@@ -11,8 +11,8 @@ import pytest
 from sklearn.base import clone
 
 from glassine import Domain, OptimalTreeClassifier, PrivateTreeClassifier, audit
-from glassine.data.count_table import CountTable
-from glassine.data.frames import bin_histograms, conjunction_counts
+from glassine.data.conjunctions import conjunction_counts
+from glassine.data.count_table import CountTable, bin_histograms
 from glassine.domain import Binary, Category, Integer
 from glassine.errors import InvalidDataError
 from tests.counting.test_records import content

@@ -17,10 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from glassine import Binary, Category, Domain, Integer, Ledger, PrivateEBMClassifier, PrivateSummary, Real
-from glassine.data import frames as fine
-from glassine.data import lazy as engines
-from glassine.data.table import collect
-from glassine.errors import InvalidDataError
+from glassine.errors import ReleaseFailedError
 from glassine.learners.additive import records as ebm_records
 from glassine.learners.additive.budget import Portion
 from glassine.learners.additive.grids import Axis, bin_counted, public_grids
@@ -28,6 +25,8 @@ from glassine.learners.additive.records import blocks_of
 from glassine.learners.additive.targets import read_classes, read_numbers
 from glassine.learners.summaries.released import coarse_axis
 from glassine.privacy.randomness import Randomness
+from glassine.records import engines
+from glassine.records.engines import ask
 from tests.learners.fitting_everywhere import DOMAIN, fitted, sample
 
 LAZY: dict[str, Callable[[pl.DataFrame], Any]] = {
@@ -99,12 +98,11 @@ def test_models_of_several_classes_and_users_bins_are_the_same(algorithm: str) -
 def test_a_summary_brings_no_records_to_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     lengths: list[int] = []
 
-    def spy(frame: Any) -> Any:
-        lengths.append(len(found := collect(frame)))
+    def spy(frame: Any, question: Any) -> Any:
+        lengths.append(len(found := ask(frame, question)))
         return found
 
-    monkeypatch.setattr(engines, "collect", spy)
-    monkeypatch.setattr(fine, "collect", spy)
+    monkeypatch.setattr(engines, "ask", spy)
     monkeypatch.setattr(ebm_records, "MOST_GROUPS", 2**11)
     make = PrivateSummary(domain=DOMAIN, epsilon=1.0, random_state=7)
     seen = []
@@ -120,7 +118,7 @@ def test_a_frame_that_changes_between_two_queries_is_refused() -> None:
     frame = sample(40)
     sizes: Iterator[int] = chain([40] * 2, repeat(36))
     lazy = frame.lazy().map_batches(lambda part: part.head(next(sizes)), schema=frame.schema)
-    with pytest.raises(InvalidDataError, match="another number of records"):
+    with pytest.raises(ReleaseFailedError, match="failed after it was charged"):
         PrivateEBMClassifier(epsilon=1.0, domain=DOMAIN, random_state=0).fit(lazy, "sick")
 
 
@@ -128,23 +126,23 @@ def test_records_with_a_number_that_change_between_two_queries_are_refused() -> 
     frame = sample(40).drop_nulls("age")
     sizes: Iterator[int] = chain([len(frame)], repeat(len(frame) - 3))
     lazy = frame.lazy().map_batches(lambda part: part.head(next(sizes)), schema=frame.schema)
-    with pytest.raises(InvalidDataError, match="another number of records"):
+    with pytest.raises(ReleaseFailedError, match="failed after it was charged"):
         PrivateSummary(epsilon=1.0, domain=DOMAIN, random_state=0).fit(lazy, "age")
 
 
 def test_records_with_a_number_are_grouped_once_and_then_merged(monkeypatch: pytest.MonkeyPatch) -> None:
     queries: list[int] = []
 
-    def spy(frame: Any) -> Any:
-        queries.append(len(found := collect(frame)))
+    def spy(frame: Any, question: Any) -> Any:
+        queries.append(len(found := ask(frame, question)))
         return found
 
-    monkeypatch.setattr(engines, "collect", spy)
+    monkeypatch.setattr(engines, "ask", spy)
     frame = sample(400)
     fitted_lazily = PrivateSummary(epsilon=4.0, domain=DOMAIN, random_state=7).fit(frame.lazy(), "age")
     assert len(fitted_lazily.released_.rounds) == 2
-    # How many there are, the categories, and all bins with the number; further ones are of cells.
-    assert len(queries) == 3
+    # How many there are, the categories, the cells of two numbers, and all bins with the number.
+    assert len(queries) == 5
 
 
 @pytest.mark.parametrize("part", [2**20, 150])
@@ -194,9 +192,9 @@ def test_blocks_hold_each_pair_and_no_more_cells_than_asked_for(sizes: list[int]
 
 
 @pytest.mark.parametrize("engine", LAZY)
-def test_a_failure_of_an_engine_quotes_no_record_and_costs_nothing(engine: str, tmp_path: Path) -> None:
+def test_a_failure_of_an_engine_quotes_no_record_and_is_charged(engine: str, tmp_path: Path) -> None:
     book = Ledger(tmp_path / "book.sqlite")
-    book.budget("here", 1)
+    book.budget("here", 2, 1e-3)
     csv = tmp_path / "people.csv"
     csv.write_text("age,y\n" + "30,1.5\n" * 50 + "30,Ada-1815\n")
     scans: dict[str, Any] = {
@@ -206,7 +204,7 @@ def test_a_failure_of_an_engine_quotes_no_record_and_costs_nothing(engine: str, 
     summary = PrivateSummary(
         epsilon=1.0, domain=Domain({"age": Integer(0, 99)}), target_range=(0.0, 2.0), ledger=book, dataset="here"
     )
-    with pytest.raises(InvalidDataError, match="the engine of the lazy frame failed with") as failed:
+    with pytest.raises(ReleaseFailedError, match="failed after it was charged") as failed:
         summary.fit(scans[engine](), "y")
     assert "1815" not in "".join(traceback.format_exception(failed.value))
-    assert book.entries("here") == ()
+    assert len(book.entries("here")) == 1

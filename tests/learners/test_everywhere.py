@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from datetime import date
 from functools import partial
 from itertools import chain, repeat
 from typing import Any
@@ -22,12 +23,11 @@ from glassine import (
     PrivateTreeRegressor,
     Real,
 )
-from glassine.data import frames as fine
-from glassine.data import lazy as engines
 from glassine.data.count_table import CountTable
-from glassine.data.table import collect
 from glassine.errors import InvalidDataError
 from glassine.learners.additive import records as additive_records
+from glassine.records import engines
+from glassine.records.engines import ask
 from tests.learners.fitting_everywhere import (
     DOMAIN,
     HERE,
@@ -110,8 +110,8 @@ def test_the_fits_tell_learners_and_seeds_apart(expected: dict[str, Any]) -> Non
 def test_a_tree_of_numbers_counts_groups_a_part_at_a_time(part: int, monkeypatch: pytest.MonkeyPatch) -> None:
     lengths: list[int] = []
 
-    def spy(frame: Any) -> Any:
-        lengths.append(len(found := collect(frame)))
+    def spy(frame: Any, question: Any) -> Any:
+        lengths.append(len(found := ask(frame, question)))
         return found
 
     monkeypatch.setattr(engines, "PART", part)
@@ -120,7 +120,7 @@ def test_a_tree_of_numbers_counts_groups_a_part_at_a_time(part: int, monkeypatch
     make = partial(PrivateTreeRegressor, 2, epsilon=2.0, domain=domain, random_state=7)
     frame = sample(3000).select("town", "smoker", "age")
     expected = fitted(make, frame, NUMBER)
-    monkeypatch.setattr(engines, "collect", spy)
+    monkeypatch.setattr(engines, "ask", spy)
     assert fitted(make, frame.lazy(), NUMBER) == expected
     # Three kinds of towns and of smokers, and 115 ages.
     assert max(lengths) <= 9 * 115
@@ -129,12 +129,11 @@ def test_a_tree_of_numbers_counts_groups_a_part_at_a_time(part: int, monkeypatch
 def test_what_comes_into_memory_does_not_grow_with_the_records(monkeypatch: pytest.MonkeyPatch) -> None:
     lengths: list[int] = []
 
-    def spy(frame: Any) -> Any:
-        lengths.append(len(found := collect(frame)))
+    def spy(frame: Any, question: Any) -> Any:
+        lengths.append(len(found := ask(frame, question)))
         return found
 
-    monkeypatch.setattr(engines, "collect", spy)
-    monkeypatch.setattr(fine, "collect", spy)
+    monkeypatch.setattr(engines, "ask", spy)
     make = learners()["private rule list"]
     seen = []
     for n in (3000, 30000):
@@ -162,7 +161,10 @@ def test_private_fits_read_odd_values_alike(place: str) -> None:
 
 @pytest.mark.parametrize(
     ("change", "said"),
-    [(pl.lit("text").alias("n"), "must hold numbers"), (pl.lit(1).alias("more"), "'more' is not an attribute")],
+    [
+        (pl.lit(date(2020, 1, 1)).alias("n"), "must hold numbers"),
+        (pl.lit(1).alias("more"), "'more' is not an attribute"),
+    ],
 )
 @pytest.mark.parametrize("place", ["polars lazy", "duckdb"])
 def test_a_schema_that_does_not_fit_is_refused_and_costs_nothing(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -38,6 +39,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         socket.gethostbyname(socket.gethostname())
     except OSError:
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    # The workers read records with the package of this environment.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = import_module("pyspark.sql").SparkSession.builder.master("local[2]").appName("glassine")
     folder = tmp_path_factory.mktemp("spark")
     for name, value in {**SETTINGS, "spark.local.dir": folder, "spark.sql.warehouse.dir": folder}.items():

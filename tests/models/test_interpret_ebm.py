@@ -267,3 +267,30 @@ def small_json() -> Any:
             interactions=1, max_bins=4, max_interaction_bins=3, feature_types=TYPES, **FEW
         )
         return json.loads(json.dumps(ebm.fit(X, y).to_jsonable()))
+
+
+@pytest.mark.parametrize(
+    "objective", ["poisson_deviance", "gamma_deviance", "tweedie_deviance:variance_power=1.5", "rmse_log"]
+)
+def test_values_of_a_log_link_are_logarithms(objective: str) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2))
+    fitted = glassbox.ExplainableBoostingRegressor(objective=objective, **FEW).fit(X, np.exp(X[:, 0]) + 0.1)
+    model = as_model(fitted)
+    assert isinstance(model, AdditiveModel)
+    assert model.source.endswith("; its values are logarithms of predictions")
+    np.testing.assert_allclose(np.exp(model.predict(X)), fitted.predict(X))
+
+
+def test_features_that_are_excluded_from_all_terms() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    options = FEW | {"exclude": [0, (0, 1), (0, 2)]}
+    fitted = glassbox.ExplainableBoostingRegressor(**options).fit(X, X[:, 1] + X[:, 2])
+    data = jsonable(fitted)
+    assert "feature_0000" not in {name for term in data["ebm"]["terms"] for name in term["term_features"]}
+    for feature in data["ebm"]["features"][:1]:
+        feature["cuts"] = []  # as machines of other versions write it
+    for read in (as_model(fitted), additive_from_interpret(data)):
+        assert isinstance(read, AdditiveModel)
+        np.testing.assert_allclose(read.predict(X), fitted.predict(X))

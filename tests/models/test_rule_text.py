@@ -266,3 +266,29 @@ def test_long_numbers_take_no_time(condition: str) -> None:
     with pytest.raises((InvalidModelError, UnsupportedModelError)):
         parse_rules(f"if [{condition.replace('{}', '9' * 20_000)}] then [x]\nelse if [y")
     assert time.process_time() - start < 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "IF age > 60 AND smoker = yes THEN risk = high\nELSE IF priors >= 3 THEN risk = high\nELSE risk = low\n",
+        "Rule 1: IF age > 60\n  AND smoker = 'yes'\nTHEN high\n\n"
+        "Rule 2: If (priors \u2265 3) then predict high.\nOtherwise low\n",
+        "1. if age > 60 && smoker = yes, then class high;\n2. if priors >= 3 then high\ndefault: low\n",
+    ],
+)
+def test_rules_as_papers_print_them(text: str) -> None:
+    rules = parse_rules(text)
+    assert str(rules.cells[0]) == "age > 60 and smoker = yes"
+    assert [str(literal).startswith("priors > 2.99") for literal in rules.rules[1].antecedent] == [True]
+    assert rules.classes == ("high", "low")
+    assert [rule.evidence.label for rule in rules.rules] == [0, 0, 1]
+
+
+def test_plain_rules_that_mean_something_else_are_refused() -> None:
+    with pytest.raises(UnsupportedModelError, match=r"line 1 .* joins conditions by 'or'; write a rule for each"):
+        parse_rules("if a > 3 or b = 2 then x\nelse y\n")
+    with pytest.raises(UnsupportedModelError, match="must end with a default rule"):
+        parse_rules("if a > 3 then x\nif b > 2 then y\n")
+    with pytest.raises(UnsupportedModelError, match="line 2"):
+        parse_rules("if a > 3 then x\nAda was ill\nelse y\n")

@@ -15,8 +15,6 @@ from scipy import stats
 from sklearn.metrics import roc_auc_score
 
 from glassine import Category, Domain, Integer, Ledger, PrivateSummary
-from glassine.data import lazy
-from glassine.data.table import collect
 from glassine.domain import Between
 from glassine.errors import (
     BudgetExceededError,
@@ -24,6 +22,7 @@ from glassine.errors import (
     InvalidModelError,
     InvalidParameterError,
     PrivacyLeakWarning,
+    ReleaseFailedError,
 )
 from glassine.formats import fingerprint
 from glassine.learners import publishing
@@ -33,7 +32,9 @@ from glassine.learners.summaries.intervals import OF_NOISE, PARTS, Cells, noise_
 from glassine.models import AdditiveModel, CategoryBins, Evidence, NumericBins, Rule, RuleList, Term
 from glassine.privacy import accounting
 from glassine.privacy.release import fresh_count
+from glassine.records import engines
 from glassine.records.columns import Columns, columns_of
+from glassine.records.engines import ask
 from glassine.records.reading import read_checked
 from glassine.verification import verify_exhaustively
 from tests.learners.fitting_everywhere import HERE
@@ -165,7 +166,7 @@ def test_figures_of_which_each_spends_all_of_epsilon_are_found(monkeypatch: pyte
 def test_noise_that_is_too_small_cannot_be_certified(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measuring, "noisy_histogram", halved)
     X, y, _ = classed(tuple(PAIRS))
-    with pytest.raises(ValueError, match="must claim what its events spend"):
+    with pytest.raises(ReleaseFailedError, match="failed after it was charged"):
         of_two().measure(over_sixty(), X, y, epsilon=EPSILON, dataset="too small")
 
 
@@ -399,8 +400,8 @@ def test_a_lazy_frame_is_measured_alike_and_counted_in_place(
 ) -> None:
     lengths: list[int] = []
 
-    def spy(frame: Any) -> Any:
-        lengths.append(len(found := collect(frame)))
+    def spy(frame: Any, question: Any) -> Any:
+        lengths.append(len(found := ask(frame, question)))
         return found
 
     fitted = summary(4.0, None if classes is None else 2)
@@ -414,7 +415,7 @@ def test_a_lazy_frame_is_measured_alike_and_counted_in_place(
         asked = {"epsilon": 1.0, "figures": figures, "dataset": "aside"}
         expected = fitted.measure(model, frame, "ill", **asked)
         with monkeypatch.context() as patch:
-            patch.setattr(lazy, "collect", spy)
+            patch.setattr(engines, "ask", spy)
             found = fitted.measure(model, HERE[place](frame), "ill", **asked)
         assert found.to_dict()["counts"] == expected.to_dict()["counts"], str(model)
         assert found.certificate.model == expected.certificate.model

@@ -35,6 +35,7 @@ def describe_model(model: DecisionTree | RuleList) -> ModelSummary:
         classes=None if model.classes is None else tuple(str(c) for c in model.classes),
         attributes=attributes_of(model.literals),
         approximate=model.approximate,
+        sizes=model.sizes,
         count_scale=None if model.guarantee is None else model.guarantee.count_scale,
     )
 

@@ -15,7 +15,6 @@ from glassine.auditing.suppression import Suppression
 from glassine.counting import MAX_STEPS
 from glassine.data.inference import infer_domain, is_identifier_name, repeats, violations
 from glassine.data.labels import Sample
-from glassine.data.lazy import is_lazy
 from glassine.data.table import NO_RECORDS, Table, as_table
 from glassine.domain import Domain
 from glassine.domain.attributes import is_whole
@@ -34,6 +33,7 @@ from glassine.formats.canonical import FileForm
 from glassine.formats.sklearn.parameters import StatedParameters
 from glassine.models import DecisionTree, RuleList
 from glassine.records.arrays import AnyArray
+from glassine.records.engines import is_lazy
 
 if TYPE_CHECKING:
     from glassine.attacks.disclosure import CountNoise
@@ -124,6 +124,8 @@ class Statements:
         At least so many training records are in every leaf or rule, as ``min_samples_leaf`` guarantees.
     rounded_to : int or None
         The step to whose multiples published counts are rounded: each true count is within half a step.
+    unweighted : bool
+        Whether no weights were used in training, so that sums of weights are numbers of records.
     by : str
         Who states the smallest leaf, in words.
 
@@ -136,6 +138,7 @@ class Statements:
     one_record_per_person: bool = False
     smallest_leaf: int | None = None
     rounded_to: int | None = None
+    unweighted: bool = False
     by: str = "the publisher"
 
     def __post_init__(self) -> None:
@@ -172,7 +175,7 @@ class AuditSettings:
         What an attacker on the sensitive attribute is assumed to know. Without it, what the tree publishes and states.
     statements : Statements
         What the publisher states of the training data, if it is not passed: that no person has several records, the
-        smallest leaf, the step of rounded counts. It is believed.
+        smallest leaf, the step of rounded counts, that no weights were used. It is believed.
     only : collection of str, optional
         Names of the measurements to make, such as ``{"membership"}``; the verdict then covers these alone. Some take
         minutes and are only made on request: ``rows``. Of a fitted forest, ``{"membership"}`` alone is measured.

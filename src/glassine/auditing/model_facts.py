@@ -49,6 +49,19 @@ def doubt_of(guarantee: GuaranteeFinding | None, inputs: AuditInputs, mismatch: 
 # Trees and rule lists.
 
 
+WEIGHED = (
+    "The sizes in {whose} are sums of weights, which are numbers of records only if no weights were used in training. "
+    "Pass the training data, or have the publisher state it."
+)
+
+
+def doubt_of_weights(model: DecisionTree | RuleList, statements: Statements, *, confirmed: bool) -> str:
+    """Return why the sizes of a model may not be numbers of records; ``confirmed`` says that matching data show it."""
+    known = confirmed or statements.unweighted or model.sizes != "derived"
+    published = any(cell.evidence.size is not None for cell in model.cells)
+    return "" if known or not published else WEIGHED.format(whose="the file")
+
+
 def sizes_of_cells(
     model: DecisionTree | RuleList, sizes: Sequence[int | None], mismatch: str, statements: Statements
 ) -> Fact[Sizes]:
@@ -260,11 +273,11 @@ def named_of_bins(
 # Several models of the same records.
 
 
-def evidence_of_models(joint: JointReconstruction, policy: Policy) -> Evidence:
+def evidence_of_models(joint: JointReconstruction, policy: Policy, weighed: Sequence[str] = ()) -> Evidence:
     r"""Return what several models of the same records reveal together, and their claims added up.
 
     Nothing passes by bounds that do not prove it, nor past a model that was left out and that no claim covers. Counts
-    that contradict one another are evidence of nothing.
+    that contradict one another are evidence of nothing. ``weighed`` names models whose sizes may be sums of weights.
 
     Examples
     --------
@@ -292,6 +305,7 @@ def evidence_of_models(joint: JointReconstruction, policy: Policy) -> Evidence:
         entry.name for entry in joint.left_out if entry.counts != "zero" and (entry.guarantee is None or not by_claims)
     ]
     doubt = f"What {', '.join(unseen)} adds was not measured." if unseen else ""
+    doubt = " ".join(filter(None, [doubt, WEIGHED.format(whose=", ".join(weighed)) if weighed else ""]))
     bits: Fact[Bits] = None
     if not joint.models and doubt:
         bits = NotApplicable(f"no model publishes exact counts. {doubt}")

@@ -9,14 +9,14 @@ import narwhals as nw
 import numpy as np
 
 from glassine.data.labels import Sample, as_sample
-from glassine.data.lazy import held, is_lazy
 from glassine.data.persons import listed
-from glassine.data.table import Table, as_table, frame_of, with_persons
+from glassine.data.table import Table, as_table, frame_of, held, with_persons
 from glassine.domain import Domain
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.formats import as_model
 from glassine.models import AdditiveModel, DecisionTree, RuleList
 from glassine.records.containers import check_width
+from glassine.records.engines import is_lazy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -95,10 +95,19 @@ class SeveralSubject(Subject):
         """Return what was measured as criteria read it, and the claims of the models added up."""
         outcome = raw.get("joint")
         if isinstance(outcome, Measured):
-            known = evidence_of_models(outcome.value, self.policy)
+            known = evidence_of_models(outcome.value, self.policy, self._weighed)
         else:
             known = Evidence(kind="several models", sizes=outcome, bits=outcome)
         return replace(known, has_data=self.inputs.data is not None, countable=self._countable)
+
+    @property
+    def _weighed(self) -> list[str]:
+        """The models whose sizes may be sums of weights: nobody states otherwise, and no counts of records are used."""
+        published, domain = self.published, self.inputs.domain
+        if domain is None or self.inputs.statements.unweighted or published.counts == "data":
+            return []
+        read = read_models(published.models, domain, published.names)
+        return [entry.name for entry in read.exact if entry.model.sizes == "derived"]
 
     @cached_property
     def _countable(self) -> bool:

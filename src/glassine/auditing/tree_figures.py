@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -24,18 +23,19 @@ from glassine.auditing.describe import describe_guarantee
 from glassine.auditing.evidence import Cells, Fact, Named
 from glassine.auditing.findings import OF_THE_MODEL, GuaranteeFinding
 from glassine.auditing.inputs import Comparison, compare, outside_domain
-from glassine.auditing.model_facts import named_of_values
+from glassine.auditing.model_facts import doubt_of_weights, named_of_values
 from glassine.auditing.reconstruction import counted_model
 from glassine.auditing.subject import Raw, Subject
 from glassine.data.labels import class_places
-from glassine.data.lazy import Groups, LazyTable, Outside, cuts_of, is_lazy
 from glassine.data.table import Table
-from glassine.domain import Binary, Category, Domain, Integer, Real
-from glassine.domain.attributes import LARGEST, Attribute
+from glassine.domain import Domain
 from glassine.domain.literals import attributes_of
 from glassine.errors import CountingLimitError
 from glassine.models import DecisionTree, RuleList
-from glassine.records.arrays import AnyArray, Bools, Indices, Ints
+from glassine.records.arrays import AnyArray, Indices, Ints
+from glassine.records.cuts import cuts_of
+from glassine.records.engines import Groups, LazyTable, is_lazy
+from glassine.records.flags import wide
 
 if TYPE_CHECKING:
     from glassine.attacks.reconstruction.entropy import ProbabilisticDataset
@@ -57,23 +57,13 @@ def count_data(model: DecisionTree | RuleList, frame: object, domain: Domain) ->
     """Count the records of a lazy frame in each part of a model, and those outside the domain."""
     # An engine groups the records by the values that the model's literals distinguish, and reads every other attribute
     # of the domain separately. A category that is not declared counts as missing.
-    tested = set(attributes_of(model.literals))
-    cuts = cuts_of(model.literals, domain)
-    outside: dict[str, int] = {}
-
-    def counted(names: list[str]) -> Groups:
-        wide = {name: _wide(domain[name]) for name in names}
-        edges = {name: (*cuts.get(name, ()), *_edges(domain[name])) for name in names}
-        groups = LazyTable(frame=frame, outside=Outside.REFUSE | Outside.KEEP_UNDECLARED).group(wide, cuts=edges)
-        outside.update({name: int(groups.counts[_outside(domain[name], name, groups)].sum()) for name in names})
-        return groups
-
-    groups = counted([name for name in domain if name in tested])
-    for name in domain:
-        if name not in tested and name in _names(frame):
-            counted([name])
+    tested = [name for name in domain if name in set(attributes_of(model.literals))]
+    table = LazyTable(frame=frame, strict=False, keep_undeclared=True)
+    groups = table.group({name: wide(domain[name]) for name in tested}, cuts=cuts_of(model.literals, domain))
+    present = _names(frame)
+    outside = table.outside({name: domain[name] for name in domain if name in tested or name in present})
     return CountedData(
-        sizes=_sizes(model, groups), outside={name: outside[name] for name in domain if outside.get(name)}
+        sizes=_sizes(model, groups), outside={name: sum(reasons.values()) for name, reasons in outside.items()}
     )
 
 
@@ -81,29 +71,6 @@ def _names(frame: Any) -> list[str]:
     import narwhals as nw
 
     return list(nw.from_native(frame).collect_schema().names())
-
-
-def _wide(attribute: Attribute) -> Attribute:
-    """Return what values are read as, so that those outside the domain are recognized."""
-    if isinstance(attribute, Integer | Real):
-        return Real(-LARGEST, LARGEST, missing=True)
-    return replace(attribute, missing=True)
-
-
-def _edges(attribute: Attribute) -> tuple[float, ...]:
-    if not isinstance(attribute, Integer | Real):
-        return ()
-    return math.nextafter(float(attribute.lo), -math.inf), float(attribute.hi)
-
-
-def _outside(attribute: Attribute, name: str, groups: Groups) -> Bools:
-    """Return which distinct records hold a value outside an attribute."""
-    values = groups.columns.array(name)
-    if isinstance(attribute, Binary | Category):
-        return np.asarray((values < -1) | ((values == -1) & (not attribute.missing)))
-    gaps = np.isnan(values)
-    beyond = ~gaps & ~((values >= float(attribute.lo)) & (values <= float(attribute.hi)))
-    return np.asarray(beyond | (gaps & (not attribute.missing)))
 
 
 def _sizes(model: DecisionTree | RuleList, groups: Groups) -> tuple[int, ...]:
@@ -213,6 +180,12 @@ class TreeFigures(Subject):
         if self.columns is None or sampled:
             return Comparison()
         return compare(self.model, self.data_sizes, outside_domain(self.domain, self.table, self.columns))
+
+    @cached_property
+    def doubted_weights(self) -> str:
+        """Why published sizes may be sums of weights; empty where records match them, or the publisher denies it."""
+        confirmed = self.has_data and not self.comparison.mismatch
+        return doubt_of_weights(self.model, self.inputs.statements, confirmed=confirmed)
 
     # Sizes of leaves, and what they say about records.
 

@@ -57,7 +57,6 @@ from glassine.auditing.subject import Raw, texts_of
 from glassine.auditing.suppression import Suppression
 from glassine.auditing.tree_figures import COUNTED, NO_DOMAIN, TreeFigures
 from glassine.data.labels import Sample
-from glassine.data.lazy import is_lazy
 from glassine.data.table import Table
 from glassine.domain.literals import attributes_of
 from glassine.errors import CountingLimitError, InvalidDataError, parameter
@@ -65,6 +64,7 @@ from glassine.formats import as_model
 from glassine.formats.builder import not_judged
 from glassine.formats.canonical import LongText
 from glassine.models import DecisionTree, RuleList
+from glassine.records.engines import is_lazy
 
 if TYPE_CHECKING:
     from glassine.attacks.membership.suite import MembershipAttacks
@@ -87,8 +87,10 @@ class TreeSubject(TreeFigures):
 
     def summary(self) -> ModelSummary:
         """Return the model in brief."""
-        stated = self.inputs.parameters
-        return replace(describe_model(self.model), parameters=None if stated is None else stated.values)
+        stated, summary = self.inputs.parameters, describe_model(self.model)
+        if summary.sizes == "derived" and not self.doubted_weights:
+            summary = replace(summary, sizes="stated")
+        return replace(summary, parameters=None if stated is None else stated.values)
 
     def domain_summary(self) -> DomainSummary | None:
         """Return the domain in brief."""
@@ -105,6 +107,7 @@ class TreeSubject(TreeFigures):
         sizes, summary = self.sizes_of(guarantee), self.domain_summary()
         mismatch = MISMATCH.format(parts=self.nouns[1]) if self.comparison.mismatch else ""
         doubt = doubt_of(guarantee, self.inputs, mismatch)
+        doubt = doubt or self.doubted_weights
         possible = None if summary is None else summary.bits_domain_aware
         unmeasured = getattr(raw.get("reconstruction"), "reason", "")
         certain = raw.get("disclosure")

@@ -31,11 +31,19 @@ from glassine.cli.reading import (
     read_records,
     refuse_more,
     tell_repeats,
+    telling_kinds,
     with_inputs,
     written_values,
 )
-from glassine.cli.writing import check_outputs, check_report, print_value, text_of, write_report
-from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError, PrivacyLeakWarning, worded
+from glassine.cli.writing import check_outputs, check_report, print_value, text_of, write_by_ending, write_report
+from glassine.errors import (
+    GlassineError,
+    InvalidDataError,
+    InvalidParameterError,
+    PrivacyLeakWarning,
+    UnjudgedModelError,
+    worded,
+)
 from glassine.files import FileContent, read_once
 from glassine.records.purpose import Purpose
 
@@ -45,6 +53,7 @@ if TYPE_CHECKING:
     from glassine.auditing.policy import Policy
     from glassine.data.labels import Sample
     from glassine.domain import Domain
+    from glassine.formats.unjudged import UnjudgedFile
     from glassine.surrogates import SurrogateRelease
 
 IN_PIPELINES = (
@@ -52,6 +61,8 @@ IN_PIPELINES = (
     "status 3 pass (GitHub: `tolerate-unknown: true`; GitLab: `allow_failure: {exit_codes: 3}`)."
 )
 """What to do in a pipeline with advice to give records."""
+INCONCLUSIVE = 3
+"""Exit status where no verdict is possible."""
 WORST_FIRST = (2, 1, 3, 0)
 """Exit statuses from bad input to within policy: an open check is better than a failed one."""
 
@@ -63,6 +74,7 @@ class FileVerdict:
     path: Path  # The file
     findings: Findings | None = None  # What was found; None where it could not be audited
     error: str = ""  # Why not
+    document: UnjudgedFile | None = None  # What to do with a file of a kind that is not judged
     status: int = 2  # Exit status of its audit
     skipped: str = ""  # Schema of a file that holds no model and was not audited; else empty
 
@@ -93,13 +105,14 @@ def audit_command(options: AuditOptions) -> None:
     # The log of a pipeline has other readers than the report that it keeps.
     printed: Audience = "public" if options.exchange.ci is not None else report.audience
     if several and not options.together:
-        one = "-o" if report.output is not None else "--to" if options.exchange.to is not None else ""
-        if one:
-            raise InvalidParameterError(f"{one} writes one report.", remedy="Audit one model, or add --together.")
+        if options.exchange.to is not None:
+            raise InvalidParameterError("--to writes one report.", remedy="Audit one model, or add --together.")
         verdicts = [_verdict_on(path, options) for path in options.models]
         if all(verdict.skipped for verdict in verdicts):
             raise InvalidParameterError("none of the files holds a model.", remedy="Name at least one model.")
         options.exchange.write({one.path: one.findings or one.error for one in verdicts if not one.skipped})
+        if report.output is not None:
+            _write_page(verdicts, report.output)
         if printed == "public":
             verdicts = [replace(one, findings=one.findings and one.findings.public()) for one in verdicts]
         print_value(_plain_verdicts(verdicts) if report.as_json else _verdict_table(verdicts, printed), report.as_json)
@@ -112,6 +125,13 @@ def audit_command(options: AuditOptions) -> None:
                 # The text that is printed has them as notes.
                 warnings.simplefilter("ignore", PrivacyLeakWarning)
             findings = _together(options) if several else _findings_on(options.models[0], options)
+    except UnjudgedModelError as error:
+        options.exchange.write({options.models[0]: str(error)})
+        one = FileVerdict(path=options.models[0], error=str(error), document=error.document, status=INCONCLUSIVE)
+        text = _write_page([one], report.output)
+        text = text if report.output is None else f"{text.rstrip()}\n\nReport: {report.output}\n"
+        print_value(_plain_verdicts([one]) if report.as_json else text, report.as_json)
+        raise typer.Exit(INCONCLUSIVE) from None
     except GlassineError as error:
         # A pipeline shall not read the report of an earlier run.
         options.exchange.write({options.models[0]: str(error)})
@@ -127,6 +147,17 @@ def audit_command(options: AuditOptions) -> None:
     raise typer.Exit(_status(findings, options))
 
 
+def _write_page(verdicts: Sequence[FileVerdict], output: Path | None) -> str:
+    """Write the report on several files, or on one that is not judged, in the form of its ending; return the text."""
+    from glassine.report import files_page, render_html, render_text
+
+    audited = (one for one in verdicts if not one.skipped)
+    page = files_page([(one.path.name, one.findings or one.document or one.error) for one in audited])
+    text = render_text(page)
+    write_by_ending(output, _plain_verdicts(verdicts), text, lambda: render_html(page))
+    return text
+
+
 def _status(findings: Findings, options: AuditOptions) -> int:
     # What was asked for was measured, and nothing was to be judged.
     return 0 if options.only and not findings.checks else findings.exit_status
@@ -138,6 +169,8 @@ def _verdict_on(path: Path, options: AuditOptions) -> FileVerdict:
         if schema := companion(read_once(path)):
             return FileVerdict(path=path, skipped=schema)
         findings = _findings_on(path, options)
+    except UnjudgedModelError as error:
+        return FileVerdict(path=path, error=str(error), document=error.document, status=INCONCLUSIVE)
     except GlassineError as error:
         return FileVerdict(path=path, error=str(error))
     return FileVerdict(path=path, findings=findings, status=_status(findings, options))
@@ -262,11 +295,12 @@ def _of_model(file: FileContent, domain: Domain | None, options: AuditOptions, l
     records, membership, asked, reading = options.records, options.membership, options.disclosure, options.reading
     settings = asked.settings(alone=options.alone == "disclosure")
     whole = None
-    if options.alone == "membership":
-        read = load_published(file, domain, reading.trust_pickle, reading.tree)
-    else:
-        whole = load_whole(file, domain, reading.trust_pickle, reading.tree)
-        read = whole.model
+    with telling_kinds(file):
+        if options.alone == "membership":
+            read = load_published(file, domain, reading.trust_pickle, reading.tree)
+        else:
+            whole = load_whole(file, domain, reading.trust_pickle, reading.tree)
+            read = whole.model
     with stages() as progress:
         progress("reading the records")
         texts = {} if asked.sensitive is None else written_values(read, asked.sensitive)
@@ -309,6 +343,7 @@ def _of_model(file: FileContent, domain: Domain | None, options: AuditOptions, l
                     one_record_per_person=options.stated.one_record_per_person,
                     smallest_leaf=options.stated.stated_leaf,
                     rounded_to=options.stated.stated_step,
+                    unweighted=options.stated.unweighted,
                 ),
                 max_steps=options.max_steps,
                 progress=progress,
@@ -398,13 +433,14 @@ def _worst_status(verdicts: Sequence[FileVerdict]) -> int:
 def _plain_verdicts(verdicts: Sequence[FileVerdict]) -> dict[str, Any]:
     """Return the verdicts as plain JSON values, each with its findings."""
     return {
-        "schema": "glassine.verdicts/2",
+        "schema": "glassine.verdicts/3",
         "status": _worst_status(verdicts),
         "models": [
             {
                 "file": str(verdict.path),
                 "status": verdict.status,
                 "error": verdict.error or None,
+                "unjudged": None if verdict.document is None else verdict.document.to_dict(),
                 "findings": None if verdict.findings is None else verdict.findings.to_dict(),
             }
             for verdict in verdicts
@@ -431,6 +467,8 @@ def _verdict_table(verdicts: Sequence[FileVerdict], audience: Audience) -> str:
 def _verdict(verdict: FileVerdict) -> str:
     if verdict.skipped:
         return "SKIPPED"
+    if verdict.document is not None:
+        return "NOT JUDGED"
     return "BAD INPUT" if verdict.findings is None else verdict.findings.verdict.upper()
 
 

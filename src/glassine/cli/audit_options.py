@@ -231,6 +231,7 @@ class StatementOptions(Group, heading="What the publisher states of the training
     one_record_per_person: bool = flag("No person has several training records.")
     stated_leaf: int | None = option("N", "Fewest training records of any leaf or rule.")
     stated_step: int | None = option("N", "Step to whose multiples published counts are rounded.")
+    unweighted: bool = flag("No weights were used in training: sums of weights are counts.")
 
 
 class ReportOptions(Group, heading="Output"):

@@ -33,6 +33,7 @@ from glassine.files import write_text
 from glassine.records.purpose import Purpose
 
 if TYPE_CHECKING:
+    from glassine.data.table import Table
     from glassine.domain import Domain, Literal
     from glassine.formats import PublishedModel
 
@@ -287,6 +288,7 @@ def check_command(
         if data is not None:
             table = read_records(data, written, Purpose.ORDINARY, declared)
             n_records, broken = len(table), broken_rules(declared, table)
+            _tell_of_lines(data, written, declared, table)
             outside = [name for name in broken if name in table.names]
             for text, names in _alike(remarks(table.restrict(outside)) if outside else {}).items():
                 if "--" in text:
@@ -308,12 +310,34 @@ def check_command(
     raise typer.Exit(1 if broken else 0)
 
 
+def _tell_of_lines(data: Path, written: RecordsFileOptions, declared: Domain, table: Table) -> None:
+    """Say how many records a private fit would read otherwise, which takes each line for one."""
+    from glassine.records.lines import RecordsFile, differing
+
+    if table.source is None or table.source.typed:
+        return
+    file = RecordsFile(path=data, dialect=written.dialect)
+    try:
+        n = differing(file, data.read_bytes(), {name: declared[name] for name in declared})
+    except UnreadableFileError as error:
+        tell(f"glassine: a private fit refuses this file: {error}")
+        return
+    if n:
+        from glassine.report.wording import plural
+
+        tell(
+            f"glassine: a private fit, which reads each line alone, reads {plural(n, 'record')} of {data} otherwise: "
+            "with a line break within quotes, or with a quote that is not closed. Write the records as Parquet for it."
+        )
+
+
 def _number(reasons: dict[str, list[int]]) -> int:
     """Return how many records break a rule for one of some reasons; each has one."""
     return sum(map(len, reasons.values()))
 
 
 def _lines(domain: Domain, size: int | None, inferred: list[str], broken: Broken, n_records: int | None) -> list[str]:
+    from glassine.records.flags import bounds, sentence
     from glassine.report.wording import plural, row_name
 
     worlds = "uncountably many" if size is None else f"{size:,}" if size < 10**15 else f"{float(size):.3g}"
@@ -321,13 +345,12 @@ def _lines(domain: Domain, size: int | None, inferred: list[str], broken: Broken
     lines = [f"{plural(len(domain), 'attribute')}, {plural(len(domain.groups), 'constraint')}, {worlds} {possible}."]
     if inferred:
         lines.append(f"Inferred from data: {_shown(inferred)}.")
-    alike: dict[str, list[str]] = {}
+    alike: dict[tuple[str, str], list[str]] = {}
     for name, reasons in broken.items():
-        alike.setdefault(repr(reasons), []).append(name)
-    for names in alike.values():
+        alike.setdefault((bounds(name, domain), repr(reasons)), []).append(name)
+    for (whole, _), names in alike.items():
         reasons = broken[names[0]]
-        count = _number(reasons)
-        lines.append(f"{_shown(names)}: {plural(count, 'record')} {'is' if count == 1 else 'are'} outside the domain.")
+        lines.append(sentence(_shown(names), _number(reasons), whole))
         for why, rows in reasons.items():
             some = ", ".join(row_name(row).removeprefix("row ") for row in rows[:SHOWN])
             more = " and others" if len(rows) > SHOWN else ""

@@ -71,7 +71,7 @@ DRAFTING = "Draft one with `glassine domain infer RECORDS`, or from a model with
 
 ANSWERS = (
     "Pass what the publisher answers: cut points in the domain, and `--stated-leaf N`, `--stated-step N`, "
-    "`--one-record-per-person`."
+    "`--one-record-per-person`, `--unweighted`."
 )
 """What to do with the answers to the requests of findings."""
 

@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any
 from glassine.cli.naming import READING, in_commands, in_options, listed, nearest
 from glassine.cli.writing import tell
 from glassine.errors import (
+    GlassineError,
     InvalidDataError,
     InvalidParameterError,
     InvalidPolicyError,
     SeveralTreesError,
+    UnjudgedModelError,
     UnreadableFileError,
     UnsupportedModelError,
     first_of,
@@ -163,10 +165,27 @@ LOADING = {
 """Options and commands by what loading names."""
 
 
+@contextlib.contextmanager
+def telling_kinds(file: FileContent) -> Iterator[None]:
+    """Raise UnjudgedModelError in place of what a reader says of a file of a kind that is known and not judged."""
+    from glassine.formats.unjudged import UnjudgedFile, unjudged_kind
+
+    try:
+        yield
+    except GlassineError as error:
+        kind = unjudged_kind(file.data, error)
+        if kind is None:
+            raise
+        document = UnjudgedFile(
+            name=file.path.name, n_bytes=len(file.data), sha256=file.sha256, kind=kind, refused=str(error)
+        )
+        raise UnjudgedModelError(f"{file.path} holds {kind.name}, which is not judged.", document=document) from None
+
+
 def load_whole(
     path: str | os.PathLike[str], domain: Domain | None, trust_pickle: bool, tree: int | None = None
 ) -> ModelFile:
-    """Return the model of a file with an account of everything in it, as :func:`load_kind` does the model alone."""
+    """Return the model of a file and what of the file may be released."""
     from glassine.formats import load_file
 
     with _as_commands():

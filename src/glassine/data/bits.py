@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from glassine.domain import Literal
 from glassine.records.arrays import Bools, Indices, Ints
+from glassine.records.columns import Columns
 
 WORD = 64
 
@@ -120,3 +122,12 @@ def _pack_row(column: Bools, order: Ints, padding: Indices, width: int) -> npt.N
     bits = column.take(order, mode="wrap")
     bits[padding] = False
     return np.packbits(bits, bitorder="little").view("<u8").astype(np.uint64, copy=False)
+
+
+def truths(columns: Columns, antecedents: Sequence[Sequence[Literal]]) -> Iterator[Bools]:
+    """Return where records satisfy each of some conjunctions, one at a time."""
+    for antecedent in antecedents:
+        truth = columns.holds(antecedent[0])
+        for literal in antecedent[1:]:
+            truth &= columns.holds(literal)
+        yield truth

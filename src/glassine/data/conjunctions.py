@@ -7,6 +7,7 @@ Only positive conjunctions are counted; negated literals follow by inclusion-exc
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import chain
@@ -18,9 +19,13 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.compiling import compiled
-from glassine.data.bits import BitSets
+from glassine.data.bits import BitSets, truths
+from glassine.data.count_table import counted
 from glassine.data.slices import Progress, cuts, run
+from glassine.domain import Binary, Category, Domain, Literal
+from glassine.errors import InvalidDataError, parameter
 from glassine.records.arrays import AnyArray, Ints
+from glassine.records.cuts import cuts_of
 
 CHUNK = 256
 """Words of one literal that are counted at a time: the rows of 75 literals then stay in the second-level cache."""
@@ -245,6 +250,59 @@ def _count_below(
         base[at] = base[at + 1] + binom[chosen[at], at]
         at -= 1
         chosen[at] = chosen[at + 1]
+
+
+def conjunction_counts(
+    frame: object, domain: Domain, literals: Sequence[Literal], d: int, *, target: str | None = None
+) -> ConjunctionCounts:
+    """Count the records in every conjunction of up to d public literals.
+
+    Records are first grouped by what the literals can distinguish.
+
+    Parameters
+    ----------
+    frame : data frame of any kind
+        The records, as for :meth:`CountTable.from_frame`; a lazy frame is grouped by its engine.
+    domain : Domain
+        The public domain of the literals' attributes and of the target.
+    literals : sequence of Literal
+        The literals, by whose places conjunctions are named.
+    d : int
+        Largest number of literals in a conjunction.
+    target : str, optional
+        A :class:`Category` or :class:`Binary` attribute whose classes are distinguished; missing and undeclared ones
+        are a last class. Without it all records are of one class.
+
+    Raises
+    ------
+    InvalidDataError
+        As for :meth:`CountTable.from_frame`; if the target is a number, or there is no literal.
+
+    Examples
+    --------
+    >>> from glassine.domain import Between, Integer, OneOf
+    >>> domain = Domain({"age": Integer(0, 99), "smoker": Binary(), "sick": Binary()})
+    >>> data = {"age": np.array([20, 41, 60]), "smoker": np.array([1, 0, 1]), "sick": np.array([0, 0, 1])}
+    >>> literals = [Between("age", lo=40), OneOf("smoker", (1,))]
+    >>> conjunction_counts(data, domain, literals, 2, target="sick").of((0, 1)).tolist()
+    [0, 1, 0]
+    """
+    if not literals:
+        raise InvalidDataError(
+            f"{parameter('literals')} must hold at least one literal, got none.", remedy="Give those to be counted."
+        )
+    cuts = cuts_of(literals, domain)
+    attributes = {name: domain[name] for name in domain if name in cuts or name == target}
+    columns, counts = counted(frame, attributes, cuts)
+    labels, n_classes = np.zeros(len(counts), dtype=np.int64), 1
+    if target is not None:
+        attribute = domain[target]
+        if not isinstance(attribute, Category | Binary):
+            raise InvalidDataError(f"a target must be a category or binary attribute, but {target!r} is a number.")
+        n_classes = (len(attribute.values) if isinstance(attribute, Category) else 2) + 1
+        labels = np.where(columns.codes[target] < 0, n_classes - 1, columns.codes[target]).astype(np.int64)
+    bitsets = BitSets.pack(truths(columns, [(literal,) for literal in literals]), labels, n_classes, counts)
+    return count_conjunctions(bitsets, d)
 
 
 def load_counting(n_classes: int) -> None:

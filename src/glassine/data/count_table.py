@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from glassine.data.lazy import WEIGHT, Cuts, LazyTable, check_weights, coarse, is_lazy, valid
-from glassine.domain import Binary, Category, Domain
+from glassine.domain import Binary, Category, Domain, Integer, Real
+from glassine.domain.attributes import Attribute
 from glassine.errors import InvalidDataError, parameter
+from glassine.records.alignment import check_alignment
 from glassine.records.arrays import Ints
-from glassine.records.columns import Columns, checked_columns
+from glassine.records.columns import Columns, columns_of, values_of
 from glassine.records.containers import Opened
-from glassine.records.reading import read_checked
+from glassine.records.cuts import Cuts, coarse
+from glassine.records.engines import WEIGHT, LazyTable, binned, check_weights, is_lazy, valid
+from glassine.records.reading import read_checked, read_settled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
@@ -73,7 +76,7 @@ class CountTable(Opened):
             attribute, or an array. A row with weight 0 is left out.
         cuts : mapping of str to sequence of float, optional
             Numbers that these public points alone distinguish: a number becomes the smallest point that is
-            at least as large, or the attribute's upper bound. :func:`~glassine.data.lazy.cuts_of` returns the points
+            at least as large, or the attribute's upper bound. :func:`~glassine.records.cuts.cuts_of` returns the points
             of some literals, which then hold for the same records as before. Other numbers are distinguished exactly.
 
         Raises
@@ -82,6 +85,7 @@ class CountTable(Opened):
             As :func:`~glassine.records.read_checked`; also in a row of weight 0. If a weight is missing, negative
             or not whole, if there is not one weight per row, or if an array of weights comes with a lazy frame.
         """
+        check_alignment(frame, weights=weights)
         if isinstance(weights, str) and weights in domain:
             raise InvalidDataError(
                 f"{parameter('weights')} must not be an attribute, but {weights!r} is one.",
@@ -121,7 +125,7 @@ class CountTable(Opened):
         attributes = {name: domain[name] for name in domain}
         return cls(
             domain=domain,
-            columns=checked_columns(attributes, arrays),
+            columns=columns_of(attributes, arrays),
             multiplicities=grouped["n"].to_numpy().astype(np.int64),
         )
 
@@ -214,10 +218,71 @@ def _counts(frame: object, weights: str | npt.ArrayLike | None, n_records: int) 
         source, name = {"weights": np.asarray(weights)}, "weights"
     elif isinstance(frame, np.ndarray):
         raise InvalidDataError(f"an array has no column named {name!r}.", remedy="Also pass the weights as an array.")
-    counts = read_checked(source, Domain({name: WEIGHT})).numbers[name]
+    counts = read_settled(source, {name: WEIGHT}).numbers[name]
     if len(counts) != n_records:
         raise InvalidDataError(
             f"{parameter('weights')} must have one entry per record, {n_records}, got {len(counts)}."
         )
     check_weights(int((~valid(counts)).sum()), name)
     return counts.astype(np.int64)
+
+
+def bin_histograms(frame: object, domain: Domain, cuts: Cuts | None = None) -> dict[str, Ints]:
+    """Return how many records lie in each bin of each attribute.
+
+    One attribute is read at a time, so that of a columnar file each column is read once.
+
+    Parameters
+    ----------
+    frame : data frame of any kind
+        The records, as for :meth:`CountTable.from_frame`; a lazy frame is counted by its engine.
+    domain : Domain
+        The public domain.
+    cuts : mapping of str to sequence of float, optional
+        Cut points of numbers: bin i holds the numbers above cut i - 1 up to cut i. A number without cuts is left out.
+
+    Returns
+    -------
+    dict of str to ndarray of int64
+        For a number with k cuts the counts of its k + 1 bins and of missing values, shape (k + 2,); for an attribute
+        of v values their counts and that of missing and undeclared ones, shape (v + 1,).
+
+    Raises
+    ------
+    InvalidDataError
+        As for :meth:`CountTable.from_frame`; if cuts do not increase.
+
+    Examples
+    --------
+    >>> domain = Domain({"age": Integer(0, 99), "smoker": Binary(missing=True)})
+    >>> data = {"age": np.array([20, 41, 120]), "smoker": np.array([1.0, np.nan, 1.0])}
+    >>> {name: counts.tolist() for name, counts in bin_histograms(data, domain, {"age": (40,)}).items()}
+    {'age': [1, 2, 0], 'smoker': [0, 2, 1]}
+    """
+    cuts = cuts or {}
+    out: dict[str, Ints] = {}
+    for name in domain:
+        attribute = domain[name]
+        if isinstance(attribute, Integer | Real) and name not in cuts:
+            continue
+        points = np.array(cuts.get(name, ()), dtype=np.float64)
+        if not (np.diff(points) > 0).all():
+            raise InvalidDataError(
+                f"the cuts of {name!r} must increase strictly.", remedy="Sort them and drop repeats."
+            )
+        columns, counts = counted(frame, {name: attribute}, cuts)
+        if isinstance(attribute, Integer | Real):
+            out[name] = binned(columns.numbers[name], counts, points)
+        else:
+            out[name] = np.zeros(len(values_of(attribute)) + 1, dtype=np.int64)
+            np.add.at(out[name], columns.codes[name], counts)
+    return out
+
+
+def counted(frame: object, attributes: Mapping[str, Attribute], cuts: Cuts) -> tuple[Columns, Ints]:
+    """Return the records of some attributes, distinct if the frame is lazy, and how often each occurs."""
+    if is_lazy(frame):
+        groups = LazyTable(frame=frame).group(attributes, cuts=cuts)
+        return groups.columns, groups.counts
+    columns = coarse(read_checked(frame, attributes), cuts)
+    return columns, np.ones(columns.n_records, dtype=np.int64)

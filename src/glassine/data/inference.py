@@ -18,10 +18,11 @@ from glassine.domain.attributes import Attribute, Binary, Category, Integer, Rea
 from glassine.domain.domain import Domain
 from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError, Text, parameter
-from glassine.records.arrays import AnyArray, Array, Bools
-from glassine.records.cells import is_gap, number_of
-from glassine.records.columns import is_column
+from glassine.records.arrays import AnyArray, Array
+from glassine.records.cells import is_gap
+from glassine.records.flags import reasons, wide
 from glassine.records.lines import DATE
+from glassine.records.reading import read, rows_outside
 
 __all__ = [
     "Repeats",
@@ -32,6 +33,7 @@ __all__ = [
     "identifying",
     "infer_domain",
     "is_identifier_name",
+    "outside_of",
     "remarks",
     "repeats",
     "violations",
@@ -50,6 +52,12 @@ DIGITS = 6
 
 SHARE = 10
 """Texts with more different values than a tenth of the records may identify people, for any attribute name."""
+
+ROWS_OF_A_PERSON = 5
+"""Records of a value, in the mean, up to which numbers without a telling name may be those of people."""
+
+UNEVEN = 0.1
+"""Largest gap between the distribution of numbers of people and an even one; of amounts it is .4 and more."""
 
 FREQUENT = 10
 """Records from which a word of a column is quoted."""
@@ -89,8 +97,8 @@ def eager(frame: object) -> nw.DataFrame[Any]:
 
 
 def columns(frame: object) -> dict[str, AnyArray]:
-    """Return the columns of any frame as NumPy arrays; gaps are NaN in numbers and None elsewhere."""
-    return as_table(frame).arrays
+    """Return the columns of any frame as NumPy arrays, shape (n,); gaps are NaN in numbers and None elsewhere."""
+    return frame if isinstance(frame, dict) else as_table(frame).arrays
 
 
 def _decimals(values: Array) -> int | None:
@@ -162,7 +170,7 @@ def draft(frame: object) -> tuple[Domain, dict[str, str]]:
             attributes[name] = _infer_column(name, column)
         except InvalidDataError as error:
             undeclared[name] = str(error)
-    if undeclared and not attributes:
+    if not attributes:
         raise InvalidDataError("no column can be declared.", remedy="Convert one to numbers, Booleans or texts.")
     return Domain(attributes), undeclared
 
@@ -192,7 +200,7 @@ def _remark(name: str, column: AnyArray) -> str:
     values = set(map(str, present))
     if len(values) == 1 and len(present) > 1:
         return "one value only, which carries no information. Leave it out, or declare the values it can have."
-    if len(values) > MANY_VALUES and is_identifier_name(name):
+    if len(values) > MANY_VALUES and names_people(name, len(values), len(present)):
         return f"{len(values):,} different values, in a column that is named like an identifier? Leave it out."
     if column.dtype.kind != "O":
         return _remark_on_numbers(present)
@@ -261,7 +269,8 @@ def _remark_on_numbers(present: list[Any]) -> str:
     values = set(present)
     if len(values) > 1 and all(DATE_NUMBER.fullmatch(str(int(value))) for value in values):
         return "dates written as numbers? Leave it out, or keep a number instead, such as a year or an age."
-    if len(values) > MANY_VALUES and len(values) >= NEARLY_ALL * len(present):
+    handed_out = are_handed_out(np.array(sorted(values), dtype=float), len(present))
+    if handed_out or (len(values) > MANY_VALUES and len(values) >= NEARLY_ALL * len(present)):
         return f"{len(values):,} different whole numbers in {len(present):,} records, an identifier? Leave it out."
     return ""
 
@@ -285,7 +294,12 @@ def _codes(present: list[Any]) -> list[Any]:
     lo, hi = others[0], others[-1]
     # A scale, such as 1 to 5, is left by a step of more than one.
     wide = 1 if len(others) <= SCALE and hi - lo == len(others) - 1 else hi - lo
-    return [value for value in likely if value < 0 <= lo or value - hi > wide]
+    # Codes that follow one another, such as 97 to 99, stand as far from the others as the first of them: with 7 in
+    # place, 8 is the next step of a scale.
+    first: dict[Any, Any] = {}
+    for value in likely:
+        first[value] = first.get(value - 1, value)
+    return [value for value in likely if value < 0 <= lo or first[value] - hi > wide]
 
 
 def _is_number(text: str) -> bool:
@@ -295,43 +309,8 @@ def _is_number(text: str) -> bool:
         return False
 
 
-def _read(value: object) -> Any:
-    number = number_of(value) if isinstance(value, str) else None
-    return value if number is None else number
-
-
-def _outside(attribute: Attribute, column: AnyArray) -> dict[str, Bools]:
-    """Return where a column breaks its attribute, by reason, shape (n,) each; a record has one reason at most."""
-    if column.dtype.kind == "O" and not any(isinstance(v, str) for v in getattr(attribute, "values", ())):
-        # A text counts as the number that it writes, as in a fit.
-        column = np.array([_read(value) for value in column] + [None], dtype=object)[:-1]
-    gaps = is_missing(column)
-    out = {"missing": gaps & (not attribute.missing)}
-    if isinstance(attribute, Category):
-        # Few values recur: each is looked up once, and the records only if one of them lies outside.
-        values = column.tolist()
-        odd = set(values) - set(attribute.values)
-        odd -= {value for value in odd if isinstance(value, str) and attribute.place(value) is not None}
-        unlisted = np.array([value in odd for value in values]) if odd else np.zeros(len(values), dtype=bool)
-        return {**out, "no declared value": ~gaps & unlisted}
-    if column.dtype.kind == "O":
-        numeric = np.fromiter((isinstance(v, int | float) for v in column), dtype=bool, count=len(column))
-        out["no number"] = ~gaps & ~numeric
-        column = np.where(numeric & ~gaps, column, np.nan).astype(float)
-    usable = ~np.isnan(column.astype(float))
-    numbers = np.where(usable, column, 0).astype(float)
-    if isinstance(attribute, Binary):
-        return {**out, "neither 0 nor 1": usable & ~np.isin(numbers, (0, 1))}
-    out[f"below {attribute.lo}"] = usable & (numbers < attribute.lo)
-    out[f"above {attribute.hi}"] = usable & (numbers > attribute.hi)
-    step = 1.0 if isinstance(attribute, Integer) else attribute.resolution
-    if step is not None:
-        steps = (numbers - attribute.lo) / step
-        near = np.isclose(steps, np.round(steps), rtol=0, atol=1e-6 * max(1.0, math.log10(len(column))))
-        inside = usable & (numbers >= attribute.lo) & (numbers <= attribute.hi)
-        why = "no whole number" if isinstance(attribute, Integer) else f"no multiple of {step} above {attribute.lo}"
-        out[why] = inside & ~near
-    return out
+TIES = "no combination of the group"
+"""The reason of records that ties between attributes forbid."""
 
 
 def violations(domain: Domain, frame: object) -> dict[str, int]:
@@ -344,28 +323,33 @@ def violations(domain: Domain, frame: object) -> dict[str, int]:
     frame : data frame
         The records, shape (n, at least d).
     """
-    return {name: len(set().union(*reasons.values())) for name, reasons in broken_rules(domain, frame).items()}
+    return {name: sum(numbers.values()) for name, numbers in outside_of(domain, frame).items()}
+
+
+def outside_of(domain: Domain, frame: object) -> dict[str, dict[str, int]]:
+    """Return how many records break the domain, by attribute or block of tied attributes and by reason."""
+    return {name: {why: len(rows) for why, rows in own.items()} for name, own in broken_rules(domain, frame).items()}
 
 
 def broken_rules(domain: Domain, frame: object) -> dict[str, dict[str, list[int]]]:
     """Return which records break the domain and why: rows by reason, by attribute or block of tied attributes.
 
-    It is for the holder of the records: rows reveal which they are. Parameters and errors as for :func:`violations`.
+    It is for the holder of the records: rows reveal which they are. A record has one reason at most for each attribute.
+    Parameters and errors as for :func:`violations`.
     """
-    data = columns(frame)
-    rows_by_reason = {
-        name: {why: np.flatnonzero(rows).tolist() for why, rows in _outside(domain[name], data[name]).items()}
-        for name in domain
-        if is_column(name, data)
-    }
+    table = as_table(frame)
+    eager(table)
+    broken: dict[str, dict[str, list[int]]] = {}
+    for name, why in rows_outside(table, domain).items():
+        own = enumerate(reasons(domain[name]), 1) if why.any() else ()
+        broken[name] = {reason: np.flatnonzero(why == i).tolist() for i, reason in own}
     for block, possible in domain.blocks:
+        codes = read(table, {name: wide(domain[name]) for name in block})[0].codes
         allowed = set(possible)
-        rows = enumerate(zip(*(data[name].tolist() for name in block), strict=True))
-        rows_by_reason[" + ".join(block)] = {
-            "no combination of the group": [i for i, row in rows if row not in allowed]
-        }
-    kept = {name: {why: rows for why, rows in reasons.items() if rows} for name, reasons in rows_by_reason.items()}
-    return {name: reasons for name, reasons in kept.items() if reasons}
+        rows = enumerate(zip(*(codes[name].tolist() for name in block), strict=True))
+        broken[" + ".join(block)] = {TIES: [i for i, row in rows if row not in allowed]}
+    kept = {name: {why: rows for why, rows in own.items() if rows} for name, own in broken.items()}
+    return {name: own for name, own in kept.items() if own}
 
 
 # Attributes that may identify people: judged by name and type from what is public, and by repeats from records.
@@ -385,7 +369,7 @@ PEOPLE = frozenset(
 NUMBERED = frozenset({"cliente", "fall", "kunden", "mitarbeiter", "paciente", "patienten", "personen", "versicherten"})
 """A name that is one of these words with a number is that of an identifier; alone it can be a number of people."""
 
-NUMBERS = frozenset({"code", "id", "key", "no", "nr", "num", "number", "numero", "nummer"})
+NUMBERS = frozenset({"code", "id", "key", "nbr", "no", "nr", "num", "number", "numero", "nummer"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -427,6 +411,42 @@ def is_identifier_name(name: str) -> bool:
     return words[0] in PEOPLE | (NUMBERED if words[1:] else set()) and set(words[1:]) <= NUMBERS
 
 
+def names_people(name: str, n_values: int, n_records: int) -> bool:
+    """Return whether a column with so many different values is named like an identifier, and can be one.
+
+    Examples
+    --------
+    >>> [names_people("intake_type_id", 8, 20_000), names_people("visit_id", 8, 20), names_people("patient", 30, 9_000)]
+    [False, True, True]
+    """
+    if not is_identifier_name(name):
+        return False
+    # A few codes in many records are no people, unless the name says so.
+    parts = {part.lower() for part in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name)}
+    of_people = bool(parts & (PEOPLE | NUMBERED)) and n_values > MANY_VALUES
+    return of_people or n_values > FEW_CODES or n_values * SHARE >= n_records
+
+
+def are_handed_out(values: Array, n_records: int) -> bool:
+    """Return whether different whole numbers look like those of people: many, and evenly spread, as amounts are not.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> are_handed_out(np.unique(rng.integers(100, 2 * 10**8, 12_000)), 20_000)
+    True
+    >>> are_handed_out(np.unique((rng.lognormal(12, 0.5, 12_000)).astype(int)), 20_000)
+    False
+    """
+    # Shapes: values (v,), rising.
+    n_values = len(values)
+    if n_values <= FEW_CODES or n_values * ROWS_OF_A_PERSON < n_records:
+        return False
+    # How far their distribution is from that of numbers which were drawn or counted up.
+    places = (values - values[0]) / (values[-1] - values[0])
+    return bool(np.abs(places - np.linspace(0, 1, n_values)).max() <= UNEVEN)
+
+
 def identifying(domain: Domain) -> tuple[str, ...]:
     """Return the attributes that are named like identifiers, and whose declared type an identifier can have.
 
@@ -464,6 +484,8 @@ def repeats(frame: object) -> Iterator[Repeats]:
     for name, column in columns(frame).items():
         named = is_identifier_name(name)
         numbered = _are_numbers_of_people(column)
+        if column.dtype.kind == "i" and not numbered:
+            numbered = are_handed_out(np.unique(column).astype(float), len(column))
         if column.dtype.kind != "O" and not named and not numbered:
             continue
         present = column[~np.isnan(column)] if column.dtype.kind == "f" else column
@@ -473,6 +495,7 @@ def repeats(frame: object) -> Iterator[Repeats]:
             continue
         counts = {value: count for value, count in Counter(listed).items() if not is_gap(value)}
         n_records, most = sum(counts.values()), max(counts.values(), default=0)
+        named = named and names_people(name, len(counts), n_records)
         many = len(counts) > max(MANY_VALUES, n_records // SHARE)
         likely = numbered or (all(isinstance(value, str) for value in counts) and not _are_measured(counts))
         if len(counts) > 1 and (named or (many and likely)) and ((alike := spelled_alike(counts)) or most > 1):

@@ -13,6 +13,7 @@ from glassine.domain import Binary, Category, Domain, Integer
 from glassine.domain.attributes import Scalar, is_scalar, prefixes
 from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError, InvalidParameterError, first_of, parameter
+from glassine.records.alignment import check_alignment
 from glassine.records.arrays import AnyArray, Indices, Ints
 from glassine.records.cells import number_of
 from glassine.records.containers import unmasked
@@ -247,6 +248,9 @@ class Sample:
     data: Any = None
     target: Any = None
     persons: Any = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        check_alignment(self.data, target=self.target, persons=self.persons)
 
     def completed(self, other: Sample) -> Sample:
         """Return the same with the columns that another set of records states, where this one states nothing."""

@@ -15,10 +15,12 @@ import numpy.typing as npt
 from glassine.data.persons import Persons, stated_persons
 from glassine.domain.attributes import LARGEST, Attribute, Integer, Real, prefixes
 from glassine.errors import InvalidDataError, parameter
+from glassine.records.alignment import check_alignment
 from glassine.records.arrays import AnyArray, Array, Bools, Indices, Ints, read_only
-from glassine.records.cells import FOREIGN, Flag, FlagArray, Reader, is_gap, value_of
+from glassine.records.cells import FOREIGN, Flag, FlagArray, Reader, double, is_gap, number_of, value_of
 from glassine.records.columns import decoder, values_of
 from glassine.records.containers import Opened, plain_column
+from glassine.records.engines import is_distributed
 
 NO_RECORDS = "data must hold at least one record, got none. Check the file and its filters."
 
@@ -222,21 +224,37 @@ def _as_declared(series: nw.Series[Any], values: AnyArray, attribute: Attribute)
         return read_only(np.where(flags == Flag.INFINITE, np.copysign(np.inf, numbers), numbers))
     listed = values_of(attribute)
     texts = any(isinstance(value, str) for value in listed)
-    as_held = values.dtype.kind == "i" or series.dtype.is_float()
-    if prefixes(listed) or (as_held and not texts):
-        # A text that a prefix stands for is the value, and numbers equal those that are declared.
+    if (values.dtype.kind == "i" or series.dtype.is_float()) and not texts:
+        # Numbers equal those that are declared.
         return values
+    if prefixes(listed):
+        # A text that a prefix stands for is the value.
+        return read_only(_objects([_plain(cell, numbers=False) for cell in values.tolist()]))
     codes, flags = Reader(attribute).column(column)
     read = decoder(attribute)[codes]
     undeclared = (flags == Flag.UNDECLARED) | (flags == Flag.INFINITE)
-    for i in np.flatnonzero(undeclared).tolist():
-        cell = value_of(values[i])
-        # What is no text, number or gap may not even be compared: its type stands for it.
-        read[i] = f"({type(values[i]).__name__})" if cell is FOREIGN else cell
-    if texts or undeclared.any():
+    if undeclared.any():
+        # Beside numbers a text that writes one is that number, as in a column of numbers.
+        cells = np.asarray(values, dtype=object)[undeclared].tolist()
+        read[undeclared] = _objects([_plain(cell, numbers=not texts) for cell in cells])
+    kinds = set(map(type, read.tolist()))
+    if texts or str in kinds:
         return read_only(read)
-    gaps = (flags == Flag.MISSING).any() or not all(isinstance(value, int) for value in listed)
-    return read_only(read.astype(np.float64 if gaps else np.int64))
+    whole = kinds <= {int} and all(abs(value) < 2**63 for value in set(read.tolist()))
+    return read_only(read.astype(np.int64 if whole else np.float64))
+
+
+def _plain(cell: object, *, numbers: bool) -> str | int | float | None:
+    """Return a cell that is not declared as a text or a number; None for anything else, which may have no equals."""
+    value = value_of(cell)
+    if isinstance(value, str):
+        written = number_of(value) if numbers else None
+        return value if written is None else written
+    return None if value is FOREIGN or value is None else value if type(value) is int else double(value)
+
+
+def _objects(values: list[Any]) -> AnyArray:
+    return np.fromiter(values, dtype=object, count=len(values))
 
 
 def frame_of(data: object) -> Frame | None:
@@ -278,6 +296,7 @@ def as_table(data: object) -> Table:
 def with_persons(data: object, persons: object, what: str = "data") -> Table:
     """Return records as a table that knows its persons, without the column of identifiers."""
     # Shapes: persons (n,).
+    check_alignment(data, persons=persons)
     table = as_table(data)
     column = persons if isinstance(persons, str) else getattr(persons, "name", None)
     if isinstance(persons, str) and persons not in table.names:
@@ -306,3 +325,14 @@ def collect(frame: Frame) -> nw.DataFrame[Any]:
             f"the engine of the lazy frame failed with {type(error).__name__}.",
             remedy="Collect the frame to see why: the engine's message may quote a record.",
         ) from None
+
+
+def held(frame: Frame) -> nw.DataFrame[Any]:
+    """Return a frame in memory: a lazy one of this machine is collected, a distributed one is refused."""
+    if is_distributed(frame):
+        raise InvalidDataError(
+            "a frame of a distributed engine is not collected, because it may be larger than memory.",
+            remedy="Pass a domain "
+            "and the name of the target's column, so that it is counted where it lies, or collect it before.",
+        )
+    return collect(frame)

@@ -29,7 +29,7 @@ from glassine.formats.conditions import (
     scalar,
     with_missing,
 )
-from glassine.models.evidence import Evidence
+from glassine.models.evidence import Evidence, SizeOrigin
 from glassine.models.transform import rewritten
 from glassine.models.tree import Branch, DecisionTree, Node
 
@@ -110,8 +110,10 @@ class TreeBuilder(Generic[Key]):
         self._parts[key] = (branches, evidence or Evidence())
         self._tested.update((literal.attribute, None) for literal, _ in branches)
 
-    def tree(self, root: Key, classes: tuple[Scalar, ...] | None, source: str) -> DecisionTree:
-        """Return the tree, its nodes in depth-first order."""
+    def tree(
+        self, root: Key, classes: tuple[Scalar, ...] | None, source: str, *, sizes: SizeOrigin = "stored"
+    ) -> DecisionTree:
+        """Return the tree, its nodes in depth-first order, given where its sizes come from."""
         places: dict[Key, int] = {}
         stack = [root]
         while stack:
@@ -131,7 +133,7 @@ class TreeBuilder(Generic[Key]):
             for branches, evidence in (self._parts[key] for key in places)
         )
         names = self.names if self.names is not None else self.domain.names if self.domain else self._tested
-        return DecisionTree(nodes, tuple(names), classes, source=source)
+        return DecisionTree(nodes, tuple(names), classes, source=source, sizes=sizes)
 
 
 def whole_counts(values: Sequence[float], total: int, near: Callable[[float], float]) -> tuple[int, ...] | None:

@@ -105,7 +105,8 @@ GUARANTEE: Codec[Guarantee] = record(
     order=("epsilon", "delta", "neighboring", "records_per_person", "count_scale", "setting", "caveats"),
 )
 HEAD = {"classes": Field(codec=optional(SCALARS)), "guarantee": Field(codec=optional(GUARANTEE), omit=None)}
-CELLS = ("attributes", "classes", "source", "approximate", "guarantee")
+HEAD["sizes"] = Field(omit="stored")
+CELLS = ("attributes", "classes", "source", "approximate", "sizes", "guarantee")
 BRANCH: Codec[Branch] = record(Branch, {"literal": Field(codec=LITERAL, key="if")})
 NODE: Codec[Node] = record(
     Node, {"branches": Field(codec=listed(BRANCH)), "evidence": Field(codec=EVIDENCE, flat=True)}
@@ -285,6 +286,7 @@ def _of_estimator(obj: object, domain: Domain | None = None) -> PublishedModel:
 FORMATS = (
     Format(
         name="Glassine",
+        again="glassine.write_model(model, 'model.json')",
         reads="Glassine's JSON, schema `glassine.model/1`: trees, rule lists and additive models",
         reveals="everything",
         extensions=(".json",),
@@ -298,6 +300,7 @@ FORMATS = (
     ),
     Format(
         name="a Glassine estimator",
+        again="glassine.write_model(estimator.model_, 'model.json')",
         reads="fitted estimator of Glassine",
         reveals="the model that it released, its guarantee included",
         contents=("object",),

@@ -16,7 +16,7 @@ from glassine.domain.literals import complement
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import TreeBuilder, can_be_missing, from_shares, place_of, source_of, without_sizes
 from glassine.formats.conditions import damaged, with_missing
-from glassine.formats.pmml_documents import Element, parsed_xml, stated_guarantee
+from glassine.formats.pmml_documents import Element, is_own, parsed_xml, sizes_of, stated_guarantee
 from glassine.formats.pmml_fields import Fields, Role, fields_of, number_of, typed
 from glassine.formats.pmml_predicates import (
     PREDICATES,
@@ -216,8 +216,7 @@ class _Reader:
         self.classes = self.fields.labels
         self.builder: TreeBuilder[int] = TreeBuilder("the TreeModel", domain, None if domain else self.fields.active)
         # A file that Glassine wrote holds each branch of a model, those that capture nothing too, and no others.
-        makers = [app for header in root.below("Header") for app in header.below("Application")]
-        self.own = any(app.attributes.get("name") == "glassine" for app in makers)
+        self.own, self.sizes = is_own(root), sizes_of(root)
         self.explicit = domain is not None and not self.own
         self.tests: dict[int, Predicate] = {}
         self.spoken_of: set[str] = set()
@@ -248,7 +247,7 @@ class _Reader:
             raise InvalidModelError("the TreeModel names no class in a node or in its data dictionary.")
         self._read(start, self._guarded(start))
         noted = " without the recordCount 0 of inner nodes" if self.n_dropped else ""
-        return self.builder.tree(0, classes, f"PMML{noted}")
+        return self.builder.tree(0, classes, f"PMML{noted}", sizes=self.sizes)
 
     def _nodes(self) -> Iterator[Element]:
         """Yield the nodes, depth first."""

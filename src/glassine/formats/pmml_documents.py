@@ -10,18 +10,37 @@ from glassine.domain.attributes import Scalar
 from glassine.errors import UnsupportedModelError
 from glassine.formats.conditions import damaged
 from glassine.formats.json import KEY, claim_of, guarantee_of
+from glassine.models.evidence import SizeOrigin
 from glassine.models.guarantee import Guarantee
 
 TARGET = "prediction"
 
 
-def head_of(guarantee: Guarantee | None) -> str:
-    """Return the start of a document, whose header states a guarantee in an extension."""
+def head_of(guarantee: Guarantee | None, sizes: SizeOrigin = "stored") -> str:
+    """Return the start of a document, whose header states a guarantee in an extension, and who vouches for sizes."""
     claim = "" if guarantee is None else f"<Extension name={quoted(KEY)} value={quoted(claim_of(guarantee))}/>"
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n<PMML xmlns="http://www.dmg.org/PMML-4_4" version="4.4">\n'
-        f'  <Header>{claim}<Application name="glassine"/></Header>\n'
+        f'  <Header>{claim}{WEIGHED if sizes == "derived" else ""}<Application name="glassine"/></Header>\n'
     )
+
+
+SIZES = "glassine-sizes"
+"""What an extension is named that states where sizes come from."""
+WEIGHED = f'<Extension name="{SIZES}" value="derived"/>'
+"""What the header of a document of Glassine says whose sizes are sums of weights."""
+
+
+def is_own(root: Element) -> bool:
+    """Return whether Glassine wrote a document."""
+    makers = [maker for header in root.below("Header") for maker in header.below("Application")]
+    return any(maker.attributes.get("name") == "glassine" for maker in makers)
+
+
+def sizes_of(root: Element) -> SizeOrigin:
+    """Return where the record counts of a document come from; of others than Glassine's, they may be weights."""
+    names = [entry.attributes.get("name") for header in root.below("Header") for entry in header.below("Extension")]
+    return "stored" if is_own(root) and SIZES not in names else "derived"
 
 
 def stated_guarantee(root: Element) -> Guarantee | None:

@@ -99,10 +99,10 @@ def _simple(element: Element, fields: Fields, domain: Domain | None) -> Test:
         return Test(OneOf(name, (value,), negated=operator == "notEqual"))
     if operator not in OPERATORS:
         raise UnsupportedModelError(f"the operator {operator!r:.40} of a SimplePredicate is not read.")
-    bound = typed(text, "double")
-    if isinstance(bound, str):
+    number = typed(text, "double")
+    if isinstance(number, str):
         raise InvalidModelError(f"{text!r:.40} is not a number, but {name!r:.60} is compared with it.")
-    bound = single(bound) if rounded else float(bound)
+    bound = single(number) if rounded else float(number)
     return Test(sides(name, OPERATORS[operator], bound, domain, single=rounded is not None)[0])
 
 

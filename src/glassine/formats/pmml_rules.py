@@ -12,7 +12,7 @@ from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.conditions import attribute_of, damaged
-from glassine.formats.pmml_documents import Element, stated_guarantee
+from glassine.formats.pmml_documents import Element, sizes_of, stated_guarantee
 from glassine.formats.pmml_fields import Fields, Role, fields_of, number_of, typed
 from glassine.formats.pmml_predicates import (
     Compound,
@@ -86,7 +86,12 @@ def rules_of_document(root: Element, model: Element, domain: Domain | None = Non
     if not rules or rules[-1].antecedent:
         rules.append(Rule(evidence=Evidence(label=classes.index(last[0]) if last else None)))
     return RuleList(
-        tuple(rules), _attributes(fields, domain), classes, source="PMML RuleSet", guarantee=stated_guarantee(root)
+        tuple(rules),
+        _attributes(fields, domain),
+        classes,
+        source="PMML RuleSet",
+        guarantee=stated_guarantee(root),
+        sizes=sizes_of(root),
     )
 
 

@@ -19,8 +19,18 @@ import numpy as np
 
 from glassine.errors import GlassineError, InvalidModelError, UnreadableFileError, UnsupportedModelError, installed
 from glassine.files import MAX_BYTES, parse_json
+from glassine.formats.sklearn.older import upgraded
 
 TREE = "sklearn.tree._tree.Tree"
+SCORES = ("chi2", "f_classif", "f_oneway", "f_regression", "r_regression")
+INERT = frozenset(
+    (
+        *("numpy.dtype", "sklearn.feature_selection._mutual_info.mutual_info_classif"),
+        "sklearn.feature_selection._mutual_info.mutual_info_regression",
+        *(f"sklearn.feature_selection._univariate_selection.{name}" for name in SCORES),
+    )
+)
+"""What documented steps of pipelines hold beside NumPy's arrays and types that skops trusts: no loading calls it."""
 MAX_UNPACKED = MAX_BYTES
 """Most bytes of the members of an archive, once they are unpacked."""
 MAX_OBJECTS = 200_000
@@ -59,13 +69,18 @@ class _Schema:
             raise InvalidModelError(f"a size of a tree in the skops file must be a whole number, got {value!r}.")
         return value
 
+    def _file(self, node: Any) -> str:
+        return str((node if "file" in node else self._by_id[node["__id__"]])["file"])
+
     def _array(self, node: Any) -> np.ndarray[Any, Any]:
-        node = node if "file" in node else self._by_id[node["__id__"]]
-        with self._archive.open(node["file"]) as stream:
+        with self._archive.open(self._file(node)) as stream:
             return np.asarray(np.load(io.BytesIO(stream.read()), allow_pickle=False))
 
-    def check_tree(self, node: dict[str, Any]) -> None:
-        """Check that the sizes a tree claims are those of its arrays, before compiled code trusts them."""
+    def check_tree(self, node: dict[str, Any]) -> dict[str, np.ndarray[Any, Any]]:
+        """Check that the sizes a tree claims are those of its arrays, before compiled code trusts them.
+
+        Of a tree that an older scikit-learn wrote, return its arrays as they are now, each with its member.
+        """
         n_features, n_classes, n_outputs = node["__reduce__"]["args"]["content"]
         content = node["content"]["content"]
         outputs, nodes = self._whole(n_outputs), self._array(content["nodes"])
@@ -79,6 +94,8 @@ class _Schema:
         values = self._array(content["values"])
         if values.shape != (len(nodes), 1, int(classes[0])):
             raise InvalidModelError(f"the values of a tree in the skops file have the wrong shape {values.shape}.")
+        new = upgraded({"nodes": nodes, "values": values})
+        return {} if new["nodes"] is nodes else {self._file(content[key]): new[key] for key in ("nodes", "values")}
 
 
 def unpacked(data: bytes, path: str | os.PathLike[str]) -> bytes:
@@ -112,6 +129,20 @@ def unpacked(data: bytes, path: str | os.PathLike[str]) -> bytes:
     return out.getvalue()
 
 
+def _with_arrays(data: bytes, arrays: Mapping[str, np.ndarray[Any, Any]]) -> bytes:
+    """Return an archive with other arrays in some members."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as archive, zipfile.ZipFile(out, "w") as copy:
+        for name in dict.fromkeys(archive.namelist()):
+            if name in arrays:
+                plain = io.BytesIO()
+                np.save(plain, arrays[name], allow_pickle=False)
+                copy.writestr(name, plain.getvalue())
+            else:
+                copy.writestr(name, archive.read(name))
+    return out.getvalue()
+
+
 def read_skops(data: bytes, path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
     """Return the estimator that a skops file holds."""
     # No code of the file is run: skops builds only types that it trusts, which are those of scikit-learn and NumPy, and
@@ -121,10 +152,12 @@ def read_skops(data: bytes, path: str | os.PathLike[str], *, trusted: Sequence[s
         data = unpacked(data, path)
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             schema = _Schema(archive, path)
+            replaced: dict[str, np.ndarray[Any, Any]] = {}
             for node in schema.nodes:
                 if node.get("__loader__") == "TreeNode" or node.get("__class__") == "Tree":
-                    schema.check_tree(node)
-        foreign = sorted(set(skops.get_untrusted_types(data=data)) - {TREE, *trusted})
+                    replaced |= schema.check_tree(node)
+        data = _with_arrays(data, replaced) if replaced else data
+        foreign = sorted(set(skops.get_untrusted_types(data=data)) - {TREE, *INERT, *trusted})
         if foreign:
             raise UnsupportedModelError(
                 f"{os.fspath(path)} holds the type {foreign[0]}, which is not trusted.",
@@ -132,7 +165,7 @@ def read_skops(data: bytes, path: str | os.PathLike[str], *, trusted: Sequence[s
             )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return skops.loads(data, trusted=[TREE, *trusted])
+            return skops.loads(data, trusted=[TREE, *INERT, *trusted])
     except GlassineError:
         raise
     except Exception as error:

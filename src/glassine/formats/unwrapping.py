@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import io
 import os
 import pickletools
@@ -15,6 +14,7 @@ from typing import Any
 from glassine.errors import UnreadableFileError, parameter
 from glassine.files import decoded, parse_json, read_bytes
 from glassine.formats.boosted.ubjson import is_ubjson, parse_ubjson
+from glassine.formats.near_misses import refuse_near_miss
 from glassine.formats.registry import BEFORE_JSON, Content, formats, recognized
 
 MAX_LINES = 250_000
@@ -49,6 +49,7 @@ def unwrapped(path: str | os.PathLike[str], trust_pickle: bool) -> tuple[Content
     except UnicodeDecodeError:
         text = "\0"
     if "\0" in text:
+        refuse_near_miss(data, "bytes")
         raise UnreadableFileError(
             f"{name} is binary, and no such file that is read.", remedy=f"Give {READABLE}.", path=path
         )
@@ -94,17 +95,22 @@ def estimator_in(data: bytes, path: str | os.PathLike[str], trust_pickle: bool) 
             f"allow it with {parameter('trust_pickle')}.",
             path=path,
         )
+    from glassine.formats.sklearn.older import stated_version, unpickled
     from glassine.formats.skops import expanded
 
+    version = ""
     try:
+        plain = expanded(data)
+        version = stated_version(plain)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return importlib.import_module("joblib").load(io.BytesIO(expanded(data)))
+            return unpickled(plain)
     except Exception as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise UnreadableFileError(
-            f"{name} cannot be unpickled: {reason[:200]}.",
-            remedy="Read it where it was written, and save the model with skops or as JSON.",
+            f"{name} cannot be unpickled: {reason[:200]}." + (f" scikit-learn {version} wrote it." if version else ""),
+            remedy=f"Read it where {f'scikit-learn {version}' if version else 'what wrote it'} is installed, and save "
+            "the model there as text: export_text(model, show_weights=True, decimals=17), with feature_names.",
             path=path,
         ) from None
 

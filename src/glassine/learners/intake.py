@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import narwhals as nw
@@ -14,7 +14,6 @@ from sklearn.utils.validation import _num_samples, column_or_1d
 
 from glassine.data.bits import BitSets
 from glassine.data.count_table import CountTable
-from glassine.data.frames import truths
 from glassine.data.inference import infer_domain
 from glassine.data.labels import (
     check_lengths,
@@ -27,15 +26,12 @@ from glassine.data.labels import (
     refuse_undeclared,
     target_name,
 )
-from glassine.data.lazy import LazyTable, Outside, expressions, is_lazy
 from glassine.domain import Category, Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidDataError
 from glassine.learners.budget import CLASSES_FROM_DATA, warn_of
-from glassine.learners.persons import Persons
 from glassine.learners.reading import (
     EngineIntake,
-    Weighed,
     as_frame,
     check_domain,
     check_target,
@@ -49,61 +45,16 @@ from glassine.learners.reading import (
     without_target,
 )
 from glassine.models.guarantee import DOMAIN_FROM_DATA
-from glassine.privacy.unit import RECORD, PrivacyUnit
-from glassine.records.arrays import Bools, Ints
+from glassine.records.arrays import Ints
 from glassine.records.columns import Columns
+from glassine.records.engines import LazyTable, is_lazy
 from glassine.records.reading import read_checked, read_settled
+from glassine.sealed.door import OF_THE_INTAKE
+from glassine.sealed.persons import Persons
 from glassine.sealed.plan import Metadata
+from glassine.sealed.store import HeldIntake
 
 __all__ = ["CLASSES_FROM_DATA", "HeldIntake", "Intake", "pack", "read_records", "read_training"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class HeldIntake:
-    """Records and classes in memory."""
-
-    columns: Columns  # Rows that conform to the domain; shape (m, d)
-    labels: Ints  # Index of each row's class; shape (m,)
-    multiplicities: Ints | None  # How many records each row stands for, shape (m,); None for one each
-    domain: Domain  # The public domain of the attributes, without the target
-    classes: tuple[Scalar, ...]  # The public classes
-    caveats: tuple[str, ...]  # What was taken from the data although it should be public
-    persons: Persons | None = None  # Whose records they are, if that matters
-
-    @property
-    def n_records(self) -> int:
-        """Number of records, multiplicities counted."""
-        return len(self.labels) if self.multiplicities is None else int(self.multiplicities.sum())
-
-    @property
-    def unit(self) -> PrivacyUnit:
-        """Whose data a private fit covers."""
-        return RECORD if self.persons is None else self.persons.unit
-
-    @property
-    def weights(self) -> Mapping[str, str]:
-        """What a certificate says of the weights of persons."""
-        return {} if self.persons is None else self.persons.weights
-
-    def take(self, rows: Bools) -> HeldIntake:
-        """Return some of the rows, perhaps none: domain and classes are those of all."""
-        return replace(
-            self,
-            columns=self.columns.take(rows),
-            labels=self.labels[rows],
-            multiplicities=None if self.multiplicities is None else self.multiplicities[rows],
-            persons=None if self.persons is None else self.persons.take(rows),
-        )
-
-    def numbers(self, name: str, cuts: Sequence[float] | None = None) -> Weighed:
-        """Return the values of a number that are not missing, and how many records have each."""
-        values = self.columns.numbers[name]
-        present = ~np.isnan(values)
-        return values[present], None if self.multiplicities is None else self.multiplicities[present]
-
-    def pack(self, antecedents: Sequence[tuple[Literal, ...]]) -> BitSets:
-        """Return the records as bit sets of conjunctions."""
-        return BitSets.pack(truths(self.columns, antecedents), self.labels, len(self.classes), self.multiplicities)
 
 
 Intake: TypeAlias = HeldIntake | EngineIntake
@@ -133,7 +84,6 @@ def read_training(
     check_domain(domain)
     persons = times if isinstance(times, Persons) else None
     sample_weight = None if isinstance(times, Persons) else times
-    keep = Outside.KEEP_UNDECLARED if keep_undeclared else Outside.CLIP
     target = target_name(y)
     multiplicities = None
     if isinstance(X, CountTable):
@@ -141,17 +91,19 @@ def read_training(
     elif isinstance(y, str):
         if domain is not None and sample_weight is None and is_lazy(X):
             # The engine counts: no record comes into memory.
-            return _left_in_place(estimator, X, y, domain=domain, classes=classes, private=private, keep=keep)
+            return _left_in_place(
+                estimator, X, y, domain=domain, classes=classes, private=private, keep_undeclared=keep_undeclared
+            )
         X, y = pop_target(X, y, domain)
     check_target(estimator, y)
     if persons is not None:
         domain = persons.without_column(domain)
     names, records = named(estimator, X, reset=True, target=target)
-    outside = _outside(domain, private=private) | keep
+    strict = _strict(domain, private=private)
     class_values, labels, caveats = _read_target(y, domain=domain, target=target, classes=classes)
     check_lengths(_num_samples(first_column(records)), len(labels))
     rows = np.ones(len(labels), dtype=bool)
-    if outside.refuses or CLASSES_FROM_DATA in caveats:
+    if strict or CLASSES_FROM_DATA in caveats:
         # Where classes are the data's own, or values may be refused, a label outside is an error of the caller.
         refuse_undeclared(labels, class_values)
     else:
@@ -176,7 +128,7 @@ def read_training(
         warn_of(caveats, whole)
     if isinstance(records, Columns):
         columns = records
-    elif outside.refuses:
+    elif strict:
         columns = read_checked(records, whole, keep_undeclared=keep_undeclared, training=True)
     else:
         columns = read_settled(records, whole, keep_undeclared=keep_undeclared)
@@ -205,17 +157,22 @@ def _left_in_place(
     domain: Domain,
     classes: Sequence[Scalar] | None,
     private: bool,
-    keep: Outside,
+    keep_undeclared: bool,
 ) -> Intake:
     """Read the classes of a lazy frame, and look through its records, which stay where they are."""
     attributes = name_columns(estimator, X, target, domain)
-    outside = _outside(domain, private=private) | keep
+    strict = _strict(domain, private=private)
     schema = nw.from_native(X).collect_schema()
     declared = declared_classes(domain, target, classes, booleans=schema[target] == nw.Boolean)
-    if declared is not None and not outside.refuses:
-        # As in memory: records without a declared class are left out where a refusal would reveal them.
-        X = _with_declared_target(X, target, declared)
-    table = LazyTable(frame=X, outside=outside, keep=target)
+    # As in memory: records without a declared class are left out where a refusal would reveal them.
+    left_out = declared is not None and not strict
+    table = LazyTable(
+        frame=X,
+        strict=strict,
+        keep_undeclared=keep_undeclared,
+        keep=target,
+        only={target: Category(declared, missing=True)} if declared is not None and left_out else {},
+    )
     values, counts = table.totals({name: attributes[name] for name in attributes})
     if not counts.sum() and not private:
         raise InvalidDataError(
@@ -234,13 +191,6 @@ def _left_in_place(
     return EngineIntake(
         table=table, n_records=int(counts.sum()), domain=attributes, classes=class_values, caveats=tuple(caveats)
     )
-
-
-def _with_declared_target(X: Any, target: str, classes: tuple[Scalar, ...]) -> Any:
-    """Return the records of a lazy frame whose target is one of the classes."""
-    lazy = nw.from_native(X)
-    code = expressions(lazy, {target: Category(classes, missing=True)}, outside=Outside.CLIP)[0]
-    return lazy.filter(code >= 0).to_native()
 
 
 def _read_target(
@@ -263,15 +213,18 @@ def _read_target(
     return class_values, class_codes(y, class_values), [CLASSES_FROM_DATA] if inferred else []
 
 
-def metadata_of(intake: Intake) -> Metadata:
+def metadata_of(intake: Intake, target: str = "", estimator: object = None) -> Metadata:
     """Return what is public of records."""
     return Metadata(
         domain=intake.domain,
         classes=intake.classes,
         target_range=getattr(intake, "target_range", None),
+        target=target,
         caveats=intake.caveats,
         unit=intake.unit,
         weights=intake.weights,
+        features={name: value for name, value in getattr(estimator, "__dict__", {}).items() if name in OF_THE_INTAKE},
+        n_records=intake.n_records,
     )
 
 
@@ -285,11 +238,11 @@ def read_records(estimator: Any, X: object, domain: Domain, *, keep_undeclared: 
     if isinstance(X, CountTable | Columns):
         return X.columns if isinstance(X, CountTable) else X
     _, records = named(estimator, X, reset=False, domain=domain)
-    if _outside(domain, private=estimator.model_.guarantee is not None).refuses:
+    if _strict(domain, private=estimator.model_.guarantee is not None):
         return read_checked(records, domain, keep_undeclared=keep_undeclared)
     return read_settled(records, domain, keep_undeclared=keep_undeclared)
 
 
-def _outside(domain: Domain | None, *, private: bool) -> Outside:
-    """Return what becomes of values outside: those of a private fit with a public domain are never refused."""
-    return Outside.CLIP if private and domain is not None and not domain.inferred else Outside.REFUSE
+def _strict(domain: Domain | None, *, private: bool) -> bool:
+    """Return whether a value outside the domain is refused: by no private fit with a public domain."""
+    return not private or domain is None or domain.inferred

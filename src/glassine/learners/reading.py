@@ -11,12 +11,10 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from glassine.data.bits import BitSets
+from glassine.data.bits import BitSets, truths
 from glassine.data.count_table import CountTable
-from glassine.data.frames import fine_counts, truths
 from glassine.data.labels import index_of
-from glassine.data.lazy import Cuts, Groups, LazyTable, cell_cuts, cuts_of, held
-from glassine.data.table import Table
+from glassine.data.table import Table, held
 from glassine.domain import Domain, Integer, Literal, Real
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter, warn_caller
@@ -24,6 +22,8 @@ from glassine.privacy.unit import RECORD, PrivacyUnit
 from glassine.records.arrays import AnyArray, Array, Bools, Ints
 from glassine.records.columns import Columns, is_column
 from glassine.records.containers import are_rows, as_columns, rows_as_objects
+from glassine.records.cuts import Cuts, cell_ends, cuts_of
+from glassine.records.engines import Groups, LazyTable
 
 
 def check_domain(domain: object) -> None:
@@ -335,8 +335,8 @@ class EngineIntake:
         """Return the distinct values of a number, or of its cells, that are not missing, and how many records each."""
         attribute = self.domain[name]
         if cuts is not None and isinstance(attribute, Integer | Real):
-            ends = cell_cuts(attribute, cuts)
-            counts = fine_counts(self.table.frame, name, attribute, ends[:-1], outside=self.table.outside)
+            ends = cell_ends(attribute, cuts)
+            counts = self.table.bins(name, attribute, ends[:-1])
             self.check_number(int(counts.sum()))
             filled = counts[:-1] > 0
             return ends[filled], counts[:-1][filled]

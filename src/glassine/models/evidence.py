@@ -6,6 +6,8 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal as OneOfTexts
+from typing import TypeAlias
 
 import numpy as np
 
@@ -18,6 +20,11 @@ from glassine.records.arrays import AnyArray, Array, Indices
 
 PROBABILITY_TOLERANCE = 1e-5
 """How far published probabilities may be from adding up to one: they may be rounded."""
+
+
+SizeOrigin: TypeAlias = OneOfTexts["stored", "derived", "stated"]
+"""Where the sizes of a model come from: ``stored`` counts of rows, ``derived`` from sums of weights, which are counts
+only if no weights were used, or ``stated`` by who wrote the model down."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,6 +269,8 @@ class Model(ABC):
         Whether the counts were rounded before publication.
     guarantee : Guarantee or None
         The differential privacy that the publisher claims.
+    sizes : {"stored", "derived", "stated"}
+        Where numbers of records and class counts come from.
     """
 
     attributes: tuple[str, ...]
@@ -269,6 +278,7 @@ class Model(ABC):
     source: str
     approximate: bool
     guarantee: Guarantee | None
+    sizes: SizeOrigin
 
     @property
     def counts_are_exact(self) -> bool:

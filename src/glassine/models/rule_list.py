@@ -10,7 +10,7 @@ import numpy as np
 from glassine.domain import Literal
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError
-from glassine.models.evidence import Cell, Evidence, Model, check_classes, check_guarantee
+from glassine.models.evidence import Cell, Evidence, Model, SizeOrigin, check_classes, check_guarantee
 from glassine.models.guarantee import Guarantee
 from glassine.models.records import read_records
 from glassine.records.arrays import Indices
@@ -53,6 +53,8 @@ class RuleList(Model):
         Whether counts were rounded before publication.
     guarantee : Guarantee, optional
         The differential privacy that the publisher claims. With a ``count_scale``, counts are noisy.
+    sizes : {"stored", "derived", "stated"}, default="stored"
+        Where numbers of records and class counts come from.
 
     Raises
     ------
@@ -67,6 +69,7 @@ class RuleList(Model):
     source: str = ""
     approximate: bool = False
     guarantee: Guarantee | None = None
+    sizes: SizeOrigin = "stored"
 
     def __post_init__(self) -> None:
         for name in ("rules", "attributes"):

@@ -309,7 +309,7 @@ def with_sizes(model: DecisionTree | RuleList, sizes: Sequence[int]) -> Decision
             total=size_of.get(index), label=evidence.prediction, value=evidence.value, weighted=evidence.weighted
         )
 
-    return replace(rewritten(model, evidence=resized), approximate=False, guarantee=claim)
+    return replace(rewritten(model, evidence=resized), approximate=False, guarantee=claim, sizes="stored")
 
 
 # Models whose parts are replaced one by one.

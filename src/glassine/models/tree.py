@@ -13,7 +13,7 @@ from glassine.domain import Literal
 from glassine.domain.attributes import Scalar, is_whole
 from glassine.domain.literals import are_disjoint
 from glassine.errors import GlassineError, InvalidDataError, InvalidModelError, check_whole, parameter
-from glassine.models.evidence import Cell, Evidence, Model, check_classes, check_guarantee
+from glassine.models.evidence import Cell, Evidence, Model, SizeOrigin, check_classes, check_guarantee
 from glassine.models.guarantee import Guarantee
 from glassine.models.records import Holds, read_records
 from glassine.records.arrays import Indices
@@ -93,6 +93,8 @@ class DecisionTree(Model):
     guarantee : Guarantee, optional
         The differential privacy that the publisher claims. With a ``count_scale``, counts are noisy: they need not add
         up.
+    sizes : {"stored", "derived", "stated"}, default="stored"
+        Where numbers of records and class counts come from; derived ones are sums of weights.
 
     Raises
     ------
@@ -121,6 +123,7 @@ class DecisionTree(Model):
     source: str = ""
     approximate: bool = False
     guarantee: Guarantee | None = None
+    sizes: SizeOrigin = "stored"
     _cells: tuple[Cell, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -276,7 +276,7 @@ class DelimitedText:
 
         Guarantee
         ---------
-        A line is read as it would be in a file of its own. Where one block ends follows from the number of bytes.
+        A line is read as it would be as the only one of a file. Where one block ends follows from the number of bytes.
 
         Edge cases
         ----------
@@ -427,7 +427,7 @@ class _Lines:
     """Where the lines of some text are, and which of them polars reads together.
 
     A line is plain if it has as many fields as there are columns, and either no quote, or quotes around whole fields
-    only. Each such line is what it is for every reader of CSV, whatever stands before it.
+    only. Each such line has one meaning for every reader of CSV, with any lines before it.
     """
 
     # Shapes: buffer (bytes,), all others (lines,).

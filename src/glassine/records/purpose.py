@@ -11,7 +11,7 @@ class Purpose(Enum):
     Attributes
     ----------
     PRIVATE
-        A fit with a guarantee: each line is a record, whatever stands in it or in others, and none is refused.
+        A fit with a guarantee: each line is a record, read alone, and none is refused.
     ORDINARY
         Everything else: quotes may break their line, and a row with too many fields is refused by its number.
     """

@@ -109,6 +109,7 @@ def _described(findings: Findings) -> str:
     if model.n_records is not None:
         noisy = " by noisy counts" if model.count_scale is not None else ""
         noisy = noisy or (" by rounded counts" if model.approximate else "")
+        noisy = noisy or (" by sums of weights" if model.sizes == "derived" else "")
         said.append(f"{wording.plural(model.n_records, 'record')}{noisy}")
     if model.classes is not None:
         said.append(wording.plural(len(model.classes), "class"))

@@ -26,6 +26,7 @@ from glassine.errors import (
 from glassine.microaggregation import SemanticDistance
 from glassine.models.evidence import class_array
 from glassine.privacy.randomness import RandomState
+from glassine.records.alignment import check_alignment
 from glassine.records.arrays import AnyArray
 from glassine.surrogates import settings
 from glassine.surrogates.answers import Answers, Names, NumericAnswer, index_of
@@ -303,6 +304,7 @@ class SurrogateExplainer(MeasuredExplainer):
             If the black box fails, answers with something else than labels, or with scores or rare labels that are not
             declared as classes.
         """
+        check_alignment(X, y=y, persons=persons)
         self._fit(X, y, records="training", persons=persons)
         return self
 

@@ -15,6 +15,7 @@ from glassine.models import DecisionTree
 from glassine.models.evidence import cell_shares
 from glassine.models.quality import Quality
 from glassine.privacy.certificate import Certificate
+from glassine.records.alignment import check_alignment
 from glassine.records.arrays import AnyArray, Indices, Ints
 from glassine.records.columns import Columns
 from glassine.surrogates.answers import AnswerErrors, Answers, NumericAnswer, numbers_of
@@ -229,6 +230,7 @@ class MeasuredExplainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
 
         Shapes: ``X`` (n, d); ``y`` (n,).
         """
+        check_alignment(X, y=y)
         columns, answered, answers = self._measured(X)
         truth = self._truth(y, answered)
         decided = self._decided(columns, self._closest(guided, n_closest))
@@ -277,6 +279,7 @@ class MeasuredExplainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn sh
 
         Shapes: ``X`` (n, d); ``y`` (n,), optional.
         """
+        check_alignment(X, y=y)
         columns, answered, answers = self._measured(X)
         release, training = self.release_, self.training_
         closest = self._closest(True, n_closest)

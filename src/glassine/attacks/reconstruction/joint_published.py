@@ -46,7 +46,7 @@ def with_sizes(name: str, model: DecisionTree | RuleList, columns: Mapping[str, 
         return evidence.get(place, own if exact else _of_size(own, None))
 
     try:
-        return replace(rewritten(model, evidence=counted), approximate=False)
+        return replace(rewritten(model, evidence=counted), approximate=False, sizes="stored")
     except InvalidModelError as error:
         raise InvalidDataError(
             f"the data do not have the counts of {name}: {error} Give the records on which all models were trained."

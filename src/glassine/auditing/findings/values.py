@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from glassine.attacks.outcome import NotApplicable, Outcome, ShownCount
 from glassine.errors import parameter
+from glassine.models.evidence import SizeOrigin
 
 if TYPE_CHECKING:
     from glassine.auditing.findings.disclosure import DisclosureFinding
@@ -121,6 +122,8 @@ class ModelSummary:
         The attributes that it tests.
     approximate : bool
         Whether its counts were rounded before publication.
+    sizes : {"stored", "derived", "stated"}
+        Where its numbers of records come from; derived ones are sums of weights.
     count_scale : float or None
         Scale of the noise that its counts carry, in records, if it says so.
     parameters : mapping or None
@@ -135,6 +138,7 @@ class ModelSummary:
     classes: tuple[str, ...] | None
     attributes: tuple[str, ...]
     approximate: bool
+    sizes: SizeOrigin = "stored"
     count_scale: float | None = None
     parameters: Mapping[str, object] | None = None
 

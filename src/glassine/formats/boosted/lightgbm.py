@@ -10,8 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from glassine.domain import Category, Domain
 from glassine.domain.attributes import LARGEST, Scalar
+from glassine.domain.single import single
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.boosted.ensemble import (
     boosted_forest,
@@ -20,7 +23,6 @@ from glassine.formats.boosted.ensemble import (
     numbers,
     picked,
     spelled,
-    whole_numbers,
 )
 from glassine.formats.builder import TreeBuilder, feature_names, place_of, sides, source_of
 from glassine.formats.conditions import attribute_of, damaged, scalar
@@ -183,10 +185,14 @@ POSITIVE = ("poisson", "gamma", "tweedie")
 EVERY_RECORD = {"boosting": ("gbdt", "dart"), "data_sample_strategy": ("bagging", None), "bagging_freq": ("0",)}
 """Parameters under which every tree sees every record, and their values."""
 REMEDY = "Write the first tree alone with booster.save_model('tree.txt', num_iteration=1)."
+WORDS = re.compile(r"\s*+(?:-?[0-9]{1,15}(?:\s++|$))*+")
+"""Whole numbers, each so small that a double holds it, between blanks."""
 MAX_NUMBERS = 3_000_000
 """Most numbers in the lists of all trees."""
 MAX_CATEGORIES = 1_000_000
 """Most categories in the lists of all trees: a word of ten digits lists up to 32."""
+NEXT_TO_ZERO = single(1e-35)
+"""Records lose smaller values than this before they are compared: kZeroThreshold, a number of single precision."""
 CATEGORICAL, DEFAULT_LEFT, MISSING_SHIFT = 1, 2, 2
 NONE, ZERO, NAN = 0, 1, 2
 
@@ -351,8 +357,15 @@ def _add_splits(builder: TreeBuilder[int], tree: dict[str, str], n: int, file: _
             below = min(len(codes), max(0, math.floor(max(-1.0, min(float(len(codes)), bound))) + 1))
             pair = picked(name, codes[:below], domain, gaps)
         else:
-            pair = sides(name, "<=", bound, domain, gaps)
+            pair = sides(name, "<=", _beside_zero(bound), domain, gaps)
         builder.split(i, pair, (left[i], right[i]), Evidence(total=sizes[i]))
+
+
+def _beside_zero(bound: float) -> float:
+    """Return the bound that a threshold means where values next to zero are taken for zero, as LightGBM does."""
+    if not -NEXT_TO_ZERO <= bound < NEXT_TO_ZERO:
+        return bound
+    return NEXT_TO_ZERO if bound >= 0 else math.nextafter(-NEXT_TO_ZERO, -math.inf)
 
 
 def _below_lists(tree: dict[str, str], n_leaves: int) -> list[bool]:
@@ -374,21 +387,21 @@ def _chosen(tree: dict[str, str]) -> list[list[int]]:
         return []
     ends = _wholes(tree, "cat_boundaries", n + 1)
     words = _wholes(tree, "cat_threshold", ends[-1])
-    if ends[0] != 0 or sorted(ends) != ends or any(not 0 <= word < 2**32 for word in words):
+    if ends[0] != 0 or sorted(ends) != ends or (words and not 0 <= min(words) <= max(words) < 2**32):
         raise damaged("the LightGBM tree's lists of categories contradict each other.")
-    return [
-        [32 * i + bit for i, word in enumerate(words[a:b]) for bit in range(32) if word >> bit & 1]
-        for a, b in itertools.pairwise(ends)
-    ]
+    # One bit a category, the lowest of a word first: bytes in that order are unpacked in it.
+    bits = np.unpackbits(np.array(words, dtype="<u4").view(np.uint8), bitorder="little")
+    return [np.flatnonzero(bits[32 * a : 32 * b]).tolist() for a, b in itertools.pairwise(ends)]
 
 
 def _check_sizes(trees: list[dict[str, str]]) -> None:
     """Refuse lists that are too long, before any becomes numbers."""
     if sum(text.count(" ") + text.count("\t") for tree in trees for text in dict.values(tree)) > MAX_NUMBERS:
         raise UnsupportedModelError(f"the trees of the LightGBM model list more than {MAX_NUMBERS:,} numbers.")
-    words = (word for tree in trees for word in dict.get(tree, "cat_threshold", "").split())
+    lists = [dict.get(tree, "cat_threshold", "") for tree in trees]
     # A word that is none is refused where it is read.
-    if sum(int(word).bit_count() for word in words if re.fullmatch("[0-9]{1,10}", word)) > MAX_CATEGORIES:
+    words = (map(int, text.split()) for text in lists if WORDS.fullmatch(text))
+    if sum(sum(map(int.bit_count, each)) for each in words) > MAX_CATEGORIES:
         raise UnsupportedModelError(
             f"the splits of the LightGBM model list more than {MAX_CATEGORIES:,} categories.",
             remedy="Group rare ones first.",
@@ -440,14 +453,18 @@ def _floats(tree: dict[str, str], key: str, length: int | None) -> list[float]:
 
 
 def _wholes(tree: dict[str, str], key: str, length: int) -> list[int]:
-    listed = tree.get(key, "").split()
-    if not all(re.fullmatch(r"-?[0-9]{1,15}", entry) for entry in listed):
+    text = tree.get(key, "")
+    if WORDS.fullmatch(text) is None:
         raise InvalidModelError(f"{key} must be a list of whole numbers.")
-    return whole_numbers([int(entry) for entry in listed], length, key)
+    listed = list(map(int, text.split()))
+    if len(listed) != length:
+        raise InvalidModelError(f"{key} must be a list of {length} whole numbers.")
+    return listed
 
 
 FORMAT = of_text(
     name="LightGBM",
+    again="booster.save_model('model.txt')",
     reads="text of LightGBM's `save_model`",
     reveals="conditions, scores as classes or values, numbers of records, often class counts",
     leaves_out="sample weights; class counts that its figures do not determine",

@@ -100,7 +100,9 @@ def tree_from_treelite(data: Any, domain: Domain | None = None, tree: int | None
         else:
             builder.split(key, *_branches(node, builder, single), Evidence(total=total))
     source = source_of("treelite", place, n)
-    return builder.tree(listed[0]["node_id"], classes, source)
+    # Numbers of rows are stored; shares are by weight, and only sums of weights show whether rows were weighted.
+    unweighed = shares and any("sum_hess" not in node for node in listed)
+    return builder.tree(listed[0]["node_id"], classes, source, sizes="derived" if unweighed else "stored")
 
 
 def forest_from_treelite(data: Any, domain: Domain | None = None) -> Forest:
@@ -248,6 +250,7 @@ def _bound(bound: object) -> float:
 
 FORMAT = Format(
     name="treelite",
+    again="model.dump_as_json() of treelite 4",
     reads="JSON of treelite's `dump_as_json`",
     reveals="conditions, shares or scores as classes or values, often numbers of records and class counts",
     leaves_out="names of attributes and categories; whether boosted trees saw samples of the records",

@@ -271,7 +271,7 @@ def _tree(shared: Shared, place: int, domain: Domain | None, *, as_model: bool) 
             builder.leaf(i, evidence[i])
         else:
             builder.split(i, _pair(shared, lists, i, builder), (left, right), evidence[i])
-    return builder.tree(0, classes, source_of("XGBoost", place, len(shared.trees)))
+    return builder.tree(0, classes, source_of("XGBoost", place, len(shared.trees)), sizes="derived")
 
 
 def _pair(shared: Shared, lists: _Lists, i: int, builder: TreeBuilder[int]) -> tuple[Literal, Literal]:
@@ -373,6 +373,7 @@ def _counts(
 
 FORMAT = Format(
     name="XGBoost",
+    again="booster.save_model('model.json')",
     reads="XGBoost's JSON or UBJSON",
     reveals="conditions, scores as classes or values, often numbers of records and class counts",
     leaves_out="sample weights; numbers of records where its sums do not determine them",

@@ -12,10 +12,10 @@ from glassine.domain import Category, Domain, Literal, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import TreeBuilder, sides
-from glassine.formats.conditions import attribute_of, near
+from glassine.formats.conditions import attribute_of, damaged, near
 from glassine.formats.printed.conditions import NUMBER, plain
 from glassine.formats.registry import BY_LEAF, first_line, of_text
-from glassine.models.evidence import Evidence
+from glassine.models.evidence import Evidence, SizeOrigin
 from glassine.models.tree import DecisionTree
 
 # What R prints of a tree of partykit, such as ctree, turned into the lines that C4.5 prints.
@@ -24,6 +24,8 @@ PARTY_TITLE = re.compile(r"^[ \t]*Fitted party:[ \t]*\r?$", re.MULTILINE)
 END = re.compile(r"Number of (inner|terminal) nodes:|>")
 NODE = re.compile(r"((?:\|[ \t]*)*)\[[0-9]{1,9}\] ?(.*)")
 LEAF = re.compile(r" \(n = ([0-9]{1,15}), err = ([0-9]{1,3}(?:\.[0-9]{1,9})?)%\)$")
+VALUE = re.compile(rf": (?P<value>{NUMBER}) \(n = (?P<covered>[0-9]{{1,15}}), err = (?P<squares>{NUMBER})\)$")
+"""A leaf of a regression: its mean, its records, and the sum of their squared distances from the mean."""
 HALF_DIGIT = 5.1e-4
 """By how much a share of errors, which prints with one digit of a percent, may miss the true one."""
 
@@ -52,8 +54,11 @@ def _translated(number: int, content: str) -> str:
     """Return a line with ``(n = 54, err = 9.3%)`` turned into ``(54/5)`` and its list of values put in braces."""
     match = LEAF.search(content)
     if match is None:
-        if re.search(r": .*\(n = [0-9.]+", content):
-            raise _bad(number, "its leaf states no share of errors: trees of numbers and weighted ones are not read")
+        mean = VALUE.search(content)
+        if mean is not None:
+            return f"{_braced(content[: mean.start()])}: {mean['value']} ({mean['covered']}/{mean['squares']})"
+        if re.search(r": .*\([nw] = [0-9.]+", content):
+            raise _bad(number, "its leaf states neither a share nor a sum of errors: weighted trees are not read")
         return _braced(content)
     total, share = int(match[1]), float(match[2]) / 100
     wrong = total * share
@@ -70,8 +75,11 @@ def _braced(test: str) -> str:
 
 
 COUNT = r"[0-9]{1,15}(?:\.[0-9]{1,15})?"
-BEHIND = re.compile(rf"\((?P<covered>{COUNT})(?:/(?P<errors>{COUNT}))?\)(?P<held> *\[{COUNT}(?:/{COUNT})?\])?")
+BEHIND = re.compile(
+    rf"\((?P<covered>{COUNT})(?:/(?P<errors>{COUNT}(?:[eE][+-]?[0-9]{{1,3}})?))?\)(?P<held> *\[{COUNT}(?:/{COUNT})?\])?"
+)
 OPERATOR = re.compile(r"(?:<=|>=|!=|<|>|=)(?=\s)")
+ORDERED = re.compile(r"(.+?) in \[(.+)\]")
 MARGIN = re.compile(r"(?:\|[ \t]*)*")
 STEPS = re.compile(r"(?::\.\.\.|:   |    )*")
 """The margin of C5.0, four letters a level."""
@@ -89,6 +97,9 @@ LISTS = re.compile(
 )
 ENDING = re.compile(rf":[^\n:(]*\({COUNT}(/{COUNT})?\)( *\[{COUNT}(/{COUNT})?\])?[ \t]*\r?$", re.MULTILINE)
 """A line that ends in a colon, a class and ``(covered)`` or ``(covered/errors)``."""
+MATRIX = re.compile(r"^([ \t]*(?:\(?[a-z]+\)?[ \t]+)+)<-+ ?classified as", re.MULTILINE)
+ROW = re.compile(r"^[ \t0-9.]*(?:\(([a-z]+)\): class (.+)|\|[ \t]+([a-z]+) = (.+))$", re.MULTILINE)
+"""A line of a confusion matrix of C5.0, or of Weka."""
 DEEPEST = 2000
 
 
@@ -117,9 +128,11 @@ def tree_from_c45(text: str, domain: Domain | None = None) -> DecisionTree:
     -------
     DecisionTree
         A leaf ``(12.0/3.0)`` covers 12 records, of which 3 are not of its class. If both are whole, the leaf has the
-        number of records, with the class counts of a tree of two classes and the error rate of others. Weights that
+        number of records, with class counts where it has no errors, or where two classes exist for certain, and else
+        with its error rate if there are more. Weights that
         are not whole stand for records with missing values that went several ways: the leaf has only the error rate.
-        Simplified trees of C4.5 print estimated errors, which are not whole. Classes are those of the leaves, sorted.
+        Simplified trees of C4.5 print estimated errors, which are not whole. Classes are those of the confusion matrix
+        that is printed below, else those of the leaves, sorted: then others may exist.
 
     Raises
     ------
@@ -132,39 +145,56 @@ def tree_from_c45(text: str, domain: Domain | None = None) -> DecisionTree:
     --------
     >>> text = "age <= 40: no (5.0)\nage > 40\n|   smoker = 1: yes (4.0/1.0)\n|   smoker = 0: no (2.0)\n"
     >>> [(str(cell), cell.evidence.counts) for cell in tree_from_c45(text).cells]
-    [('age <= 40', (5, 0)), ('age > 40 and smoker', (1, 3)), ('age > 40 and smoker = 0', (2, 0))]
+    [('age <= 40', (5, 0)), ('age > 40 and smoker = 1', None), ('age > 40 and smoker = 0', (2, 0))]
     """
     entries = _parsed(text)
-    classes = _classes(entries)
+    party = PARTY_TITLE.search(text)
+    regression = party is not None and any(VALUE.search(line.rstrip()) for line in text[party.end() :].splitlines())
+    classes, certain = (None, True) if regression else _classes(entries, _in_matrix(text))
     builder: TreeBuilder[int] = TreeBuilder("the printed tree", domain, silent=True)
+    # Weka and C4.5 print sums of weights, and partykit numbers of rows.
+    sizes: SizeOrigin = "derived" if party is None else "stored"
     if len(entries[0].below) == 1 and not entries[1].test:
-        builder.leaf(0, _evidence(entries[1], classes))
-        return builder.tree(0, classes, "C4.5 text")
+        builder.leaf(0, _evidence(entries[1], classes, certain))
+        return builder.tree(0, classes, "C4.5 text", sizes=sizes)
     for entry in entries:
         if entry.below:
             builder.split(entry.line, _literals(entry.below, builder), [child.line for child in entry.below])
         else:
-            builder.leaf(entry.line, _evidence(entry, classes))
-    return builder.tree(0, classes, "C4.5 text")
+            builder.leaf(entry.line, _evidence(entry, classes, certain))
+    return builder.tree(0, classes, "C4.5 text", sizes=sizes)
 
 
-def _classes(entries: Sequence[_Entry]) -> tuple[Scalar, ...]:
-    """Return the classes of the leaves, numbers first; errors imply a second class."""
+def _in_matrix(text: str) -> tuple[Scalar, ...]:
+    """Return the classes of the first confusion matrix that is printed, in its order; none without a whole one."""
+    head = MATRIX.search(text)
+    if head is None:
+        return ()
+    letters, rows = re.findall(r"[a-z]+", head[1]), dict[str, Scalar]()
+    for match in ROW.finditer(text, head.end()):
+        rows.setdefault(match[1] or match[3], plain((match[2] or match[4]).strip()))
+    return tuple(rows[letter] for letter in letters) if set(letters) <= set(rows) else ()
+
+
+def _classes(entries: Sequence[_Entry], printed: tuple[Scalar, ...]) -> tuple[tuple[Scalar, ...], bool]:
+    """Return the classes, and whether there are certainly no others: those printed, else those of leaves, sorted."""
     leaves = [entry.leaf for entry in entries if entry.leaf is not None]
     labels = {plain(leaf[0]) for leaf in leaves}
+    if printed:
+        if lost := labels - set(printed):
+            raise damaged(f"a leaf predicts {min(map(str, lost))!r:.60}, which the confusion matrix does not list.")
+        return printed, True
     if len(labels) == 1 and any(float(leaf[2] or 0) for leaf in leaves):
         (label,) = labels
-        return label, f"not {label}"
+        return (label, f"not {label}"), True
     broken = next((label for label in labels if isinstance(label, float) and not label.is_integer()), None)
     if broken is not None:
         raise UnsupportedModelError(
             f"a leaf predicts the number {broken}, with its variance behind it: printed regression trees are not read."
         )
     numbers = sorted(float(label) for label in labels if not isinstance(label, str))
-    return (
-        *(plain(repr(int(n) if n.is_integer() else n)) for n in numbers),
-        *sorted(x for x in labels if isinstance(x, str)),
-    )
+    named = (plain(repr(int(n) if n.is_integer() else n)) for n in numbers)
+    return (*named, *sorted(x for x in labels if isinstance(x, str))), False
 
 
 def _bad(line: int, why: str) -> UnsupportedModelError:
@@ -289,6 +319,10 @@ def _test(entry: _Entry, domain: Domain | None) -> tuple[str, str, tuple[Scalar,
     if within and rest.endswith("}"):
         values = [part.strip() for part in rest[:-1].split(",")]
         return name.strip(), "=", tuple(_spelled(name.strip(), value, domain) for value in values)
+    ordered = ORDERED.fullmatch(entry.test)
+    if ordered is not None:
+        name = ordered[1].strip()
+        return name, "=", _ordered(entry.line, name, ordered[2].strip(), domain)
     match = OPERATOR.search(entry.test)
     if match is None or not match.start():
         raise _bad(entry.line, f"{entry.test[:60]!r} is not a condition such as 'age <= 40' or 'colour = red'")
@@ -298,6 +332,30 @@ def _test(entry: _Entry, domain: Domain | None) -> tuple[str, str, tuple[Scalar,
     if not re.fullmatch(NUMBER, text) or abs(float(text)) > 1e300:
         raise _bad(entry.line, f"{text[:40]!r} is not a finite number")
     return name, operator, (float(text),)
+
+
+def _ordered(line: int, name: str, text: str, domain: Domain | None) -> tuple[Scalar, ...]:
+    """Return the levels from one to another that C5.0 prints of an ordered factor, as ``[early-late]``."""
+    # A domain lists the levels in order. Without one, those between the two that are printed are not known.
+    attribute = attribute_of(name, domain)
+    levels = [str(value) for value in attribute.values] if isinstance(attribute, Category) else []
+    ends = [(text[:at], text[at + 1 :]) for at, letter in enumerate(text) if letter == "-" and 0 < at < len(text) - 1]
+    known = [pair for pair in ends if pair[0] in levels and pair[1] in levels] if levels else ends
+    if len(known) != 1:
+        raise UnsupportedModelError(
+            f"line {line} of the printed tree names the levels {text[:40]!r} of {name!r:.40} from one to another, and "
+            "which two is not known.",
+            remedy=f"Give a domain with the levels of {name!r:.40} in order.",
+        )
+    low, high = known[0]
+    if not isinstance(attribute, Category):
+        return tuple(dict.fromkeys((plain(low), plain(high))))
+    first, last = levels.index(low), levels.index(high)
+    if first > last:
+        raise InvalidModelError(
+            f"{low!r:.40} comes after {high!r:.40} in the domain.", remedy=f"List the levels of {name!r:.40} in order."
+        )
+    return attribute.values[first : last + 1]
 
 
 def _spelled(name: str, text: str, domain: Domain | None) -> Scalar:
@@ -311,9 +369,15 @@ def _spelled(name: str, text: str, domain: Domain | None) -> Scalar:
     raise InvalidModelError(f"{text[:40]!r} is not a value of {name!r}.{near(text, map(str, attribute.values))}")
 
 
-def _evidence(entry: _Entry, classes: Sequence[Scalar]) -> Evidence:
+def _evidence(entry: _Entry, classes: Sequence[Scalar] | None, certain: bool) -> Evidence:
     if entry.leaf is None:
         return Evidence()
+    if classes is None:
+        mean, n_records, squares = entry.leaf
+        if n_records is None or not re.fullmatch(NUMBER, mean):
+            raise _bad(entry.line, "some leaves of the tree predict numbers, this one does not")
+        alike = float(squares or 1) == 0
+        return Evidence(total=int(n_records), value=float(mean), error_rate=0.0 if alike else None)
     if entry.leaf[1] is None:
         return Evidence(label=classes.index(plain(entry.leaf[0])))
     text, covered, wrong = entry.leaf[0], float(entry.leaf[1]), float(entry.leaf[2] or 0)
@@ -326,15 +390,18 @@ def _evidence(entry: _Entry, classes: Sequence[Scalar]) -> Evidence:
     if not (covered.is_integer() and wrong.is_integer()):
         return Evidence(label=label, error_rate=rate)
     total, errors = int(covered), int(wrong)
-    if len(classes) == 2:
-        return Evidence(counts=(total - errors, errors) if label == 0 else (errors, total - errors), label=label)
-    if len(classes) == 1:
-        return Evidence(counts=(total,), label=label)
-    return Evidence(total=total, label=label, error_rate=rate)
+    if not errors:
+        return Evidence(counts=tuple(total if i == label else 0 for i in range(len(classes))), label=label)
+    if len(classes) != 2:
+        return Evidence(total=total, label=label, error_rate=rate)
+    if not certain:  # errors may be of a class that no leaf predicts
+        return Evidence(total=total, label=label)
+    return Evidence(counts=(total - errors, errors) if label == 0 else (errors, total - errors), label=label)
 
 
 FORMAT = of_text(
     name="C4.5",
+    again="summary(model) of C5.0, print(model) of partykit, or Weka's output of the whole tree",
     reads="text of C4.5, C5.0 or J48, or what R prints of a tree of partykit, such as ctree",
     reveals="conditions, and the records and errors of each leaf",
     leaves_out="where missing values go; class counts of more than two classes",

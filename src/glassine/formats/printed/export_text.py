@@ -17,12 +17,11 @@ from glassine.formats.json import opening_claim
 from glassine.formats.printed.conditions import condition, plain, word
 from glassine.formats.printed.rules import listed_classes
 from glassine.formats.registry import BY_START, of_text
+from glassine.formats.registry import LINE as LINE_START
 from glassine.models.evidence import Evidence
 from glassine.models.tree import Branch, DecisionTree, Node
 
-PASTED = re.compile(
-    r"\s*|\s*(`{3,}|~{3,})\s*\w*\s*|\s*(>>>|\.\.\.|In \[[0-9]{0,6}\]:|Out\[[0-9]{0,6}\]:|\$|#).{0,1000}"
-)
+PASTED = re.compile(r"\s*|\s*(`{3,}|~{3,})\s*\w*\s*|\s*(>>>|\.\.\.|In \[[0-9]{0,6}\]:|Out\[[0-9]{0,6}\]:|\$|#).*")
 """A line around a tree that was pasted with its fence, the prompt that printed it, or a comment."""
 CLASSES = re.compile(r"^classes: (\[.{1,100000}\])$", re.MULTILINE)
 LINE = re.compile(r"((?:\| +)*)\|-+ ?(.*)")
@@ -339,18 +338,23 @@ def tree_from_export_text(text: str, domain: Domain | None = None) -> DecisionTr
     # Without decimals, weights that are not whole print as if they were counts.
     rounded = counted and re.search(r"weights: \[[^\]]*\.", text) is None
     return DecisionTree(
-        *(tuple(nodes), attributes, classes), source="scikit-learn export_text", approximate=rounded, guarantee=claim
+        *(tuple(nodes), attributes, classes),
+        source="scikit-learn export_text",
+        approximate=rounded,
+        sizes="derived",
+        guarantee=claim,
     )
 
 
 def _first(text: str) -> str:
     """Return the first line of a tree in a text, without what was pasted before it."""
-    lines = text[:10_000].splitlines()
-    return next((line.strip() for line in lines if not (PASTED.fullmatch(line) or CLASSES.fullmatch(line))), "")
+    starts = (line[0] for line in LINE_START.finditer(text))
+    return next((line.strip() for line in starts if not (PASTED.fullmatch(line) or line.startswith("classes: "))), "")
 
 
 FORMAT = of_text(
     name="export_text",
+    again="export_text(model, feature_names=..., show_weights=True, decimals=17, max_depth=model.get_depth())",
     reads="text of `sklearn.tree.export_text`",
     reveals="rounded conditions; counts with `show_weights=True`",
     leaves_out="further digits of thresholds; whether weights are counts; where missing values go",

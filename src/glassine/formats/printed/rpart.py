@@ -99,7 +99,9 @@ def tree_from_rpart(text: str, domain: Domain | None = None) -> DecisionTree:
         pair = _pair(lines[below[0]].split, lines[below[1]].split, node, domain)
         builder.attribute(pair[0].attribute)
         builder.split(node, pair, below, evidence)
-    return builder.tree(1, classes, "rpart")
+    # rpart prints the number of rows, and above its nodes that of all; the package tree prints sums of weights.
+    of_rpart = head[1] == "loss" or re.search(r"^ *n ?= ?[0-9]", text[: head.start()], re.MULTILINE) is not None
+    return builder.tree(1, classes, "rpart", sizes="stored" if of_rpart else "derived")
 
 
 def _lines(text: str, start: int) -> dict[int, _Line]:
@@ -241,6 +243,7 @@ def _values(text: str, name: str, domain: Domain | None) -> tuple[Scalar, ...]:
 
 FORMAT = of_text(
     name="rpart",
+    again="print(model, digits = 15) in R",
     reads="text that R prints of a tree of rpart or of the package tree",
     reveals="conditions as printed, and class counts",
     leaves_out="further digits of thresholds; where missing values go",

@@ -320,6 +320,90 @@ def _evidence(statement: _Statement, classes: tuple[Scalar, ...] | None) -> Evid
         raise InvalidModelError(f"line {statement.line}: {error}") from None
 
 
+# Rules without brackets, as papers print them.
+
+PLAIN = re.compile(
+    r"\s*(?:[-*]\s+|rule\s*#?[0-9]{1,6}\s*[:.)]?\s*|r?[0-9]{1,6}\s*[:.)]\s*)?"
+    r"(?P<word>else\s*if|elif|if|else|otherwise|default)\b\s*[:,]?\s*(?P<rest>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+THEN_PLAIN = re.compile(r"(?P<tests>.+?)[\s,]+then\b\s*:?\s*(?P<outcome>.+)", re.IGNORECASE | re.DOTALL)
+LONGEST_PLAIN = 10_000
+"""Most characters of a rule without brackets."""
+JOINED = re.compile(r"\s+(?:and|&&?|\u2227)\s+", re.IGNORECASE)
+OUTCOME = re.compile(
+    r"(?:(?:predict|class|label)\s+(?!=))?(?:[^=:()\"]{1,200}?\s*(?:==?|:)\s*)?(?P<label>[^()]+?)\s*[.;,]?\s*"
+    r"(?P<facts>\(.*\))?[.;]?",
+    re.IGNORECASE | re.DOTALL,
+)
+SIGNS = str.maketrans({"\u2264": "<=", "\u2265": ">=", "\u2260": "!=", "\u201c": '"', "\u201d": '"', "'": '"'})
+
+
+def in_brackets(lines: Sequence[str]) -> list[str]:
+    """Return lines with rules as papers print them, ``IF a > 3 AND b = x THEN c``, in the notation of rule lists.
+
+    A rule may go over several lines; those that it goes on over become empty, so that lines keep their numbers.
+    """
+    out: list[str] = []
+    opened: dict[int, str] = {}
+    last: int | None = None
+    for at, raw in enumerate(lines):
+        code = _code(raw) if len(raw) <= LONGEST_PLAIN else ""
+        start = PLAIN.fullmatch(code)
+        if start is not None and "[" not in code and not VALUE.match(start["rest"]):
+            last, opened[at] = at, code
+        elif last is not None and _goes_on(opened[last], code):
+            opened[last] += f" {code}"
+        else:
+            last = None if code else last
+            out.append(raw)
+            continue
+        out.append("")
+    for at, code in opened.items():
+        try:
+            out[at] = _in_brackets(code)
+        except _Unread as error:
+            raise UnsupportedModelError(f"line {at + 1} of the rule list cannot be read: {error}.") from None
+    return out
+
+
+def _goes_on(rule: str, code: str) -> bool:
+    """Return whether a line belongs to a rule that was begun before."""
+    joins = re.match(r"(and|&|then)\b", code, re.IGNORECASE) is not None
+    begun = re.match(r"(else|otherwise|default)\b(?!\s*if)", rule, re.IGNORECASE) is None
+    ended = re.search(r"\bthen\b", rule, re.IGNORECASE) is not None
+    return "[" not in code and len(rule) + len(code) < LONGEST_PLAIN and bool(code) and (joins or (begun and not ended))
+
+
+def _in_brackets(code: str) -> str:
+    """Return one rule in brackets; as it is where it is no such rule, so that its line is named as one not read."""
+    start = PLAIN.fullmatch(code.translate(SIGNS))
+    if start is None:
+        return code
+    keyword = re.sub(r"\s+", " ", start["word"].lower())
+    keyword = {"otherwise": "else", "default": "else", "elif": "else if", "elseif": "else if"}.get(keyword, keyword)
+    parts = None if keyword == "else" else THEN_PLAIN.fullmatch(start["rest"])
+    found = OUTCOME.fullmatch(start["rest"] if parts is None else parts["outcome"])
+    if found is None or (parts is None and keyword != "else"):
+        return code
+    label = found["label"].strip()
+    consequent = f"[{label}] {found['facts'] or ''}".strip()
+    if parts is None:
+        return f"else {consequent}"
+    tests = [_bare(test) for test in JOINED.split(parts["tests"])]
+    return f"{keyword} {' and '.join(f'[{test}]' for test in tests)} then {consequent}"
+
+
+def _bare(test: str) -> str:
+    """Return a condition without the parentheses around it."""
+    test = test.strip()
+    while test.startswith("(") and test.endswith(")") and test.count("(") == test.count(")") == 1:
+        test = test[1:-1].strip()
+    if re.search(r"\s(or|\u2228)\s(?!missing$)", test, re.IGNORECASE):
+        raise _Unread(f"{test[:40]!r} joins conditions by 'or'; write a rule for each")
+    return test
+
+
 def parse_rules(text: str, domain: Domain | None = None) -> RuleList:
     r"""Read a rule list from its text notation, which the module describes.
 
@@ -355,7 +439,7 @@ def parse_rules(text: str, domain: Domain | None = None) -> RuleList:
     headers: dict[str, tuple[Any, ...]] = {}
     statements: list[_Statement] = []
     ended = False
-    for line, raw in enumerate(text.splitlines(), start=1):
+    for line, raw in enumerate(in_brackets(text.splitlines()), start=1):
         code = _code(raw)
         if not code:
             continue
@@ -391,7 +475,8 @@ def parse_rules(text: str, domain: Domain | None = None) -> RuleList:
             )
     rules = tuple(Rule(antecedent=s.antecedent, evidence=_evidence(s, classes)) for s in statements)
     claim = opening_claim(text)
-    return RuleList(rules, attributes, classes, source=SOURCE, approximate="counts" in headers, guarantee=claim)
+    rounded = "counts" in headers
+    return RuleList(rules, attributes, classes, source=SOURCE, approximate=rounded, guarantee=claim, sizes="stated")
 
 
 def _name(name: str) -> str:
@@ -492,10 +577,14 @@ def format_rules(model: RuleList, domain: Domain | None = None) -> str:
     return "\n".join(lines) + "\n"
 
 
-START = re.compile(r"(if|else|elif)(?=[\s\[])|(classes|attributes|counts|precision)\s*:", re.IGNORECASE)
+START = re.compile(
+    r"(?:rule\s*#?[0-9]{1,6}\s*[:.)]?\s*|r?[0-9]{1,6}\s*[:.)]\s*)?(if|else|elif)(?=[\s\[])|(classes|attributes|counts|precision)\s*:",
+    re.IGNORECASE,
+)
 
 FORMAT = of_text(
     name="a rule list",
+    again="one rule per line, such as 'if [a] then [b]', and 'else [c]' last",
     reads="rule list in text, such as 'if [a] then [true]' and 'else [false]' on two lines",
     reveals="what it says",
     sniff=lambda text: START.match(first_line(text)) is not None,

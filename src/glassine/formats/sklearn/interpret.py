@@ -29,7 +29,9 @@ Array = npt.NDArray[np.float64]
 
 SOURCE = "interpret, explainable boosting machine"
 CLASSES = ("ExplainableBoostingClassifier", "ExplainableBoostingRegressor")
-LINKS = {"logit": "logit", "mlogit": "softmax", "identity": "identity"}
+LINKS = {"logit": "logit", "mlogit": "softmax", "identity": "identity", "log": "identity"}
+ON_LOG_SCALE = "its values are logarithms of predictions"
+"""What the source of a machine with a log link says: of Poisson, gamma, Tweedie and log errors."""
 TAKEN_OVER = "interpret's claim, taken over without a test"
 
 
@@ -98,7 +100,8 @@ def is_interpret_json(data: object) -> bool:
 def additive_from_interpret(obj: object, domain: Domain | None = None) -> AdditiveModel:
     """Return an explainable boosting machine of interpret as an additive model.
 
-    Scores are those of interpret to the last digits, since the same numbers are added. Cuts keep their side: a value on
+    Scores are those of interpret to the last digits, since the same numbers are added. With a log link they are
+    logarithms of predictions, and so is what the model predicts; its source says so. Cuts keep their side: a value on
     a cut belongs to the upper bin. Bin weights become weights; deviations over the bags are no noise of a release and
     are not taken over, see :func:`extras_of_interpret`.
 
@@ -135,7 +138,7 @@ def additive_from_interpret(obj: object, domain: Domain | None = None) -> Additi
         intercept=tuple(_tensor(data.get("intercept"), "the intercept", 1).tolist()),
         link=link,
         classes=classes,
-        source=SOURCE,
+        source=f"{SOURCE}; {ON_LOG_SCALE}" if _only_output(data).get("link") == "log" else SOURCE,
         guarantee=_guarantee(data, features, regression=classes is None),
     )
 
@@ -220,10 +223,10 @@ def _output(data: dict[str, Any]) -> tuple[str, tuple[Scalar, ...] | None]:
     """Return the link and the classes."""
     output = _only_output(data)
     link = output.get("link", "")
-    if not isinstance(link, str) or link not in LINKS:
+    if not isinstance(link, str) or link not in LINKS or (link == "log" and output.get("task") != "regression"):
         raise UnsupportedModelError(
             f"the link {link!r:.40} is not supported; supported are {', '.join(LINKS)}.",
-            remedy="Fit with log_loss or rmse.",
+            remedy="Fit with an objective of one of these links, such as log_loss, rmse or poisson_deviance.",
         )
     classes = None
     if LINKS[link] != "identity":
@@ -236,6 +239,12 @@ def _output(data: dict[str, Any]) -> tuple[str, tuple[Scalar, ...] | None]:
 
 def _features(data: dict[str, Any], domain: Domain | None) -> tuple[_Feature, ...]:
     out = []
+    used = {
+        name
+        for _, entry in _objects(data, "term")
+        for name in listed(entry, "term_features", "a term")
+        if isinstance(name, str)
+    }
     for what, entry in _objects(data, "feature"):
         name, kind = entry.get("name"), entry.get("type")
         if not isinstance(name, str) or not is_name(name):
@@ -243,7 +252,8 @@ def _features(data: dict[str, Any], domain: Domain | None) -> tuple[_Feature, ..
         if kind not in ("continuous", "nominal", "ordinal"):
             raise UnsupportedModelError(f"feature {name!r} has the type {kind!r:.40}, not continuous or categorical.")
         numeric = kind == "continuous"
-        levels = listed(entry, "cuts" if numeric else "categories", what)
+        # A feature that exclude= left out of all terms has no bins.
+        levels = listed(entry, "cuts" if numeric else "categories", what) or ([] if name in used else [[]])
         if not levels or not all(isinstance(level, list) for level in levels):
             raise InvalidModelError(f"{what} must list its {'cuts' if numeric else 'categories'}, level by level.")
         out.append(
@@ -419,6 +429,7 @@ def _tensor(values: object, what: str, least: int, most: int | None = None) -> A
 
 FORMAT = Format(
     name="interpret",
+    again="ebm.to_json('model.json', detail='all')",
     reads="explainable boosting machine of interpret, or its JSON",
     reveals="terms, bins and scores",
     leaves_out="histograms, deviations over the bags and scores of single bags, which the audit reads beside the model",

@@ -117,7 +117,8 @@ def _streed_tests(estimator: Any, domain: Domain | None) -> tuple[list[tuple[Lit
     limiter = binarizer.binary_feature_limiter
     if limiter is not None:
         tests = _limited(tests, limiter, binarizer)
-    return tests, tuple(dict.fromkeys(named.values()))
+    # The binarizer goes through columns by kind; arrays hold them as they were in training.
+    return tests, numbered or tuple(dict.fromkeys(named.values()))
 
 
 def _limited(tests: list[Any], limiter: Any, binarizer: Any) -> list[Any]:
@@ -186,7 +187,7 @@ def tree_from_dl85(estimator: object, domain: Domain | None = None) -> DecisionT
         yes, no = next(numbers), next(numbers)
         builder.split(key, _dummy(builder.feature(node["feat"]), domain), (yes, no))
         stack += [(no, node.get("right")), (yes, node.get("left"))]
-    return builder.tree(0, classes, "pydl8.5")
+    return builder.tree(0, classes, "pydl8.5", sizes="derived")
 
 
 def _dl85_width(root: dict[str, Any]) -> int:
@@ -220,6 +221,7 @@ def _dl85_leaf(node: dict[str, Any], classes: Sequence[Scalar]) -> Evidence:
 FORMATS = (
     Format(
         name="pystreed",
+        again="skops.io.dump, or pass the fitted estimator in Python",
         reads="tree of pystreed",
         reveals="conditions; class counts of classifiers",
         leaves_out="where missing values go; numbers of records of a regression",
@@ -229,6 +231,7 @@ FORMATS = (
     ),
     Format(
         name="pydl8.5",
+        again="skops.io.dump, or pass the fitted estimator in Python",
         reads="tree of pydl8.5",
         reveals="conditions, and often error rates and numbers of records",
         leaves_out="where missing values go",

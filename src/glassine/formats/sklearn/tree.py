@@ -14,6 +14,7 @@ from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError, parameter
 from glassine.formats.conditions import not_fitted, require, scalar, with_missing
 from glassine.formats.sklearn.encodings import Column, Number
+from glassine.formats.sklearn.older import UNROUTED
 from glassine.formats.sklearn.pipelines import sklearn_names, through
 from glassine.models.evidence import Evidence
 from glassine.models.tree import Branch, DecisionTree, Node
@@ -182,7 +183,9 @@ def final_tree(estimator: Any, domain: Domain | None) -> tuple[Any, tuple[str, .
     names = tuple(column.attribute for column in columns)
     for name, step in steps[:-1]:
         columns = through(step, columns, f"the pipeline step {name!r}")
-    used = {column.attribute for column in columns}
+    # Columns of an array have no names of their own, so that none can be left out.
+    numbered = getattr(estimator, "feature_names_in_", None) is None
+    used = set(names) if numbered else {column.attribute for column in columns}
     return tree, tuple(name for name in names if name in used), columns
 
 
@@ -204,7 +207,7 @@ class _Arrays:
         self.value = np.asarray(tree.value, dtype=float)[:, 0, :]
         missing = getattr(tree, "missing_go_to_left", None)
         n = len(self.left)
-        self.routes_gaps = missing is not None
+        self.routes_gaps = missing is not None and not (np.asarray(missing) == UNROUTED).any()
         self.missing_left = np.zeros(n, dtype=bool) if missing is None else np.asarray(missing).astype(bool)
         self.leaf = self.left == -1
         if not np.array_equal(self.leaf, self.right == -1):
@@ -243,7 +246,9 @@ class _Arrays:
 
 def _evidence(tree: _Arrays, estimator: Any, classes: tuple[Scalar, ...] | None) -> list[Evidence]:
     """Return what each node publishes."""
-    sizes = tree.sizes.tolist()
+    # A tree that Glassine wrote of sums of weights holds no numbers of rows.
+    sizes: list[int | None] = tree.sizes.tolist()
+    sizes = [None] * len(sizes) if not tree.sizes.any() and tree.weights.any() else sizes
     if classes is None:
         # An impurity of zero is published too: every record of the node has the predicted value.
         alike = np.asarray(estimator.tree_.impurity) == 0
@@ -262,6 +267,8 @@ def _evidence(tree: _Arrays, estimator: Any, classes: tuple[Scalar, ...] | None)
         masses, tree.sizes.astype(np.int64), tree.weights, tree.leaf, weight, list(estimator.classes_)
     )
     labels = values.argmax(axis=1).tolist()
+    if None in sizes:
+        return [Evidence(label=label, weighted=True) for label in labels]
     return [
         Evidence(counts=count, label=label) if count is not None else Evidence(total=size, label=label, weighted=True)
         for count, size, label in zip(counts, sizes, labels, strict=True)

@@ -1,4 +1,4 @@
-"""Histograms of thousands of bins: by engines against a search in memory, and what a wrong place cannot do."""
+"""Histograms of thousands of bins: by engines against a search in memory."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import duckdb
-import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 import polars as pl
@@ -14,11 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glassine.data import frames as fine
-from glassine.data.frames import bin_histograms, fine_counts
-from glassine.data.table import collect
+from glassine.data.count_table import bin_histograms
 from glassine.domain import Domain, Integer, Real
 from glassine.errors import InvalidDataError
+from glassine.records.engines import LazyTable
 
 Array = npt.NDArray[np.float64]
 
@@ -57,38 +55,7 @@ def searched(attribute: Integer | Real, values: Array, cuts: Array) -> list[int]
 def test_an_engine_counts_what_a_search_counts(engine: str, case: str) -> None:
     attribute, values, cuts = CASES[case]
     frame = ENGINES[engine](pl.DataFrame({"x": values}))
-    assert fine_counts(frame, "x", attribute, cuts).tolist() == searched(attribute, values, cuts)
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("wrong", ["all alike", "by chance", "backwards"])
-def test_no_count_relies_on_the_place(engine: str, wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    number = nw.col("k0")
-    places = {
-        "all alike": number * 0.0,
-        "by chance": (number * 1e7).floor() % 7.0,
-        "backwards": (number * -9.0).floor(),
-    }
-    monkeypatch.setattr(fine, "_place", lambda *_: (places[wrong] + 10.0).cast(nw.Int64).alias("place"))
-    monkeypatch.setattr(fine, "COMPARED", 30)
-    attribute, values, cuts = CASES["uneven"][0], CASES["uneven"][1], CASES["uneven"][2][::6]
-    frame = ENGINES[engine](pl.DataFrame({"x": values}))
-    assert fine_counts(frame, "x", attribute, cuts).tolist() == searched(attribute, values, cuts)
-
-
-def test_even_cut_points_take_one_query_and_uneven_ones_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[Any] = []
-
-    def spy(frame: Any) -> Any:
-        asked.append(frame)
-        return collect(frame)
-
-    monkeypatch.setattr(fine, "collect", spy)
-    for case, queries in (("even", 1), ("on cut points", 1), ("whole", 1), ("all in one bin", 1), ("uneven", 4)):
-        attribute, values, cuts = CASES[case]
-        fine_counts(pl.LazyFrame({"x": values}), "x", attribute, cuts)
-        assert len(asked) <= queries, case
-        asked.clear()
+    assert LazyTable(frame=frame).bins("x", attribute, cuts).tolist() == searched(attribute, values, cuts)
 
 
 @pytest.mark.slow
@@ -97,17 +64,17 @@ def test_any_numbers_and_cut_points(values: list[float], cuts: list[float]) -> N
     points = np.unique(np.array(cuts, dtype=np.float64))
     numbers = np.array(values, dtype=np.float64)
     frame = pl.LazyFrame({"x": numbers})
-    assert fine_counts(frame, "x", Real(-1, 1), points).tolist() == searched(Real(-1, 1), numbers, points)
+    assert LazyTable(frame=frame).bins("x", Real(-1, 1), points).tolist() == searched(Real(-1, 1), numbers, points)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_missing_values_are_counted_or_refused(engine: str) -> None:
     frame = ENGINES[engine](pl.DataFrame({"x": [0.1, None, float("nan"), 0.9]}))
-    assert fine_counts(frame, "x", Real(0, 1, missing=True), EVEN)[-1] == 2
+    assert LazyTable(frame=frame).bins("x", Real(0, 1, missing=True), EVEN)[-1] == 2
     with pytest.raises(InvalidDataError, match="column 'x' holds a missing value"):
-        fine_counts(frame, "x", Real(0, 1), EVEN)
+        LazyTable(frame=frame).bins("x", Real(0, 1), EVEN)
     with pytest.raises(InvalidDataError, match="must hold numbers"):
-        fine_counts(ENGINES[engine](pl.DataFrame({"x": ["a"]})), "x", Real(0, 1), EVEN)
+        LazyTable(frame=ENGINES[engine](pl.DataFrame({"x": ["a"]}))).bins("x", Real(0, 1), EVEN)
 
 
 @pytest.mark.parametrize("engine", ENGINES)

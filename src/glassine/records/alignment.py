@@ -1,0 +1,100 @@
+"""Alignment: whether a target, persons or weights are in the order of the records."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from glassine.errors import InvalidDataError, NotAlignedWarning, parameter, warn_caller
+from glassine.records.containers import Opened
+
+
+def check_alignment(records: object, **beside: object) -> None:
+    """Raise unless a target, persons or weights that have an index are in the order of the records.
+
+    Guarantee
+    ---------
+    What is said follows from lengths and indexes, which are a part of what a table is, and from no value of a record.
+    It does not quote them.
+
+    Parameters
+    ----------
+    records : data frame, array-like or Opened
+        The records. Only a container with an index, such as one of pandas, has an order to compare.
+    **beside : series, array-like, str or None
+        What belongs to the records, by the name of its parameter. A column's name, or nothing, is always aligned.
+
+    Raises
+    ------
+    InvalidDataError
+        If both have an index and both hold the same labels, but in another order; or if labels differ and
+        neither index is a default range, from 0 in steps of 1.
+
+    Warns
+    -----
+    NotAlignedWarning
+        If labels differ and one index is a default range: they go by position.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> X, y = pd.DataFrame({"age": [20, 30]}, index=[7, 3]), pd.Series([0, 1], index=[3, 7])
+    >>> check_alignment(X, y=y.to_numpy())
+    >>> check_alignment(X, y=y)
+    Traceback (most recent call last):
+        ...
+    glassine.errors.InvalidDataError: y has the index of the records in another order. Sort it as they are, \
+for example with y.loc[X.index], or pass y.to_numpy() if it is in their order.
+    """
+    order = _index(records)
+    if order is None:
+        return
+    for name, values in beside.items():
+        other = _index(values)
+        if other is None or len(other) != len(order) or _equal(order, other):
+            # That lengths differ is said by the reader, which knows what it counts.
+            continue
+        shown = parameter(name)
+        if Counter(_labels(order)) == Counter(_labels(other)):
+            raise InvalidDataError(
+                f"{shown} has the index of the records in another order.",
+                remedy=f"Sort it as they are, for example with {name}.loc[X.index], or pass {name}.to_numpy() if it is "
+                "in their order.",
+            )
+        if not (_is_default(order) or _is_default(other)):
+            raise InvalidDataError(
+                f"{shown} has another index than the records.",
+                remedy=f"Give both one index, or pass {name}.to_numpy() if it is in the order of the records.",
+            )
+        warn_caller(
+            f"{name} has another index than the records, and one of the two is a default range: they go by position.",
+            NotAlignedWarning,
+        )
+
+
+def _index(values: Any) -> Sequence[Any] | None:
+    """Return the labels of what has some, as it holds them; None of everything else, and of what is not in memory."""
+    while isinstance(values, Opened):
+        values = values.container
+    native = getattr(values, "to_native", None)
+    values = native() if callable(native) else values
+    index = getattr(values, "index", None)
+    # A list has a method of that name, and a lazy frame an index that is not there yet.
+    lazy = index is None or callable(index) or hasattr(index, "compute") or not hasattr(index, "__len__")
+    return None if lazy or isinstance(values, str) else index
+
+
+def _labels(index: Any) -> Iterator[Any]:
+    """Yield the labels of an index, those that are not a number equal to themselves."""
+    for label in index.tolist() if hasattr(index, "tolist") else list(index):
+        yield label if label == label else "NaN"
+
+
+def _equal(one: Any, other: Any) -> bool:
+    return one is other or bool(one.equals(other) if hasattr(one, "equals") else list(one) == list(other))
+
+
+def _is_default(index: Any) -> bool:
+    """Return whether labels are those of a frame that was given none."""
+    return all(label == place for place, label in enumerate(_labels(index)))

@@ -1,0 +1,543 @@
+"""Counting where the records lie: the reader goes to an engine's batches or partitions, and distinct records come back.
+
+A lazy frame of Polars or DuckDB is streamed through the reader on this machine. Dask and Spark run the reader inside
+their partitions, so that a table larger than one machine stays where it is. Either way, what leaves a batch is distinct
+coded records and how often each occurs. Codes of several attributes share one 64-bit key: few whole numbers are grouped
+much faster than many columns, and each distinct record takes few bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+
+from glassine.domain.attributes import Attribute, Category, Integer, Real
+from glassine.errors import InvalidDataError, parameter
+from glassine.records.arrays import AnyArray, Array, Bools, Ints
+from glassine.records.cells import Coded, Flag, Plain, Reader
+from glassine.records.columns import Columns, columns_of
+from glassine.records.containers import Opened, batches, plain_column, schema
+from glassine.records.cuts import Cuts, cell_ends
+from glassine.records.flags import Flags, check_types, outside, reasons, refuse, settled, wide
+
+# Weights of rows: how many records each row of a dataset stands for.
+
+
+MAX_WEIGHT = 2**32
+"""Largest multiplicity that one row may state, so that sums over two billion rows stay within 64 bits."""
+
+WEIGHT = Real(-1.0, float(MAX_WEIGHT + 1), missing=True)
+"""What a weight is read as: bounds that no valid weight reaches, so that the others can be recognized."""
+
+
+def valid(weights: Array) -> Bools:
+    """Return which weights are whole numbers in the allowed range; NaN is none."""
+    return np.asarray((weights >= 0) & (weights <= MAX_WEIGHT) & (weights == np.floor(weights)))
+
+
+def check_weights(n_invalid: int, name: str) -> None:
+    """Raise InvalidDataError if a weight of a column was not valid."""
+    if n_invalid:
+        raise InvalidDataError(
+            f"{parameter('weights')} must be whole numbers in [0, {MAX_WEIGHT}], but {name!r} holds others.",
+            remedy="Give the number of records that each row stands for.",
+        )
+
+
+# Kinds of frames.
+
+
+def is_lazy(data: object) -> bool:
+    """Return whether data are a frame whose engine computes only when asked: Polars, DuckDB, Dask, Spark and so on."""
+    return isinstance(_opened(data), nw.LazyFrame)
+
+
+def is_distributed(data: object) -> bool:
+    """Return whether data are a lazy frame that may lie on several machines: one of Dask or Spark."""
+    frame = _opened(data)
+    if not isinstance(frame, nw.LazyFrame):
+        return False
+    return frame.implementation.is_dask() or frame.implementation.is_spark_like()
+
+
+def _opened(data: object) -> Any:
+    while isinstance(data, Opened):
+        data = data.container
+    try:
+        return nw.from_native(data, pass_through=True)
+    except nw.exceptions.NarwhalsError:
+        return None
+
+
+# Keys: what a batch is grouped by.
+
+
+LARGEST_KEY = 2**62
+"""The codes that share a key have numbers of values whose product is at most this."""
+
+ROOM = 2
+"""Codes begin at -2, that of a category which is kept apart because it is not declared."""
+
+PART = 2**20
+"""Groups whose keys are taken apart at once, where there may be as many of them as records."""
+
+MERGED = 2**21
+"""Groups of batches that are put aside before they are merged."""
+
+TOGETHER = 8
+"""Partitions of Dask whose groups are merged in one task."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Keys:
+    """How coded attributes share keys, mixed-radix, and which numbers are keys of their own.
+
+    Attributes
+    ----------
+    attributes : mapping of str to Attribute
+        What distinguishes records.
+    ends : mapping of str to ndarray of float64, shape (k,)
+        The largest number of each cell, of the numbers that are known by their cell.
+    words : tuple of tuple of (str, int)
+        For each key its attributes, and how many codes each can have.
+    loose : tuple of str
+        The numbers that are keys of their own.
+    """
+
+    attributes: Mapping[str, Attribute]
+    ends: Mapping[str, Array]
+    words: tuple[tuple[tuple[str, int], ...], ...]
+    loose: tuple[str, ...]
+
+    @classmethod
+    def of(cls, attributes: Mapping[str, Attribute], cuts: Cuts) -> Keys:
+        """Return the keys of some attributes, numbers that have cuts known by their cell."""
+        ends: dict[str, Array] = {}
+        loose: list[str] = []
+        words: list[list[tuple[str, int]]] = []
+        product = LARGEST_KEY
+        for name, attribute in attributes.items():
+            if isinstance(attribute, Integer | Real):
+                if name not in cuts:
+                    loose.append(name)
+                    continue
+                ends[name] = cell_ends(attribute, cuts[name])
+                n_codes = len(ends[name]) + ROOM
+            else:
+                n_codes = (len(attribute.values) if isinstance(attribute, Category) else 2) + ROOM
+            if product * n_codes > LARGEST_KEY:
+                words.append([])
+                product = 1
+            words[-1].append((name, n_codes))
+            product *= n_codes
+        return cls(attributes=dict(attributes), ends=ends, words=tuple(map(tuple, words)), loose=tuple(loose))
+
+    @property
+    def names(self) -> list[str]:
+        """The columns by which records are grouped."""
+        return [f"w{i}" for i in range(len(self.words))] + [f"x{i}" for i in range(len(self.loose))]
+
+    def pack(self, columns: Columns) -> dict[str, AnyArray]:
+        """Return the keys of records, shape (n,) each."""
+        out: dict[str, AnyArray] = {}
+        for i, word in enumerate(self.words):
+            key = np.zeros(columns.n_records, dtype=np.int64)
+            stride = 1
+            for name, n_codes in word:
+                key += (self._codes(columns, name) + ROOM) * stride
+                stride *= n_codes
+            out[f"w{i}"] = key
+        return out | {f"x{i}": columns.numbers[name] for i, name in enumerate(self.loose)}
+
+    def _codes(self, columns: Columns, name: str) -> Ints:
+        if name not in self.ends:
+            return columns.codes[name].astype(np.int64)
+        numbers = columns.numbers[name]
+        cells = np.searchsorted(self.ends[name][:-1], numbers, side="left").astype(np.int64)
+        cells[np.isnan(numbers)] = -1
+        return cells
+
+    def unpack(self, grouped: pl.DataFrame) -> Columns:
+        """Return the columns that keys stand for."""
+        arrays: dict[str, AnyArray] = {name: grouped[f"x{i}"].to_numpy() for i, name in enumerate(self.loose)}
+        for i, word in enumerate(self.words):
+            rest = grouped[f"w{i}"].to_numpy().astype(np.int64)
+            for name, n_codes in word:
+                code = rest % n_codes - ROOM
+                rest //= n_codes
+                # The entry after the last is that of code -1, a missing number.
+                if name in self.ends:
+                    arrays[name] = np.append(self.ends[name], np.nan)[code]
+                else:
+                    arrays[name] = code.astype(Reader(self.attributes[name]).dtype)
+        return columns_of(self.attributes, {name: arrays[name] for name in self.attributes})
+
+
+# What is made of a batch, on whatever machine it lies. Both can be sent to another process.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Distinct:
+    """The distinct coded records of a batch, and how often each occurs."""
+
+    keys: Keys
+    checked: Mapping[str, Attribute] = field(default_factory=dict)  # Attributes whose cells may be refused
+    keep_undeclared: bool = False
+    keep: str | None = None  # A further column that distinguishes records, unchanged
+    only: Mapping[str, Attribute] = field(default_factory=dict)  # A record that lacks a value of these is left out
+    weights: str | None = None  # A column of weights
+    share: tuple[int, int] = (0, 1)  # Which part of the keys, and of how many
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that are read."""
+        further = [name for name in (self.keep, self.weights) if name is not None]
+        return list(dict.fromkeys([*self.keys.attributes, *self.checked, *self.only, *further]))
+
+    @property
+    def by(self) -> list[str]:
+        """What rows are grouped by."""
+        return [*self.keys.names, "one", *(["kept"] if self.keep is not None else [])]
+
+    sums = ("n",)
+    most = ("refused", "invalid")
+
+    def __call__(self, batch: Mapping[str, Plain]) -> pl.DataFrame:
+        """Return the groups of a batch."""
+        read = {name: Reader(attribute).column(batch[name]) for name, attribute in self._read.items()}
+        attributes = self.keys.attributes
+        columns = columns_of(attributes, {name: read[name][0] for name in attributes})
+        flags = Flags(attributes=attributes, arrays={name: read[name][1] for name in attributes})
+        n_records = len(next(iter(batch.values())))
+        frame: dict[str, Any] = {"one": np.zeros(n_records, dtype=np.int8)}
+        if attributes:
+            frame |= self.keys.pack(settled(columns, flags, keep_undeclared=self.keep_undeclared))
+        if self.keep is not None:
+            frame["kept"] = _unchanged(batch[self.keep])
+        weights, good = np.ones(n_records), np.ones(n_records, dtype=bool)
+        if self.weights is not None:
+            weights, _ = Reader(WEIGHT).column(batch[self.weights])
+            good = valid(weights)
+        refused = np.zeros(n_records, dtype=np.int64)
+        for place, (name, attribute) in enumerate(self.checked.items()):
+            own = read[name][1]
+            if own.any():
+                # One record in the place of all with the same reason; the first attribute in order is named.
+                here = (refused == 0) & _refusable(attribute)[own]
+                refused[here] = len(Flag) * (len(self.checked) - place) + own[here]
+        frame["n"] = np.where(good, weights, 0.0).astype(np.int64)
+        frame["refused"], frame["invalid"] = refused, ~good
+        out = pl.DataFrame(frame).with_columns(pl.col("invalid").cast(pl.Int64))
+        for name, attribute in self.only.items():
+            found, _ = Reader(attribute).column(batch[name])
+            out = out.filter(pl.Series(found >= 0 if found.dtype.kind == "i" else ~np.isnan(found)))
+        if self.share[1] > 1:
+            out = out.filter(pl.col("w0") % self.share[1] == self.share[0])
+        return merged([out], self)
+
+    @property
+    def _read(self) -> dict[str, Attribute]:
+        return {**self.keys.attributes, **self.checked}
+
+    def refuse(self, reason: int) -> None:
+        """Raise InvalidDataError for the largest reason that a batch gave, in the words for a column in memory."""
+        if reason:
+            place, flag = len(self.checked) - reason // len(Flag), reason % len(Flag)
+            name, attribute = list(self.checked.items())[place]
+            one = Reader(attribute).column([None])[0]
+            flags = Flags(attributes={name: attribute}, arrays={name: np.array([flag], dtype=np.uint8)})
+            refuse(columns_of({name: attribute}, {name: one}), flags)
+
+
+def _unchanged(column: Plain) -> pl.Series:
+    """Return a column as it is, of the types that an engine's columns have."""
+    if isinstance(column, pl.Series):
+        return column
+    if isinstance(column, Coded):
+        cells = [column.values[place] if place >= 0 else None for place in column.places.tolist()]
+    else:
+        cells = column.tolist() if isinstance(column, np.ma.MaskedArray) else list(column)
+    return pl.Series(cells, strict=False)
+
+
+def _refusable(attribute: Attribute) -> Bools:
+    """Return for each flag whether an ordinary fit refuses it, as :func:`~glassine.records.flags.refuse` does."""
+    out = np.zeros(len(Flag), dtype=bool)
+    out[Flag.UNDECLARED] = isinstance(attribute, Integer | Real)
+    out[[Flag.MISSING, Flag.INFINITE]] = not attribute.missing
+    return out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Outside:
+    """How many cells of each column of a batch lie outside their attribute, by reason."""
+
+    attributes: Mapping[str, Attribute]
+
+    by = ("one",)
+    most = ()
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that are read."""
+        return list(self.attributes)
+
+    @property
+    def sums(self) -> tuple[str, ...]:
+        """What is added up: a number for each attribute and reason."""
+        return tuple(f"f{i}_{j}" for i, one in enumerate(self.attributes.values()) for j in range(len(reasons(one))))
+
+    def __call__(self, batch: Mapping[str, Plain]) -> pl.DataFrame:
+        """Return one row of numbers."""
+        row: list[int] = []
+        for name, attribute in self.attributes.items():
+            column = batch[name]
+            values, flags = Reader(wide(attribute)).column(column)
+            why = outside(attribute, values, flags, lambda own=column: own)  # type: ignore[misc]
+            row += np.bincount(why, minlength=len(reasons(attribute)) + 1)[1:].tolist()
+        return pl.DataFrame({"one": [0], **{name: [n] for name, n in zip(self.sums, row, strict=True)}}).with_columns(
+            pl.col("one").cast(pl.Int8)
+        )
+
+
+def merged(parts: Sequence[pl.DataFrame], question: Distinct | Outside) -> pl.DataFrame:
+    """Return the groups of several batches together."""
+    whole = parts[0] if len(parts) == 1 else pl.concat(parts, how="vertical_relaxed")
+    return whole.group_by(list(question.by)).agg(
+        *(pl.col(name).sum() for name in question.sums), *(pl.col(name).max() for name in question.most)
+    )
+
+
+# How engines are asked.
+
+
+def ask(frame: nw.LazyFrame[Any], question: Distinct | Outside) -> pl.DataFrame:
+    """Return what a question makes of all records of a lazy frame, wherever they lie."""
+    names = question.columns
+    if not names:
+        # A frame without columns would have no rows.
+        names = frame.collect_schema().names()[:1]
+    native: Any = frame.select(list(names)).to_native() if set(names) <= set(frame.collect_schema()) else None
+    if native is not None and frame.implementation.is_dask():
+        return _of_dask(native, question, names)
+    if native is not None and frame.implementation.is_spark_like() and hasattr(native, "mapInArrow"):
+        return _of_spark(native, question, names)
+    waiting: list[pl.DataFrame] = []
+    rows = most = 0
+    for batch in batches(frame, names):
+        part = question(batch)
+        waiting.append(part)
+        rows += len(part)
+        if rows > most + MERGED:
+            waiting = [merged(waiting, question)]
+            rows = most = len(waiting[0])
+    return merged(waiting, question)
+
+
+def _of_dask(native: Any, question: Distinct | Outside, names: Sequence[str]) -> pl.DataFrame:
+    """Ask each partition in the process that holds it; answers are merged in a tree, which no scheduler can outgrow."""
+    dask: Any = import_module("dask")
+    delayed = dask.delayed
+    try:
+        parts = [delayed(_of_partition)(part, question, names) for part in native.to_delayed()]
+        while len(parts) > 1:
+            parts = [delayed(merged)(parts[i : i + TOGETHER], question) for i in range(0, len(parts), TOGETHER)]
+        answer: pl.DataFrame = dask.compute(parts[0])[0]
+    except (MemoryError, InvalidDataError):
+        raise
+    except Exception as error:
+        raise _failure(error) from None
+    return answer
+
+
+def _of_partition(part: Any, question: Distinct | Outside, names: Sequence[str]) -> pl.DataFrame:
+    return question({name: plain_column(part[name]) for name in names})
+
+
+def _of_spark(native: Any, question: Distinct | Outside, names: Sequence[str]) -> pl.DataFrame:
+    """Ask each partition in Spark's own Python processes, and let Spark add up the groups."""
+    try:
+        kept = getattr(question, "keep", None)
+        kinds = dict.fromkeys((*question.by, *question.sums, *question.most), "long")
+        kinds |= {name: "double" for name in question.by if name.startswith("x")}
+        if kept is not None:
+            kinds["kept"] = native.schema[kept].dataType.simpleString()
+        declared = ", ".join(f"{name} {kind}" for name, kind in kinds.items())
+        answers = native.mapInArrow(partial(_of_spark_batches, question=question, names=list(names)), declared)
+        frame: Any = nw.from_native(answers)
+        sums = [nw.col(name).sum() for name in question.sums]
+        grouped = frame.group_by(list(question.by)).agg(*sums, *(nw.col(name).max() for name in question.most))
+        whole = grouped.collect(backend="polars").to_native()
+    except (MemoryError, InvalidDataError):
+        raise
+    except Exception as error:
+        if "No module named 'glassine'" in str(error):
+            raise InvalidDataError(
+                "the Python processes of Spark lack Glassine, which reads the records there.",
+                remedy="Install it on each machine, or name its Python in PYSPARK_PYTHON before the session is made.",
+            ) from None
+        raise _failure(error) from None
+    return merged([whole], question)
+
+
+def _of_spark_batches(parts: Iterable[Any], *, question: Distinct | Outside, names: Sequence[str]) -> Iterator[Any]:
+    """Yield the groups of one partition, as batches of Arrow."""
+    waiting: list[pl.DataFrame] = []
+    rows = most = 0
+    for part in parts:
+        frame: Any = pl.from_arrow(part)
+        waiting.append(question({name: frame.get_column(name) for name in names}))
+        rows += len(waiting[-1])
+        if rows > most + MERGED:
+            waiting = [merged(waiting, question)]
+            rows = most = len(waiting[0])
+    if waiting:
+        whole = merged(waiting, question)
+        order = [*question.by, *question.sums, *question.most]
+        wide = [pl.col(name).cast(pl.Int64) for name in order if name[0] != "x" and name != "kept"]
+        yield from whole.with_columns(*wide).select(order).to_arrow(compat_level=pl.CompatLevel.oldest()).to_batches()
+
+
+def _failure(error: Exception) -> InvalidDataError:
+    """Return the error of an engine without its words, which may quote values."""
+    return InvalidDataError(
+        f"the engine of the lazy frame failed with {type(error).__name__}.",
+        remedy="Collect the frame to see why: the engine's message may quote a record.",
+    )
+
+
+# The questions that fits, tables and audits have.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
+class Groups:
+    """Distinct coded records, in no order."""
+
+    columns: Columns  # The records, m rows; without any column where no attribute distinguished them
+    counts: Ints  # Number of records of each; a weight may be 0; shape (m,)
+    kept: AnyArray  # The column that was kept unchanged, if one was; shape (m,) or (0,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class LazyTable:
+    """Records that stay with the engine of a lazy frame: each question is a pass, and only groups come into memory."""
+
+    frame: Any  # The records; lazy frame
+    strict: bool = True  # Whether a value that is none of its attribute is refused, as by an ordinary fit
+    keep_undeclared: bool = False  # Whether a category that is not declared has a code of its own
+    keep: str | None = None  # A further column that distinguishes records, unchanged
+    only: Mapping[str, Attribute] = field(default_factory=dict)  # A record that lacks a value of these is left out
+
+    def group(
+        self, attributes: Mapping[str, Attribute], *, cuts: Cuts | None = None, weights: str | None = None
+    ) -> Groups:
+        """Count the distinct records.
+
+        Raises
+        ------
+        InvalidDataError
+            If a column is absent, its type cannot hold the values of its attribute, or the engine fails; if a value is
+            refused; if a weight is no whole number in [0, 2**32].
+        """
+        keys = Keys.of(attributes, cuts or {})
+        grouped = self._asked(keys, attributes, weights=weights)
+        if weights is not None:
+            check_weights(int(grouped["invalid"].max() or 0), weights)  # type: ignore[arg-type]
+        return self._groups(keys, grouped)
+
+    def parts(self, attributes: Mapping[str, Attribute], *, cuts: Cuts, queries: int = 1) -> Iterator[Groups]:
+        """Yield what :meth:`group` returns a part at a time: until then each distinct record takes few bytes."""
+        # With several queries each asks for some of the keys, so that not all groups are held at once.
+        keys = Keys.of(attributes, cuts)
+        queries = queries if keys.words else 1
+        for query in range(queries):
+            grouped = self._asked(keys, attributes, share=(query, queries))
+            # Of no record there is one part, without rows.
+            for start in range(0, max(len(grouped), 1), PART):
+                yield self._groups(keys, grouped[start : start + PART])
+
+    def totals(self, attributes: Mapping[str, Attribute]) -> tuple[AnyArray, Ints]:
+        """Return the values of :attr:`keep`, 0 without it, and their numbers, after a look at all attributes."""
+        grouped = self._asked(Keys.of({}, {}), attributes)
+        return grouped["one" if self.keep is None else "kept"].to_numpy(), _whole(grouped["n"])
+
+    def bins(self, name: str, attribute: Integer | Real, cuts: Array) -> Ints:
+        """Return how many records lie in each bin of a number, and how many have none, shape (k + 2,).
+
+        Bin i holds the numbers above cut i - 1 up to cut i. Shapes: ``cuts`` (k,), increasing.
+
+        Examples
+        --------
+        >>> lazy = pl.LazyFrame({"age": [20, 41, 42, None]})
+        >>> table = LazyTable(frame=lazy)
+        >>> table.bins("age", Integer(0, 99, missing=True), np.array([20.0, 41.0])).tolist()
+        [1, 1, 1, 1]
+        """
+        groups = replace(self, keep=None).group({name: attribute}, cuts={name: cuts.tolist()})
+        return binned(groups.columns.numbers[name], groups.counts, cuts)
+
+    def outside(self, attributes: Mapping[str, Attribute]) -> dict[str, dict[str, int]]:
+        """Return how many cells of each column lie outside their attribute, by reason; only those above zero."""
+        if not attributes:
+            return {}
+        row = iter(ask(_lazy(self.frame), Outside(attributes=dict(attributes))).drop("one").row(0))
+        found = {name: {why: next(row) for why in reasons(attribute)} for name, attribute in attributes.items()}
+        kept = {name: {why: n for why, n in own.items() if n} for name, own in found.items()}
+        return {name: own for name, own in kept.items() if own}
+
+    def _asked(
+        self,
+        keys: Keys,
+        looked_at: Mapping[str, Attribute],
+        *,
+        weights: str | None = None,
+        share: tuple[int, int] = (0, 1),
+    ) -> pl.DataFrame:
+        """Return the distinct records, or a share of them, and how often each occurs."""
+        frame = _lazy(self.frame)
+        check_types(schema(frame), dict(looked_at))
+        question = Distinct(
+            keys=keys,
+            checked=dict(looked_at) if self.strict else {},
+            keep_undeclared=self.keep_undeclared,
+            keep=self.keep,
+            only=dict(self.only),
+            weights=weights,
+            share=share,
+        )
+        grouped = ask(frame, question)
+        question.refuse(int(grouped["refused"].max() or 0))  # type: ignore[arg-type]
+        return grouped
+
+    def _groups(self, keys: Keys, grouped: pl.DataFrame) -> Groups:
+        return Groups(
+            columns=keys.unpack(grouped),
+            counts=_whole(grouped["n"]),
+            kept=np.zeros(0) if self.keep is None else grouped["kept"].to_numpy(),
+        )
+
+
+def binned(numbers: Array, counts: Ints, cuts: Array) -> Ints:
+    """Return how many records lie in each bin of some distinct numbers, and how many have none, shape (k + 2,)."""
+    out = np.zeros(len(cuts) + 2, dtype=np.int64)
+    places = np.where(np.isnan(numbers), len(cuts) + 1, np.searchsorted(cuts, numbers, side="left"))
+    np.add.at(out, places, counts)
+    return out
+
+
+def _lazy(data: object) -> nw.LazyFrame[Any]:
+    frame = _opened(data)
+    if not isinstance(frame, nw.LazyFrame):
+        raise TypeError(f"a lazy frame was expected, got {type(data).__name__}.")
+    return frame
+
+
+def _whole(series: pl.Series) -> Ints:
+    return series.to_numpy().astype(np.int64)

@@ -1,0 +1,39 @@
+"""The corpus of model files: a row for each, none of which was read wrong; some are made and read again."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks import corpus
+
+ROWS = list(csv.DictReader(corpus.OUT.read_text().splitlines()))
+
+
+def test_no_file_of_the_corpus_was_read_wrong() -> None:
+    assert len(ROWS) >= 60
+    assert {row["outcome"] for row in ROWS} <= {"right", "refused"}
+    kinds = {"skops", "pkl", "joblib", "export_text", "dot", "json", "ubj", "treelite", "LightGBM", "onnx"}
+    assert kinds <= {row["format"] for row in ROWS}
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_files_that_can_be_made_here_are_read_as_their_rows_say() -> None:
+    stored = {(row["file"], row["format"]): row["outcome"] for row in ROWS}
+    made = list(corpus.rows_of({name: corpus.FAMILIES[name] for name in ("scikit-learn", "others")}))
+    assert len(made) > 30
+    assert all(stored[row["file"], row["format"]] == row["outcome"] for row in made)
+
+
+def test_a_wrong_model_is_called_wrong(tmp_path: Path) -> None:
+    sample = next(corpus.of_scikit_learn())
+    assert corpus.judged(sample, tmp_path)[0] == "right"
+    turned = corpus.replace(sample, predict=lambda rows: np.zeros(len(rows), dtype=int))
+    assert corpus.judged(turned, tmp_path)[0] == "wrong"
+    fewer = corpus.replace(sample, target=1 - sample.target)
+    assert corpus.judged(fewer, tmp_path)[1].startswith("leaf 0 holds")
+    assert corpus.judged(corpus.replace(sample, data=sample.data[:-40]), tmp_path)[0] == "refused"

@@ -1,0 +1,178 @@
+"""Every documented step of a pipeline is read from every documented container, as the fitted pipeline predicts."""
+
+from __future__ import annotations
+
+import io
+import pickle
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+import skops.io
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.feature_selection import SelectFromModel, SelectKBest, VarianceThreshold, f_classif, mutual_info_classif
+from sklearn.impute import MissingIndicator, SimpleImputer
+from sklearn.pipeline import FeatureUnion, make_pipeline
+from sklearn.preprocessing import (
+    Binarizer,
+    FunctionTransformer,
+    KBinsDiscretizer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    RobustScaler,
+    StandardScaler,
+)
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.tree._tree import Tree
+
+from glassine.errors import UnreadableFileError
+from glassine.formats import as_model, load_forest, load_model, write_model
+
+RNG = np.random.default_rng(0)
+GAPS = pd.DataFrame(np.round(RNG.normal(size=(200, 3)), 2), columns=["a", "b", "c"]).mask(RNG.random((200, 3)) < 0.1)
+WHOLE = GAPS.fillna(0.0)
+MIXED = pd.DataFrame(
+    {"job": RNG.choice(["p", "q", "r"], 200), "town": RNG.choice(["u", "v"], 200), "n": WHOLE["a"].to_numpy()}
+)
+TARGET = ((WHOLE["b"] > 0).to_numpy() ^ (MIXED["job"] == "p").to_numpy()).astype(int)
+ONE_HOT = OneHotEncoder(sparse_output=False, handle_unknown="ignore")
+STEPS: dict[str, tuple[Any, pd.DataFrame]] = {
+    "SimpleImputer": (SimpleImputer(), GAPS),
+    "SimpleImputer with indicators": (SimpleImputer(strategy="median", add_indicator=True), GAPS),
+    "MissingIndicator": (FeatureUnion([("a", SimpleImputer()), ("b", MissingIndicator())]), GAPS),
+    "StandardScaler": (StandardScaler(), WHOLE),
+    "MinMaxScaler": (MinMaxScaler(clip=True), WHOLE),
+    "MaxAbsScaler": (MaxAbsScaler(), WHOLE),
+    "RobustScaler": (RobustScaler(), WHOLE),
+    "KBinsDiscretizer": (KBinsDiscretizer(4, encode="ordinal"), WHOLE),
+    "KBinsDiscretizer one-hot": (KBinsDiscretizer(4, encode="onehot-dense"), WHOLE),
+    "Binarizer": (Binarizer(), WHOLE),
+    "FunctionTransformer": (FunctionTransformer(), WHOLE),
+    "SelectKBest": (SelectKBest(f_classif, k=2), WHOLE),
+    "SelectKBest by information": (SelectKBest(mutual_info_classif, k=2), WHOLE),
+    "SelectFromModel": (SelectFromModel(DecisionTreeClassifier(max_depth=2, random_state=0)), WHOLE),
+    "VarianceThreshold": (VarianceThreshold(), WHOLE),
+    "OneHotEncoder": (make_column_transformer((ONE_HOT, ["job", "town"]), remainder="passthrough"), MIXED),
+    "OrdinalEncoder": (make_column_transformer((OrdinalEncoder(), ["job", "town"]), remainder="passthrough"), MIXED),
+    "ColumnTransformer": (
+        make_column_transformer(
+            (make_pipeline(SimpleImputer(strategy="most_frequent"), ONE_HOT), ["job"]),
+            ("drop", ["town"]),
+            (StandardScaler(), ["n"]),
+        ),
+        MIXED,
+    ),
+}
+
+
+def saved(fitted: Any, container: str, folder: Path) -> Path:
+    path = folder / f"model.{container}"
+    if container == "skops":
+        path.write_bytes(skops.io.dumps(fitted))
+    elif container == "joblib":
+        joblib.dump(fitted, path, compress=3)
+    elif container == "pickle":
+        path.write_bytes(pickle.dumps(fitted))
+    else:
+        write_model(as_model(fitted), path, to=container)
+    return path
+
+
+@pytest.mark.parametrize("container", ["skops", "joblib", "pickle", "onnx", "pmml"])
+@pytest.mark.parametrize("name", STEPS)
+def test_a_step_is_read_from_a_container(name: str, container: str, tmp_path: Path) -> None:
+    step, frame = STEPS[name]
+    fitted = make_pipeline(step, DecisionTreeClassifier(max_depth=3, random_state=0)).fit(frame, TARGET)
+    model = load_model(saved(fitted, container, tmp_path), trust_pickle=container in ("joblib", "pickle"))
+    np.testing.assert_array_equal(model.predict(frame), fitted.predict(frame))
+
+
+# Trees of scikit-learn 0.24 to 1.2: nodes without a way for missing values, and weights in place of shares.
+
+
+def of_old(tree: Tree) -> tuple[Any, ...]:
+    """Return what an older scikit-learn stored of a tree."""
+    make, arguments, state = tree.__reduce__()
+    nodes = state["nodes"]
+    names = [name for name in nodes.dtype.names if name != "missing_go_to_left"]
+    old = np.zeros(len(nodes), dtype=[(name, nodes.dtype[name]) for name in names])
+    for name in names:
+        old[name] = nodes[name]
+    weights = nodes["weighted_n_node_samples"][:, None, None] if state["values"].shape[2] > 1 else 1.0
+    return make, arguments, {**state, "nodes": old, "values": state["values"] * weights}
+
+
+class OldPickler(pickle.Pickler):
+    def reducer_override(self, obj: Any) -> Any:
+        return of_old(obj) if isinstance(obj, Tree) else NotImplemented
+
+
+class OldJoblib(joblib.numpy_pickle.NumpyPickler):
+    def reducer_override(self, obj: Any) -> Any:
+        return of_old(obj) if isinstance(obj, Tree) else NotImplemented
+
+    def save(self, obj: Any) -> Any:
+        return self.save_reduce(*of_old(obj), obj=obj) if isinstance(obj, Tree) else super().save(obj)
+
+
+def old_bytes(fitted: Any, trees: list[Tree], container: str) -> bytes:
+    out = io.BytesIO()
+    if container == "pickle":
+        OldPickler(out).dump(fitted)
+    elif container == "joblib":
+        OldJoblib(out).dump(fitted)
+    else:
+        olds = {
+            part.tobytes(): old
+            for tree in trees
+            for part, old in zip(*map(_parts, (tree.__reduce__(), of_old(tree))), strict=True)
+        }
+        with zipfile.ZipFile(io.BytesIO(skops.io.dumps(fitted))) as archive, zipfile.ZipFile(out, "w") as copy:
+            for name in archive.namelist():
+                data = archive.read(name)
+                if name.endswith(".npy"):
+                    array = np.load(io.BytesIO(data))
+                    plain = io.BytesIO()
+                    np.save(plain, olds.get(array.tobytes(), array))
+                    data = plain.getvalue()
+                copy.writestr(name, data)
+    return out.getvalue()
+
+
+def _parts(reduced: Any) -> tuple[Any, Any]:
+    return reduced[2]["nodes"], reduced[2]["values"]
+
+
+@pytest.mark.parametrize("container", ["skops", "joblib", "pickle"])
+@pytest.mark.parametrize("kind", [DecisionTreeClassifier, DecisionTreeRegressor])
+def test_trees_of_older_versions_are_read(kind: Any, container: str, tmp_path: Path) -> None:
+    fitted = kind(max_depth=3, random_state=0).fit(WHOLE, TARGET)
+    path = tmp_path / "old"
+    path.write_bytes(old_bytes(fitted, [fitted.tree_], container))
+    read, true = load_model(path, trust_pickle=container != "skops"), as_model(fitted)
+    np.testing.assert_array_equal(read.predict(WHOLE), fitted.predict(WHOLE))
+    assert [cell.evidence for cell in read.cells] == [cell.evidence for cell in true.cells]  # type: ignore[union-attr]
+    # Such trees took no missing value, so that no branch speaks of one.
+    assert "missing" not in " ".join(str(cell) for cell in read.cells)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("container", ["skops", "joblib", "pickle"])
+def test_forests_of_older_versions_are_read(container: str, tmp_path: Path) -> None:
+    fitted = RandomForestClassifier(3, max_depth=2, random_state=0).fit(WHOLE, TARGET)
+    path = tmp_path / "old"
+    path.write_bytes(old_bytes(fitted, [tree.tree_ for tree in fitted.estimators_], container))
+    assert len(load_forest(path, trust_pickle=container != "skops").trees) == 3
+
+
+def test_a_pickle_that_cannot_be_read_says_which_version_wrote_it(tmp_path: Path) -> None:
+    data = pickle.dumps(DecisionTreeClassifier(max_depth=1).fit(WHOLE, TARGET))
+    (tmp_path / "m.pkl").write_bytes(data.replace(b"sklearn.tree._classes", b"sklearn.tree._clashes"))
+    with pytest.raises(UnreadableFileError, match=r"scikit-learn [0-9.]+ wrote it.*where scikit-learn .*export_text"):
+        load_model(tmp_path / "m.pkl", trust_pickle=True)
