@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from glassine.data.persons import Persons, stated_persons
 from glassine.domain.attributes import LARGEST, Attribute, Integer, Real, prefixes
+from glassine.domain.literals import EXACT
 from glassine.errors import InvalidDataError, parameter
 from glassine.records.alignment import check_alignment
 from glassine.records.arrays import AnyArray, Array, Bools, Indices, Ints, read_only
@@ -238,7 +239,9 @@ def _as_declared(series: nw.Series[Any], values: AnyArray, attribute: Attribute)
         cells = np.asarray(values, dtype=object)[undeclared].tolist()
         read[undeclared] = _objects([_plain(cell, numbers=not texts) for cell in cells])
     kinds = set(map(type, read.tolist()))
-    if texts or str in kinds:
+    # A double would round a large whole number to another declared one.
+    large = any(type(value) is int and abs(value) >= EXACT for value in set(read.tolist()))
+    if texts or str in kinds or (large and kinds != {int}):
         return read_only(read)
     whole = kinds <= {int} and all(abs(value) < 2**63 for value in set(read.tolist()))
     return read_only(read.astype(np.int64 if whole else np.float64))
