@@ -17,7 +17,7 @@ from glassine.domain.attributes import LARGEST, Attribute, Integer, Real, prefix
 from glassine.errors import InvalidDataError, parameter
 from glassine.records.alignment import check_alignment
 from glassine.records.arrays import AnyArray, Array, Bools, Indices, Ints, read_only
-from glassine.records.cells import FOREIGN, Flag, FlagArray, Reader, double, number_of, value_of
+from glassine.records.cells import FOREIGN, Flag, FlagArray, Reader, double, is_gap, number_of, value_of
 from glassine.records.columns import decoder, values_of
 from glassine.records.containers import Opened, plain_column
 from glassine.records.engines import is_distributed
@@ -195,6 +195,10 @@ class Table(Opened):
 
 
 def _as_they_are(series: nw.Series[Any]) -> AnyArray:
+    if series.dtype == nw.Object:
+        # A library asks each object whether it is missing, and some raise an error.
+        cells = series.to_list()
+        return read_only(np.fromiter((None if is_gap(cell) else cell for cell in cells), object, len(cells)))
     gaps = series.null_count() > 0
     # NumPy has no whole numbers of 128 bits, and unsigned ones of 64 may be too large for its signed type.
     large = series.dtype in (nw.Int128, nw.UInt128) or (series.dtype == nw.UInt64 and bool((series > 2**62).any()))
@@ -220,7 +224,7 @@ def _as_declared(series: nw.Series[Any], values: AnyArray, attribute: Attribute)
         return read_only(np.where(flags == Flag.INFINITE, np.copysign(np.inf, numbers), numbers))
     listed = values_of(attribute)
     texts = any(isinstance(value, str) for value in listed)
-    if values.dtype.kind in "if" and not texts:
+    if (values.dtype.kind == "i" or series.dtype.is_float()) and not texts:
         # Numbers equal those that are declared.
         return values
     if prefixes(listed):
