@@ -11,10 +11,12 @@ import inspect
 import math
 import re
 import warnings
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from numbers import Integral
-from types import ModuleType
-from typing import Self
+from types import MappingProxyType, ModuleType
+from typing import Any, Self
 
 __all__ = [
     "BlackBoxError",
@@ -37,6 +39,7 @@ __all__ = [
     "SignatureError",
     "Text",
     "UndefinedMeasureError",
+    "UnjudgedModelError",
     "UnknownEventError",
     "UnreadableFileError",
     "UnsupportedModelError",
@@ -47,6 +50,8 @@ __all__ = [
     "marked",
     "parameter",
     "quoted",
+    "spoken",
+    "spoken_by",
     "warn_caller",
     "worded",
 ]
@@ -113,7 +118,10 @@ def parameter(name: str, value: object = ...) -> str:
 
 
 class Text(str):
-    """A text in which parameters are marked; as a string it has them as Python spells them."""
+    """A text in which parameters are marked; as a string it has them as Python spells them.
+
+    In another text (``f"{text}"``) it stands as the face says it that makes that text; see :func:`spoken_by`.
+    """
 
     __slots__ = ("marked",)
 
@@ -125,6 +133,10 @@ class Text(str):
         text = super().__new__(cls, MARKED.sub(r"\1", marked))
         text.marked = marked
         return text
+
+    def __format__(self, spec: str) -> str:
+        """Return it for another text."""
+        return format(spoken(self), spec)
 
     def __reduce__(self) -> tuple[type[Self], tuple[str]]:
         """Copy with the marks."""
@@ -175,6 +187,32 @@ def worded(text: str, names: Mapping[str, str]) -> str:
         return f"{names[name]} " if own.endswith("=") and (behind.isalnum() or behind in tuple('(["-')) else names[name]
 
     return VALUED.sub(spelled, marked(text))
+
+
+_FACE: ContextVar[Mapping[str, str]] = ContextVar("face", default=MappingProxyType({}))
+"""The names of parameters where texts are being made; without any they are spelled as Python does."""
+
+
+@contextmanager
+def spoken_by(names: Mapping[str, str]) -> Iterator[None]:
+    """Make the texts of findings meanwhile with other names of parameters, as a face has them; see :func:`worded`."""
+    token = _FACE.set(names)
+    try:
+        yield
+    finally:
+        _FACE.reset(token)
+
+
+def spoken(text: str) -> str:
+    """Return a text as the face says it that makes it.
+
+    Examples
+    --------
+    >>> with spoken_by({"data": "--data"}):
+    ...     spoken(Text(f"It needs the records (`{parameter('data=')}`)."))
+    'It needs the records (`--data`).'
+    """
+    return worded(text, _FACE.get()) if isinstance(text, Text) else text
 
 
 class GlassineError(ValueError):
@@ -289,6 +327,14 @@ class SeveralTreesError(UnsupportedModelError):
     """A file holds several trees where one is wanted."""
 
 
+class UnjudgedModelError(UnsupportedModelError):
+    """A file holds a model of a kind that is known and not judged; ``document`` says what to do with it."""
+
+    def __init__(self, message: str, *, document: Any) -> None:
+        super().__init__(message)
+        self.document = document
+
+
 class _FileError(GlassineError):
     """An error of one file."""
 
@@ -373,6 +419,10 @@ class BlackBoxError(GlassineError):
 
 class SignatureError(GlassineError):
     """A signed file was changed, is of another key, or is not signed; or a key is none."""
+
+
+class ReleaseFailedError(GlassineError):
+    """A private fit failed after it was charged; nothing is released, and the error is the same for any records."""
 
 
 class BudgetExceededError(GlassineError):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -79,8 +78,8 @@ def test_other_records_do_not_pass_for_those_behind_it(run: Run, releases: Path)
 @pytest.mark.parametrize(
     ("plant", "words"),
     [
-        (lambda text: text + " \t" * 5_000, "spacing around the JSON text (10,001 bytes)"),
-        (lambda text: text.replace('"k": 60', '"k":' + " " * 5_000 + "60"), "spacing between the values (5,000 bytes)"),
+        (lambda text: text + " \t" * 5_000, "not as Glassine writes them"),
+        (lambda text: text.replace('"k": 60', '"k":' + " " * 5_000 + "60"), "not as Glassine writes them"),
         (lambda text: text.replace('"mdav"', f'"{"x" * 5_000}"'), "method must be a text of at most 40 characters"),
     ],
 )
@@ -88,10 +87,8 @@ def test_a_file_that_holds_more_than_the_release_is_refused(
     plant: Callable[[str], str], words: str, run: Run, releases: Path
 ) -> None:
     text = (releases / "restricted.json").read_text()
-    forms: list[dict[str, Any]] = [{"indent": 4}, {"separators": (",", ":")}]
-    for form in forms:
-        (releases / "again.json").write_text(json.dumps(json.loads(text), **form))
-        assert run("audit", "again.json", cwd=releases).status == 3
+    (releases / "again.json").write_text(json.dumps(json.loads(text), indent=4))
+    assert run("audit", "again.json", cwd=releases).status == 2, "another program wrote it"
     (releases / "planted.json").write_text(plant(text))
     refused = run("audit", "planted.json", cwd=releases)
     assert refused.status == 2

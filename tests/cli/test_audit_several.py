@@ -91,7 +91,7 @@ def test_nothing_else_is_skipped(folder: Path, run: Run, text: str) -> None:
 def test_json_holds_the_findings_of_each(folder: Path, run: Run) -> None:
     fixed = ["--policy", "policy.toml", "--audience", "public", "--json"]
     plain = json.loads(run("audit", "good.txt", "junk.json", *fixed, cwd=folder).out)
-    assert (plain["schema"], plain["status"]) == ("glassine.verdicts/2", 2)
+    assert (plain["schema"], plain["status"]) == ("glassine.verdicts/3", 2)
     good, junk = plain["models"]
     alone = json.loads(run("audit", "good.txt", *fixed, cwd=folder).out)
     assert (good["file"], good["status"], good["error"], good["findings"]) == ("good.txt", 0, None, alone)
@@ -99,11 +99,11 @@ def test_json_holds_the_findings_of_each(folder: Path, run: Run) -> None:
     assert "junk.json" in junk["error"]
 
 
-def test_one_report_needs_one_model_or_all_together(folder: Path, run: Run) -> None:
-    refused = run("audit", "good.txt", "small.txt", "-o", "report.html", cwd=folder)
+def test_to_writes_of_one_model_and_together_needs_several(folder: Path, run: Run) -> None:
+    refused = run("audit", "good.txt", "small.txt", "--to", "sarif", "report.sarif", cwd=folder)
     assert refused.status == 2
-    assert "-o writes one report. Audit one model, or add --together." in refused.err
-    assert not (folder / "report.html").exists()
+    assert "--to writes one report. Audit one model, or add --together." in refused.err
+    assert not (folder / "report.sarif").exists()
     assert run("audit", "good.txt", "--together", cwd=folder).status == 2
 
 

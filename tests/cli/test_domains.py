@@ -130,8 +130,9 @@ def test_one_of_a_thing_is_singular(tmp_path: Path, run: Run) -> None:
     done = run("domain", "check", "one.json", "--data", "people.csv", cwd=tmp_path)
     assert done.status == 1
     assert done.out == (
-        "1 attribute, 0 constraints, 2 possible records.\nsmoker: 1 record is outside the domain.\n"
-        "  neither 0 nor 1: 1 (row 3)\n"
+        "1 attribute, 0 constraints, 2 possible records.\n"
+        "smoker: 1 record lies outside the domain, which declares 0, 1.\n"
+        "  numbers that are not declared: 1 (row 3)\n"
     )
     Domain({"age": Integer(3, 3)}).to_json(tmp_path / "lone.json")
     assert "1 possible record." in run("domain", "check", "lone.json", cwd=tmp_path).out
@@ -149,23 +150,23 @@ def test_records_outside_a_domain_are_listed_by_row_and_reason(tmp_path: Path, r
     done = run("domain", "check", "d.json", "--data", "people.csv", cwd=tmp_path)
     assert done.status == 1
     assert done.out.splitlines()[1:] == [
-        "age: 16 records are outside the domain.",
+        "age: 16 records lie outside the domain, which declares 18 to 99.",
         "  missing: 1 (row 5)",
         "  below 18: 1 (row 2)",
         "  above 99: 13 (rows 3, 6, 7, 8, 9, 10, 11, 12, 13, 14 and others)",
         "  no whole number: 1 (row 4)",
-        "size: 3 records are outside the domain.",
-        "  no number: 1 (row 5)",
+        "size: 3 records lie outside the domain, which declares 0.0 to 2.0.",
+        "  texts that are no number: 1 (row 5)",
         "  below 0.0: 1 (row 4)",
         "  no multiple of 0.5 above 0.0: 1 (row 3)",
-        "job: 1 record is outside the domain.",
-        "  no declared value: 1 (row 3)",
+        "job: 1 record lies outside the domain, which declares 'baker', 'clerk'.",
+        "  texts that are not declared: 1 (row 3)",
     ]
     for value in ("17", "100", "20.5", "0.7", "pope"):
         assert value not in done.out
     plain = json.loads(run("domain", "check", "d.json", "--data", "people.csv", "--json", cwd=tmp_path).out)
     assert plain["violations"] == {"age": 16, "size": 3, "job": 1}
-    assert plain["rows"]["size"]["no number"] == [3]
+    assert plain["rows"]["size"]["texts that are no number"] == [3]
 
 
 def test_attributes_with_the_same_records_outside_share_a_line(tmp_path: Path, run: Run) -> None:
@@ -173,9 +174,9 @@ def test_attributes_with_the_same_records_outside_share_a_line(tmp_path: Path, r
     (tmp_path / "people.csv").write_text('a,b,c\n"1,5","2,5",1\n"3,5","4,5",12\n')
     done = run("domain", "check", "d.json", "--data", "people.csv", cwd=tmp_path)
     assert done.out.splitlines()[1:] == [
-        "a, b: 2 records are outside the domain.",
-        "  no number: 2 (rows 2, 3)",
-        "c: 1 record is outside the domain.",
+        "a, b: 2 records lie outside the domain, which declares 0.0 to 9.0.",
+        "  texts that are no number: 2 (rows 2, 3)",
+        "c: 1 record lies outside the domain, which declares 0.0 to 9.0.",
         "  above 9.0: 1 (row 3)",
     ]
 

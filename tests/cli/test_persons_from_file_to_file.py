@@ -15,8 +15,8 @@ import pytest
 from glassine import Binary, Category, Certificate, Domain, Integer, Ledger, Real
 from glassine.domain.attributes import Attribute
 from glassine.learners import persons
-from glassine.learners.persons import Persons
 from glassine.privacy.unit import PrivacyUnit
+from glassine.sealed.persons import Persons
 from tests.cli.running import Run, listing
 
 Kept: TypeAlias = dict[bytes | None, Counter[Hashable]]

@@ -24,10 +24,11 @@ def boosted(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("command", ["audit", "export"])
 def test_which_of_several_trees_must_be_said(command: str, boosted: Path, run: Run) -> None:
     done = run(command, "three.txt", *(("--to", "text") if command == "export" else ()), cwd=boosted)
-    assert done.status == 2
-    assert "holds 3 trees" in done.err
-    assert "--tree 0 reads the first; glassine rebuild reads all, if its trees publish counts." in done.err
-    assert "load_model" not in done.err
+    said = " ".join((done.out if command == "audit" else done.err).split())
+    assert done.status == (3 if command == "audit" else 2)
+    assert "holds 3 trees" in said
+    assert "--tree 0 reads the first; glassine rebuild reads all, if its trees publish counts." in said
+    assert "load_model" not in said
 
 
 def test_each_tree_is_read(boosted: Path, run: Run) -> None:

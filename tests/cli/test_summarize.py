@@ -345,7 +345,7 @@ def test_a_file_that_holds_more_than_the_summary_is_refused(summarized: Path, ru
     file.write_text(file.read_text() + " \t" * 5_000)
     refused = run("audit", file.name, cwd=summarized)
     assert refused.status == 2
-    assert "spacing around the JSON text" in refused.err
+    assert "not as Glassine writes them" in refused.err
 
 
 def test_a_changed_summary_is_refused(summarized: Path, run: Run) -> None:

@@ -15,7 +15,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from glassine import as_model, parse_rules
-from glassine.domain import OneOf
+from glassine.domain import Between, OneOf
 from glassine.errors import GlassineError
 from glassine.files import FileContent
 from glassine.formats import ModelFile, formats, load_file, write_clean, write_model
@@ -49,6 +49,17 @@ def with_words() -> DecisionTree:
     return DecisionTree(nodes, ("town",), ("no", "yes"))
 
 
+def mixed() -> DecisionTree:
+    """Return a tree that tests a number first, whose column stands behind that of words and of another number."""
+    nodes = (
+        Node(branches=(Branch(Between("dose", hi=2.5), 1), Branch(Between("dose", lo=2.5), 2))),
+        Node(branches=(Branch(OneOf("town", ("Bath",)), 3), Branch(OneOf("town", ("Bath",), negated=True), 4))),
+        Node(branches=(Branch(Between("age", hi=40.0), 5), Branch(Between("age", lo=40.0), 6))),
+        *(Node(evidence=Evidence(counts=(10 + i, 15 - i))) for i in range(4)),
+    )
+    return DecisionTree(nodes, ("town", "age", "dose"), ("no", "yes"))
+
+
 def scorecard() -> AdditiveModel:
     """Return the model of a fitted scorecard."""
     rng = np.random.default_rng(0)
@@ -64,6 +75,7 @@ MODELS: dict[str, DecisionTree | RuleList | AdditiveModel] = {
         DecisionTreeRegressor(max_depth=3, random_state=0).fit(FRAME, FRAME.iloc[:, 0] * 2.1)
     ),
     "a tree of lists of words": with_words(),
+    "a tree of numbers and words": mixed(),
     "a tree with a claim": replace(with_words(), guarantee=CLAIM),
     "a rule list": parse_rules(
         "if [age <= 40.5] then [ill] (3 examples)\nelse if [b] and [c] then [ill] (7 examples)\n"
@@ -105,7 +117,13 @@ def is_read(to: str, name: str) -> bool:
     return to not in ("sql", "python") and not (to == "text" and unread)
 
 
-CASES = [case for case in cases() if is_read(case[1], case[0])]
+CASES = [
+    case
+    for case in cases()
+    # A pipeline says nothing of gaps in a list of words beside numbers that know theirs, so that its file is read as
+    # another model: its clean copy is released.
+    if is_read(case[1], case[0]) and (case[0], case[1]) != ("a tree of numbers and words", "sklearn")
+]
 
 
 @pytest.mark.parametrize(("name", "to", "ending"), [case for case in cases() if not is_read(case[1], case[0])])

@@ -37,12 +37,13 @@ from glassine import (
     PrivateTreeRegressor,
     SurrogateExplainer,
 )
-from glassine.errors import GlassineError, PrivacyLeakWarning
+from glassine.errors import GlassineError, PrivacyLeakWarning, ReleaseFailedError
 from glassine.learners.estimator import PrivateLearner
 from glassine.learners.greedy.plan import MECHANISMS
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import SEEDED, UNPAID, VOUCHED
 from glassine.privacy.unit import RECORD, PrivacyUnit
+from glassine.sealed.door import FAILED
 from tests.repo.code_blocks import ROOT
 
 DOMAIN = Domain(
@@ -306,7 +307,8 @@ def test_a_fit_is_charged_once_before_it_draws_and_as_certified(name: str, watch
     if isinstance(seen.learner, SurrogateExplainer):
         assert note == "3 surrogate trees of depth 1"
     else:
-        assert note == FITS[name]()._plan(PEOPLE[:60], target(seen.learner)[:60]).price.note
+        fewer = FITS[name]()
+        assert note == fewer._plan(fewer._opening(PEOPLE[:60], target(seen.learner)[:60], None)[0]).price.note
 
 
 @pytest.mark.parametrize("name", [name for name in FITS if "as published" not in name and "explainer" not in name])
@@ -325,8 +327,8 @@ def test_a_fit_for_persons_is_charged_and_certified_in_that_unit(name: str, watc
 class ForgetsPersons(PrivateTreeClassifier):
     """Takes persons, and certifies for records."""
 
-    def _plan(self, X: Any, y: Any, persons: Any = None) -> Any:
-        return super()._plan(X, y, None)
+    def _plan(self, known: Any) -> Any:
+        return super()._plan(replace(known, unit=RECORD, weights={}))
 
 
 def test_a_planted_learner_that_forgets_the_persons_is_found(watch: Callable[..., Watched]) -> None:
@@ -404,7 +406,10 @@ def test_a_fit_that_breaks_while_it_draws_stays_charged_and_keeps_nothing(
     name: str, watch: Callable[..., Watched]
 ) -> None:
     seen = watch(SIMPLEST[name], random_state=Randomness(broken))
-    assert isinstance(seen.error, Broken)
+    assert isinstance(seen.error, ReleaseFailedError)
+    assert str(seen.error) == FAILED
+    assert seen.error.__cause__ is None
+    assert seen.error.__context__ is None
     assert len(seen.charges) == 1
     assert kept(seen.learner) <= READ
 
@@ -458,33 +463,33 @@ def test_nothing_can_be_drawn_unpaid() -> None:
 class DrawsEarly(PrivateTreeClassifier):
     """Draws while it prepares, from a stream of its own."""
 
-    def _plan(self, X: Any, y: Any, persons: Any = None) -> Any:
+    def _plan(self, known: Any) -> Any:
         Randomness.of(0).below(3)
-        return super()._plan(X, y, persons)
+        return super()._plan(known)
 
 
 class ChargesEarly(PrivateTreeClassifier):
     """Charges by itself before it looks at the records."""
 
-    def _plan(self, X: Any, y: Any, persons: Any = None) -> Any:
+    def _plan(self, known: Any) -> Any:
         self.ledger.charge("people", 1.0)
-        return super()._plan(X, y, persons)
+        return super()._plan(known)
 
 
 class PaysHalf(PrivateTreeClassifier):
     """Charges half of what it claims."""
 
-    def _plan(self, X: Any, y: Any, persons: Any = None) -> Any:
-        honest = super()._plan(X, y, persons)
+    def _plan(self, known: Any) -> Any:
+        honest = super()._plan(known)
         return replace(honest, price=replace(honest.price, epsilon=honest.price.epsilon / 2))
 
 
 class KeepsRecords(PrivateTreeClassifier):
     """Keeps the records among its fitted attributes."""
 
-    def _plan(self, X: Any, y: Any, persons: Any = None) -> Any:
-        honest = super()._plan(X, y, persons)
-        return replace(honest, draw=lambda paid: honest.draw(paid) | {"records_": X})
+    def _plan(self, known: Any) -> Any:
+        honest = super()._plan(known)
+        return replace(honest, learn=lambda records, paid: honest.learn(records, paid) | {"records_": records})
 
 
 PLANTED: Mapping[Any, list[str]] = {
@@ -504,7 +509,7 @@ def test_planted_learners_are_found(kind: Any, watch: Callable[..., Watched]) ->
 
 
 def test_planted_refusals_are_found(watch: Callable[..., Watched]) -> None:
-    refused: dict[str, Any] = {"X": PEOPLE.drop("job"), "random_state": 0}
+    refused: dict[str, Any] = {"literals": "no such word", "random_state": 0}
     assert faults_of_refusal(watch(classifier(DrawsEarly, 2), **refused)) == ["drew"]
     assert faults_of_refusal(watch(classifier(ChargesEarly, 2), **refused)) == ["was charged"]
     assert faults_of_refusal(watch(classifier(PrivateTreeClassifier, 1))) == [

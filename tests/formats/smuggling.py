@@ -18,7 +18,7 @@ import numpy as np
 import onnx
 import pandas as pd
 import skops.io
-from imodels import GreedyRuleListClassifier
+from imodels import GreedyRuleListClassifier, HSTreeClassifier
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -514,6 +514,7 @@ SAMPLES: dict[str, dict[str, Sample]] = {
         )
     },
     "imodels": {"pickle": pickle_sample(lambda: GreedyRuleListClassifier(max_depth=3).fit(FRAME, TARGET))},
+    "imodels tree": {"pickle": pickle_sample(lambda: HSTreeClassifier(max_leaf_nodes=4).fit(FRAME, TARGET))},
     "pydl8.5": {"pickle": pickle_sample(lambda: DL85Classifier(DL85))},
     "CORELS": {
         "pickle": pickle_sample(lambda: CorelsClassifier(CORELS)),

@@ -35,10 +35,10 @@ from glassine.data.persons import identifier
 from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError
 from glassine.formats.json import from_dict, to_dict
 from glassine.learners.greedy.plan import MECHANISMS
-from glassine.learners.persons import Persons
 from glassine.privacy import accounting
 from glassine.privacy.unit import RECORD, PrivacyUnit
 from glassine.records.reading import read_checked
+from glassine.sealed.persons import Persons
 
 DOMAIN = Domain({"age": Integer(0, 9, thresholds=(3, 6)), "job": Category(("a", "b"), missing=True)})
 

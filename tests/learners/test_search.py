@@ -35,7 +35,6 @@ from glassine.data.persons import identifier
 from glassine.errors import InvalidDataError
 from glassine.formats import fingerprint
 from glassine.learners.intake import HeldIntake
-from glassine.learners.persons import Persons
 from glassine.learners.search import n_correct, split
 from glassine.privacy import Parallel, RepeatedSelection, Selection
 from glassine.privacy.certificate import Certificate
@@ -43,6 +42,7 @@ from glassine.privacy.randomness import Randomness
 from glassine.privacy.selection import RunCount
 from glassine.privacy.unit import PrivacyUnit
 from glassine.records.reading import read_checked
+from glassine.sealed.persons import Persons
 
 DOMAIN = Domain(
     {"age": Integer(18, 90, thresholds=(25, 40, 60)), "job": Category(("clerk", "baker", "pilot"), missing=True)}

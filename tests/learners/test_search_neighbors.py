@@ -34,8 +34,10 @@ def drawn() -> Callable[[Any, int | None], tuple[str, tuple[int, ...]]]:
         if key not in plans:
             tree = PrivateTreeClassifier(domain=DOMAIN, classes=(0, 1), leaf_counts_share=0)
             search = PrivateSearchCV(tree, {"split_weight": [0.05, 1.0]}, epsilon=EPSILON, expected_fits=8, shape=1)
-            plans[key] = search._plan(X, y)
-        released = plans[key].draw(Paid(randomness=Randomness.of(seed), caveats=(SEEDED,)))
+            known, opened = search._opening(X, y, None)
+            plans[key] = search._plan(known), opened()
+        plan, records = plans[key]
+        released = plan.learn(records, Paid(randomness=Randomness.of(seed), caveats=(SEEDED,)))
         model = released["best_estimator_"]
         return str(released["best_params_"]), tuple(model.predict(np.array([[0], [1]])).tolist())
 

@@ -22,6 +22,7 @@ from glassine.errors import (
     InvalidModelError,
     InvalidParameterError,
     PrivacyLeakWarning,
+    ReleaseFailedError,
 )
 from glassine.formats import fingerprint
 from glassine.learners import publishing
@@ -165,7 +166,7 @@ def test_figures_of_which_each_spends_all_of_epsilon_are_found(monkeypatch: pyte
 def test_noise_that_is_too_small_cannot_be_certified(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measuring, "noisy_histogram", halved)
     X, y, _ = classed(tuple(PAIRS))
-    with pytest.raises(ValueError, match="must claim what its events spend"):
+    with pytest.raises(ReleaseFailedError, match="failed after it was charged"):
         of_two().measure(over_sixty(), X, y, epsilon=EPSILON, dataset="too small")
 
 

@@ -20,7 +20,7 @@ from glassine.domain import Domain
 from glassine.formats import fingerprint
 from glassine.learners import persons
 from glassine.learners.exhaustive import families
-from glassine.learners.persons import Persons
+from glassine.sealed.persons import Persons
 from glassine.verification import Claim, ExhaustiveResult, Runs, lower_bound, multisets, verify_exhaustively
 from tests.learners import greedy_law
 from tests.verification.exploring import law_of_fit

@@ -177,7 +177,7 @@ def leak_bins(
     InvalidModelError
         If the model reads an attribute that the domain lacks.
     InvalidDataError
-        If a column is absent, or its type cannot hold values of its attribute.
+        If a column is absent. No record is refused: what is no number counts as missing.
 
     Examples
     --------
@@ -193,10 +193,10 @@ def leak_bins(
                 raise InvalidModelError(
                     f"the model reads {name!r}, which the domain lacks.", remedy="Add it to the domain."
                 )
-    columns = None if data is None else read_records(model, data)
+    columns = None if data is None else read_records(model, data, lenient=True)
     counted = people = None
     if columns is not None:
-        cells = list(zip(model.terms, bin_indices(model, data), strict=True))
+        cells = list(zip(model.terms, bin_indices(model, columns), strict=True))
         counted = [np.bincount(result, minlength=math.prod(term.shape)) for term, result in cells]
         if persons is not None:
             people = [tuple(persons.counts(found, math.prod(term.shape)).tolist()) for term, found in cells]

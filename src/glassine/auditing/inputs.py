@@ -315,10 +315,6 @@ class AuditInputs:
         """Whether records are given: those of the training data, or others."""
         return self.data is not None or self.holdout is not None
 
-    def alone(self) -> AuditInputs:
-        """Return the same without any record."""
-        return replace(self, members=Sample(target=self.target), others=NOTHING)
-
     @cached_property
     def columns(self) -> dict[str, AnyArray] | None:
         """The training records as columns, shape (n,) each."""

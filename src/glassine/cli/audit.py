@@ -6,13 +6,14 @@ import shlex
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from glassine.cli.audit_options import OPTIONS, AuditOptions
-from glassine.cli.naming import OF_AUDITS, READING, WRITTEN, in_options, listed, options_of
+from glassine.cli.naming import READING, WRITTEN, in_options, listed, options_of
 from glassine.cli.progress import stages
 from glassine.cli.reading import (
     check_person,
@@ -30,12 +31,20 @@ from glassine.cli.reading import (
     read_policy,
     read_records,
     refuse_more,
-    tell_repeats,
+    telling_kinds,
+    unopened,
     with_inputs,
     written_values,
 )
-from glassine.cli.writing import check_outputs, check_report, print_value, text_of, write_report
-from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError, PrivacyLeakWarning, worded
+from glassine.cli.writing import check_outputs, check_report, print_value, text_of, write_by_ending, write_report
+from glassine.errors import (
+    GlassineError,
+    InvalidDataError,
+    InvalidParameterError,
+    PrivacyLeakWarning,
+    UnjudgedModelError,
+    spoken,
+)
 from glassine.files import FileContent, read_once
 from glassine.records.purpose import Purpose
 
@@ -45,6 +54,7 @@ if TYPE_CHECKING:
     from glassine.auditing.policy import Policy
     from glassine.data.labels import Sample
     from glassine.domain import Domain
+    from glassine.formats.unjudged import UnjudgedFile
     from glassine.surrogates import SurrogateRelease
 
 IN_PIPELINES = (
@@ -52,6 +62,8 @@ IN_PIPELINES = (
     "status 3 pass (GitHub: `tolerate-unknown: true`; GitLab: `allow_failure: {exit_codes: 3}`)."
 )
 """What to do in a pipeline with advice to give records."""
+INCONCLUSIVE = 3
+"""Exit status where no verdict is possible."""
 WORST_FIRST = (2, 1, 3, 0)
 """Exit statuses from bad input to within policy: an open check is better than a failed one."""
 
@@ -63,6 +75,7 @@ class FileVerdict:
     path: Path  # The file
     findings: Findings | None = None  # What was found; None where it could not be audited
     error: str = ""  # Why not
+    document: UnjudgedFile | None = None  # What to do with a file of a kind that is not judged
     status: int = 2  # Exit status of its audit
     skipped: str = ""  # Schema of a file that holds no model and was not audited; else empty
 
@@ -91,15 +104,16 @@ def audit_command(options: AuditOptions) -> None:
             remedy="Audit that model alone, without --only.",
         )
     # The log of a pipeline has other readers than the report that it keeps.
-    printed: Audience = "public" if options.exchange.ci is not None else report.audience
+    printed: Audience = "public" if options.public else "checker"
     if several and not options.together:
-        one = "-o" if report.output is not None else "--to" if options.exchange.to is not None else ""
-        if one:
-            raise InvalidParameterError(f"{one} writes one report.", remedy="Audit one model, or add --together.")
+        if options.exchange.to is not None:
+            raise InvalidParameterError("--to writes one report.", remedy="Audit one model, or add --together.")
         verdicts = [_verdict_on(path, options) for path in options.models]
         if all(verdict.skipped for verdict in verdicts):
             raise InvalidParameterError("none of the files holds a model.", remedy="Name at least one model.")
         options.exchange.write({one.path: one.findings or one.error for one in verdicts if not one.skipped})
+        if report.output is not None:
+            _write_page(verdicts, report.output)
         if printed == "public":
             verdicts = [replace(one, findings=one.findings and one.findings.public()) for one in verdicts]
         print_value(_plain_verdicts(verdicts) if report.as_json else _verdict_table(verdicts, printed), report.as_json)
@@ -112,6 +126,13 @@ def audit_command(options: AuditOptions) -> None:
                 # The text that is printed has them as notes.
                 warnings.simplefilter("ignore", PrivacyLeakWarning)
             findings = _together(options) if several else _findings_on(options.models[0], options)
+    except UnjudgedModelError as error:
+        options.exchange.write({options.models[0]: str(error)})
+        one = FileVerdict(path=options.models[0], error=str(error), document=error.document, status=INCONCLUSIVE)
+        text = _write_page([one], report.output)
+        text = text if report.output is None else f"{text.rstrip()}\n\nReport: {report.output}\n"
+        print_value(_plain_verdicts([one]) if report.as_json else text, report.as_json)
+        raise typer.Exit(INCONCLUSIVE) from None
     except GlassineError as error:
         # A pipeline shall not read the report of an earlier run.
         options.exchange.write({options.models[0]: str(error)})
@@ -127,6 +148,17 @@ def audit_command(options: AuditOptions) -> None:
     raise typer.Exit(_status(findings, options))
 
 
+def _write_page(verdicts: Sequence[FileVerdict], output: Path | None) -> str:
+    """Write the report on several files, or on one that is not judged, in the form of its ending; return the text."""
+    from glassine.report import files_page, render_html, render_text
+
+    audited = (one for one in verdicts if not one.skipped)
+    page = files_page([(one.path.name, one.findings or one.document or one.error) for one in audited])
+    text = render_text(page)
+    write_by_ending(output, _plain_verdicts(verdicts), text, lambda: render_html(page))
+    return text
+
+
 def _status(findings: Findings, options: AuditOptions) -> int:
     # What was asked for was measured, and nothing was to be judged.
     return 0 if options.only and not findings.checks else findings.exit_status
@@ -138,6 +170,8 @@ def _verdict_on(path: Path, options: AuditOptions) -> FileVerdict:
         if schema := companion(read_once(path)):
             return FileVerdict(path=path, skipped=schema)
         findings = _findings_on(path, options)
+    except UnjudgedModelError as error:
+        return FileVerdict(path=path, error=str(error), document=error.document, status=INCONCLUSIVE)
     except GlassineError as error:
         return FileVerdict(path=path, error=str(error))
     return FileVerdict(path=path, findings=findings, status=_status(findings, options))
@@ -208,7 +242,7 @@ def _findings_on(path: Path, options: AuditOptions) -> Findings:
         )
     for name in options.only or () if findings.holder is None else ():
         if isinstance(outcome := findings.measured[name], NotApplicable | Failed):
-            raise GlassineError(f"{name} cannot be measured: {worded(outcome.reason, OF_AUDITS)}")
+            raise GlassineError(f"{name} cannot be measured: {spoken(outcome.reason)}")
     return _finished(findings, files, options)
 
 
@@ -262,29 +296,32 @@ def _of_model(file: FileContent, domain: Domain | None, options: AuditOptions, l
     records, membership, asked, reading = options.records, options.membership, options.disclosure, options.reading
     settings = asked.settings(alone=options.alone == "disclosure")
     whole = None
-    if options.alone == "membership":
-        read = load_published(file, domain, reading.trust_pickle, reading.tree)
-    else:
-        whole = load_whole(file, domain, reading.trust_pickle, reading.tree)
-        read = whole.model
+    with telling_kinds(file):
+        if options.alone == "membership":
+            read = load_published(file, domain, reading.trust_pickle, reading.tree)
+        else:
+            whole = load_whole(file, domain, reading.trust_pickle, reading.tree)
+            read = whole.model
     with stages() as progress:
         progress("reading the records")
         texts = {} if asked.sensitive is None else written_values(read, asked.sensitive)
         texts |= identifiers(records.person)
+        check_person(records.person, {records.data: None, records.holdout: None})
+        # The people of an attack on the sensitive attribute may lack it, and so the target that names it.
+        named = settings is None or records.target != asked.sensitive
+        columns = {"person": records.person, "target": records.target if named else None}
         table, others = (
-            None if path is None else read_records(path, options.written, Purpose.ORDINARY, domain, attributes=texts)
+            unopened(
+                path, options.written, domain, texts, columns=columns, hints=path == records.data, quiet=options.public
+            )
             for path in (records.data, records.holdout)
         )
-        check_person(records.person, {records.data: table, records.holdout: others})
-        if options.exchange.ci is None:
-            tell_repeats(table, records.person)
-        names = [*(domain or ()), *(() if table is None else table.names)]
-        sensitive = () if asked.sensitive is None else (asked.sensitive,)
-        if settings is None or records.target != asked.sensitive:
-            check_target(records.target, records.data, None if table is None else table.names)
+        names = [*(domain or ()), *(() if table is None else table.names or ())]
+        if table is None or table.names is not None:
             advice = f" If the tree predicts it, add --target {asked.sensitive}." if settings is not None else ""
-            _check_names("--sensitive", sensitive, names, advice)
-        _check_names("--quasi", asked.quasi or (), names)
+            if named and asked.sensitive is not None:
+                _check_names("--sensitive", (asked.sensitive,), names, advice)
+            _check_names("--quasi", asked.quasi or (), names)
         if whole is not None and options.report.clean_copy is not None:
             from glassine.formats import write_clean
 
@@ -333,6 +370,7 @@ def _of_summary(file: FileContent, options: AuditOptions, limits: Policy) -> Fin
 
 def _of_release(file: FileContent, options: AuditOptions, limits: Policy) -> Findings:
     from glassine.auditing.api import audit
+    from glassine.auditing.samples import Unopened
 
     if options.domain is not None or options.report.clean_copy is not None:
         raise InvalidParameterError(
@@ -343,13 +381,15 @@ def _of_release(file: FileContent, options: AuditOptions, limits: Policy) -> Fin
     refuse_more(file)
     with stages() as progress:
         progress("reading the records")
-        people = _sample(release, records.data, options)
-        others = _sample(release, records.holdout, options)
+        check_person(records.person, {records.data: None, records.holdout: None})
+        people, others = (
+            None if path is None else Unopened(None, partial(_sample, release, path, options))
+            for path in (records.data, records.holdout)
+        )
         progress("auditing the release")
         return audit(
             release,
-            people.data,
-            people.target,
+            people,
             holdout=others,
             persons=records.person,
             policy=limits,
@@ -357,7 +397,7 @@ def _of_release(file: FileContent, options: AuditOptions, limits: Policy) -> Fin
         )
 
 
-def _sample(release: SurrogateRelease, path: Path | None, options: AuditOptions) -> Sample:
+def _sample(release: SurrogateRelease, path: Path, options: AuditOptions) -> Sample:
     """Return records as the release names them, and their true labels."""
     from glassine.data.labels import Sample
 
@@ -365,13 +405,10 @@ def _sample(release: SurrogateRelease, path: Path | None, options: AuditOptions)
     # An explainer that was given an array numbers the columns.
     numbered = release.domain.names == tuple(f"x{i}" for i in range(len(release.domain)))
     domain = None if numbered else release.domain
-    if path is None:
-        return Sample()
-    frame: Any = read_records(
-        path, options.written, Purpose.ORDINARY, domain, attributes=identifiers(person)
-    ).frame.to_native()
-    labels = None
-    check_person(person, {path: frame})
+    labels, texts = None, identifiers(person)
+    table = read_records(path, options.written, Purpose.ORDINARY, domain, attributes=texts, quiet=options.public)
+    frame: Any = table.frame.to_native()
+    check_person(person, {path: frame.columns})
     if target is not None:
         check_target(target, path, frame.columns)
         labels, frame = frame[target].to_numpy(), frame.drop(target)
@@ -399,13 +436,14 @@ def _worst_status(verdicts: Sequence[FileVerdict]) -> int:
 def _plain_verdicts(verdicts: Sequence[FileVerdict]) -> dict[str, Any]:
     """Return the verdicts as plain JSON values, each with its findings."""
     return {
-        "schema": "glassine.verdicts/2",
+        "schema": "glassine.verdicts/3",
         "status": _worst_status(verdicts),
         "models": [
             {
                 "file": str(verdict.path),
                 "status": verdict.status,
                 "error": verdict.error or None,
+                "unjudged": None if verdict.document is None else verdict.document.to_dict(),
                 "findings": None if verdict.findings is None else verdict.findings.to_dict(),
             }
             for verdict in verdicts
@@ -432,6 +470,8 @@ def _verdict_table(verdicts: Sequence[FileVerdict], audience: Audience) -> str:
 def _verdict(verdict: FileVerdict) -> str:
     if verdict.skipped:
         return "SKIPPED"
+    if verdict.document is not None:
+        return "NOT JUDGED"
     return "BAD INPUT" if verdict.findings is None else verdict.findings.verdict.upper()
 
 

@@ -337,6 +337,7 @@ def _number(reasons: dict[str, list[int]]) -> int:
 
 
 def _lines(domain: Domain, size: int | None, inferred: list[str], broken: Broken, n_records: int | None) -> list[str]:
+    from glassine.records.flags import bounds, sentence
     from glassine.report.wording import plural, row_name
 
     worlds = "uncountably many" if size is None else f"{size:,}" if size < 10**15 else f"{float(size):.3g}"
@@ -344,13 +345,12 @@ def _lines(domain: Domain, size: int | None, inferred: list[str], broken: Broken
     lines = [f"{plural(len(domain), 'attribute')}, {plural(len(domain.groups), 'constraint')}, {worlds} {possible}."]
     if inferred:
         lines.append(f"Inferred from data: {_shown(inferred)}.")
-    alike: dict[str, list[str]] = {}
+    alike: dict[tuple[str, str], list[str]] = {}
     for name, reasons in broken.items():
-        alike.setdefault(repr(reasons), []).append(name)
-    for names in alike.values():
+        alike.setdefault((bounds(name, domain), repr(reasons)), []).append(name)
+    for (whole, _), names in alike.items():
         reasons = broken[names[0]]
-        count = _number(reasons)
-        lines.append(f"{_shown(names)}: {plural(count, 'record')} {'is' if count == 1 else 'are'} outside the domain.")
+        lines.append(sentence(_shown(names), _number(reasons), whole))
         for why, rows in reasons.items():
             some = ", ".join(row_name(row).removeprefix("row ") for row in rows[:SHOWN])
             more = " and others" if len(rows) > SHOWN else ""

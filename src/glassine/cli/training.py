@@ -52,7 +52,7 @@ class Training:
 
 def check_unit(person: str | None, records_per_person: int | None) -> None:
     """Raise if half of a guarantee for persons is given."""
-    from glassine.learners.persons import unit_of
+    from glassine.sealed.persons import unit_of
 
     with in_options(options_of("persons", "records_per_person")):
         unit_of(records_per_person, person)
@@ -239,7 +239,7 @@ def read_training(
     meant |= identifiers(person)
     table = read_records(data, file.written, purpose, domain, attributes=meant)
     frame: Any = table.frame.to_native()
-    check_person(person, {data: table})
+    check_person(person, {data: table.names})
     if counts:
         tell_repeats(table, person)
     if target not in frame.columns:

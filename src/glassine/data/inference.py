@@ -18,10 +18,11 @@ from glassine.domain.attributes import Attribute, Binary, Category, Integer, Rea
 from glassine.domain.domain import Domain
 from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError, Text, parameter
-from glassine.records.arrays import AnyArray, Array, Bools
-from glassine.records.cells import is_gap, number_of
-from glassine.records.columns import is_column
+from glassine.records.arrays import AnyArray, Array
+from glassine.records.cells import is_gap
+from glassine.records.flags import reasons, wide
 from glassine.records.lines import DATE
+from glassine.records.reading import read, rows_outside
 
 __all__ = [
     "Repeats",
@@ -32,6 +33,7 @@ __all__ = [
     "identifying",
     "infer_domain",
     "is_identifier_name",
+    "outside_of",
     "remarks",
     "repeats",
     "violations",
@@ -95,8 +97,8 @@ def eager(frame: object) -> nw.DataFrame[Any]:
 
 
 def columns(frame: object) -> dict[str, AnyArray]:
-    """Return the columns of any frame as NumPy arrays; gaps are NaN in numbers and None elsewhere."""
-    return as_table(frame).arrays
+    """Return the columns of any frame as NumPy arrays, shape (n,); gaps are NaN in numbers and None elsewhere."""
+    return frame if isinstance(frame, dict) else as_table(frame).arrays
 
 
 def _decimals(values: Array) -> int | None:
@@ -168,7 +170,7 @@ def draft(frame: object) -> tuple[Domain, dict[str, str]]:
             attributes[name] = _infer_column(name, column)
         except InvalidDataError as error:
             undeclared[name] = str(error)
-    if undeclared and not attributes:
+    if not attributes:
         raise InvalidDataError("no column can be declared.", remedy="Convert one to numbers, Booleans or texts.")
     return Domain(attributes), undeclared
 
@@ -307,43 +309,8 @@ def _is_number(text: str) -> bool:
         return False
 
 
-def _read(value: object) -> Any:
-    number = number_of(value) if isinstance(value, str) else None
-    return value if number is None else number
-
-
-def _outside(attribute: Attribute, column: AnyArray) -> dict[str, Bools]:
-    """Return where a column breaks its attribute, by reason, shape (n,) each; a record has one reason at most."""
-    if column.dtype.kind == "O" and not any(isinstance(v, str) for v in getattr(attribute, "values", ())):
-        # A text counts as the number that it writes, as in a fit.
-        column = np.array([_read(value) for value in column] + [None], dtype=object)[:-1]
-    gaps = is_missing(column)
-    out = {"missing": gaps & (not attribute.missing)}
-    if isinstance(attribute, Category):
-        # Few values recur: each is looked up once, and the records only if one of them lies outside.
-        values = column.tolist()
-        odd = set(values) - set(attribute.values)
-        odd -= {value for value in odd if isinstance(value, str) and attribute.place(value) is not None}
-        unlisted = np.array([value in odd for value in values]) if odd else np.zeros(len(values), dtype=bool)
-        return {**out, "no declared value": ~gaps & unlisted}
-    if column.dtype.kind == "O":
-        numeric = np.fromiter((isinstance(v, int | float) for v in column), dtype=bool, count=len(column))
-        out["no number"] = ~gaps & ~numeric
-        column = np.where(numeric & ~gaps, column, np.nan).astype(float)
-    usable = ~np.isnan(column.astype(float))
-    numbers = np.where(usable, column, 0).astype(float)
-    if isinstance(attribute, Binary):
-        return {**out, "neither 0 nor 1": usable & ~np.isin(numbers, (0, 1))}
-    out[f"below {attribute.lo}"] = usable & (numbers < attribute.lo)
-    out[f"above {attribute.hi}"] = usable & (numbers > attribute.hi)
-    step = 1.0 if isinstance(attribute, Integer) else attribute.resolution
-    if step is not None:
-        steps = (numbers - attribute.lo) / step
-        near = np.isclose(steps, np.round(steps), rtol=0, atol=1e-6 * max(1.0, math.log10(len(column))))
-        inside = usable & (numbers >= attribute.lo) & (numbers <= attribute.hi)
-        why = "no whole number" if isinstance(attribute, Integer) else f"no multiple of {step} above {attribute.lo}"
-        out[why] = inside & ~near
-    return out
+TIES = "no combination of the group"
+"""The reason of records that ties between attributes forbid."""
 
 
 def violations(domain: Domain, frame: object) -> dict[str, int]:
@@ -356,28 +323,33 @@ def violations(domain: Domain, frame: object) -> dict[str, int]:
     frame : data frame
         The records, shape (n, at least d).
     """
-    return {name: len(set().union(*reasons.values())) for name, reasons in broken_rules(domain, frame).items()}
+    return {name: sum(numbers.values()) for name, numbers in outside_of(domain, frame).items()}
+
+
+def outside_of(domain: Domain, frame: object) -> dict[str, dict[str, int]]:
+    """Return how many records break the domain, by attribute or block of tied attributes and by reason."""
+    return {name: {why: len(rows) for why, rows in own.items()} for name, own in broken_rules(domain, frame).items()}
 
 
 def broken_rules(domain: Domain, frame: object) -> dict[str, dict[str, list[int]]]:
     """Return which records break the domain and why: rows by reason, by attribute or block of tied attributes.
 
-    It is for the holder of the records: rows reveal which they are. Parameters and errors as for :func:`violations`.
+    It is for the holder of the records: rows reveal which they are. A record has one reason at most for each attribute.
+    Parameters and errors as for :func:`violations`.
     """
-    data = columns(frame)
-    rows_by_reason = {
-        name: {why: np.flatnonzero(rows).tolist() for why, rows in _outside(domain[name], data[name]).items()}
-        for name in domain
-        if is_column(name, data)
-    }
+    table = as_table(frame)
+    eager(table)
+    broken: dict[str, dict[str, list[int]]] = {}
+    for name, why in rows_outside(table, domain).items():
+        own = enumerate(reasons(domain[name]), 1) if why.any() else ()
+        broken[name] = {reason: np.flatnonzero(why == i).tolist() for i, reason in own}
     for block, possible in domain.blocks:
+        codes = read(table, {name: wide(domain[name]) for name in block})[0].codes
         allowed = set(possible)
-        rows = enumerate(zip(*(data[name].tolist() for name in block), strict=True))
-        rows_by_reason[" + ".join(block)] = {
-            "no combination of the group": [i for i, row in rows if row not in allowed]
-        }
-    kept = {name: {why: rows for why, rows in reasons.items() if rows} for name, reasons in rows_by_reason.items()}
-    return {name: reasons for name, reasons in kept.items() if reasons}
+        rows = enumerate(zip(*(codes[name].tolist() for name in block), strict=True))
+        broken[" + ".join(block)] = {TIES: [i for i, row in rows if row not in allowed]}
+    kept = {name: {why: rows for why, rows in own.items() if rows} for name, own in broken.items()}
+    return {name: own for name, own in kept.items() if own}
 
 
 # Attributes that may identify people: judged by name and type from what is public, and by repeats from records.

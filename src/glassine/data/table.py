@@ -17,7 +17,7 @@ from glassine.domain.attributes import LARGEST, Attribute, Integer, Real, prefix
 from glassine.errors import InvalidDataError, parameter
 from glassine.records.alignment import check_alignment
 from glassine.records.arrays import AnyArray, Array, Bools, Indices, Ints, read_only
-from glassine.records.cells import Flag, FlagArray, Reader
+from glassine.records.cells import FOREIGN, Flag, FlagArray, Reader, double, is_gap, number_of, value_of
 from glassine.records.columns import decoder, values_of
 from glassine.records.containers import Opened, plain_column
 from glassine.records.engines import is_distributed
@@ -195,6 +195,10 @@ class Table(Opened):
 
 
 def _as_they_are(series: nw.Series[Any]) -> AnyArray:
+    if series.dtype == nw.Object:
+        # A library asks each object whether it is missing, and some raise an error.
+        cells = series.to_list()
+        return read_only(np.fromiter((None if is_gap(cell) else cell for cell in cells), object, len(cells)))
     gaps = series.null_count() > 0
     # NumPy has no whole numbers of 128 bits, and unsigned ones of 64 may be too large for its signed type.
     large = series.dtype in (nw.Int128, nw.UInt128) or (series.dtype == nw.UInt64 and bool((series > 2**62).any()))
@@ -220,17 +224,37 @@ def _as_declared(series: nw.Series[Any], values: AnyArray, attribute: Attribute)
         return read_only(np.where(flags == Flag.INFINITE, np.copysign(np.inf, numbers), numbers))
     listed = values_of(attribute)
     texts = any(isinstance(value, str) for value in listed)
-    if prefixes(listed) or (values.dtype.kind in "if" and not texts):
-        # A text that a prefix stands for is the value, and numbers equal those that are declared.
+    if (values.dtype.kind == "i" or series.dtype.is_float()) and not texts:
+        # Numbers equal those that are declared.
         return values
+    if prefixes(listed):
+        # A text that a prefix stands for is the value.
+        return read_only(_objects([_plain(cell, numbers=False) for cell in values.tolist()]))
     codes, flags = Reader(attribute).column(column)
     read = decoder(attribute)[codes]
     undeclared = (flags == Flag.UNDECLARED) | (flags == Flag.INFINITE)
-    read[undeclared] = np.asarray(values, dtype=object)[undeclared]
-    if texts or undeclared.any():
+    if undeclared.any():
+        # Beside numbers a text that writes one is that number, as in a column of numbers.
+        cells = np.asarray(values, dtype=object)[undeclared].tolist()
+        read[undeclared] = _objects([_plain(cell, numbers=not texts) for cell in cells])
+    kinds = set(map(type, read.tolist()))
+    if texts or str in kinds:
         return read_only(read)
-    gaps = (flags == Flag.MISSING).any() or not all(isinstance(value, int) for value in listed)
-    return read_only(read.astype(np.float64 if gaps else np.int64))
+    whole = kinds <= {int} and all(abs(value) < 2**63 for value in set(read.tolist()))
+    return read_only(read.astype(np.int64 if whole else np.float64))
+
+
+def _plain(cell: object, *, numbers: bool) -> str | int | float | None:
+    """Return a cell that is not declared as a text or a number; None for anything else, which may have no equals."""
+    value = value_of(cell)
+    if isinstance(value, str):
+        written = number_of(value) if numbers else None
+        return value if written is None else written
+    return None if value is FOREIGN or value is None else value if type(value) is int else double(value)
+
+
+def _objects(values: list[Any]) -> AnyArray:
+    return np.fromiter(values, dtype=object, count=len(values))
 
 
 def frame_of(data: object) -> Frame | None:

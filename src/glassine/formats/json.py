@@ -286,6 +286,7 @@ def _of_estimator(obj: object, domain: Domain | None = None) -> PublishedModel:
 FORMATS = (
     Format(
         name="Glassine",
+        again="glassine.write_model(model, 'model.json')",
         reads="Glassine's JSON, schema `glassine.model/1`: trees, rule lists and additive models",
         reveals="everything",
         extensions=(".json",),
@@ -299,6 +300,7 @@ FORMATS = (
     ),
     Format(
         name="a Glassine estimator",
+        again="glassine.write_model(estimator.model_, 'model.json')",
         reads="fitted estimator of Glassine",
         reveals="the model that it released, its guarantee included",
         contents=("object",),

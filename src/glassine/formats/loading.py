@@ -15,7 +15,8 @@ from glassine.files import FileContent, read_bytes, write_bytes
 from glassine.formats.builder import place_of
 from glassine.formats.canonical import CleanCopy, FileForm, clean_copy, is_canonical, writer_of, written
 from glassine.formats.conditions import conformed
-from glassine.formats.registry import Content, PublishedModel, recognized, writer
+from glassine.formats.near_misses import refuse_near_miss
+from glassine.formats.registry import Content, Format, PublishedModel, recognized, writer
 from glassine.formats.unwrapping import READABLE, estimator_in, is_pickle, unwrapped
 from glassine.models.additive import AdditiveModel
 from glassine.models.rule_list import RuleList
@@ -168,6 +169,7 @@ def load_file(
     >>> file.form.canonical
     False
     >>> print(file.copy.decode(), end="")
+    attributes: [a]
     classes: [false] [true]
     if [a] then [true]
     else [false]
@@ -342,6 +344,7 @@ def _one(content: object, kind: Content, domain: Domain | None, tree: int | None
     if isinstance(content, DecisionTree | RuleList | AdditiveModel):
         model: PublishedModel = content
     else:
+        refuse_near_miss(content, kind)
         format = recognized(content, kind)
         if format is None or format.read is None:
             raise _unsupported(content, kind)
@@ -378,6 +381,8 @@ def _unsupported(content: object, kind: Content) -> UnsupportedModelError:
 @contextmanager
 def _opened(path: str | os.PathLike[str], trust_pickle: bool) -> Iterator[tuple[Content, object]]:
     """Yield the kind of content that a file has, and the content; errors inside name the file."""
+    kind: Content = "bytes"
+    content: object = None
     try:
         kind, content = unwrapped(path, trust_pickle)
         try:
@@ -389,17 +394,22 @@ def _opened(path: str | os.PathLike[str], trust_pickle: bool) -> Iterator[tuple[
             raise UnreadableFileError(
                 f"{os.fspath(path)} holds a damaged {type(content).__name__}: {type(error).__name__}.", path=path
             ) from None
-    except UnreadableFileError:
+    except UnreadableFileError as error:
+        if not error.remedy:
+            error.advise("Copy it again: it is damaged or cut short.")
         raise
     except GlassineError as error:
-        if error.remedy is None and type(error) in REMEDIES:
-            # What a part of a format raises says what is wrong; what to do is the same for all of a kind.
-            error.advise(REMEDIES[type(error)])
+        if error.remedy is None and isinstance(error, UnsupportedModelError | InvalidModelError):
+            # What a part of a format raises says what is wrong; what to do is the same for all of a format.
+            error.advise(_remedy(error, recognized(content, kind) if content is not None else None))
         raise error.within(os.fspath(path)) from None
 
 
-REMEDIES: dict[type[GlassineError], str] = {
-    UnsupportedModelError: "Save the model in a form that is read: the page on model formats lists them.",
-    InvalidModelError: "Export the model again with the tool that made it, or correct the domain if it is too narrow.",
-}
-"""What to do about a file of a model, where the error itself does not say so."""
+def _remedy(error: GlassineError, form: Format | None) -> str:
+    """Return what to do about a file of a model, where the error itself does not say so."""
+    again = "" if form is None else form.again
+    if isinstance(error, UnsupportedModelError):
+        other = "Save the model in a form that is read: the page on model formats lists them."
+        return f"Write it with {again}. Or give another form: the page on model formats lists them." if again else other
+    step = f"Write it again with {again}" if again else "Export the model again with the tool that made it"
+    return f"{step}, or correct the domain if it is too narrow."

@@ -263,6 +263,7 @@ def model_from_onnx(data: bytes, domain: Domain | None = None, tree: int | None 
 
 FORMAT = Format(
     name="ONNX",
+    again="skl2onnx, without steps before the tree",
     reads="ONNX tree, or an additive model that Glassine wrote; needs `pip install 'glassine[formats]'`",
     reveals="conditions and error rates; scores",
     leaves_out="counts, and the digits that single precision does not hold",

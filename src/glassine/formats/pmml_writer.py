@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
@@ -361,7 +362,9 @@ def _field(name: str, model: DecisionTree, domain: Domain | None) -> str:
 
 def _nodes(model: DecisionTree) -> list[str]:
     """Return the lines of the nodes, depth first."""
+    # Numbered in this order, as a reader numbers them.
     lines: list[str] = []
+    number = itertools.count()
     stack: list[tuple[int, str, int] | str] = [(0, "<True/>", 2)]
     while stack:
         entry = stack.pop()
@@ -370,7 +373,7 @@ def _nodes(model: DecisionTree) -> list[str]:
             continue
         index, predicate, depth = entry
         node, margin = model.nodes[index], "  " * min(depth, 40)
-        lines.append(f'{margin}<Node id="{index}"{_published(model, node.evidence)}>{predicate}')
+        lines.append(f'{margin}<Node id="{next(number)}"{_published(model, node.evidence)}>{predicate}')
         lines += _distribution(model, node.evidence, margin)
         stack.append(f"{margin}</Node>")
         stack += [(branch.child, _predicate(branch), depth + 1) for branch in reversed(node.branches)]
@@ -464,6 +467,7 @@ def model_from_pmml(data: bytes, domain: Domain | None = None, tree: int | None 
 
 FORMAT = Format(
     name="PMML",
+    again="the exporter's option for one tree with one field in each condition",
     reads="PMML tree, rule set (`firstHit`) or scorecard, or an additive model that Glassine wrote",
     reveals="conditions, and class counts where it has them; scores",
     leaves_out="whether counts are rounded",

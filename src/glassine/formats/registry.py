@@ -60,6 +60,8 @@ class Format:
         Returns the model of a content, given the domain; with ``read_all``, given the place of a tree as well.
     read_all : callable or None
         Returns all trees of a content, given the domain, where it can hold several.
+    again : str
+        The call or step that writes such a file, as a remedy says it: "write it again with ...".
     to : str
         What ``glassine export --to`` calls it.
     write : callable or None
@@ -76,7 +78,7 @@ class Format:
     Examples
     --------
     >>> [format.name for format in formats() if format.read_all is not None]
-    ['LightGBM', 'scikit-learn forest', 'ONNX', 'PMML', 'XGBoost', 'treelite']
+    ['LightGBM', 'scikit-learn forest', 'ONNX', 'PMML', 'XGBoost', 'imodels tree', 'treelite']
     """
 
     name: str
@@ -90,6 +92,7 @@ class Format:
     rank: int = BY_LINE
     read: Reader | None = None
     read_all: Callable[..., Forest] | None = None
+    again: str = ""
     to: str = ""
     write: Callable[..., str | bytes] | None = None
     earlier: tuple[Callable[..., str | bytes], ...] = ()

@@ -14,6 +14,7 @@ from typing import Any
 from glassine.errors import UnreadableFileError, parameter
 from glassine.files import decoded, parse_json, read_bytes
 from glassine.formats.boosted.ubjson import is_ubjson, parse_ubjson
+from glassine.formats.near_misses import refuse_near_miss
 from glassine.formats.registry import BEFORE_JSON, Content, formats, recognized
 
 MAX_LINES = 250_000
@@ -48,6 +49,7 @@ def unwrapped(path: str | os.PathLike[str], trust_pickle: bool) -> tuple[Content
     except UnicodeDecodeError:
         text = "\0"
     if "\0" in text:
+        refuse_near_miss(data, "bytes")
         raise UnreadableFileError(
             f"{name} is binary, and no such file that is read.", remedy=f"Give {READABLE}.", path=path
         )

@@ -72,6 +72,11 @@ REFUSALS = (
     "the same records each time, and neither memory nor a limit on the number of records is exceeded; a refusal "
     "reveals that one of these fails, so the step from no record to one is not covered"
 )
+OUTCOMES = (
+    "before the charge nothing is refused because of a value: the names and declared types of columns are public, and "
+    "records, targets and identifiers are as many; what fails after the charge is one constant error, which reveals "
+    "that it failed, as where a lazy frame is not collected or memory does not suffice"
+)
 RECORDS = "the unit is one record; for k records together epsilon is k times as large, and a delta grows faster"
 WHOLE_PERSONS = (
     "all records of one person have the same identifier, and no record of another person has it",
@@ -273,7 +278,7 @@ def certificate_of(
         events=of_groups(events, unit.most_records),
         neighboring=relation_of(unit),
         unit=unit,
-        assumptions=(*of_unit, REFUSALS, TIMING, ONE_FIT, *assumptions, *paid.assumptions),
+        assumptions=(*of_unit, OUTCOMES, TIMING, ONE_FIT, *assumptions, *paid.assumptions),
         caveats=paid.caveats,
         public=public,
         randomness=paid.origin,

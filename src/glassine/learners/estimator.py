@@ -9,33 +9,37 @@ from dataclasses import dataclass, fields, is_dataclass
 from inspect import Parameter, Signature, get_annotations, signature
 from typing import Any, ClassVar, Self
 
+import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from glassine.data.count_table import CountTable
+from glassine.data.labels import class_codes, declared_classes, holds_booleans, target_name
 from glassine.data.slices import Progress
 from glassine.domain import Domain
-from glassine.errors import InvalidParameterError, parameter
-from glassine.learners.budget import check_stated
+from glassine.errors import InvalidDataError, InvalidParameterError, first_of, parameter
+from glassine.learners.budget import check_stated, warn_of
 from glassine.learners.intake import Intake, read_records
-from glassine.learners.persons import Persons, take_persons, unit_of
 from glassine.learners.publishing import decision_path, probabilities
+from glassine.learners.ranges import public_range
+from glassine.learners.reading import check_domain
 from glassine.models import AdditiveModel, DecisionTree, RuleList
 from glassine.models.evidence import class_array
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.randomness import RandomState
-from glassine.privacy.release import Planned, release
+from glassine.privacy.unit import PrivacyUnit
+from glassine.records import schema
 from glassine.records.alignment import check_alignment
 from glassine.records.arrays import AnyArray, Array, Indices
+from glassine.records.cells import declared_numbers
 from glassine.records.columns import Columns
+from glassine.sealed.door import PrivateLearner, keep
 from glassine.sealed.model_class import SECONDS_PER_STEP, ModelClass
+from glassine.sealed.persons import Persons, take_persons
 from glassine.sealed.plan import Metadata
-
-OF_THE_INTAKE = frozenset({"n_features_in_", "feature_names_in_"})
-"""Fitted attributes that are set while records are read, as scikit-learn does."""
-
 
 NO_CLASS_WEIGHT = (
     "class_weight is not a parameter of these learners: it would distort the predicted probabilities, and of a private "
@@ -261,14 +265,6 @@ def fitted(
     return {"model_": model, "certificate_": certificate, "domain_": known.domain, **classes}
 
 
-def keep(estimator: Any, attributes: Mapping[str, Any]) -> None:
-    """Set fitted attributes, all at once, and forget those that an earlier fit had besides."""
-    vars(estimator).update(attributes)
-    # A second fit must not leave a certificate of the first beside its own model.
-    for name in estimator.released - OF_THE_INTAKE - set(attributes):
-        vars(estimator).pop(name, None)
-
-
 def tags_of_domain(tags: Any, domain: object) -> Any:
     """Return scikit-learn's tags of an estimator that reads records in a domain, which may allow missing values."""
     tags.input_tags.allow_nan = isinstance(domain, Domain) and any(domain[name].missing for name in domain)
@@ -314,80 +310,63 @@ class OrdinaryLearner(ABC):
         """Read the records and return the fitted attributes by name; ``times`` are the weights of ``fit``."""
 
 
-class PrivateLearner(Parameters, ABC):
-    """An estimator whose fit spends privacy budget; each kind of model plans its release in its own way.
+class PrivateParameters(Parameters, PrivateLearner):
+    """A private fit with scikit-learn's parameters: what is public of the target follows from them and the domain."""
 
-    The fit is one ``glassine.privacy.release.release``: what can be refused is refused, the budget is charged, the
-    model is drawn.
-
-    Notes
-    -----
-    Guarantee: none; each draw has its own.
-    """
-
-    epsilon: float | None
-    ledger: Any
-    dataset: Any
-    progress: Any
-    random_state: Any
-    records_per_person: Any
-    person_weights: Any
-
-    def fit(self, X: object, y: object, *, persons: object = None, **unsupported: Any) -> Self:
-        """Learn a model; each fit spends again.
-
-        Parameters
-        ----------
-        X : data frame, array-like of shape (n, d), or CountTable
-            Training records, the attributes of the domain. Values outside it are clipped, or count as missing. A
-            regressor takes no table.
-        y : array-like of shape (n,), or str
-            Classes, of a regressor numbers, or the name of the column of ``X`` that holds them.
-        persons : array-like of shape (n,), series, or str, optional
-            Whose record each is: identifiers, or the name of the column of ``X`` that holds them, which is then no
-            attribute. With it, and ``records_per_person``, epsilon and delta cover all records of one person. Records
-            without an identifier are left out. Numbers of equal value are one identifier, and texts of the same
-            characters; a missing value, an empty text, a truth value and a date are none. A lazy frame is brought
-            into memory.
-        **unsupported
-            Nothing is accepted; ``sample_weight`` gets a separate error.
-
-        Raises
-        ------
-        InvalidParameterError
-            If ``epsilon`` is not stated; if a parameter is out of its range, missing, or without effect; if
-            ``persons`` comes without ``records_per_person``, or the other way round.
-        InvalidDataError
-            If the data do not fit the domain.
-        ClassTooLargeError
-            If what has to be summed or tabulated may exceed the limits. Nothing is spent.
-        BudgetExceededError
-            If the ledger does not allow the fit. Nothing is released.
-        GlassineError
-            If literals or a pool do not fit the domain, or a choice cannot be calibrated. Nothing is spent.
-        """
+    def _check_arguments(self, unsupported: Mapping[str, Any]) -> None:
         _refuse_unsupported(unsupported)
         check_stated(self.epsilon)
-        check_alignment(X, y=y, persons=persons)
-        unit = unit_of(self.records_per_person, persons)
+        check_domain(self.domain)
+        _check_progress(self.progress)
+
+    def _predicts_number(self, y: object) -> bool:
+        """Return whether the target is a number, by the parameters alone."""
+        return hasattr(self, "target_range")
+
+    def _declared_target(self, X: object, y: object, domain: Domain) -> dict[str, Any] | None:
+        name = target_name(y)
+        if self._predicts_number(y):
+            if type(X).__name__ == "CountTable":
+                return None
+            limits = public_range(self.target_range, domain, name)
+            return None if limits is None else {"target_range": limits, "target": name}
+        classes = declared_classes(domain, name, getattr(self, "classes", None), booleans=_holds_booleans(X, y))
+        if classes is None:
+            return None
+        if not isinstance(y, str):
+            # Whether an array's type can hold these classes is public.
+            class_codes(y[:0] if isinstance(y, np.ndarray) else [], classes)
+            if isinstance(y, np.ndarray) and y.dtype.kind in "fb" and not declared_numbers(classes):
+                raise InvalidDataError(
+                    f"the target is an array of {y.dtype}, and the declared classes are texts: {first_of(classes, 6)}.",
+                    remedy="Pass the texts.",
+                )
+        return {"classes": classes, "target": name}
+
+    def _warn(self, known: Metadata) -> None:
+        warn_of(known.caveats, known.domain)
+
+    def _read_unsealed(self, X: object, y: object, persons: object, unit: PrivacyUnit) -> tuple[Any, Metadata]:
         whose: Persons | None = None
         if unit.is_person:
-            domain = getattr(self, "domain", None)
-            X, whose = take_persons(X, persons, unit, self.person_weights, y=y, domain=domain)
-        # All that may be refused is refused here, before release() charges: the order is part of the guarantee.
-        planned = self._plan(X, y, whose)
-        _check_progress(self.progress)
-        released = release(planned, ledger=self.ledger, dataset=self.dataset, random_state=self.random_state)
-        keep(self, released)
-        return self
+            X, whose = take_persons(X, persons, unit, self.person_weights, y=y, domain=self.domain)
+        return self._read_at_once(X, y, whose)
 
     @abstractmethod
-    def _plan(self, X: object, y: object, persons: Persons | None = None) -> Planned[dict[str, Any]]:
-        """Read the records and plan the fit, or refuse it; the plan draws the fitted attributes by name."""
+    def _read_at_once(self, X: object, y: object, persons: Persons | None) -> tuple[Any, Metadata]:
+        """Read the records, and what is public of them from the records as well."""
+
+
+def _holds_booleans(X: Any, y: object) -> bool:
+    """Return whether the declared type of a target holds truth values alone."""
+    if not isinstance(y, str):
+        return holds_booleans(y)
+    kinds = None if isinstance(X, list | tuple | CountTable) else schema(X).kinds
+    return kinds is not None and kinds.get(y) == nw.Boolean
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class PrivateEstimator(PrivateLearner):
+class PrivateEstimator(PrivateParameters):
     """A private learner with the parameters that all but the search have."""
 
     # A constructor has to work without arguments, for scikit-learn; fit refuses None.

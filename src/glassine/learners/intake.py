@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import narwhals as nw
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _num_samples, column_or_1d
 
-from glassine.data.bits import BitSets, truths
+from glassine.data.bits import BitSets
 from glassine.data.count_table import CountTable
 from glassine.data.inference import infer_domain
 from glassine.data.labels import (
@@ -30,10 +30,8 @@ from glassine.domain import Category, Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidDataError
 from glassine.learners.budget import CLASSES_FROM_DATA, warn_of
-from glassine.learners.persons import Persons
 from glassine.learners.reading import (
     EngineIntake,
-    Weighed,
     as_frame,
     check_domain,
     check_target,
@@ -47,62 +45,16 @@ from glassine.learners.reading import (
     without_target,
 )
 from glassine.models.guarantee import DOMAIN_FROM_DATA
-from glassine.privacy.unit import RECORD, PrivacyUnit
-from glassine.records.arrays import Bools, Ints
+from glassine.records.arrays import Ints
 from glassine.records.columns import Columns
 from glassine.records.engines import LazyTable, is_lazy
 from glassine.records.reading import read_checked, read_settled
+from glassine.sealed.door import OF_THE_INTAKE
+from glassine.sealed.persons import Persons
 from glassine.sealed.plan import Metadata
+from glassine.sealed.store import HeldIntake
 
 __all__ = ["CLASSES_FROM_DATA", "HeldIntake", "Intake", "pack", "read_records", "read_training"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class HeldIntake:
-    """Records and classes in memory."""
-
-    columns: Columns  # Rows that conform to the domain; shape (m, d)
-    labels: Ints  # Index of each row's class; shape (m,)
-    multiplicities: Ints | None  # How many records each row stands for, shape (m,); None for one each
-    domain: Domain  # The public domain of the attributes, without the target
-    classes: tuple[Scalar, ...]  # The public classes
-    caveats: tuple[str, ...]  # What was taken from the data although it should be public
-    persons: Persons | None = None  # Whose records they are, if that matters
-
-    @property
-    def n_records(self) -> int:
-        """Number of records, multiplicities counted."""
-        return len(self.labels) if self.multiplicities is None else int(self.multiplicities.sum())
-
-    @property
-    def unit(self) -> PrivacyUnit:
-        """Whose data a private fit covers."""
-        return RECORD if self.persons is None else self.persons.unit
-
-    @property
-    def weights(self) -> Mapping[str, str]:
-        """What a certificate says of the weights of persons."""
-        return {} if self.persons is None else self.persons.weights
-
-    def take(self, rows: Bools) -> HeldIntake:
-        """Return some of the rows, perhaps none: domain and classes are those of all."""
-        return replace(
-            self,
-            columns=self.columns.take(rows),
-            labels=self.labels[rows],
-            multiplicities=None if self.multiplicities is None else self.multiplicities[rows],
-            persons=None if self.persons is None else self.persons.take(rows),
-        )
-
-    def numbers(self, name: str, cuts: Sequence[float] | None = None) -> Weighed:
-        """Return the values of a number that are not missing, and how many records have each."""
-        values = self.columns.numbers[name]
-        present = ~np.isnan(values)
-        return values[present], None if self.multiplicities is None else self.multiplicities[present]
-
-    def pack(self, antecedents: Sequence[tuple[Literal, ...]]) -> BitSets:
-        """Return the records as bit sets of conjunctions."""
-        return BitSets.pack(truths(self.columns, antecedents), self.labels, len(self.classes), self.multiplicities)
 
 
 Intake: TypeAlias = HeldIntake | EngineIntake
@@ -261,15 +213,18 @@ def _read_target(
     return class_values, class_codes(y, class_values), [CLASSES_FROM_DATA] if inferred else []
 
 
-def metadata_of(intake: Intake) -> Metadata:
+def metadata_of(intake: Intake, target: str = "", estimator: object = None) -> Metadata:
     """Return what is public of records."""
     return Metadata(
         domain=intake.domain,
         classes=intake.classes,
         target_range=getattr(intake, "target_range", None),
+        target=target,
         caveats=intake.caveats,
         unit=intake.unit,
         weights=intake.weights,
+        features={name: value for name, value in getattr(estimator, "__dict__", {}).items() if name in OF_THE_INTAKE},
+        n_records=intake.n_records,
     )
 
 

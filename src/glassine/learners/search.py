@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from fractions import Fraction
 from functools import partial
@@ -17,23 +17,27 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from glassine.data.count_table import CountTable
-from glassine.data.labels import class_codes
+from glassine.data.labels import class_codes, target_name
 from glassine.data.table import frame_of, held
 from glassine.errors import InvalidDataError, InvalidParameterError
 from glassine.formats import fingerprint
 from glassine.learners.budget import LARGEST_EPSILON, check_number, relation_of
-from glassine.learners.estimator import OF_THE_INTAKE, PrivateLearner, keep, tags_of_domain
-from glassine.learners.intake import HeldIntake, read_training
-from glassine.learners.persons import Persons
+from glassine.learners.estimator import PrivateParameters, tags_of_domain
+from glassine.learners.intake import metadata_of, read_training
 from glassine.models.guarantee import LONGEST_SETTING
 from glassine.privacy.accounting import Parallel, RepeatedSelection, Selection
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal
 from glassine.privacy.randomness import Randomness, RandomState
-from glassine.privacy.release import EXACT_DRAWS, Paid, Planned, Price
+from glassine.privacy.release import EXACT_DRAWS, Paid, Price
 from glassine.privacy.selection import RunCount
+from glassine.privacy.unit import PrivacyUnit
 from glassine.records.arrays import AnyArray, Array, Bools
+from glassine.sealed.door import PrivateLearner, keep
+from glassine.sealed.persons import Persons
+from glassine.sealed.plan import Metadata, Plan
 from glassine.sealed.selection import best_of_runs
+from glassine.sealed.store import HeldIntake
 
 PROOF = "learners/search.md"
 
@@ -49,13 +53,13 @@ RUNS_PER_SETTING = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Plan:
-    """A search that is planned: its records, its candidates, and what each run and the choice may spend."""
+    """A search that is planned: its candidates, and what each run and the choice may spend."""
 
-    intake: HeldIntake  # The records that count, n rows, as every fit takes them
-    y: Any  # The target as it was passed, for its name; array-like or str
+    known: Metadata  # What is public of the records
     settings: tuple[dict[str, Any], ...]  # The grid; tuple of dict
     # One for each setting, not fitted, with the epsilon and delta of a run; tuple of estimators.
     candidates: tuple[Any, ...]
+    plans: tuple[Plan, ...]  # One for each of them
     runs: RunCount  # The law of the number of runs
     fraction: Fraction  # Probability with which a record, or a person with all records, is held out
     # epsilon, delta: what the search claims.
@@ -66,7 +70,7 @@ class _Plan:
     def events(self) -> tuple[Parallel, ...]:
         """Return what the search releases: fits from one part of the records, and a choice by the other."""
         epsilon, delta = self.run
-        most = self.intake.unit.most_records
+        most = self.known.unit.most_records
         fits = RepeatedSelection(
             name="the chosen fit, of the training part",
             candidates=len(self.candidates),
@@ -100,8 +104,8 @@ class _Plan:
             epsilon=float(self.epsilon),
             delta=float(self.delta),
             events=self.events(),
-            neighboring=relation_of(self.intake.unit),
-            unit=self.intake.unit,
+            neighboring=relation_of(self.known.unit),
+            unit=self.known.unit,
             assumptions=() if certificate is None else certificate.assumptions,
             caveats=() if paid is None else paid.caveats,
             public={**({} if certificate is None else certificate.public), "search": search},
@@ -120,7 +124,7 @@ def _has_scores(search: Any) -> bool:
 
 
 @dataclass(eq=False, repr=False)
-class PrivateSearchCV(PrivateLearner, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+class PrivateSearchCV(PrivateParameters, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     """A search over hyperparameters of a private classifier that spends one epsilon.
 
     Each record, or each person with all records, is held out by a coin. From the others, a random number of private
@@ -241,19 +245,63 @@ class PrivateSearchCV(PrivateLearner, ClassifierMixin, BaseEstimator):  # type: 
         """How records of persons count, as the estimator has it."""
         return str(getattr(self.estimator, "person_weights", "equal"))
 
-    def _plan(self, X: object, y: object, persons: Persons | None = None) -> Planned[dict[str, Any]]:
+    @property
+    def classes(self) -> Any:
+        """The public classes of the estimator."""
+        return getattr(self.estimator, "classes", None)
+
+    @property
+    def keeps_undeclared(self) -> bool:  # type: ignore[override]  # it is the estimator's
+        """Whether categories that the domain does not declare are distinguished from missing ones."""
+        return bool(self.estimator.keeps_undeclared)
+
+    def _check_arguments(self, unsupported: Mapping[str, Any]) -> None:
+        super()._check_arguments(unsupported)
+        self._settings()
+
+    def _describe(self, X: object, y: object, persons: object, unit: PrivacyUnit) -> Any:
+        if isinstance(X, CountTable):
+            raise InvalidDataError("a CountTable cannot be split into parts record by record. Pass the records.")
+        # A lazy frame is brought into memory: its records are to be split.
+        described = super()._describe(X, y, persons, unit)
+        return None if any(self._reads_at_once()) else described
+
+    def _reads_at_once(self) -> Iterator[bool]:
+        """Yield for each setting whether its fit follows from the number of records."""
+        for setting in self._settings():
+            accounting = setting.get("accounting", getattr(self.estimator, "accounting", None))
+            yield accounting == "published"
+
+    def _read_at_once(self, X: object, y: object, persons: Persons | None) -> tuple[HeldIntake, Metadata]:
+        probe = clone(self.estimator)
+        intake = read_training(
+            probe,
+            _in_memory(X),
+            y,
+            domain=probe.domain,
+            classes=probe.classes,
+            times=persons,
+            private=True,
+            keep_undeclared=probe.keeps_undeclared,
+        )
+        if not isinstance(intake, HeldIntake):
+            raise TypeError("nothing is lazy here")
+        return intake, metadata_of(intake, target_name(y), probe)
+
+    def _plan(self, known: Metadata) -> Plan:
         settings = self._settings()
-        plan, names, caveats = self._read(X, y, persons, settings)
-        return Planned(
+        plan, caveats = self._planned(known, settings)
+        return Plan(
             price=Price(
                 epsilon=plan.epsilon,
                 delta=plan.delta,
                 note=f"search over {len(settings)} settings of {type(self.estimator).__name__}",
-                unit=plan.intake.unit,
+                unit=known.unit,
             ),
             caveats=caveats,
             check=plan.claim,
-            draw=partial(self._draw, plan, names),
+            queries=tuple(query for one in plan.plans for query in one.queries),
+            learn=partial(self._draw, plan),
         )
 
     def _settings(self) -> tuple[dict[str, Any], ...]:
@@ -280,35 +328,20 @@ class PrivateSearchCV(PrivateLearner, ClassifierMixin, BaseEstimator):  # type: 
             raise InvalidParameterError("grid holds no setting. Give at least one value of each parameter.")
         return settings
 
-    def _read(
-        self, X: object, y: object, persons: Persons | None, settings: tuple[dict[str, Any], ...]
-    ) -> tuple[_Plan, dict[str, Any], tuple[str, ...]]:
-        """Return the plan, the attributes that name the columns, and the caveats; nothing is drawn."""
+    def _planned(self, known: Metadata, settings: tuple[dict[str, Any], ...]) -> tuple[_Plan, tuple[str, ...]]:
+        """Return the plan and the caveats; nothing is drawn."""
         epsilon = decimal(
             check_number(self.epsilon, "epsilon", low=0.0, high=LARGEST_EPSILON, low_open=True), "epsilon"
         )
         delta = decimal(check_number(self.delta, "delta", low=1e-100, high=0.1), "delta")
         fraction = check_number(self.validation_fraction, "validation_fraction", low=0.01, high=0.9)
         runs = self._runs(len(settings))
-        probe = clone(self.estimator)
-        intake = read_training(
-            probe,
-            _in_memory(X),
-            y,
-            domain=probe.domain,
-            classes=probe.classes,
-            times=persons,
-            private=True,
-            keep_undeclared=probe.keeps_undeclared,
-        )
-        assert isinstance(intake, HeldIntake)  # noqa: S101 - nothing is lazy here
         run = runs.for_each_run(epsilon, delta)
-        candidates = tuple(self._candidate(setting, run, intake.domain, intake.classes) for setting in settings)
-        names = {name: value for name, value in vars(probe).items() if name in OF_THE_INTAKE}
-        caveats, lost = dict.fromkeys(intake.caveats), False
+        candidates = tuple(self._candidate(setting, run, known.domain, known.classes) for setting in settings)
+        caveats, lost, plans = dict.fromkeys(known.caveats), False, []
         for candidate in candidates:
-            vars(candidate).update(names)
-            planned = candidate._plan(intake, y)
+            vars(candidate).update(known.features)
+            planned = candidate._plan(known)
             planned.check()
             price = planned.price
             if not price.epsilon <= decimal(run[0], "epsilon") or not price.delta <= decimal(run[1], "delta"):
@@ -318,18 +351,19 @@ class PrivateSearchCV(PrivateLearner, ClassifierMixin, BaseEstimator):  # type: 
                 )
             caveats |= dict.fromkeys(planned.caveats)
             lost = lost or price.delta > 0
+            plans.append(planned)
         plan = _Plan(
-            intake=intake,
-            y=y,
+            known=known,
             settings=settings,
             candidates=candidates,
+            plans=tuple(plans),
             runs=runs,
             fraction=decimal(fraction, "validation_fraction"),
             epsilon=epsilon,
             delta=delta if lost else Fraction(0),
             run=run,
         )
-        return plan, names, tuple(caveats)
+        return plan, tuple(caveats)
 
     def _runs(self, n_settings: int) -> RunCount:
         """Return the law of the number of fits."""
@@ -344,22 +378,19 @@ class PrivateSearchCV(PrivateLearner, ClassifierMixin, BaseEstimator):  # type: 
             candidate.set_params(delta=run[1])
         return candidate
 
-    def _draw(self, plan: _Plan, names: Mapping[str, Any], paid: Paid) -> dict[str, Any]:
+    def _draw(self, plan: _Plan, intake: Any, paid: Paid) -> dict[str, Any]:
         """Hold some records out, fit a random number of settings, and publish one of the fits."""
-        training = split(plan.intake, plan.fraction, paid.randomness)
+        training = split(intake, plan.fraction, paid.randomness)
         # Both may be empty: a fit without records is as private as any other, a refusal would reveal the coins.
-        part, held_out = plan.intake.take(training), plan.intake.take(~training)
-        planned: dict[int, Planned[dict[str, Any]]] = {}
+        part, held_out = intake.take(training), intake.take(~training)
 
         def run() -> tuple[int, dict[str, Any]]:
             place = paid.randomness.below(len(plan.settings))
-            if place not in planned:
-                planned[place] = plan.candidates[place]._plan(part, plan.y)
-            return place, planned[place].draw(paid)
+            return place, plan.plans[place].learn(part, paid)
 
         def score(result: tuple[int, dict[str, Any]]) -> int:
             place, released = result
-            keep(plan.candidates[place], released)
+            keep(plan.candidates[place], {**plan.known.features, **released})
             return n_correct(plan.candidates[place], held_out)
 
         place, released = best_of_runs(
@@ -367,10 +398,10 @@ class PrivateSearchCV(PrivateLearner, ClassifierMixin, BaseEstimator):  # type: 
             run,
             score,
             epsilon=plan.epsilon,
-            sensitivity=plan.intake.unit.most_records,
+            sensitivity=plan.known.unit.most_records,
             randomness=paid.randomness,
         )
-        return {**names, **self._published(plan, place, released, paid)}
+        return self._published(plan, place, released, paid)
 
     def _published(self, plan: _Plan, place: int, released: dict[str, Any], paid: Paid) -> dict[str, Any]:
         """Return the fitted attributes: the chosen fit, whose model and certificate state what the search spent."""
@@ -385,7 +416,7 @@ class PrivateSearchCV(PrivateLearner, ClassifierMixin, BaseEstimator):  # type: 
         model = replace(model, guarantee=guarantee)
         certificate = replace(claim, model=fingerprint(model))
         estimator = plan.candidates[place]
-        keep(estimator, released | {"model_": model, "certificate_": certificate})
+        keep(estimator, {**plan.known.features, **released} | {"model_": model, "certificate_": certificate})
         estimator.set_params(domain=self.estimator.domain, classes=self.estimator.classes)
         return {
             "best_params_": plan.settings[place],

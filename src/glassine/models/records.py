@@ -14,14 +14,14 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from glassine.domain import Category, Literal, Real
-from glassine.domain.attributes import LARGEST, Prefix, Scalar, prefixes
-from glassine.domain.literals import Between, OneOf, attributes_of
+from glassine.domain.attributes import LARGEST, Attribute, Prefix, Scalar, prefixes
+from glassine.domain.literals import Between, attributes_of
 from glassine.errors import InvalidDataError
 from glassine.records.arrays import Bools, Indices
 from glassine.records.cells import Flag
-from glassine.records.columns import Columns, holds_of_numbers
+from glassine.records.columns import Columns, holds_of_numbers, values_of
 from glassine.records.containers import batches, check_width, schema
-from glassine.records.flags import settled
+from glassine.records.flags import settled, wide
 from glassine.records.reading import read
 
 Holds: TypeAlias = Callable[[Literal, Indices], Bools]
@@ -45,7 +45,7 @@ def read_records(data: object, attributes: Sequence[str], literals: Iterable[Lit
 
     Parameters
     ----------
-    data : data frame, mapping of str to ndarray of shape (n,), Table, Columns, or ndarray of shape (n, d)
+    data : data frame, mapping of str to ndarray of shape (n,), Table, Columns, Records, or ndarray of shape (n, d)
         The records: a frame of any library that narwhals reads, a lazy one collected; an array has all attributes of
         the model in order.
     attributes : sequence of str
@@ -59,6 +59,8 @@ def read_records(data: object, attributes: Sequence[str], literals: Iterable[Lit
         If a tested attribute is not a column, or data are none of these; if the column of a number holds something
         else.
     """
+    if isinstance(data, Records):
+        return data
     asked = tuple(literals)
     tested = attributes_of(asked)
     if isinstance(data, Columns):
@@ -97,15 +99,22 @@ def of_literals(data: object, literals: Sequence[Literal]) -> Records:
                 f"{name!r} is compared with a number, but {records} something else there.",
                 remedy=f"Recode or drop {'them' if odd != 1 else 'it'}.",
             )
+    return of_columns(columns, lenient=False)
+
+
+def of_columns(columns: Columns, *, lenient: bool) -> Records:
+    """Return settled columns, which keep what is not declared, as literals ask for them.
+
+    Of a lenient reading no record is refused: one that satisfies no branch of a split takes the last.
+    """
     truths: dict[Literal, Bools] = {}
 
     def holds(literal: Literal, rows: Indices) -> Bools:
         array = columns.array(literal.attribute)[rows]
         if literal.attribute in columns.numbers:
             return holds_of_numbers(literal, array)
-        attribute = columns.attributes[literal.attribute]
-        if literal not in truths and isinstance(literal, OneOf) and isinstance(attribute, Category):
-            truths[literal] = _truths(literal, attribute.values)
+        if literal not in truths:
+            truths[literal] = _truths(literal, values_of(columns.attributes[literal.attribute]))
         # The last two entries stand for another value, of code -2, and for a missing one, of code -1.
         return truths[literal][array]
 
@@ -113,7 +122,28 @@ def of_literals(data: object, literals: Sequence[Literal]) -> Records:
         value = columns.array(name)[row]
         return bool(np.isnan(value)) if name in columns.numbers else bool(value == -1)
 
-    return Records(n_records=columns.n_records, holds=holds, lacks=lacks)
+    return Records(n_records=columns.n_records, holds=holds, lacks=None if lenient else lacks)
+
+
+def counted_records(data: object, recipe: Mapping[str, Attribute]) -> Records:
+    """Return records as an audit counts them: where a model sends each, whatever its cells hold.
+
+    Parameters
+    ----------
+    data : data frame, mapping of str to ndarray of shape (n,), Table, or other container of named columns
+        The records.
+    recipe : mapping of str to Attribute
+        The tested attributes, at least one: of a domain, else what :func:`implied` says. A number beyond its bounds
+        stays what it is, and what is no number is missing; a value that is not declared is another one than all that
+        are.
+
+    Raises
+    ------
+    InvalidDataError
+        If an attribute is not a column.
+    """
+    columns, flags = read(data, {name: wide(attribute) for name, attribute in recipe.items()})
+    return of_columns(settled(columns, flags, keep_undeclared=True), lenient=True)
 
 
 def implied(literals: Iterable[Literal]) -> Mapping[str, Category | Real]:
@@ -151,8 +181,12 @@ def _plain(values: Iterable[Scalar]) -> Iterable[Scalar]:
     return (value for value in values if isinstance(value, str) or abs(value) <= LARGEST)
 
 
-def _truths(literal: OneOf, values: Sequence[Scalar]) -> Bools:
-    """Return where the values of an implied category satisfy a literal, then any other value, then a missing one."""
+def _truths(literal: Literal, values: Sequence[Scalar]) -> Bools:
+    """Return where the values of a category satisfy a literal, then any other value, then a missing one."""
+    if isinstance(literal, Between):
+        # No bound is put to a value that is not declared: it satisfies neither the literal nor its complement.
+        inside = literal.holds(np.array(values, dtype=object)).tolist()
+        return np.array([*inside, False, literal.missing], dtype=bool)
     listed = set(literal.values)
     grouped = prefixes(literal.values)
     inside = [

@@ -20,23 +20,30 @@ from glassine.models.svg import element, plain, short
 from glassine.models.terms import Term
 from glassine.records.arrays import AnyArray, Array, Indices
 from glassine.records.columns import Columns, values_of
-from glassine.records.reading import read_checked
+from glassine.records.flags import settled
+from glassine.records.reading import read, read_checked
 
 
-def read_records(model: ScoringModel, data: object) -> Columns | None:
+def read_records(model: ScoringModel, data: object, *, lenient: bool = False) -> Columns | None:
     """Return the attributes that a model reads as columns; None where it reads none."""
-    # data: the records: as for conform; an array has all of the model's attributes in order. Missing and NaN are
+    # data: the records: as for the door; an array has all of the model's attributes in order. Missing and NaN are
     # missing, infinite numbers are very large ones, an undeclared category is in the last bin. Columns are taken as
-    # they are.
-    # Raises InvalidDataError if a column is absent, or its type cannot hold values of its attribute.
-    names = model.tested
+    # they are. A lenient reading takes what is no number as missing.
+    # Raises InvalidDataError if a column is absent; if not lenient, also if its type cannot hold values of its
+    # attribute, or a value is no number.
     if isinstance(data, Columns):
         return data
-    if not names:
+    if not model.tested:
         return None
-    return read_checked(
-        named(data, model.attributes), {name: _attribute(model, name) for name in names}, keep_undeclared=True
-    )
+    records, recipe = named(data, model.attributes), recipe_of(model)
+    if lenient:
+        return settled(*read(records, recipe), keep_undeclared=True)
+    return read_checked(records, recipe, keep_undeclared=True)
+
+
+def recipe_of(model: ScoringModel) -> dict[str, Attribute]:
+    """Return what bins imply about the attributes that a model reads."""
+    return {name: _attribute(model, name) for name in model.tested}
 
 
 def _attribute(model: ScoringModel, name: str) -> Attribute:

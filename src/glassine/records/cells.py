@@ -68,6 +68,9 @@ BEYOND = sys.float_info.max
 MOST_DIGITS = 400
 """A decimal number of a larger exponent is beyond all doubles, or smaller than all."""
 
+SHORT = 16
+"""Most cells of a column that are read one by one at once: the faster ways begin slowly."""
+
 MOST_COMPARED = 32
 """Most declared numbers with which a column is compared one by one; more are looked up by bisection."""
 
@@ -130,6 +133,40 @@ def is_gap(cell: object) -> bool:
     return value is None or bool(value != value)
 
 
+class Kind(IntEnum):
+    """What a cell holds that is no value of its attribute; a text that writes a number is one, as in a file."""
+
+    TEXT = 0
+    NUMBER = 1
+    OTHER = 2  # Neither, such as a date or a list
+
+
+def kinds_of(column: Plain, rows: Bools) -> FlagArray:
+    """Return the :class:`Kind` of each cell of some rows of a column, shape (rows.sum(),).
+
+    Examples
+    --------
+    >>> kinds_of(["Yes", "7", 7, [7], None], np.array([True, True, True, True, False])).tolist()
+    [0, 1, 1, 2]
+    """
+    if isinstance(column, pl.Series):
+        cells = column.filter(pl.Series(rows)).to_list()
+    elif isinstance(column, Coded):
+        cells = [column.values[place] for place in column.places[rows].tolist()]
+    elif isinstance(column, np.ndarray):
+        cells = list(np.ma.getdata(column)[rows])
+    else:
+        cells = list(compress(column, rows.tolist()))
+    values = list(map(value_of, cells))
+    texts = {text: number_of(text) is not None for text in set(filter(_is_text, values))}
+    kinds = (Kind(texts[v]) if _is_text(v) else Kind.OTHER if v is FOREIGN else Kind.NUMBER for v in values)
+    return np.fromiter(kinds, np.uint8, len(values))
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
 def _value_of_numpy(cell: Any) -> object:
     kind: Any = type(cell)
     if issubclass(kind, np.bool_):
@@ -160,7 +197,8 @@ def _value_of_decimal(cell: Decimal) -> object:
     return sign * (BEYOND if cell.adjusted() > 0 else math.ulp(0.0))
 
 
-def _double(number: Any) -> float:
+def double(number: Any) -> float:
+    """Return a number as a double; one beyond all doubles is the largest."""
     try:
         return float(number)
     except OverflowError:
@@ -238,7 +276,7 @@ class Reader:
             return math.nan, Flag.MISSING
         if value is FOREIGN:
             return math.nan, Flag.UNDECLARED
-        number = _double(value)
+        number = double(value)
         if number != number:
             return math.nan, Flag.MISSING
         # Adding zero turns -0.0 into 0.0, so that equal numbers have equal bytes.
@@ -272,7 +310,7 @@ class Reader:
         zero, which nothing can be written to.
         """
         if isinstance(values, pl.Series):
-            return self._of_series(values)
+            return self._of_series(values) if len(values) > SHORT else self._one_by_one(values.to_list())
         if isinstance(values, Coded):
             read, flags = self._of_objects([*values.values, None])
             places = np.where(values.places < 0, len(values.values), values.places)
@@ -395,6 +433,8 @@ class Reader:
 
     def _of_objects(self, cells: list[Any]) -> tuple[AnyArray, FlagArray]:
         """Read objects, each in the way of its own type; the ways give the same answers."""
+        if len(cells) <= SHORT:
+            return self._one_by_one(cells)
         kinds = set(map(type, cells))
         gaps = {kind for kind in kinds if kind is type(None) or _name(kind) in ("NAType", "NaTType")}
         if kinds - {type(None)} == {str}:

@@ -25,7 +25,7 @@ from glassine.records.cells import Coded, Flag, Plain, Reader
 from glassine.records.columns import Columns, columns_of
 from glassine.records.containers import Opened, batches, plain_column, schema
 from glassine.records.cuts import Cuts, cell_ends
-from glassine.records.flags import Flags, check_types, refuse, settled
+from glassine.records.flags import Flags, check_types, outside, reasons, refuse, settled, wide
 
 # Weights of rows: how many records each row of a dataset stands for.
 
@@ -276,8 +276,8 @@ def _refusable(attribute: Attribute) -> Bools:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Odd:
-    """How many cells of each column of a batch have each flag."""
+class Outside:
+    """How many cells of each column of a batch lie outside their attribute, by reason."""
 
     attributes: Mapping[str, Attribute]
 
@@ -291,22 +291,23 @@ class Odd:
 
     @property
     def sums(self) -> tuple[str, ...]:
-        """What is added up: a number for each attribute and flag."""
-        return tuple(f"f{i}_{flag:d}" for i in range(len(self.attributes)) for flag in Flag)
+        """What is added up: a number for each attribute and reason."""
+        return tuple(f"f{i}_{j}" for i, one in enumerate(self.attributes.values()) for j in range(len(reasons(one))))
 
     def __call__(self, batch: Mapping[str, Plain]) -> pl.DataFrame:
         """Return one row of numbers."""
-        counts = [
-            np.bincount(Reader(attribute).column(batch[name])[1], minlength=len(Flag))
-            for name, attribute in self.attributes.items()
-        ]
-        row = dict(zip(self.sums, np.concatenate(counts).tolist(), strict=True))
-        return pl.DataFrame({"one": [0], **{name: [number] for name, number in row.items()}}).with_columns(
+        row: list[int] = []
+        for name, attribute in self.attributes.items():
+            column = batch[name]
+            values, flags = Reader(wide(attribute)).column(column)
+            why = outside(attribute, values, flags, lambda own=column: own)  # type: ignore[misc]
+            row += np.bincount(why, minlength=len(reasons(attribute)) + 1)[1:].tolist()
+        return pl.DataFrame({"one": [0], **{name: [n] for name, n in zip(self.sums, row, strict=True)}}).with_columns(
             pl.col("one").cast(pl.Int8)
         )
 
 
-def merged(parts: Sequence[pl.DataFrame], question: Distinct | Odd) -> pl.DataFrame:
+def merged(parts: Sequence[pl.DataFrame], question: Distinct | Outside) -> pl.DataFrame:
     """Return the groups of several batches together."""
     whole = parts[0] if len(parts) == 1 else pl.concat(parts, how="vertical_relaxed")
     return whole.group_by(list(question.by)).agg(
@@ -317,7 +318,7 @@ def merged(parts: Sequence[pl.DataFrame], question: Distinct | Odd) -> pl.DataFr
 # How engines are asked.
 
 
-def ask(frame: nw.LazyFrame[Any], question: Distinct | Odd) -> pl.DataFrame:
+def ask(frame: nw.LazyFrame[Any], question: Distinct | Outside) -> pl.DataFrame:
     """Return what a question makes of all records of a lazy frame, wherever they lie."""
     names = question.columns
     if not names:
@@ -340,7 +341,7 @@ def ask(frame: nw.LazyFrame[Any], question: Distinct | Odd) -> pl.DataFrame:
     return merged(waiting, question)
 
 
-def _of_dask(native: Any, question: Distinct | Odd, names: Sequence[str]) -> pl.DataFrame:
+def _of_dask(native: Any, question: Distinct | Outside, names: Sequence[str]) -> pl.DataFrame:
     """Ask each partition in the process that holds it; answers are merged in a tree, which no scheduler can outgrow."""
     dask: Any = import_module("dask")
     delayed = dask.delayed
@@ -356,11 +357,11 @@ def _of_dask(native: Any, question: Distinct | Odd, names: Sequence[str]) -> pl.
     return answer
 
 
-def _of_partition(part: Any, question: Distinct | Odd, names: Sequence[str]) -> pl.DataFrame:
+def _of_partition(part: Any, question: Distinct | Outside, names: Sequence[str]) -> pl.DataFrame:
     return question({name: plain_column(part[name]) for name in names})
 
 
-def _of_spark(native: Any, question: Distinct | Odd, names: Sequence[str]) -> pl.DataFrame:
+def _of_spark(native: Any, question: Distinct | Outside, names: Sequence[str]) -> pl.DataFrame:
     """Ask each partition in Spark's own Python processes, and let Spark add up the groups."""
     try:
         kept = getattr(question, "keep", None)
@@ -386,7 +387,7 @@ def _of_spark(native: Any, question: Distinct | Odd, names: Sequence[str]) -> pl
     return merged([whole], question)
 
 
-def _of_spark_batches(parts: Iterable[Any], *, question: Distinct | Odd, names: Sequence[str]) -> Iterator[Any]:
+def _of_spark_batches(parts: Iterable[Any], *, question: Distinct | Outside, names: Sequence[str]) -> Iterator[Any]:
     """Yield the groups of one partition, as batches of Arrow."""
     waiting: list[pl.DataFrame] = []
     rows = most = 0
@@ -482,12 +483,14 @@ class LazyTable:
         groups = replace(self, keep=None).group({name: attribute}, cuts={name: cuts.tolist()})
         return binned(groups.columns.numbers[name], groups.counts, cuts)
 
-    def flags(self, attributes: Mapping[str, Attribute]) -> dict[str, Ints]:
-        """Return how many cells of each column have each :class:`Flag`, shape (5,)."""
+    def outside(self, attributes: Mapping[str, Attribute]) -> dict[str, dict[str, int]]:
+        """Return how many cells of each column lie outside their attribute, by reason; only those above zero."""
         if not attributes:
             return {}
-        row = ask(_lazy(self.frame), Odd(attributes=dict(attributes))).row(0, named=True)
-        return {name: np.array([row[f"f{i}_{flag:d}"] for flag in Flag]) for i, name in enumerate(attributes)}
+        row = iter(ask(_lazy(self.frame), Outside(attributes=dict(attributes))).drop("one").row(0))
+        found = {name: {why: next(row) for why in reasons(attribute)} for name, attribute in attributes.items()}
+        kept = {name: {why: n for why, n in own.items() if n} for name, own in found.items()}
+        return {name: own for name, own in kept.items() if own}
 
     def _asked(
         self,

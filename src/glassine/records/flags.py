@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 
 import narwhals as nw
 import numpy as np
 
-from glassine.domain.attributes import Attribute, Integer, Real
+from glassine.domain.attributes import LARGEST, Attribute, Integer, Real
+from glassine.domain.domain import Domain
 from glassine.errors import InvalidDataError, first_of, parameter
 from glassine.records.arrays import AnyArray, Bools, Ints
-from glassine.records.cells import Flag, FlagArray, declared_numbers
+from glassine.records.cells import Flag, FlagArray, Plain, declared_numbers, kinds_of
 from glassine.records.columns import UNDECLARED, Columns, columns_of, values_of
 from glassine.records.containers import Schema
+
+MISSING = "missing"
+"""The reason of a gap that an attribute does not allow."""
+
+MOST_TOLD = 5
+"""Declared values that a sentence names."""
+
+NEAR = 1e-5
+"""A number at most so far from a step of its grid, in steps, lies on it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
@@ -61,10 +71,118 @@ def is_number(attribute: Attribute) -> bool:
     return isinstance(attribute, Integer | Real)
 
 
-def n_outside(attribute: Attribute, counts: Ints) -> int:
-    """Return how many cells hold a value outside their attribute, given how many have each flag, shape (5,)."""
-    gaps = 0 if attribute.missing else int(counts[Flag.MISSING])
-    return gaps + int(counts[[Flag.CLIPPED, Flag.UNDECLARED, Flag.INFINITE]].sum())
+def wide(attribute: Attribute) -> Attribute:
+    """Return what cells are read by where none is refused: beyond a bound, a number lies where a model sends it."""
+    return Real(-LARGEST, LARGEST, missing=True) if is_number(attribute) else replace(attribute, missing=True)
+
+
+# What lies outside an attribute: for audits, `domain check` and refusals, in one set of words.
+
+
+def reasons(attribute: Attribute) -> tuple[str, ...]:
+    """Return why a cell can lie outside an attribute, in words, in the order of what :func:`outside` returns.
+
+    Examples
+    --------
+    >>> reasons(Integer(18, 99))[3:]
+    ('below 18', 'above 99', 'no whole number')
+    """
+    if not isinstance(attribute, Integer | Real):
+        return (MISSING, *(f"{kind} that are not declared" for kind in ("texts", "numbers", "other values")))
+    step = "no whole number"
+    if isinstance(attribute, Real):
+        step = f"no multiple of {attribute.resolution} above {attribute.lo}"
+    return (MISSING, "texts that are no number", "values that are no number", *_beyond(attribute), step)
+
+
+def _beyond(attribute: Integer | Real) -> tuple[str, str]:
+    return f"below {attribute.lo}", f"above {attribute.hi}"
+
+
+def outside(attribute: Attribute, values: AnyArray, flags: FlagArray, column: Callable[[], Plain]) -> FlagArray:
+    """Return why each cell of a column lies outside its attribute, shape (n,): the place of its reason from 1, or 0.
+
+    Parameters
+    ----------
+    attribute : Attribute
+        The public attribute.
+    values, flags : ndarray, shape (n,)
+        What :func:`wide` of the attribute makes of the cells.
+    column : callable
+        Returns the cells; they are looked at only if some are not declared, for what kind of value they hold.
+    """
+    out = np.zeros(len(values), dtype=np.uint8)
+    if flags.any():
+        if not attribute.missing:
+            out[flags == Flag.MISSING] = 1
+        unknown = flags == Flag.UNDECLARED
+        if not is_number(attribute):
+            unknown |= flags == Flag.INFINITE
+        if unknown.any():
+            kinds = kinds_of(column(), unknown)
+            out[unknown] = np.minimum(kinds, 1) + 2 if is_number(attribute) else kinds + 2
+    if isinstance(attribute, Integer | Real):
+        lo, hi = float(attribute.lo), float(attribute.hi)
+        with np.errstate(invalid="ignore"):
+            out[values < lo], out[values > hi] = 4, 5
+        step = 1.0 if isinstance(attribute, Integer) else attribute.resolution
+        if step is not None:
+            inside = np.flatnonzero((out == 0) & (values == values))
+            steps = (values[inside] - lo) / step
+            out[inside[np.abs(steps - np.round(steps)) > NEAR]] = 6
+    return out
+
+
+def declared(attribute: Attribute) -> str:
+    """Return up to five values of an attribute, or its bounds, as a sentence names them.
+
+    Examples
+    --------
+    >>> declared(Integer(18, 99)), declared(Category(("clerk", "baker", 3)))
+    ('18 to 99', "'clerk', 'baker', 3")
+    """
+    if isinstance(attribute, Integer | Real):
+        return "numbers" if attribute.hi == LARGEST else f"{attribute.lo} to {attribute.hi}"
+    values = [repr(str(value)) if isinstance(value, str) else str(value) for value in values_of(attribute)]
+    return first_of(values, MOST_TOLD)
+
+
+def bounds(name: str, recipe: Mapping[str, Attribute] | Domain, *, implied: bool = False) -> str:
+    """Return outside what cells are told to lie: the domain, or what a model's literals imply where there is none."""
+    # Of several attributes that are tied there is no more to say.
+    said = declared(recipe[name]) if name in recipe else ""
+    return f"what the model tests ({said})" if implied else f"the domain{said and f', which declares {said}'}"
+
+
+def sentence(names: str, number: object, whole: str, why: Mapping[str, object] | None = None) -> str:
+    """Return how many records lie outside a domain and why: kinds of values, and the domain's own, but none of records.
+
+    Parameters
+    ----------
+    names : str
+        The columns.
+    number : object
+        Number of records, as far as it may be shown.
+    whole : str
+        Outside what, as :func:`bounds` says.
+    why : mapping of str to object, optional
+        The number of each reason, as far as it may be shown; None where it may not. Reasons can be told apart from it.
+
+    Examples
+    --------
+    >>> sentence("age", 3, bounds("age", {"age": Integer(18, 99)}), {"missing": 1, "above 99": 2})
+    'age: 3 records lie outside the domain, which declares 18 to 99: missing (1), above 99 (2).'
+    """
+    told = why or {}
+    many = number is not None and len(told) > 1
+    said = ", ".join(f"{reason} ({_written(n)})" if many and n is not None else reason for reason, n in told.items())
+    lie = "record lies" if number == 1 else "records lie"
+    counted = lie if number is None else f"{_written(number)} {lie}"
+    return f"{names}: {counted} outside {whole}{said and f': {said}'}."
+
+
+def _written(number: object) -> str:
+    return f"{number:,}" if isinstance(number, int) else str(number)
 
 
 def settled(columns: Columns, flags: Flags, *, keep_undeclared: bool = False) -> Columns:
@@ -106,7 +224,8 @@ def refuse(columns: Columns, flags: Flags) -> None:
             continue
         if is_number(attribute) and (own == Flag.UNDECLARED).any():
             raise InvalidDataError(
-                f"column {name!r} must hold numbers, got something else among its values.",
+                f"column {name!r} must hold numbers, got something else among its values; its attribute declares "
+                f"{declared(attribute)}.",
                 remedy="Convert it to a numeric type.",
             )
         if not attribute.missing and flags.where(name, Flag.MISSING, Flag.INFINITE).any():
@@ -122,8 +241,7 @@ def refuse_foreign(columns: Columns, flags: Flags) -> None:
         own = flags.arrays[name]
         if not is_number(attribute) and len(own) and (own == Flag.UNDECLARED).all():
             raise InvalidDataError(
-                f"column {name!r} holds no value that its attribute declares: "
-                f"{first_of([repr(str(value)) for value in values_of(attribute)], 8)}.",
+                f"column {name!r} holds no value that its attribute declares: {declared(attribute)}.",
                 remedy="Convert the column, or declare its values as they are.",
             )
 
@@ -147,6 +265,6 @@ def check_types(schema: Schema, attributes: Mapping[str, Attribute]) -> None:
             )
         raise InvalidDataError(
             f"column {name!r} has the type {kind}, which cannot hold the values of its attribute: "
-            f"{first_of([repr(str(value)) for value in values_of(attribute)], 8)}.",
+            f"{declared(attribute)}.",
             remedy="Convert the column, or declare its values as they are.",
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -11,10 +12,10 @@ from glassine.domain.attributes import Attribute
 from glassine.domain.domain import Domain
 from glassine.errors import InvalidDataError, parameter
 from glassine.records.arrays import AnyArray, read_only
-from glassine.records.cells import FlagArray, Reader
+from glassine.records.cells import FlagArray, Plain, Reader
 from glassine.records.columns import Columns, columns_of, is_column
 from glassine.records.containers import Opened, batches, schema
-from glassine.records.flags import Flags, check_types, refuse, refuse_foreign, settled
+from glassine.records.flags import Flags, check_types, outside, refuse, refuse_foreign, settled, wide
 
 Recipe: TypeAlias = Mapping[str, Attribute] | Domain
 """The public attribute of each column that is read, in order."""
@@ -99,6 +100,27 @@ def _read(container: object, attributes: Mapping[str, Attribute]) -> Iterator[tu
         odd = len(own) == 1 or any(flags.any() for _, flags in own)
         flags = own[0][1] if len(own) == 1 else np.concatenate([array for _, array in own]) if odd else None
         yield name, (values, np.broadcast_to(np.uint8(0), len(values)) if flags is None else flags)
+
+
+def rows_outside(container: object, recipe: Recipe, names: Iterable[str] | None = None) -> dict[str, FlagArray]:
+    """Return why cells lie outside their attributes, as :func:`~glassine.records.flags.outside`, by name.
+
+    Raises
+    ------
+    InvalidDataError
+        As for :func:`read`.
+    """
+    attributes = {name: recipe[name] for name in (recipe if names is None else names)}
+    columns, flags = read(container, {name: wide(attribute) for name, attribute in attributes.items()})
+
+    def cells(name: str) -> Plain:
+        parts = [batch[name] for batch in batches(container, (name,))]
+        return parts[0] if len(parts) == 1 else [cell for part in parts for cell in part]
+
+    return {
+        name: outside(attribute, columns.array(name), flags.arrays[name], partial(cells, name))
+        for name, attribute in attributes.items()
+    }
 
 
 def read_checked(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, NoReturn, TypeVar
 
@@ -10,6 +11,7 @@ from glassine.privacy.accounting import Event
 from glassine.privacy.release import Paid
 from glassine.sealed.accounts import Part, Pure
 from glassine.sealed.queries import Query
+from glassine.sealed.store import Store
 
 A = TypeVar("A")
 
@@ -89,3 +91,18 @@ class ExactOracle:
     def ask(self, query: Query[Any]) -> Any:
         """Return the exact answer to a query."""
         return query.exact(self.__records)
+
+
+def asking(
+    learn: Callable[[Oracle], dict[str, Any]], account: Pure, progress: Progress | None
+) -> Callable[[Any, Paid], dict[str, Any]]:
+    """Return how a plan learns: by an oracle over the opened records, which forgets them afterwards."""
+
+    def learned(records: Any, paid: Paid) -> dict[str, Any]:
+        oracle = Oracle(Store(records), account, paid, progress)
+        try:
+            return learn(oracle)
+        finally:
+            oracle.close()
+
+    return learned

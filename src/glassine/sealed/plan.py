@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
-from glassine.privacy.release import Price
+from glassine.privacy.release import Paid, Price
 from glassine.privacy.unit import RECORD, PrivacyUnit
 
 if TYPE_CHECKING:
-    from glassine.sealed.oracle import Oracle
     from glassine.sealed.queries import Query
 
 
@@ -27,6 +26,9 @@ class Metadata:
     caveats: tuple[str, ...] = ()  # What was taken from the records although it should be public
     unit: PrivacyUnit = RECORD  # Whose data a private fit covers
     weights: Mapping[str, str] = field(default_factory=dict)  # What a certificate says of the weights of persons
+    # Fitted attributes by which scikit-learn knows the columns.
+    features: Mapping[str, Any] = field(default_factory=dict)
+    n_records: int | None = None  # Known only where nothing is guaranteed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +42,8 @@ class Plan:
     caveats : tuple of str
         What the guarantee does not cover, but for a seed and for what the payment voids.
     learn : callable
-        From the oracle to the fitted attributes by name. It sees public values and released answers alone.
+        From the opened records and the payment to the fitted attributes by name. :func:`asking` makes it of a function
+        of an oracle, which sees public values and released answers alone.
     queries : tuple of Query
         What it may ask, each as large as it can be: kernels and memory follow from them.
     check : callable
@@ -49,7 +52,7 @@ class Plan:
 
     price: Price
     caveats: tuple[str, ...]
-    learn: Callable[[Oracle], dict[str, Any]]
+    learn: Callable[[Any, Paid], Any]
     queries: tuple[Query[Any], ...] = ()
     check: Callable[[], object]
 

@@ -2,12 +2,96 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from glassine.data.bits import BitSets
-from glassine.domain import Literal
-from glassine.records.arrays import Array, Ints
+import numpy as np
+
+from glassine.data.bits import BitSets, truths
+from glassine.domain import Domain, Literal
+from glassine.domain.attributes import Scalar
+from glassine.privacy.unit import RECORD, PrivacyUnit
+from glassine.records.arrays import Array, Bools, Ints
+from glassine.records.columns import Columns
+from glassine.sealed.losses import PARTS
+from glassine.sealed.persons import Persons
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class HeldIntake:
+    """Records and classes in memory."""
+
+    columns: Columns  # Rows that conform to the domain; shape (m, d)
+    labels: Ints  # Index of each row's class; shape (m,)
+    multiplicities: Ints | None  # How many records each row stands for, shape (m,); None for one each
+    domain: Domain  # The public domain of the attributes, without the target
+    classes: tuple[Scalar, ...]  # The public classes
+    caveats: tuple[str, ...]  # What was taken from the data although it should be public
+    persons: Persons | None = None  # Whose records they are, if that matters
+    values: Array | None = None  # Numbers brought to [-1, 1], where the target is one; shape (m,)
+
+    @property
+    def n_records(self) -> int:
+        """Number of records, multiplicities counted."""
+        return len(self.labels) if self.multiplicities is None else int(self.multiplicities.sum())
+
+    @property
+    def unit(self) -> PrivacyUnit:
+        """Whose data a private fit covers."""
+        return RECORD if self.persons is None else self.persons.unit
+
+    @property
+    def weights(self) -> Mapping[str, str]:
+        """What a certificate says of the weights of persons."""
+        return {} if self.persons is None else self.persons.weights
+
+    def take(self, rows: Bools) -> HeldIntake:
+        """Return some of the rows, perhaps none: domain and classes are those of all."""
+        return replace(
+            self,
+            columns=self.columns.take(rows),
+            labels=self.labels[rows],
+            multiplicities=None if self.multiplicities is None else self.multiplicities[rows],
+            persons=None if self.persons is None else self.persons.take(rows),
+            values=None if self.values is None else self.values[rows],
+        )
+
+    def numbers(self, name: str, cuts: Sequence[float] | None = None) -> tuple[Array, Ints | None]:
+        """Return the values of a number that are not missing, and how many records have each."""
+        values = self.columns.numbers[name]
+        present = ~np.isnan(values)
+        return values[present], None if self.multiplicities is None else self.multiplicities[present]
+
+    def pack(self, antecedents: Sequence[tuple[Literal, ...]]) -> BitSets:
+        """Return the records as bit sets of conjunctions; of a number its parts."""
+        if self.values is not None:
+            upper = upper_parts(self.values)
+            parts = np.column_stack([PARTS - upper, upper])
+            if self.multiplicities is not None:
+                parts *= self.multiplicities[:, None]
+            return BitSets.pack_counts(truths(self.columns, antecedents), parts)
+        return BitSets.pack(truths(self.columns, antecedents), self.labels, len(self.classes), self.multiplicities)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class NumericIntake(HeldIntake):
+    """Records and numbers in memory; ``labels`` are the parts of the upper class, and there are no classes."""
+
+    target_range: tuple[float, float]  # The public range of the target
+    targets: Array  # The targets, clipped to it; shape (m,)
+
+    def pack(self, antecedents: Sequence[tuple[Literal, ...]]) -> BitSets:
+        """Return the parts of the records as bit sets of conjunctions."""
+        parts = np.column_stack([PARTS - self.labels, self.labels])
+        if self.multiplicities is not None:
+            parts *= self.multiplicities[:, None]
+        return BitSets.pack_counts(truths(self.columns, antecedents), parts)
+
+
+def upper_parts(values: Array) -> Ints:
+    """Return how many parts of each record are of the upper class, by its own number alone; shape (n,)."""
+    return np.rint((values + 1) / 2 * PARTS).astype(np.int64)
 
 
 class Store:

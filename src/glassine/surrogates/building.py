@@ -23,6 +23,7 @@ from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import SEEDED, UNPAID, Paid, Planned, Price, release
 from glassine.records.arrays import Array, Ints
 from glassine.records.columns import Columns, values_of
+from glassine.sealed.door import behind
 from glassine.sealed.losses import PARTS
 from glassine.sealed.trees import Tree, TreeClass
 from glassine.surrogates.answers import Answers, Names, NumericAnswer, distinct_records
@@ -314,7 +315,7 @@ def _private_trees(plan: Plan, material: Material, groups: Ints, n_groups: int, 
         randomness = Randomness.of(plan.random_state)
         return draw(Paid(randomness=randomness, caveats=(*caveats, *((SEEDED,) if randomness.seeded else ()))))
     check = partial(certificate, Paid(randomness=UNPAID, caveats=caveats))
-    planned = Planned(price=price, caveats=caveats, check=check, draw=draw)
+    planned = Planned(price=price, caveats=caveats, check=check, draw=lambda paid: behind(lambda: draw(paid)))
     return release(planned, ledger=plan.ledger, dataset=plan.dataset, random_state=plan.random_state)
 
 

@@ -250,6 +250,7 @@ def _bound(bound: object) -> float:
 
 FORMAT = Format(
     name="treelite",
+    again="model.dump_as_json() of treelite 4",
     reads="JSON of treelite's `dump_as_json`",
     reveals="conditions, shares or scores as classes or values, often numbers of records and class counts",
     leaves_out="names of attributes and categories; whether boosted trees saw samples of the records",

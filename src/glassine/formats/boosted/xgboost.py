@@ -373,6 +373,7 @@ def _counts(
 
 FORMAT = Format(
     name="XGBoost",
+    again="booster.save_model('model.json')",
     reads="XGBoost's JSON or UBJSON",
     reveals="conditions, scores as classes or values, often numbers of records and class counts",
     leaves_out="sample weights; numbers of records where its sums do not determine them",

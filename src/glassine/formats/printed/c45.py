@@ -401,6 +401,7 @@ def _evidence(entry: _Entry, classes: Sequence[Scalar] | None, certain: bool) ->
 
 FORMAT = of_text(
     name="C4.5",
+    again="summary(model) of C5.0, print(model) of partykit, or Weka's output of the whole tree",
     reads="text of C4.5, C5.0 or J48, or what R prints of a tree of partykit, such as ctree",
     reveals="conditions, and the records and errors of each leaf",
     leaves_out="where missing values go; class counts of more than two classes",

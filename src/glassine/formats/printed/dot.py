@@ -170,6 +170,7 @@ def _evidence(node: _Node, classes: tuple[Scalar, ...] | None, counted: bool) ->
 
 FORMAT = of_text(
     name="export_graphviz",
+    again="sklearn.tree.export_graphviz(model, feature_names=..., class_names=...)",
     reads="graph of `sklearn.tree.export_graphviz`",
     reveals="conditions to three digits behind the point, and class counts",
     leaves_out="further digits of thresholds; where missing values go",

@@ -354,6 +354,7 @@ def _first(text: str) -> str:
 
 FORMAT = of_text(
     name="export_text",
+    again="export_text(model, feature_names=..., show_weights=True, decimals=17, max_depth=model.get_depth())",
     reads="text of `sklearn.tree.export_text`",
     reveals="rounded conditions; counts with `show_weights=True`",
     leaves_out="further digits of thresholds; whether weights are counts; where missing values go",

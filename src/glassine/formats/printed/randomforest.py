@@ -99,6 +99,7 @@ def _evidence(text: str, classes: tuple[Scalar, ...] | None) -> Evidence:
 
 FORMAT = of_text(
     name="randomForest",
+    again="print(getTree(model, 1, labelVar = TRUE)) in R",
     reads="table of `getTree(forest, k, labelVar = TRUE)` of R's randomForest",
     reveals="conditions and predictions",
     leaves_out="counts; where missing values go",

@@ -243,6 +243,7 @@ def _values(text: str, name: str, domain: Domain | None) -> tuple[Scalar, ...]:
 
 FORMAT = of_text(
     name="rpart",
+    again="print(model, digits = 15) in R",
     reads="text that R prints of a tree of rpart or of the package tree",
     reveals="conditions as printed, and class counts",
     leaves_out="further digits of thresholds; where missing values go",

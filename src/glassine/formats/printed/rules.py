@@ -584,6 +584,7 @@ START = re.compile(
 
 FORMAT = of_text(
     name="a rule list",
+    again="one rule per line, such as 'if [a] then [b]', and 'else [c]' last",
     reads="rule list in text, such as 'if [a] then [true]' and 'else [false]' on two lines",
     reveals="what it says",
     sniff=lambda text: START.match(first_line(text)) is not None,

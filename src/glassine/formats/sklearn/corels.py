@@ -252,6 +252,7 @@ def rules_from_corels_text(text: str, domain: Domain | None = None) -> RuleList:
 FORMATS = (
     Format(
         name="CORELS",
+        again="the rl_ of the fitted CorelsClassifier as JSON",
         reads="CORELS rule list, or its fields as JSON",
         reveals="conditions and class counts",
         extensions=(".json",),
@@ -261,6 +262,7 @@ FORMATS = (
     ),
     of_text(
         name="the text of CORELS",
+        again="print(model.rl()) of the fitted CorelsClassifier",
         reads="what CORELS prints",
         reveals="conditions",
         leaves_out="counts",
@@ -270,6 +272,7 @@ FORMATS = (
     ),
     of_text(
         name="the program of CORELS",
+        again="the option -o of the corels program",
         reads="what the program of CORELS prints, or its model file",
         reveals="conditions",
         leaves_out="counts",

@@ -202,6 +202,7 @@ def _one_of(estimator: object, domain: Domain | None, tree: int | None) -> Decis
 FORMATS = (
     Format(
         name="scikit-learn tree",
+        again="skops.io.dump(model, 'model.skops')",
         reads="scikit-learn decision tree, or a pipeline or search that ends with one, also in a skops file or pickle",
         reveals="conditions, and class counts where weights do not hide them",
         leaves_out="class counts that sample weights hide",
@@ -212,6 +213,7 @@ FORMATS = (
     ),
     Format(
         name="scikit-learn forest",
+        again="skops.io.dump(model, 'model.skops')",
         contents=("object",),
         sniff=is_sklearn_forest,
         # Its members are trees of scikit-learn, whose reader refuses a forest.

@@ -191,6 +191,7 @@ def rules_from_imodels(obj: Any, domain: Domain | None = None) -> RuleList:
 FORMATS = (
     Format(
         name="imodels",
+        again="str(model), or pass the fitted estimator in Python",
         reads="greedy rule list of imodels",
         reveals="conditions and class counts",
         contents=("object",),
@@ -199,6 +200,7 @@ FORMATS = (
     ),
     of_text(
         name="the text of imodels",
+        again="print(model) of the fitted list",
         reads="what imodels prints of a greedy rule list",
         reveals="conditions as printed, numbers of records, class counts of small rules",
         leaves_out="further digits of thresholds; class counts of large rules; where missing values go",

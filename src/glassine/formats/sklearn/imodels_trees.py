@@ -148,6 +148,7 @@ def _evidence(node: Any, classes: tuple[Scalar, ...] | None, alone: bool) -> Evi
 
 FORMAT = Format(
     name="imodels tree",
+    again="skops.io.dump, or pass the fitted estimator in Python",
     reads="FIGS model of imodels, or a tree that it shrank",
     reveals="conditions; class counts or values of FIGS, numbers of records of shrunken trees",
     leaves_out="where missing values go in FIGS; class counts of shrunken trees",

@@ -429,6 +429,7 @@ def _tensor(values: object, what: str, least: int, most: int | None = None) -> A
 
 FORMAT = Format(
     name="interpret",
+    again="ebm.to_json('model.json', detail='all')",
     reads="explainable boosting machine of interpret, or its JSON",
     reveals="terms, bins and scores",
     leaves_out="histograms, deviations over the bags and scores of single bags, which the audit reads beside the model",

@@ -221,6 +221,7 @@ def _dl85_leaf(node: dict[str, Any], classes: Sequence[Scalar]) -> Evidence:
 FORMATS = (
     Format(
         name="pystreed",
+        again="skops.io.dump, or pass the fitted estimator in Python",
         reads="tree of pystreed",
         reveals="conditions; class counts of classifiers",
         leaves_out="where missing values go; numbers of records of a regression",
@@ -230,6 +231,7 @@ FORMATS = (
     ),
     Format(
         name="pydl8.5",
+        again="skops.io.dump, or pass the fitted estimator in Python",
         reads="tree of pydl8.5",
         reveals="conditions, and often error rates and numbers of records",
         leaves_out="where missing values go",

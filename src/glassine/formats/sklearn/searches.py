@@ -37,6 +37,7 @@ def model_of_search(search: Any, domain: Domain | None = None) -> PublishedModel
 
 FORMAT = Format(
     name="scikit-learn search",
+    again="skops.io.dump(search.best_estimator_, 'model.skops')",
     reads="fitted search of scikit-learn over an estimator of another row",
     reveals="the model that was chosen",
     contents=("object",),

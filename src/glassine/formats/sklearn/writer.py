@@ -15,7 +15,6 @@ import numpy.typing as npt
 from glassine.domain import Between, Binary, Category, Domain, OneOf
 from glassine.domain import Literal as Condition
 from glassine.domain.attributes import Scalar
-from glassine.domain.literals import attributes_of
 from glassine.domain.single import single
 from glassine.errors import InvalidParameterError, UnsupportedModelError
 from glassine.formats.conditions import check_predicts, compared_values
@@ -65,14 +64,17 @@ class Encoder:
         self.words = {name for name, values in compared.items() if self._has_words(name, values, domain)}
         self.numbers: list[str] = []
         self.lists: list[OneOf] = []
-        tested = list(_tested(model))
-        self.names = attributes_of(tested) or model.attributes[:1]
-        for literal in tested:
+        for literal in _tested(model):
             name = literal.attribute
             if isinstance(literal, OneOf) and (name not in self.dummies or set(literal.values) != {1}):
                 self.lists += [] if _listing(literal) in self.lists else [_listing(literal)]
             elif name not in self.numbers:
                 self.numbers.append(name)
+        self.numbers.sort(key=model.attributes.index)
+        self.lists.sort(key=lambda listed: model.attributes.index(listed.attribute))
+        # In the order of the columns, in which a reader names them.
+        named = [*self.numbers, *(listed.attribute for listed in self.lists)]
+        self.names = tuple(dict.fromkeys(named)) or model.attributes[:1]
         if not self.numbers and not self.lists and not model.attributes:
             raise UnsupportedModelError("a scikit-learn tree needs an attribute, but the model has none.")
 

@@ -22,7 +22,6 @@ from glassine.learners.additive.fitting import Card, Plan, Private, fit_model
 from glassine.learners.additive.memory import check_memory, most_released, pairs_asked_for
 from glassine.learners.additive.targets import Training, read_classes, read_numbers
 from glassine.learners.estimator import PrivateEstimator, PublishedModel
-from glassine.learners.persons import Persons
 from glassine.models import AdditiveModel
 from glassine.models.additive import summarize_model
 from glassine.models.editing import Editor, revert, verify
@@ -30,11 +29,23 @@ from glassine.models.evidence import class_array
 from glassine.models.scoring import Contributions
 from glassine.models.shapes import ShapeFunction
 from glassine.privacy.certificate import Certificate
-from glassine.privacy.release import Paid, Planned, Price
+from glassine.privacy.release import Paid, Price
 from glassine.records.arrays import AnyArray, Array
+from glassine.sealed.persons import Persons
+from glassine.sealed.plan import Metadata
+from glassine.sealed.plan import Plan as Sealed
 
 LEAST_FOR_PAIRS = 0.5
 """Epsilon below which no pairs stand out: their choice then costs more than they gain (``docs/papers/dp-ebm.md``)."""
+
+
+def check_two_classes(classes: Sequence[Scalar]) -> None:
+    """Raise InvalidParameterError if there is no choice between classes."""
+    if len(classes) < 2:
+        raise InvalidParameterError(
+            f"a classifier needs at least two classes, got {len(classes)} class.",
+            remedy=f"Declare them with {parameter('classes=')}.",
+        )
 
 
 class Editable(PublishedModel):
@@ -149,12 +160,7 @@ class AdditiveClassifier(ClassifierMixin, Editable):  # type: ignore[misc]  # sc
 
     def _read_training(self, X: object, y: object, times: Persons | npt.ArrayLike | None, *, private: bool) -> Training:
         training = read_classes(self, X, y, domain=self.domain, classes=self.classes, times=times, private=private)
-        classes = training.target.classes or ()
-        if len(classes) < 2:
-            raise InvalidParameterError(
-                f"a classifier needs at least two classes, got {len(classes)} class.",
-                remedy=f"Declare them with {parameter('classes=')}.",
-            )
+        check_two_classes(training.target.classes or ())
         return training
 
     def decision_function(self, X: object) -> Array:
@@ -208,8 +214,14 @@ class _PrivateEBM(PrivateEstimator, AdditiveEstimator):
         """Return what the model is rounded to; None where it is published as fitted."""
         return None
 
-    def _plan(self, X: object, y: object, persons: Persons | None = None) -> Planned[dict[str, Any]]:
+    def _read_at_once(self, X: object, y: object, persons: Persons | None) -> tuple[Training, Metadata]:
         training = self._read_training(X, y, persons, private=True)
+        return training, training.metadata(self)
+
+    def _plan(self, known: Metadata) -> Sealed:
+        if known.target_range is None:
+            check_two_classes(known.classes)
+        training = Training.of(known)
         budget = GaussianBudget.of(self.epsilon, self.delta, training.unit)
         plan = Plan.of(
             training,
@@ -230,14 +242,15 @@ class _PrivateEBM(PrivateEstimator, AdditiveEstimator):
             releases, values = releases + 1, values + plan.card.most_values(len(plan.grids))
         budget.check_values(releases, values)
         note = f"private {'additive model' if plan.card is None else 'scorecard'}, {plan.algorithm}"
-        return Planned(
+        return Sealed(
             price=Price(epsilon=budget.epsilon, delta=budget.delta, note=note, unit=budget.unit),
             caveats=training.caveats,
             check=partial(budget.claim, training.caveats, None),
-            draw=partial(self._draw, training, budget, plan),
+            learn=partial(self._draw, known, budget, plan),
         )
 
-    def _draw(self, training: Training, budget: GaussianBudget, plan: Plan, paid: Paid) -> dict[str, Any]:
+    def _draw(self, known: Metadata, budget: GaussianBudget, plan: Plan, records: Any, paid: Paid) -> dict[str, Any]:
+        training = Training.of(known, records)
         source = f"glassine.{type(self).__name__}"
         fit = fit_model(training, plan, Private.of(budget, paid), source=source, progress=self.progress)
         certificate = budget.certify(fit.events, fit.model, paid=paid, public=plan.public(training))

@@ -13,9 +13,10 @@ from glassine.domain import Integer, Real
 from glassine.learners.additive.grids import Axis, Grid, read_cells
 from glassine.learners.additive.sums import apply_bins, count_cells
 from glassine.learners.reading import EngineIntake, records_at
-from glassine.records.arrays import AnyArray, Array, Ints
+from glassine.records.arrays import AnyArray, Ints
 from glassine.records.columns import Columns
 from glassine.records.cuts import Cuts
+from glassine.sealed.ingest import scaled
 
 MOST_GROUPS = 2**20
 """Most groups of records, as far as the released bins allow, that are asked for at once where tables are enough."""
@@ -282,13 +283,6 @@ def _tables(
             # Sums of whole numbers below 2^53 are exact as doubles.
             out[place] += np.bincount(flat, times, minlength=int(np.prod(shape))).reshape(shape).astype(np.int64)
     return out
-
-
-def scaled(numbers: Array, bounds: tuple[float, float]) -> Array:
-    """Return numbers clipped to their public range and brought to [-1, 1]."""
-    half, middle = bounds[1] / 2 - bounds[0] / 2, bounds[0] / 2 + bounds[1] / 2
-    # Rounding may leave the interval on which the sensitivity rests.
-    return np.clip((np.clip(numbers, *bounds) - middle) / half, -1.0, 1.0)
 
 
 def parts_of(values: AnyArray, n_levels: int) -> list[tuple[Ints, Ints | None]]:

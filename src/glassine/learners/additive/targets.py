@@ -14,15 +14,15 @@ from sklearn.utils.validation import _num_samples, column_or_1d
 
 from glassine.data.inference import infer_domain
 from glassine.data.labels import check_lengths, column_of, target_name
-from glassine.domain import Domain, Integer, Real
-from glassine.domain.attributes import LARGEST, Scalar
-from glassine.errors import InvalidDataError, InvalidParameterError, parameter
+from glassine.domain import Domain
+from glassine.domain.attributes import Scalar
+from glassine.errors import InvalidDataError
 from glassine.learners import reading
 from glassine.learners.additive.budget import Mechanism
-from glassine.learners.additive.records import AdditiveRecords, CountedNumbers, CountedRecords, HeldRecords, scaled
-from glassine.learners.budget import RANGE_FROM_DATA, check_number, warn_of
-from glassine.learners.intake import HeldIntake, read_training
-from glassine.learners.persons import Persons
+from glassine.learners.additive.records import AdditiveRecords, CountedNumbers, CountedRecords, HeldRecords
+from glassine.learners.budget import RANGE_FROM_DATA, warn_of
+from glassine.learners.intake import read_training
+from glassine.learners.ranges import checked_bounds, declared_bounds
 from glassine.learners.reading import EngineIntake
 from glassine.models.guarantee import DOMAIN_FROM_DATA
 from glassine.privacy.fine_gaussian import wrapped
@@ -31,6 +31,11 @@ from glassine.records.arrays import AnyArray, Array
 from glassine.records.columns import Columns
 from glassine.records.engines import LazyTable, is_lazy
 from glassine.records.reading import read_checked, read_settled
+from glassine.sealed.door import OF_THE_INTAKE
+from glassine.sealed.ingest import ANYTHING, scaled
+from glassine.sealed.persons import Persons
+from glassine.sealed.plan import Metadata
+from glassine.sealed.store import HeldIntake
 
 PROOF = "learners/additive/targets.md"
 
@@ -47,12 +52,6 @@ SMALLEST_SPREAD = 0.02
 """A target whose released standard deviation is smaller, relative to half its range, is taken to vary that much.
 
 The clip follows the deviation: one near zero would leave nothing of the residuals but their signs."""
-
-ANYTHING = Real(-LARGEST, LARGEST, missing=True)
-"""As what a target is read, before it is clipped to its range."""
-
-LARGEST_TARGET = 1e280
-"""Largest size of a bound of the target: a model's numbers end at 1e300, and noise can make scores leave the range."""
 
 EventT = TypeVar("EventT")
 
@@ -96,6 +95,38 @@ class Training:
     caveats: tuple[str, ...]
     unit: PrivacyUnit = RECORD
     weights: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, known: Metadata, records: Any = None) -> Training:
+        """Return what is public of a fit, and its records once they are open."""
+        if isinstance(records, Training):
+            return records
+        if isinstance(records, HeldIntake):
+            records = _repeated(records)
+        elif isinstance(records, EngineIntake):
+            records = CountedRecords(intake=records)
+        classes = None if known.target_range is not None else known.classes
+        return cls(
+            records=records,
+            target=Target(classes=classes, bounds=known.target_range, name=known.target),
+            domain=known.domain,
+            caveats=known.caveats,
+            unit=known.unit,
+            weights=known.weights,
+        )
+
+    def metadata(self, estimator: object) -> Metadata:
+        """Return what is public of the records."""
+        return Metadata(
+            domain=self.domain,
+            classes=self.target.classes or (),
+            target_range=self.target.bounds,
+            target=self.target.name,
+            caveats=self.caveats,
+            unit=self.unit,
+            weights=self.weights,
+            features={name: value for name, value in vars(estimator).items() if name in OF_THE_INTAKE},
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,10 +178,11 @@ def read_classes(
 
 def _repeated(intake: HeldIntake) -> HeldRecords:
     """Return the records of an intake, each as often as it counts."""
+    values = intake.labels if intake.values is None else intake.values
     if intake.multiplicities is None:
-        return HeldRecords(columns=intake.columns, values=intake.labels)
-    rows = np.repeat(np.arange(len(intake.labels)), intake.multiplicities)
-    return HeldRecords(columns=intake.columns.take(rows), values=intake.labels[rows])
+        return HeldRecords(columns=intake.columns, values=values)
+    rows = np.repeat(np.arange(len(values)), intake.multiplicities)
+    return HeldRecords(columns=intake.columns.take(rows), values=values[rows])
 
 
 def read_numbers(
@@ -170,7 +202,7 @@ def read_numbers(
     checked = None if bounds is None else checked_bounds(bounds)
     persons = times if isinstance(times, Persons) else None
     name = target_name(y)
-    limits = checked if checked is not None else _declared_bounds(domain, name)
+    limits = checked if checked is not None else declared_bounds(domain, name)
     strict = not private or domain is None or domain.inferred or limits is None
     if isinstance(y, str):
         if domain is not None and limits is not None and not strict and times is None and is_lazy(X):
@@ -276,37 +308,6 @@ def _finite_numbers(y: object) -> Array:
             "Input y contains NaN, infinity or a missing value.", remedy="Drop or fill in these records."
         )
     return numbers
-
-
-def checked_bounds(bounds: Any, *, widen: bool = False) -> tuple[float, float]:
-    """Return a range of a target as two numbers, the lower first; one value is widened if that is asked for."""
-    try:
-        lo, hi = bounds
-    except (TypeError, ValueError):
-        raise InvalidParameterError(
-            f"{parameter('target_range')} must be a lowest and a highest number, got {bounds!r}."
-        ) from None
-    low = check_number(lo, "the lowest target", low=-LARGEST_TARGET, high=LARGEST_TARGET)
-    high = check_number(hi, "the highest target", low=-LARGEST_TARGET, high=LARGEST_TARGET)
-    if widen and low == high:
-        # A target of one value still needs a range; any will do, as all lies in its middle.
-        low, high = low - 0.5, high + 0.5
-    if not low < high or not high / 2 - low / 2 > 0:
-        raise InvalidParameterError(
-            f"{parameter('target_range')} must be (lo, hi) with lo < hi, got {bounds!r}.", remedy="Widen it."
-        )
-    return low, high
-
-
-def _declared_bounds(domain: Domain | None, name: str) -> tuple[float, float] | None:
-    if domain is None or name not in domain:
-        return None
-    attribute = domain[name]
-    if not isinstance(attribute, Integer | Real):
-        raise InvalidDataError(
-            f"the target {name!r} is not a number in the domain.", remedy="Declare it as Real or Integer."
-        )
-    return checked_bounds((attribute.lo, attribute.hi), widen=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -25,8 +25,7 @@ from glassine.learners.antecedents import Antecedent, LiteralPlan, PoolPlan
 from glassine.learners.budget import check_number
 from glassine.learners.estimator import TransparentClassifier, TransparentModel
 from glassine.learners.exhaustive.sizes import smaller
-from glassine.learners.intake import HeldIntake, Intake, read_training
-from glassine.learners.persons import Persons
+from glassine.learners.intake import Intake, read_training
 from glassine.learners.publishing import evidence_of
 from glassine.learners.reading import EngineIntake, multiplicities_of
 from glassine.models import DecisionTree, Evidence, RuleList
@@ -35,23 +34,10 @@ from glassine.records.cuts import cuts_of
 from glassine.sealed.lists import ListClass
 from glassine.sealed.losses import MOST_STEPS, PARTS, Loss, released_means, released_probabilities
 from glassine.sealed.model_class import ModelClass, as_fine_as_summed
+from glassine.sealed.persons import Persons
 from glassine.sealed.plan import Metadata
+from glassine.sealed.store import NumericIntake, upper_parts
 from glassine.sealed.trees import TreeClass
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class NumericIntake(HeldIntake):
-    """Records and numbers in memory; ``labels`` are the parts of the upper class, and there are no classes."""
-
-    target_range: tuple[float, float]  # The public range of the target
-    targets: Array  # The targets, clipped to it; shape (m,)
-
-    def pack(self, antecedents: Sequence[tuple[Literal, ...]]) -> BitSets:
-        """Return the parts of the records as bit sets of conjunctions."""
-        parts = np.column_stack([PARTS - self.labels, self.labels])
-        if self.multiplicities is not None:
-            parts *= self.multiplicities[:, None]
-        return BitSets.pack_counts(truths(self.columns, antecedents), parts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -68,18 +54,13 @@ class CountedNumericIntake(EngineIntake):
             # A row that always holds comes first: without conjunctions there is one pattern.
             holds = np.array([np.ones(len(values), dtype=bool), *truths(columns, antecedents)])
             distinct, place = np.unique(np.packbits(holds, axis=0).T, axis=0, return_inverse=True)
-            upper = _upper_parts(values)
+            upper = upper_parts(values)
             parts = np.zeros((len(distinct), 2), dtype=np.int64)
             np.add.at(parts, place.ravel(), np.column_stack([PARTS - upper, upper]) * np.reshape(counts, (-1, 1)))
             patterns.append(distinct)
             sums.append(parts)
         holds = np.unpackbits(np.concatenate(patterns), axis=1, count=len(antecedents) + 1).T.astype(bool)
         return BitSets.pack_counts(holds[1:], np.concatenate(sums))
-
-
-def _upper_parts(values: Array) -> Ints:
-    """Return how many parts of each record are of the upper class, by its own number alone; shape (n,)."""
-    return np.rint((values + 1) / 2 * PARTS).astype(np.int64)
 
 
 def read_numeric(
@@ -113,7 +94,7 @@ def read_numeric(
     multiplicities = None if persons is not None or times is None else multiplicities_of(times, len(records.values))
     return NumericIntake(
         columns=records.columns,
-        labels=_upper_parts(records.values),
+        labels=upper_parts(records.values),
         multiplicities=multiplicities,
         domain=training.domain,
         classes=(),

@@ -7,23 +7,23 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
+from glassine.data.labels import target_name
 from glassine.domain import Domain
 from glassine.learners.budget import Budget, certify, check_number, claim, refuse_small_rate
 from glassine.learners.estimator import PrivateEstimator, fitted
 from glassine.learners.exhaustive.families import Conditions, Drawn, Lists, Numbers, RankedClasses, Tabulated, Trees
 from glassine.learners.intake import metadata_of
-from glassine.learners.persons import Persons
 from glassine.privacy.certificate import LOSS_BOUND
-from glassine.privacy.release import Paid, Planned, Price
+from glassine.privacy.release import Price
 from glassine.records.arrays import Array
 from glassine.sealed.accounts import Pure
 from glassine.sealed.gibbs import powers_bytes
 from glassine.sealed.losses import UNITS, base_rates
 from glassine.sealed.model_class import ModelClass
-from glassine.sealed.oracle import Oracle
-from glassine.sealed.plan import Metadata
+from glassine.sealed.oracle import Oracle, asking
+from glassine.sealed.persons import Persons
+from glassine.sealed.plan import Metadata, Plan
 from glassine.sealed.queries import Cells, Counts, Gibbs, Label
-from glassine.sealed.store import Store
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -57,12 +57,14 @@ class _Exponential(PrivateEstimator, Tabulated):
             f"prior weight of a {part}": float(getattr(self, self.part)),
         }
 
-    def _plan(self, X: object, y: object, persons: Persons | None = None) -> Planned[dict[str, Any]]:
+    def _read_at_once(self, X: object, y: object, persons: Persons | None) -> tuple[Any, Metadata]:
+        intake = self._read(X, y, persons, private=True)
+        return intake, metadata_of(intake, target_name(y), self)
+
+    def _plan(self, known: Metadata) -> Plan:
         self._check_parameters()
         # Beyond a millionfold either way the draw is from the smallest or from the largest models alone.
         prior = check_number(getattr(self, self.part), self.part, low=1e-6, high=1e6)
-        intake = self._read(X, y, persons, private=True)
-        known = metadata_of(intake)
         conditions = self._conditions(known.domain)
         ranks = self._ranks(len(known.classes))
         rate_share = self._rate_share()
@@ -87,16 +89,15 @@ class _Exponential(PrivateEstimator, Tabulated):
             more_bytes=powers_bytes(budget.per_record(budget.total) / widest.loss.parts, unit),
             part_weight=prior,
         )
-        learn = partial(self._learn, known, conditions, budget, widest, prior)
-
-        def draw(paid: Paid) -> dict[str, Any]:
-            return learn(Oracle(Store(intake), Pure(total=budget.total, unit=budget.unit), paid, self.progress))
-
-        return Planned(
+        account = Pure(total=budget.total, unit=budget.unit)
+        question = conditions.query()
+        largest = Gibbs(members=widest, prior=prior, slack=slack, name=self.drawn)
+        return Plan(
             price=Price(epsilon=budget.total, note=f"private {self.noun} {self._size()}", unit=budget.unit),
             caveats=known.caveats,
             check=partial(claim, budget, known.caveats),
-            draw=draw,
+            queries=(*([] if question is None else [question]), largest),
+            learn=asking(partial(self._learn, known, conditions, budget, widest, prior), account, self.progress),
         )
 
     def _learn(

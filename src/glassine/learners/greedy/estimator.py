@@ -7,6 +7,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, ClassVar
 
+from glassine.data.labels import target_name
 from glassine.domain import Domain
 from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.antecedents import PoolPlan
@@ -24,12 +25,13 @@ from glassine.learners.greedy.published import (
     whole_delta,
 )
 from glassine.learners.greedy.strict import LOOKAHEAD, grow_strictly, rehearse
-from glassine.learners.intake import Intake, read_training
-from glassine.learners.persons import Persons
+from glassine.learners.intake import metadata_of
 from glassine.privacy.certificate import Certificate
-from glassine.privacy.release import Paid, Planned, Price
+from glassine.privacy.release import Paid, Price
 from glassine.privacy.unit import RECORD, PrivacyUnit, of_groups
 from glassine.sealed.accounts import Part
+from glassine.sealed.persons import Persons
+from glassine.sealed.plan import Metadata, Plan
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -126,19 +128,26 @@ class PrivateGreedyRuleListClassifier(PrivateEstimator, Classes, Lists):
     quantile_share: float = 0.2
     confidence: float = 0.99
 
-    def _plan(self, X: object, y: object, persons: Persons | None = None) -> Planned[dict[str, Any]]:
+    def _describe(self, X: object, y: object, persons: object, unit: PrivacyUnit) -> Any:
+        # The published forms follow from the number of records: what they claim is void.
+        return None if self.accounting == "published" else super()._describe(X, y, persons, unit)
+
+    def _read_at_once(self, X: object, y: object, persons: Persons | None) -> tuple[Any, Metadata]:
         # Parameters that contradict each other are refused before the records are read.
         self._budget(with_literals=False, unit=RECORD if persons is None else persons.unit)
-        intake = read_training(self, X, y, domain=self.domain, classes=self.classes, times=persons, private=True)
-        pools = self._conditions(intake.domain)
-        # A search hands over records that know their persons.
-        plan = self._budget(with_literals=bool(pools.quantiled), unit=intake.unit)
-        caveats = intake.caveats
+        intake = self._read(X, y, persons, private=True)
+        return intake, metadata_of(intake, target_name(y), self)
+
+    def _plan(self, known: Metadata) -> Plan:
+        self._budget(with_literals=False, unit=known.unit)
+        pools = self._conditions(known.domain)
+        plan = self._budget(with_literals=bool(pools.quantiled), unit=known.unit)
+        caveats = known.caveats
         if plan.published:
             caveats = (*caveats, AS_PUBLISHED, *defects(plan, default_delta=self.delta is None))
-        lost = whole_delta(plan, intake.n_records)
+        lost = whole_delta(plan, known.n_records or 0)
         said = ", as published: does not hold" if plan.published else ""
-        return Planned(
+        return Plan(
             price=Price(
                 epsilon=plan.epsilon,
                 # The published default, 1 / n^2, would show n on the certificates of later fits, which count this one.
@@ -147,8 +156,8 @@ class PrivateGreedyRuleListClassifier(PrivateEstimator, Classes, Lists):
                 unit=plan.unit,
             ),
             caveats=caveats,
-            check=partial(self._check, intake, pools, plan, lost, caveats),
-            draw=partial(self._draw, intake, pools, plan, lost),
+            check=partial(self._check, known, pools, plan, lost, caveats),
+            learn=partial(self._draw, known, pools, plan, lost),
         )
 
     def _budget(self, *, with_literals: bool, unit: PrivacyUnit) -> GreedyPlan:
@@ -157,7 +166,7 @@ class PrivateGreedyRuleListClassifier(PrivateEstimator, Classes, Lists):
         wish = GreedyWish(**parameters | {"max_rules": int(self.max_rules)})
         return GreedyPlan.of(wish, with_literals=with_literals, unit=unit)
 
-    def _check(self, intake: Intake, pools: PoolPlan, plan: GreedyPlan, lost: float, caveats: tuple[str, ...]) -> None:
+    def _check(self, known: Metadata, pools: PoolPlan, plan: GreedyPlan, lost: float, caveats: tuple[str, ...]) -> None:
         """Raise what a fit with the largest pool would raise, before anything is charged."""
         if plan.delta is None and self.ledger is not None:
             raise InvalidParameterError(
@@ -168,12 +177,12 @@ class PrivateGreedyRuleListClassifier(PrivateEstimator, Classes, Lists):
             )
         # Private quantiles can only merge, so that the pool is at most as large as with all of them.
         widest = pools.widest()
-        pool = GreedyPool.of(intake.domain, widest)
-        most_satisfied(intake.domain, widest)
+        pool = GreedyPool.of(known.domain, widest)
+        most_satisfied(known.domain, widest)
         if plan.published:
-            events = stated_events(plan, Node.of(plan, intake.n_records))
+            events = stated_events(plan, Node.of(plan, known.n_records or 0))
         else:
-            events = rehearse(plan, pool, Remaining.of(intake, ()), len(widest) + 1)
+            events = rehearse(plan, pool, len(known.classes), len(widest) + 1)
         Certificate(
             epsilon=float(plan.epsilon),
             delta=lost,
@@ -181,21 +190,23 @@ class PrivateGreedyRuleListClassifier(PrivateEstimator, Classes, Lists):
             neighboring=relation_of(plan.unit),
             unit=plan.unit,
             caveats=caveats,
-            public=self._public(intake, pools, pool),
+            public=self._public(known, pools, pool),
         )
 
-    def _draw(self, intake: Intake, pools: PoolPlan, plan: GreedyPlan, lost: float, paid: Paid) -> dict[str, Any]:
+    def _draw(
+        self, known: Metadata, pools: PoolPlan, plan: GreedyPlan, lost: float, intake: Any, paid: Paid
+    ) -> dict[str, Any]:
         """Release thresholds, then rules and their class counts in turn, each given the others."""
         question, cuts, events = pools.query(), {}, ()
         if question is not None:
             part = Part(epsilon=plan.literals * plan.unit.most_records, total=plan.epsilon, unit=plan.unit)
             events, cuts = question.events(part), question.draw(intake, part, paid.randomness, None)
         rules = pools.with_cuts(cuts)
-        pool = GreedyPool.of(intake.domain, rules)
+        pool = GreedyPool.of(known.domain, rules)
         grow = grow_as_published if plan.published else grow_strictly
         growth = grow(plan, pool, Remaining.of(intake, pool.antecedents), paid.randomness, self.progress)
         claim = guarantee_of(plan.epsilon, lost, unit=plan.unit, count_scale=growth.scale, caveats=paid.caveats)
-        model = growth.model(pool, intake, source=f"glassine.{type(self).__name__}", guarantee=claim)
+        model = growth.model(pool, known, source=f"glassine.{type(self).__name__}", guarantee=claim)
         certificate = certificate_of(
             [*events, *growth.events],
             model,
@@ -203,9 +214,9 @@ class PrivateGreedyRuleListClassifier(PrivateEstimator, Classes, Lists):
             delta=lost,
             unit=plan.unit,
             paid=paid,
-            public=self._public(intake, pools, pool),
+            public=self._public(known, pools, pool),
         )
-        return fitted(intake, model, certificate)
+        return fitted(known, model, certificate)
 
     def memory_needed(self) -> int:
         """Return the bytes of a fit's tables besides the records: the class counts of all rules of the pool.
@@ -218,7 +229,7 @@ class PrivateGreedyRuleListClassifier(PrivateEstimator, Classes, Lists):
         ahead = self.mechanism == "counted-gini" and self.max_rules > 1 and n_rules <= LOOKAHEAD
         return count_bytes(n_rules, n_classes, ahead=ahead)
 
-    def _public(self, intake: Intake, pools: PoolPlan, pool: GreedyPool) -> dict[str, Any]:
+    def _public(self, known: Metadata, pools: PoolPlan, pool: GreedyPool) -> dict[str, Any]:
         return {
             "model class": f"{self.noun}s {self._size()} {self.made_of}",
             "mechanism": self.mechanism,
@@ -226,6 +237,6 @@ class PrivateGreedyRuleListClassifier(PrivateEstimator, Classes, Lists):
             "minimum support": float(self.min_support),
             **pools.stated(),
             "different rules": len(pool.antecedents),
-            "classes": list(intake.classes),
-            **intake.weights,
+            "classes": list(known.classes),
+            **known.weights,
         }

@@ -161,6 +161,13 @@ class Remaining:
             words=bitsets.valid.copy(),
         )
 
+    @classmethod
+    def nothing(cls, n_classes: int) -> Remaining:
+        """Return no records and no rules, for a rehearsal."""
+        none = np.zeros(0, dtype=np.int64)
+        bitsets = BitSets.pack([], none, n_classes)
+        return cls(bitsets=bitsets, rows=none, starts=np.zeros(1, dtype=np.int64), words=bitsets.valid)
+
     def __repr__(self) -> str:
         return f"<Remaining of {len(self.starts) - 1} rules>"
 

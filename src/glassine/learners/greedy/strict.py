@@ -56,12 +56,14 @@ PROOF = "learners/greedy/estimator.md"
 class _Strict:
     """The state of one private growth: what was released so far, and nothing of the records but through releases."""
 
-    def __init__(self, plan: GreedyPlan, pool: GreedyPool, remaining: Remaining, randomness: Randomness) -> None:
+    def __init__(
+        self, plan: GreedyPlan, pool: GreedyPool, remaining: Remaining, randomness: Randomness, n_classes: int
+    ) -> None:
         self.plan = plan
         self.pool = pool
         self.remaining = remaining
         self.randomness = randomness
-        self.n_classes = remaining.bitsets.n_classes
+        self.n_classes = n_classes
         self.records = plan.unit.most_records
         self.candidates = len(pool.antecedents) + 1
         self.scale = float_above(1 / plan.counts)
@@ -223,7 +225,7 @@ def grow_strictly(
     ``plan.literals`` and ``plan.delta``; delta is 0 for all mechanisms but smooth-laplace and global-gaussian. See
     ``estimator.md``.
     """
-    state = _Strict(plan, pool, remaining, randomness)
+    state = _Strict(plan, pool, remaining, randomness, remaining.bitsets.n_classes)
     choose = _CHOICES[plan.mechanism]
     if plan.records:
         state.release_size()
@@ -249,9 +251,9 @@ def grow_strictly(
     )
 
 
-def rehearse(plan: GreedyPlan, pool: GreedyPool, remaining: Remaining, candidates: int) -> tuple[Event, ...]:
+def rehearse(plan: GreedyPlan, pool: GreedyPool, n_classes: int, candidates: int) -> tuple[Event, ...]:
     """Return the events of a fit with so many candidates a choice, before anything is released."""
-    state = _Strict(plan, pool, remaining, UNPAID)
+    state = _Strict(plan, pool, Remaining.nothing(n_classes), UNPAID, n_classes)
     state.candidates = candidates
     return _events(state)
 

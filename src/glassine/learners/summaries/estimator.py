@@ -10,12 +10,10 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
-import narwhals as nw
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from glassine.data.labels import target_name
-from glassine.data.table import held
 from glassine.domain import Domain, Integer, Real
 from glassine.domain.attributes import Scalar
 from glassine.errors import GlassineError, InvalidParameterError, check_whole, parameter
@@ -25,7 +23,6 @@ from glassine.learners.additive.grids import Grid, public_grids
 from glassine.learners.additive.targets import Target, Training, read_classes, read_numbers
 from glassine.learners.budget import check_number
 from glassine.learners.estimator import PrivateEstimator, tags_of_domain
-from glassine.learners.persons import Persons, take_persons, unit_of
 from glassine.learners.summaries.derived import MEASURED, MOST_DEPTH, MOST_RULES, RESERVED, SummaryModels
 from glassine.learners.summaries.estimates import score_cuts
 from glassine.learners.summaries.file import SummaryFile, digest, file_text, read_file
@@ -43,10 +40,11 @@ from glassine.learners.summaries.release import most_released, n_cells_of, relea
 from glassine.models import AdditiveModel, DecisionTree, RuleList
 from glassine.models.evidence import class_array
 from glassine.privacy.exact import decimal
-from glassine.privacy.release import Paid, Planned, Price, release
+from glassine.privacy.release import Paid, Price
 from glassine.privacy.unit import PrivacyUnit
-from glassine.records.alignment import check_alignment
-from glassine.records.engines import is_lazy
+from glassine.sealed.door import seal
+from glassine.sealed.persons import Persons
+from glassine.sealed.plan import Metadata, Plan
 
 Reservable: TypeAlias = Literal["tree", "rule_list", "additive", "scorecard"]
 
@@ -219,8 +217,15 @@ class PrivateSummary(SummaryModels, PrivateEstimator, BaseEstimator):  # type: i
     bins: Mapping[str, Any] | None = None
     reserve: Reserve | None = None
 
-    def _plan(self, X: Any, y: Any, persons: Persons | None = None) -> Planned[dict[str, Any]]:
+    def _predicts_number(self, y: object) -> bool:
+        return self._numeric(y)
+
+    def _read_at_once(self, X: object, y: object, persons: Persons | None) -> tuple[Training, Metadata]:
         training = self._training(X, y, persons)
+        return training, training.metadata(self)
+
+    def _plan(self, known: Metadata) -> Plan:
+        training = Training.of(known)
         target = training.target
         if n_cells_of(target) < 2:
             raise InvalidParameterError(
@@ -233,11 +238,11 @@ class PrivateSummary(SummaryModels, PrivateEstimator, BaseEstimator):  # type: i
         budget = GaussianBudget.of(float(whole.epsilon - kept), self.delta, training.unit) if kept else whole
         grids = public_grids(training.domain, self.bins)
         budget.check_values(*most_released(grids, target))
-        return Planned(
+        return Plan(
             price=Price(epsilon=whole.epsilon, delta=whole.delta, note=_note(kept), unit=whole.unit),
             caveats=training.caveats,
             check=partial(budget.claim, training.caveats, None),
-            draw=partial(self._draw, training, grids, replace(budget, epsilon=whole.epsilon), kept),
+            learn=partial(self._draw, known, grids, replace(budget, epsilon=whole.epsilon), kept),
         )
 
     def _training(self, X: Any, y: Any, persons: Persons | None) -> Training:
@@ -268,8 +273,15 @@ class PrivateSummary(SummaryModels, PrivateEstimator, BaseEstimator):  # type: i
         return self.target_range is not None or (self.classes is None and isinstance(declared, Integer | Real))
 
     def _draw(
-        self, training: Training, grids: tuple[Grid, ...], budget: GaussianBudget, kept: Fraction, paid: Paid
+        self,
+        known: Metadata,
+        grids: tuple[Grid, ...],
+        budget: GaussianBudget,
+        kept: Fraction,
+        records: Any,
+        paid: Paid,
     ) -> dict[str, Any]:
+        training = Training.of(known, records)
         target = training.target
         released, events = release_summary(training.records, grids, target, budget, paid)
         file = SummaryFile(domain=training.domain, target=target, released=released)
@@ -349,24 +361,20 @@ class PrivateSummary(SummaryModels, PrivateEstimator, BaseEstimator):  # type: i
             Whose records are charged to the summary's ledger; those of the summary by default. Records of other people,
             kept aside, are another dataset. ``set_params(ledger=...)`` names a ledger to a summary that was read.
         """
-        check_alignment(X, y=y, persons=persons)
-        target, unit = self._target, unit_of(self.records_per_person, persons)
-        whose: Persons | None = None
-        if unit.is_person:
-            if is_lazy(X):
-                X = held(nw.from_native(X)).to_native()
-            X, whose = take_persons(X, persons, unit, "equal", y=y, domain=self.domain_)
         # A copy: records are read as in a fit, and the summary does not change.
         reader = copy(self)
-        reader.domain, reader.classes, reader.target_range = self.domain_, target.classes, target.bounds
-        training = reader._training(X, y, whose)
-        asked = self._asked(model, check_figures(figures, target, unit))
-        return release(
-            plan_measurement(training, model, epsilon, asked, {"summary": self.certificate_.model}),
+        reader.domain, reader.classes, reader.target_range = self.domain_, self._target.classes, self._target.bounds
+        reader.person_weights = "equal"
+        known, opened = reader._opening(X, y, persons)
+        asked = self._asked(model, check_figures(figures, self._target, known.unit))
+        measurement: Measurement = seal(
+            plan_measurement(known, model, epsilon, asked, {"summary": self.certificate_.model}),
+            opened,
             ledger=self.ledger,
             dataset=self.dataset if dataset is None else dataset,
             random_state=self.random_state,
         )
+        return measurement
 
     def _asked(self, model: DecisionTree | RuleList | AdditiveModel, figures: tuple[Figure, ...]) -> Asked:
         """Return what is measured of a model; cells of its score follow from the summary."""

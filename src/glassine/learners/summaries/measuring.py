@@ -34,11 +34,12 @@ from glassine.models.evidence import class_array
 from glassine.privacy.accounting import DiscreteLaplaceNoise
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal
-from glassine.privacy.release import Paid, Planned, Price
+from glassine.privacy.release import Paid, Price
 from glassine.privacy.unit import PrivacyUnit
 from glassine.records.arrays import AnyArray, Array, Ints
 from glassine.records.columns import Columns, checked_columns
 from glassine.records.cuts import Cuts, cuts_of
+from glassine.sealed.plan import Metadata, Plan
 
 SCHEMA = "glassine.measurement/2"
 
@@ -191,9 +192,7 @@ def check_model(model: Model, target: Target, attributes: Sequence[str]) -> None
         )
 
 
-def plan_measurement(
-    training: Training, model: Model, epsilon: object, asked: Asked, public: Mapping[str, Any]
-) -> Planned[Measurement]:
+def plan_measurement(known: Metadata, model: Model, epsilon: object, asked: Asked, public: Mapping[str, Any]) -> Plan:
     """Plan to release how right a model is, or refuse it.
 
     Guarantee
@@ -201,17 +200,21 @@ def plan_measurement(
     epsilon-DP of the measurement for adding or removing one record, or all records of one person, the model being
     fixed; see ``measuring.md``.
     """
-    unit = training.unit
+    training, unit = Training.of(known), known.unit
     check_model(model, training.target, list(training.domain))
     # Whether literals fit the attributes is public, and refused before the charge.
     attributes = {name: training.domain[name] for name in training.domain}
     model.predict(checked_columns(attributes, {name: np.zeros(0) for name in attributes}))
     total = decimal(check_number(epsilon, "epsilon", low=1e-3, high=1e3), "epsilon")
-    return Planned(
+
+    def learn(records: Any, paid: Paid) -> Measurement:
+        return release_measurement(Training.of(known, records), model, total, asked, public, paid)
+
+    return Plan(
         price=Price(epsilon=total, note="measurement of a model", unit=unit),
         caveats=training.caveats,
         check=partial(guarantee_of, total, 0, unit=unit, count_scale=None, caveats=training.caveats),
-        draw=partial(release_measurement, training, model, total, asked, public),
+        learn=learn,
     )
 
 

@@ -2,6 +2,7 @@ from glassine.report.sections.additive import additive_figures as additive_figur
 from glassine.report.sections.additive import additive_section as additive_section
 from glassine.report.sections.comparison import comparison_page as comparison_page
 from glassine.report.sections.disclosure import disclosure_page as disclosure_page
+from glassine.report.sections.files import files_page as files_page
 from glassine.report.sections.guarantee import guarantee_figures as guarantee_figures
 from glassine.report.sections.guarantee import guarantee_section as guarantee_section
 from glassine.report.sections.membership import attack_page as attack_page

@@ -110,17 +110,22 @@ def unit_of(records_per_person: object, persons: object) -> PrivacyUnit:
     return PrivacyUnit.person(number)  # type: ignore[arg-type]  # it checks the type
 
 
-def take_persons(
-    X: object, persons: object, unit: PrivacyUnit, person_weights: object, *, y: object, domain: object
-) -> tuple[Any, Persons]:
-    """Return the records without the column of identifiers, and the identifiers."""
-    # Shapes: X (n, d); persons (n,), series, or str; y (n,), or str.
+def check_persons(X: object, person_weights: object) -> None:
+    """Raise if records of persons cannot be told apart, or a weight is none; nothing is looked at."""
     check_choice(person_weights, "person_weights", WEIGHTS)
     if isinstance(X, CountTable):
         raise InvalidDataError(
             "a CountTable does not say whose its records are.",
             remedy=f"Pass the records, with {parameter('persons=')}.",
         )
+
+
+def take_persons(
+    X: object, persons: object, unit: PrivacyUnit, person_weights: object, *, y: object, domain: object
+) -> tuple[Any, Persons]:
+    """Return the records without the column of identifiers, and the identifiers."""
+    # Shapes: X (n, d); persons (n,), series, or str; y (n,), or str.
+    check_persons(X, person_weights)
     name = persons if isinstance(persons, str) else getattr(persons, "name", None)
     if isinstance(persons, str):
         if persons and persons == target_name(y):

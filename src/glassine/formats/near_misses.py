@@ -1,0 +1,111 @@
+"""Files that are nearly a model that is read: what each is, and which call writes one that can be read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from glassine.errors import UnsupportedModelError
+from glassine.formats.registry import Content
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NearMiss:
+    """A kind of content that holds a model, or names one, in a form that is not read.
+
+    Attributes
+    ----------
+    kind : {"text", "values", "bytes"}
+        What the content is taken as.
+    known : callable
+        Returns whether a content is of the kind.
+    what : str
+        What it is, as a message says it.
+    remedy : str
+        The call that writes a file that can be read.
+    """
+
+    kind: Content
+    known: Callable[[Any], bool]
+    what: str
+    remedy: str
+
+
+def _text(pattern: str) -> Callable[[Any], bool]:
+    compiled = re.compile(pattern)
+    return lambda text: compiled.match(text[:5_000].lstrip()) is not None
+
+
+def _is_dumped_tree(values: Any) -> bool:
+    first = values[0] if isinstance(values, list) and values else values
+    return isinstance(first, Mapping) and "nodeid" in first
+
+
+def _has(*keys: str) -> Callable[[Any], bool]:
+    return lambda values: isinstance(values, Mapping) and all(key in values for key in keys)
+
+
+XGBOOST = "Save the model with booster.save_model('model.json')."
+LIGHTGBM = "Save the model with booster.save_model('model.txt')."
+CATBOOST = "Save the model with model.save_model('model.onnx', format='onnx')."
+NEAR_MISSES = (
+    NearMiss(
+        kind="text",
+        known=_text(r"(booster\[\d{1,9}\]:?\s*)?0:(\[[^\]]{1,500}\]|leaf=)"),
+        what="what XGBoost prints of its trees with get_dump or dump_model, without classes and objective",
+        remedy=XGBOOST,
+    ),
+    NearMiss(
+        kind="values",
+        known=_is_dumped_tree,
+        what="what XGBoost writes of its trees with get_dump(dump_format='json'), without classes and objective",
+        remedy=XGBOOST,
+    ),
+    NearMiss(
+        kind="values",
+        known=_has("tree_info", "feature_names"),
+        what="the JSON of LightGBM's dump_model, which is not its model file",
+        remedy=LIGHTGBM,
+    ),
+    NearMiss(
+        kind="values",
+        known=lambda values: _has("oblivious_trees")(values) or _has("model_info", "trees")(values),
+        what="the JSON of CatBoost",
+        remedy=CATBOOST,
+    ),
+    NearMiss(kind="bytes", known=lambda data: data.startswith(b"CBM1"), what="a model of CatBoost", remedy=CATBOOST),
+    NearMiss(
+        kind="bytes",
+        known=lambda data: data.startswith((b"binf", b"bs64")),
+        what="a model of XGBoost in its old binary form",
+        remedy=f"Load it with an XGBoost that reads it. {XGBOOST}",
+    ),
+    NearMiss(
+        kind="text",
+        known=_text(r"(structure|list)\((list\(|c\(|[\w.]{1,100} = )"),
+        what="an object of R as dput or dump writes it",
+        remedy="Print the tree in R instead, and save the text: sink('tree.txt'); print(model); sink(). Of C5.0 print "
+        "summary(model).",
+    ),
+    NearMiss(
+        kind="text",
+        known=_text(r"(Pipeline|[A-Z][A-Za-z]{1,60}(Classifier|Regressor|Tree|SearchCV))\(.*\)?\s*$"),
+        what="the name of an estimator as Python prints it, without what it learned",
+        remedy="Save the fitted estimator itself: skops.io.dump(model, 'model.skops').",
+    ),
+    NearMiss(
+        kind="text",
+        known=_text(r"Call:\s{0,20}\n?\s*(randomForest|ranger)[\w.]{0,40}\("),
+        what="a summary of a forest of R, without the nodes of its trees",
+        remedy="Print a tree itself: print(getTree(model, 1, labelVar = TRUE)) of randomForest.",
+    ),
+)
+
+
+def refuse_near_miss(content: object, kind: Content) -> None:
+    """Raise UnsupportedModelError if a content is nearly one that is read."""
+    for one in NEAR_MISSES:
+        if one.kind == kind and one.known(content):
+            raise UnsupportedModelError(f"it is {one.what}.", remedy=one.remedy)

@@ -1,0 +1,71 @@
+"""The remedy of each refusal of a file names a step for its kind, and near misses name the call that writes a model."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from glassine.errors import GlassineError, UnreadableFileError, UnsupportedModelError
+from glassine.formats import load_model
+from glassine.formats.registry import formats, recognized
+
+FILES = Path(__file__).parents[1] / "formats" / "files"
+DUMPED = "booster[0]:\n0:[f0<0.5] yes=1,no=2,missing=1\n\t1:leaf=0.3\n\t2:leaf=-0.3\n"
+TREE = {"nodeid": 0, "depth": 0, "split": "f0", "children": [{"nodeid": 1, "leaf": 0.1}, {"nodeid": 2, "leaf": 0.2}]}
+NEAR = {
+    "XGBoost get_dump": (DUMPED, "get_dump", r"booster\.save_model\('model\.json'\)"),
+    "XGBoost get_dump without a headline": (DUMPED.partition("\n")[2], "get_dump", r"save_model\('model\.json'\)"),
+    "XGBoost JSON dump": (json.dumps([TREE]), "dump_format='json'", r"save_model\('model\.json'\)"),
+    "XGBoost JSON dump of one tree": (json.dumps(TREE), "dump_format='json'", r"save_model\('model\.json'\)"),
+    "LightGBM dump_model": (
+        json.dumps({"name": "tree", "version": "v4", "feature_names": ["a"], "tree_info": []}),
+        "dump_model",
+        r"save_model\('model\.txt'\)",
+    ),
+    "CatBoost JSON": (json.dumps({"oblivious_trees": [], "features_info": {}}), "CatBoost", "format='onnx'"),
+    "CatBoost": ("CBM1\x00\x01", "CatBoost", "format='onnx'"),
+    "dput of R": ('structure(list(frame = structure(list(var = c("a")))))\n', "dput", r"print\(model\)"),
+    "repr of an estimator": (
+        "DecisionTreeClassifier(max_depth=3, random_state=0)\n",
+        "as Python prints",
+        r"skops\.io\.dump",
+    ),
+    "summary of R": ("Call:\n randomForest(formula = y ~ ., data = d)\n", "summary of a forest", r"getTree\(model, 1"),
+}
+
+
+@pytest.mark.parametrize("name", NEAR)
+def test_a_near_miss_is_named(name: str, tmp_path: Path) -> None:
+    text, what, call = NEAR[name]
+    (tmp_path / "m").write_text(text)
+    with pytest.raises((UnsupportedModelError, UnreadableFileError)) as caught:
+        load_model(tmp_path / "m")
+    assert what in str(caught.value)
+    assert re.search(call, str(caught.value))
+
+
+@pytest.mark.parametrize("form", [one for one in formats() if one.read is not None], ids=lambda one: one.name)
+def test_each_format_that_is_read_says_what_writes_it(form: object) -> None:
+    assert getattr(form, "again", "")
+
+
+TEXTS = sorted(path for path in FILES.iterdir() if path.suffix in (".txt", ".json", ".dot", ".pmml"))
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.name)
+def test_the_remedy_of_a_cut_file_is_of_its_kind(path: Path, tmp_path: Path) -> None:
+    text, errors = path.read_text(), []
+    for share in (0.3, 0.5, 0.7, 0.9):
+        (tmp_path / "m").write_text(text[: int(len(text) * share)])
+        try:
+            load_model(tmp_path / "m")
+        except GlassineError as error:
+            errors.append(error)
+    form = recognized(text, "text")
+    steps = () if form is None else (form.again,)
+    assert all(error.remedy for error in errors)
+    assert all(any(step in str(error.remedy) for step in steps) for error in errors if "Write it" in str(error.remedy))
+    assert errors or path.suffix == ".txt"
