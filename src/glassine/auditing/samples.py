@@ -98,7 +98,7 @@ def _named(sample: Sample, model: object, domain: Domain | None) -> Sample:
 
     names = schema(records).names
     if names is None and is_sklearn_forest(model):
-        numbered = [f"x{i}" for i in range(np.shape(records)[-1])]
+        numbered = [f"x{i}" for i in range(np.asarray(records).shape[-1])]
         names = tuple(getattr(model, "feature_names_in_", numbered))
     if names is None:
         names = as_model(model, domain).attributes
