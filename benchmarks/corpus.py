@@ -40,7 +40,7 @@ from sklearn.tree import (
 
 from glassine.domain import Between
 from glassine.errors import GlassineError
-from glassine.formats import load_model
+from glassine.formats import load_forest, load_model
 from glassine.models import DecisionTree, RuleList
 
 OUT = Path(__file__).with_suffix(".csv")
@@ -353,6 +353,53 @@ def of_others() -> Iterator[Sample]:
             )
 
 
+def of_many_categories(n_trees: int = 145, n_splits: int = 30, n_categories: int = 6000) -> bytes:
+    """Return a text of LightGBM of about 4 MB: trees in a row of splits, each on a list of hundreds of categories."""
+    rng = np.random.default_rng(1)
+    listed = ", ".join(f'"town {place}"' for place in range(n_categories))
+    n_words = math.ceil(n_categories / 32)
+    parts = [
+        "tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nlabel_index=0\nmax_feature_idx=0\nobjective=regression",
+        f"feature_names=town\nfeature_infos={':'.join(map(str, range(n_categories)))}\n",
+    ]
+    for place in range(n_trees):
+        codes = rng.random((n_splits, n_words * 32)) < 1 / 40
+        codes[:, n_categories:] = False
+        words = np.packbits(codes, axis=1, bitorder="little").view("<u4").ravel().tolist()
+        sizes = np.full(n_splits + 1, 20)
+        lists: dict[str, Any] = {
+            "split_feature": [0] * n_splits,
+            "split_gain": [1] * n_splits,
+            "threshold": range(n_splits),
+            "decision_type": [1] * n_splits,
+            "left_child": range(-1, -n_splits - 1, -1),
+            "right_child": [*range(1, n_splits), -n_splits - 1],
+            "leaf_value": np.round(rng.normal(0, 1, n_splits + 1), 6),
+            "leaf_weight": sizes,
+            "leaf_count": sizes,
+            "internal_count": np.cumsum(sizes[::-1])[:0:-1],
+            "cat_boundaries": range(0, n_words * n_splits + 1, n_words),
+            "cat_threshold": words,
+        }
+        lines = [f"{key}={' '.join(map(str, values))}" for key, values in lists.items()]
+        head = [f"Tree={place}", f"num_leaves={n_splits + 1}", f"num_cat={n_splits}"]
+        parts.append("\n".join([*head, *lines, "is_linear=0", "shrinkage=1", "\n"]))
+    parts.append("end of trees\n\nparameters:\n[boosting: gbdt]\n[data_sample_strategy: bagging]\n[bagging_freq: 0]")
+    parts.append(f"[categorical_feature: 0]\nend of parameters\n\npandas_categorical:[[{listed}]]\n")
+    return "\n".join(parts).encode()
+
+
+def seconds_of_many_categories(folder: Path) -> tuple[float, float]:
+    """Return the megabytes of that text, and the CPU seconds in which all its trees are read."""
+    path = folder / "categories.txt"
+    path.write_bytes(of_many_categories())
+    started = time.process_time()
+    forest = load_forest(path)
+    spent = time.process_time() - started
+    assert len(forest.trees) > 100  # noqa: S101
+    return path.stat().st_size / 1e6, spent
+
+
 FAMILIES: dict[str, tuple[Callable[[], Iterator[Sample]], tuple[str, ...]]] = {
     "scikit-learn": (of_scikit_learn, ()),
     "XGBoost": (of_xgboost, ("xgboost", "treelite")),
@@ -394,6 +441,9 @@ def main() -> None:
         writer.writerows(rows)
     counts = {outcome: sum(row["outcome"] == outcome for row in rows) for outcome in ("right", "wrong", "refused")}
     print(len(rows), "files:", counts)  # noqa: T201
+    with tempfile.TemporaryDirectory() as folder:
+        size, spent = seconds_of_many_categories(Path(folder))
+    print(f"{size:.1f} MB of lists of categories: {spent:.2f} CPU s")  # noqa: T201
 
 
 if __name__ == "__main__":

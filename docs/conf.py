@@ -56,7 +56,7 @@ nitpick_ignore = [
     ("py:class", "glassine.formats.loading.P"),
     ("py:class", "glassine.models.records.Records"),
     ("py:class", "glassine.attacks.membership.outputs.Records"),
-    ("py:obj", "glassine.auditing.evidence.T"),
+    ("py:obj", "glassine.auditing.facts.T"),
     ("py:class", "glassine.domain.groups.Group"),
     ("py:class", "glassine.privacy.randomness.Randomness"),
 ]

@@ -11,9 +11,11 @@ import inspect
 import math
 import re
 import warnings
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from numbers import Integral
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any, Self
 
 __all__ = [
@@ -48,6 +50,8 @@ __all__ = [
     "marked",
     "parameter",
     "quoted",
+    "spoken",
+    "spoken_by",
     "warn_caller",
     "worded",
 ]
@@ -114,7 +118,10 @@ def parameter(name: str, value: object = ...) -> str:
 
 
 class Text(str):
-    """A text in which parameters are marked; as a string it has them as Python spells them."""
+    """A text in which parameters are marked; as a string it has them as Python spells them.
+
+    In another text (``f"{text}"``) it stands as the face says it that makes that text; see :func:`spoken_by`.
+    """
 
     __slots__ = ("marked",)
 
@@ -126,6 +133,10 @@ class Text(str):
         text = super().__new__(cls, MARKED.sub(r"\1", marked))
         text.marked = marked
         return text
+
+    def __format__(self, spec: str) -> str:
+        """Return it for another text."""
+        return format(spoken(self), spec)
 
     def __reduce__(self) -> tuple[type[Self], tuple[str]]:
         """Copy with the marks."""
@@ -176,6 +187,32 @@ def worded(text: str, names: Mapping[str, str]) -> str:
         return f"{names[name]} " if own.endswith("=") and (behind.isalnum() or behind in tuple('(["-')) else names[name]
 
     return VALUED.sub(spelled, marked(text))
+
+
+_FACE: ContextVar[Mapping[str, str]] = ContextVar("face", default=MappingProxyType({}))
+"""The names of parameters where texts are being made; without any they are spelled as Python does."""
+
+
+@contextmanager
+def spoken_by(names: Mapping[str, str]) -> Iterator[None]:
+    """Make the texts of findings meanwhile with other names of parameters, as a face has them; see :func:`worded`."""
+    token = _FACE.set(names)
+    try:
+        yield
+    finally:
+        _FACE.reset(token)
+
+
+def spoken(text: str) -> str:
+    """Return a text as the face says it that makes it.
+
+    Examples
+    --------
+    >>> with spoken_by({"data": "--data"}):
+    ...     spoken(Text(f"It needs the records (`{parameter('data=')}`)."))
+    'It needs the records (`--data`).'
+    """
+    return worded(text, _FACE.get()) if isinstance(text, Text) else text
 
 
 class GlassineError(ValueError):

@@ -107,5 +107,5 @@ def test_the_questions_of_a_report_are_those_of_the_measurements_asked_for_or_no
 def test_each_listed_measurement_has_a_section_and_an_answer_for_additive_models(name: str) -> None:
     assert (section := shown(name)) is not None
     # Without its place, an audit would import every other section.
-    assert section.section.__module__.rpartition(".")[2] == HOMES[name]
+    assert section.body.__module__.rpartition(".")[2] == HOMES[name]
     assert name in [measurement.name for measurement in AdditiveSubject.measurements]

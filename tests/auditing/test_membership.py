@@ -15,8 +15,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from glassine import Domain, Integer, Real, as_model
 from glassine.attacks.outcome import Below, Measured, NotApplicable
-from glassine.auditing.model_facts import MISMATCH
 from glassine.auditing.schema import schema
+from glassine.auditing.tree_figures import MISMATCH
 from glassine.errors import InvalidDataError, InvalidPolicyError
 from glassine.models import Guarantee
 from glassine.report import attack_page, render_html, render_text

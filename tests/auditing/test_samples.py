@@ -18,6 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from glassine import AuditSettings, Domain, Integer, SurrogateExplainer, audit
 from glassine.auditing import DisclosureSettings, MembershipSettings
+from glassine.auditing.api import open_published
 from glassine.auditing.samples import read_samples
 from glassine.data import Sample
 from glassine.errors import InvalidDataError, InvalidParameterError, NotAlignedWarning
@@ -36,6 +37,7 @@ def people(n: int, seed: int = 0) -> pd.DataFrame:
 DATA, OTHERS = people(200), people(150, seed=1)
 X, Y, Z, YZ = DATA[["age", "visits"]], DATA["ill"], OTHERS[["age", "visits"]], OTHERS["ill"]
 TREE = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, Y)
+OPENED = open_published(TREE, DOMAIN, AuditSettings())
 EXPECTED = audit(TREE, DATA, "ill", domain=DOMAIN, holdout=OTHERS).to_dict()
 
 
@@ -81,14 +83,14 @@ def test_a_forest_without_names_is_attacked_with_arrays() -> None:
 
 def test_the_rows_of_classes_are_those_of_the_records_whatever_the_index_is() -> None:
     with pytest.warns(NotAlignedWarning):
-        members, _ = read_samples(TREE, DOMAIN, Sample(X, Y.reset_index(drop=True)), None)
+        members, _ = read_samples(OPENED, DOMAIN, Sample(X, Y.reset_index(drop=True)), Sample())
     assert nw.to_native(members.data.frame)["ill"].tolist() == Y.tolist()
     assert members.target == "ill"
 
 
 def test_an_unnamed_target_takes_the_name_of_no_column() -> None:
     frame = X.assign(target=0, target_=0)
-    members, others = read_samples(TREE, DOMAIN, Sample(frame, Y.to_numpy()), Sample(Z, YZ.to_numpy()))
+    members, others = read_samples(OPENED, DOMAIN, Sample(frame, Y.to_numpy()), Sample(Z, YZ.to_numpy()))
     assert members.target == others.target == "target__"
     assert members.data.arrays["target"].tolist() == [0] * len(frame)
 

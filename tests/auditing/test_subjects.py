@@ -24,7 +24,7 @@ from glassine.auditing.release import ReleaseSubject
 from glassine.auditing.schema import MEASURED, schema
 from glassine.auditing.several import SeveralModels, SeveralSubject
 from glassine.auditing.subject import Subject
-from glassine.auditing.trees import TreeSubject
+from glassine.auditing.tree_figures import TreeSubject
 from glassine.domain import Between, Integer
 from glassine.errors import InvalidDomainError, InvalidParameterError, PrivacyLeakWarning
 from glassine.formats import load_file

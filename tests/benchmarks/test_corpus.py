@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -32,8 +33,15 @@ def test_files_that_can_be_made_here_are_read_as_their_rows_say() -> None:
 def test_a_wrong_model_is_called_wrong(tmp_path: Path) -> None:
     sample = next(corpus.of_scikit_learn())
     assert corpus.judged(sample, tmp_path)[0] == "right"
-    turned = corpus.replace(sample, predict=lambda rows: np.zeros(len(rows), dtype=int))
+    turned = replace(sample, predict=lambda rows: np.zeros(len(rows), dtype=int))
     assert corpus.judged(turned, tmp_path)[0] == "wrong"
-    fewer = corpus.replace(sample, target=1 - sample.target)
+    fewer = replace(sample, target=1 - sample.target)
     assert corpus.judged(fewer, tmp_path)[1].startswith("leaf 0 holds")
-    assert corpus.judged(corpus.replace(sample, data=sample.data[:-40]), tmp_path)[0] == "refused"
+    assert corpus.judged(replace(sample, data=sample.data[:-40]), tmp_path)[0] == "refused"
+
+
+@pytest.mark.slow
+def test_a_text_of_thousands_of_categories_is_read_in_two_seconds(tmp_path: Path) -> None:
+    size, spent = corpus.seconds_of_many_categories(tmp_path)
+    assert size > 3.5
+    assert spent < 2

@@ -13,7 +13,7 @@ import pytest
 import typer
 
 from glassine.auditing.criterion import Check
-from glassine.auditing.evidence import Evidence, Kind
+from glassine.auditing.facts import Case, Kind
 from glassine.auditing.judging import advise
 from glassine.cli.entry import application
 from glassine.cli.naming import as_command, in_options
@@ -144,7 +144,7 @@ def test_every_step_that_an_audit_advises_is_a_command_with_such_options(
     checks = tuple(
         Check(rule=criterion.name, limit=1, measured=None, status=status, meaning="") for criterion in EVERY.criteria
     )
-    for remedy in advise(EVERY, Evidence(kind=kind, has_domain=False), checks):
+    for remedy in advise(EVERY, Case(kind=kind, has_domain=False), checks):
         for step in re.findall("`((?:glassine|--)[^`]*)`", as_command(remedy).text):
             command: Any = commands
             words = shlex.split(step.removeprefix("glassine ") if step.startswith("glassine") else f"audit {step}")

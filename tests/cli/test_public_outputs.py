@@ -219,7 +219,44 @@ def test_a_record_that_cannot_be_measured_changes_no_output(odd: str, house: Pat
         "audit", "tree.json", *given[:-2], "--data", "odd.csv", "--person", "patient", "-o", "report.txt", cwd=house
     )
     assert checked.status == 0
-    assert "could not be measured" in " ".join((house / "report.txt").read_text().split())
+    told = " ".join((house / "report.txt").read_text().split())
+    assert "could not be measured" in told or "outside the domain" in told
+
+
+@pytest.mark.parametrize("odd", ["1,2", "1,2,no,u1,7,8", "\x00,5,no,u1", "18,1,no,"])
+@pytest.mark.parametrize("way", [["--audience", "public", "--json"], ["--ci", "github"], ["--audience", "public"]])
+def test_a_line_that_cannot_be_read_changes_nothing_that_a_pipeline_sees(
+    odd: str, way: list[str], house: Path, run: Run
+) -> None:
+    """Status, both streams and the copy: a fit reads such a line, so that a refusal would say that it is there."""
+    frame = pl.read_csv(house / NAMES[0]).select("age", "smoker", "ill")
+    lines = frame.with_row_index("patient").select("age", "smoker", "ill", "patient").write_csv().splitlines()
+    (house / "plain.csv").write_text("\n".join(lines) + "\n")
+    (house / "odd.csv").write_text("\n".join([*lines, odd]) + "\n")
+    given = ["--domain", "domain.json", "--policy", "policy.toml", "--target", "ill", "--person", "patient"]
+    audited, copied = ([("audit", "tree.json", *way)], [("scrub", "tree.json", "-o", "copy.json", *way)])
+    for command in audited if way[0] == "--ci" else [*audited, *copied]:
+        seen = []
+        for name in ("plain.csv", "odd.csv"):
+            done = run(*command, *given, "--data", name, cwd=house)
+            copy = house / "copy.json"
+            seen.append((done.status, done.out, done.err, copy.read_bytes() if copy.exists() else b""))
+            copy.unlink(missing_ok=True)
+        assert seen[0] == seen[1]
+        assert seen[0][0] == 0
+
+
+def test_what_a_header_shows_is_refused_before_records_are_opened(house: Path, run: Run) -> None:
+    fixed = ["audit", "tree.json", "--domain", "bare.json", "--policy", "policy.toml", "--audience", "public"]
+    for wrong, said in (
+        (["--data", "nowhere.csv"], "cannot read nowhere.csv"),
+        (["--data", NAMES[0], "--target", "sick"], "has no column 'sick' for --target"),
+        (["--data", NAMES[0], "--person", "who"], "--person names 'who', which is not a column"),
+        (["--data", NAMES[0], "--sensitive", "secret"], "--sensitive names 'secret'"),
+    ):
+        done = run(*fixed, *wrong, cwd=house)
+        assert (done.status, done.out) == (2, "")
+        assert said in done.err
 
 
 @pytest.mark.slow

@@ -168,9 +168,9 @@ def test_a_text_of_a_tree_has_its_leaves(name: str, form: str, tmp_path: Path) -
     if form == "python":
         scope: dict[str, Any] = {}
         exec(to_python(direct), scope)  # noqa: S102
-        ours = [scope["part"]({"a": a, "b": b}) for a, b in rows.tolist()]
+        ours: Any = [scope["part"]({"a": a, "b": b}) for a, b in rows.tolist()]
     else:
-        texts = {
+        texts: dict[str, Callable[[], Any]] = {
             "export_text": lambda: export_text(estimator, feature_names=["a", "b"], decimals=20),
             "export_graphviz": lambda: export_graphviz(estimator, feature_names=["a", "b"], precision=20),
             "text": lambda: to_text(direct),

@@ -10,7 +10,7 @@ from glassine.attacks.labels import LabelDisclosure
 from glassine.attacks.outcome import About, Below, Failed, Hidden, Measured, NotApplicable, ShownCount
 from glassine.attacks.values import ValueLeakage
 from glassine.auditing.criterion import remedy
-from glassine.auditing.evidence import Evidence as MeasuredEvidence
+from glassine.auditing.facts import Case
 from glassine.auditing.findings import (
     AttackFinding,
     AttributeFinding,
@@ -405,8 +405,8 @@ def rule_findings(n_rules: int = 3, **given: Any) -> Findings:
 
 def membership_checks(policy: Policy, finding: MembershipFinding, *, mismatch: str = "") -> tuple[Check, ...]:
     """Judge membership attacks alone; ``mismatch`` says why the data are not the training records."""
-    evidence = MeasuredEvidence(kind="tree", membership=Measured(finding), mismatch=mismatch)
-    return judge(policy, evidence, Suppression(policy.suppress_below))
+    case = Case(kind="tree", facts=dict.fromkeys(("membership", "attacks"), Measured(finding)), mismatch=mismatch)
+    return judge(policy, case, Suppression(policy.suppress_below))
 
 
 def stump(cut: float, left: tuple[int, int], right: tuple[int, int]) -> DecisionTree:

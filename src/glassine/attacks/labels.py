@@ -146,13 +146,10 @@ def _hide(disclosure: LabelDisclosure, hiding: Hiding) -> LabelDisclosure:
 
 
 LABELS = Measurement[Published, LabelDisclosure](
-    name="labels",
-    title="Label disclosure",
+    "labels",
+    "Label disclosure",
+    "Does the model reveal outcomes in the training data?",
+    LabelDisclosure,
     short="outcomes",
-    question="Does the model reveal outcomes in the training data?",
-    finding=LabelDisclosure,
-    run=lambda published: (
-        disclose_labels(published.model) if published.noise is None else NotApplicable(published.noise)
-    ),
     hide=_hide,
 )

@@ -12,7 +12,7 @@ only.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from glassine.domain import Domain
@@ -205,7 +205,7 @@ class Hiding(Protocol):
         """Return a share of n records, too coarse to solve for a small count."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Question:
     """What a measurement answers, in the words of every report.
 
@@ -222,21 +222,29 @@ class Question:
     name: str
     title: str
     question: str
-    short: str = ""
+    short: str = field(kw_only=True, default="")
 
 
 def _as_measured(value: object, hiding: object) -> Any:
     return value
 
 
-@dataclass(frozen=True, kw_only=True)
+def _no_facts(subject: object, outcome: object, raw: object) -> dict[str, Any]:
+    return {}
+
+
+@dataclass(frozen=True)
 class Measurement(Question, Generic[S, R]):
     """Something that can be measured of what is published: an attack, or a count of what is in it.
+
+    As a decorator it returns itself as made by a function, which is the one of another kind of subject as well.
 
     Attributes
     ----------
     finding : type
         What findings hold of it: what ``hide`` returns. The JSON schema of findings follows from it.
+    facts : callable
+        Returns what criteria read of it, by name: of a subject, this outcome, and those of all measurements by name.
     run : callable
         Measures it. What a measurement needs that others need too, such as leaf sizes, the subject computes once.
     hide : callable
@@ -249,22 +257,21 @@ class Measurement(Question, Generic[S, R]):
         ``checker`` where it is measured on records, so that no public report holds it; else ``public``.
     """
 
-    finding: Any
-    run: Callable[[S], Outcome[R]]
-    hide: Callable[[R, Any], Any] = _as_measured
-    asked: bool = True
-    listed: bool = True
-    audience: Audience = "public"
+    finding: Any = None
+    run: Callable[[S], Outcome[R]] = field(kw_only=True, default=lambda subject: NotApplicable("it was not measured."))
+    hide: Callable[[R, Any], Any] = field(kw_only=True, default=_as_measured)
+    facts: Callable[[Any, Outcome[R], Mapping[str, Outcome[Any]]], Mapping[str, Any]] = field(
+        kw_only=True, default=_no_facts
+    )
+    asked: bool = field(kw_only=True, default=True)
+    listed: bool = field(kw_only=True, default=True)
+    audience: Audience = field(kw_only=True, default="public")
+
+    def __call__(self, run: Callable[[Any], Outcome[R]]) -> Measurement[Any, R]:
+        """Return the measurement as made by a function."""
+        return replace(self, run=run)
 
     @property
     def words(self) -> Question:
         """The question alone, as findings keep it: they can be copied and pickled, functions cannot."""
-        return Question(name=self.name, title=self.title, question=self.question, short=self.short)
-
-    def made_by(self, run: Callable[[Any], Outcome[R]]) -> Measurement[Any, R]:
-        """Return the measurement as made of another kind of subject."""
-        return replace(self, run=run)
-
-    def absent(self, reason: Outcome[Any]) -> Measurement[Any, Any]:
-        """Return the measurement where it does not apply to a kind of subject, for a reason."""
-        return replace(self, run=lambda subject: reason)
+        return Question(self.name, self.title, self.question, short=self.short)

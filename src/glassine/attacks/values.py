@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine.attacks.outcome import Hiding, Measured, Measurement, Published, ShownCount, for_checker
+from glassine.attacks.outcome import Hiding, Measurement, Published, ShownCount, for_checker
 from glassine.domain import Between, Category, Domain, Integer, OneOf, Real
 from glassine.domain.attributes import prefixes
 from glassine.domain.grid import are_adjacent, on_grid
@@ -308,11 +308,10 @@ def _hide(leakage: ValueLeakage, hiding: Hiding) -> ValueLeakage:
 
 
 VALUES = Measurement[Published, ValueLeakage](
-    name="values",
-    title="Value leakage",
+    "values",
+    "Value leakage",
+    "Does the model contain exact training values?",
+    ValueLeakage,
     short="exact values",
-    question="Does the model contain exact training values?",
-    finding=ValueLeakage,
-    run=lambda published: Measured(leak_values(published.model, published.domain, published.columns)),
     hide=_hide,
 )

@@ -2,52 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from glassine.attacks.bins import BinLeakage, TermBins, leak_bins
 from glassine.attacks.outcome import UNCOVERED, Measured, Measurement, NotApplicable, Outcome, RecordNote
 from glassine.attacks.values import ValueLeakage
-from glassine.auditing.additive_regions import bits_of_bins as bits_of_regions
-from glassine.auditing.additive_regions import show_shape
-from glassine.auditing.describe import describe_domain, describe_guarantee, relied_on
-from glassine.auditing.describe_membership import described
-from glassine.auditing.evidence import Evidence, Fact
+from glassine.auditing.additive_regions import bits_of_bins, show_shape
+from glassine.auditing.criteria import SMALLEST_LEAF
+from glassine.auditing.describe import describe_guarantee, relied_on
+from glassine.auditing.facts import Bits, Case, Fact, Inapplicable, Kind, Named, Shares, Sizes, Thresholds
 from glassine.auditing.findings import (
     OF_THE_MODEL,
     AdditiveFinding,
-    DomainSummary,
     GuaranteeFinding,
     ModelSummary,
     TermFinding,
 )
-from glassine.auditing.inputs import AuditInputs, Comparison, check_sensitive, people_hint
-from glassine.auditing.model_facts import (
-    MISMATCH,
-    bits_of_bins,
-    doubt_of,
-    named_of_bins,
-    shares_of_bins,
-    sizes_of_bins,
-    thresholds_of_bins,
-)
+from glassine.auditing.inputs import AuditInputs, Comparison, check_sensitive, compare_records, people_hint
 from glassine.auditing.policy import Policy
-from glassine.auditing.subject import Raw, Subject, texts_of
+from glassine.auditing.subject import Opened, Raw, Subject, texts_of
 from glassine.auditing.suppression import Suppression
-from glassine.auditing.trees import TREE_MEASUREMENTS, attacked, doubted
-from glassine.data.inference import eager, violations
+from glassine.auditing.tree_facts import CONTRADICTION
+from glassine.auditing.tree_figures import INFERRED, MISMATCH
+from glassine.auditing.trees import TREE_MEASUREMENTS, attacked
 from glassine.data.table import Table
 from glassine.domain import Integer, Real
-from glassine.errors import InvalidDataError, UnsupportedModelError
+from glassine.errors import InvalidDataError
 from glassine.formats.canonical import LongText
-from glassine.formats.loading import as_model
 from glassine.formats.sklearn.interpret import EbmExtras, extras_of_interpret, is_interpret_ebm
 from glassine.models import AdditiveModel
 from glassine.models.additive import score_meaning, summarize_model
+from glassine.models.scoring import recipe_of
 from glassine.models.shapes import COVERAGE
 
 if TYPE_CHECKING:
@@ -72,34 +63,82 @@ class AdditiveSubject(Subject):
     model: AdditiveModel
     extras: EbmExtras
 
-    @cached_property
-    def guarantee(self) -> GuaranteeFinding | None:
-        """The differential privacy that is claimed for the model."""
-        return describe_guarantee(self.model, self.policy)
+    @classmethod
+    def of(
+        cls, opened: Opened, inputs: AuditInputs, policy: Policy, claim: GuaranteeFinding | None, *, public: bool
+    ) -> Self:
+        """Return an additive model with what is given beside it."""
+        # Sizes of bins are taken as published where they are exact counts, else counted in the data; of a model with
+        # neither they are unknown.
+        extras, artefact = inputs.settings.extras, opened.artefact
+        if extras is None:
+            extras = extras_of_interpret(artefact) if is_interpret_ebm(artefact) else EbmExtras()
+        return cls(inputs=inputs, policy=policy, guarantee=claim, public=public, model=opened.value, extras=extras)
+
+    @classmethod
+    def claim(cls, opened: Opened, policy: Policy) -> GuaranteeFinding | None:
+        """Return the differential privacy that is claimed for the model."""
+        return describe_guarantee(opened.value, policy)
+
+    @classmethod
+    def check(cls, opened: Opened, inputs: AuditInputs, names: Container[str] | None) -> None:
+        """Raise InvalidDataError if the sensitive attribute is unknown to the model, the domain and the data."""
+        name = inputs.settings.sensitive
+        if name is not None and name not in opened.value.attributes:
+            check_sensitive(name, inputs.domain, names)
+
+    @property
+    def kind(self) -> Kind:
+        """An additive model."""
+        return "additive model"
+
+    @property
+    def has_data(self) -> bool:
+        """Whether there are training records."""
+        return self.table is not None
+
+    @property
+    def has_domain(self) -> bool:
+        """Whether a domain was given."""
+        return self.inputs.domain is not None
+
+    @property
+    def mismatch(self) -> str:
+        """Why the data are not the training records; empty if nothing says so."""
+        return self.comparison.unread or (MISMATCH.format(parts="bins") if self.leakage.differing else "")
+
+    @property
+    def odd(self) -> tuple[str, ...]:
+        """The columns that terms read and that hold what the domain does not declare."""
+        return self.comparison.tested
+
+    @property
+    def bars(self) -> list[float]:
+        """The bars of the histograms that are published beside it."""
+        return [size for _, sizes in self.extras.histograms for size in sizes]
 
     @cached_property
-    def frame(self) -> Any:
-        """The training records in memory; None where there are none."""
-        if self.inputs.data is None:
-            return None
-        frame = eager(self.inputs.data)
-        if not len(frame):
+    def table(self) -> Table | None:
+        """The training records; None where there are none."""
+        table = self.inputs.table
+        if table is not None and not len(table):
             raise InvalidDataError("data hold no record.", remedy="Give the training records, or leave them out.")
-        return frame.to_native()
+        return table
 
     @cached_property
     def leakage(self) -> BinLeakage:
         """What the bins reveal."""
-        table = self.inputs.table
-        return leak_bins(self.model, self.inputs.domain, self.frame, None if table is None else table.persons)
+        table = self.table
+        return leak_bins(self.model, self.inputs.domain, table, None if table is None else table.persons)
 
     @cached_property
-    def outside(self) -> dict[str, int]:
-        """Records outside the domain, by attribute or constraint."""
-        domain, tested = self.inputs.domain, self.model.tested
-        if self.frame is None or domain is None or not tested:
-            return {}
-        return violations(domain.restrict(tested), self.frame)
+    def comparison(self) -> Comparison:
+        """How the training records that were given differ from what the domain says, or else bins."""
+        return (
+            Comparison()
+            if self.table is None
+            else compare_records(self.table, self.inputs.domain, recipe_of(self.model), self.model.tested)
+        )
 
     @property
     def inferred(self) -> list[str]:
@@ -118,109 +157,157 @@ class AdditiveSubject(Subject):
             return 2
         return sum(end not in (declared.lo, declared.hi) for end in stated)
 
-    def check(self, inputs: AuditInputs) -> None:
-        """Raise InvalidDataError if the sensitive attribute is unknown to the model, the domain and the data."""
-        name = inputs.settings.sensitive
-        if name is not None and name not in self.model.attributes:
-            check_sensitive(name, inputs.domain, None if inputs.table is None else inputs.table.names)
-
     def summary(self) -> ModelSummary:
         """Return the model in brief."""
         return _summary(self)
-
-    def domain_summary(self) -> DomainSummary | None:
-        """Return the domain in brief."""
-        return describe_domain(self.inputs.domain)
 
     def texts(self) -> Fact[tuple[LongText, ...]]:
         """Return the texts of the model beyond what it needs."""
         return texts_of(self.model, self.inputs)
 
-    def evidence(self, raw: Raw, suppression: Suppression) -> Evidence:
-        """Return what was measured as criteria read it."""
-        bars = [size for _, sizes in self.extras.histograms for size in sizes]
-        n_targets = self.target_ends
-        mismatch = MISMATCH.format(parts="bins") if self.outside or self.leakage.differing else ""
-        domain, membership = self.inputs.domain, described(raw.get("membership"), suppression)
-        guarantee = doubted(self.guarantee, membership, people=self.inputs.counts_people)
-        evidence = Evidence(
-            kind="additive model",
-            guarantee=guarantee,
-            sizes=sizes_of_bins(self.leakage, bars, doubt_of(guarantee, self.inputs, mismatch))
-            if "terms" in raw
-            else None,
-            thresholds=thresholds_of_bins(self.leakage, self.inferred, n_targets, guarantee)
-            if "values" in raw
-            else None,
-            named=named_of_bins(self.leakage, self.inferred, n_targets, guarantee) if "values" in raw else None,
-            has_data=self.frame is not None,
-            membership=membership,
-            certain=NO_TREE if "disclosure" in raw else None,
-            mismatch=mismatch,
-            has_domain=domain is not None,
-            domain_inferred=bool(self.inferred),
-            people=self.inputs.counts_people or self.inputs.settings.statements.one_record_per_person,
-        )
-        if evidence.covered or "terms" not in raw:
-            return evidence
-        revealed = None if domain is None else bits_of_regions(self.model, domain, self.leakage)
-        return replace(
-            evidence,
-            shares=shares_of_bins(self.policy, evidence, suppression),
-            bits=bits_of_bins(revealed, self.inferred, bars),
-        )
-
-    def notes(self, raw: Raw, guarantee: GuaranteeFinding | None, suppression: Suppression) -> Sequence[str]:
-        """Return what is odd about the data, the domain and the log of edits."""
-        notes: list[str] = [*people_hint(self.inputs), *Comparison(outside=self.outside).notes(suppression)]
-        notes += self._beside_guarantee(suppression)
+    def notes(self, raw: Raw) -> Iterator[str]:
+        """Yield what is odd about the data, the domain and the log of edits."""
+        yield from people_hint(self.inputs)
+        yield from self.comparison.notes(self.suppression)
+        yield from self._beside_guarantee()
         if any(entry.origin == "counted" for entry in self.leakage.terms):
-            notes.append(RecordNote("The model does not publish exact sizes of bins: they were counted in the data."))
+            yield RecordNote("The model does not publish exact sizes of bins: they were counted in the data.")
         if self.leakage.differing:
-            notes.append(
-                RecordNote(
-                    f"The data are not the training records: in {len(self.leakage.differing)} of "
-                    f"{len(self.leakage.terms)} terms, bins hold other numbers of them than the model says."
-                )
+            yield RecordNote(
+                f"The data are not the training records: in {len(self.leakage.differing)} of "
+                f"{len(self.leakage.terms)} terms, bins hold other numbers of them than the model says."
             )
         if self.inferred:
-            notes.append("The domain was inferred from data, which understates what an attacker learns.")
+            yield INFERRED
         if self.model.edits:
-            notes.append(
+            yield (
                 f"The log of {len(self.model.edits)} edits is a part of the model: it holds the scores from before "
                 "them."
             )
         sensitive = self.inputs.settings.sensitive
         if sensitive is not None:
             terms = ", ".join(term.name for term in self.model.terms if sensitive in term.attributes)
-            notes.append(f"{sensitive}: {f'read by {terms}' if terms else 'no term reads it'}.")
-        return notes
+            yield f"{sensitive}: {f'read by {terms}' if terms else 'no term reads it'}."
 
-    def _beside_guarantee(self, suppression: Suppression) -> list[RecordNote]:
-        """Return that a claimed guarantee does not cover what was measured on records, and their smallest bin."""
+    def _beside_guarantee(self) -> Iterator[RecordNote]:
+        """Yield that a claimed guarantee does not cover what was measured on records, and their smallest bin."""
         claim = self.model.guarantee
         if not self.inputs.has_records or claim is None or not claim.holds:
-            return []
+            return
+        yield UNCOVERED
         sizes = [entry.smallest for entry in self.leakage.terms if entry.smallest is not None]
-        if not relied_on(self.guarantee) or not sizes:
-            return [UNCOVERED]
-        of = " people" if self.inputs.counts_people else ""
-        smallest = suppression.count(min(sizes))
-        found = f"The smallest bin that holds any record of the data holds {smallest}{of}."
-        return [UNCOVERED, RecordNote(found)]
+        if relied_on(self.guarantee) and sizes:
+            of = " people" if self.counts_people else ""
+            smallest = self.suppression.count(min(sizes))
+            yield RecordNote(f"The smallest bin that holds any record of the data holds {smallest}{of}.")
 
 
-def additive_subject(artefact: object, inputs: AuditInputs, policy: Policy) -> AdditiveSubject:
-    """Return an additive model with what is given beside it."""
-    # Sizes of bins are taken as published where they are exact counts, else counted in the data; of a model with
-    # neither they are unknown.
-    extras = inputs.settings.extras
-    if extras is None:
-        extras = extras_of_interpret(artefact) if is_interpret_ebm(artefact) else EbmExtras()
-    model = as_model(artefact, inputs.domain)
-    if not isinstance(model, AdditiveModel):
-        raise UnsupportedModelError(f"an additive model was expected, got a {model}.", remedy="Pass it to audit.")
-    return AdditiveSubject(inputs=inputs, policy=policy, model=model, extras=extras)
+# What measurements find, as criteria read it.
+
+
+def _facts_of_terms(additive: AdditiveSubject, outcome: object, raw: Raw) -> dict[str, Fact[Any]]:
+    """Return the records of bins, and what they reveal about outcomes and about several attributes at once."""
+    sizes = _sizes(additive)
+    if additive.accepted:
+        return {"sizes": sizes}
+    return {"sizes": sizes, "shares": _shares(additive, sizes), "bits": _bits(additive)}
+
+
+def _sizes(additive: AdditiveSubject) -> Fact[Sizes]:
+    """Return the records of bins, and those of the bars of histograms that are published beside the model."""
+    leakage = additive.leakage
+    sizes = tuple(size for entry in leakage.terms for size in entry.counts or () if size)
+    bars = tuple(int(size) for size in additive.bars if size > 0)
+    parts = {("non-empty bin", "non-empty bins"): sizes}
+    if bars:
+        parts["bar of the published histograms", "bars of the published histograms"] = bars
+    unsettled = additive.doubt
+    if any(entry.counts is None for entry in leakage.terms):
+        unsettled = "The model does not publish exactly how many records its bins hold. Pass the training data."
+    if not leakage.terms and not bars:
+        return Inapplicable("The model has no bins.")
+    return Measured(Sizes(parts=parts, unsettled=unsettled))
+
+
+def _shares(additive: AdditiveSubject, sizes: Fact[Sizes]) -> Fact[Shares]:
+    """Return that no share is published, where every bin is large: the score of a small one reveals its outcomes."""
+    limit, case = additive.policy.smallest_leaf, Case(kind=additive.kind, facts={"sizes": sizes})
+    check = None if limit is None else SMALLEST_LEAF.check(limit, case, additive.suppression)
+    if check is not None and check.status in ("pass", "not applicable"):
+        return Inapplicable(
+            "No share of an outcome is published: a score is a part of a sum, and every bin holds many records."
+        )
+    return NotApplicable(
+        "the score of a bin of few records shows in which direction their outcomes differ from what the rest of the "
+        "model expects. How far, was not measured."
+    )
+
+
+def _bits(additive: AdditiveSubject) -> Fact[Bits]:
+    """Return the bits about the most exposed record."""
+    if additive.inputs.domain is None:
+        return NotApplicable("it needs a domain.")
+    revealed = bits_of_bins(additive.model, additive.inputs.domain, additive.leakage)
+    if math.isinf(revealed.least):
+        return NotApplicable(CONTRADICTION)
+    upper, unsettled = revealed.most, ""
+    if upper is None or additive.bars:
+        upper = None
+        unsettled = (
+            "Sizes of bins or ranges of values are published, and what follows from them about several attributes at "
+            "once was not measured: sizes are noisy, are not counts, or count one attribute twice, or ranges are not "
+            "the domain's. A copy without both reveals nothing about several attributes at once."
+        )
+    return Measured(Bits(lower=revealed.least, upper=upper, unsettled=unsettled, inferred=tuple(additive.inferred)))
+
+
+def _facts_of_values(additive: AdditiveSubject, outcome: object, raw: Raw) -> dict[str, Fact[Any]]:
+    """Return cuts, ends of ranges and categories, and whom they can name."""
+    claim = additive.guarantee
+    bounded = claim is not None and not claim.caveats
+    return {"thresholds": Measured(_thresholds(additive, bounded)), "named": Measured(_named(additive, bounded))}
+
+
+def _thresholds(additive: AdditiveSubject, bounded: bool) -> Thresholds:
+    leakage, n_targets, inferred = additive.leakage, additive.target_ends, additive.inferred
+    counts = [leakage.total(name) for name in ("n_off_grid", "n_private_bounds", "n_undeclared")]
+    cuts, ends, names = (count or 0 for count in counts)
+    n_cuts, off = leakage.total("n_cuts") or 0, counts[0]
+    listed = (
+        (cuts, "cut", "cuts"),
+        (ends + n_targets, "end of a range", "ends of ranges"),
+        (names, "category", "categories"),
+    )
+    return Thresholds(
+        n=n_cuts,
+        n_private=cuts + ends + names + n_targets,
+        complete=all(count is not None for count in counts),
+        inferred=tuple(inferred),
+        kinds=tuple(f"{count:,} {one if count == 1 else more}" for count, one, more in listed if count),
+        bounded=bounded,
+        n_midpoints=leakage.total("n_midpoints"),
+        n_rebuilt=leakage.total("n_rebuilt") or 0,
+        # Ranges and categories count among what is not public, so that it does not decide about cuts.
+        wants_data=bool(n_cuts) and not (off == 0 and not inferred),
+    )
+
+
+def _named(additive: AdditiveSubject, bounded: bool) -> Named:
+    """Return whom cuts, ends of ranges and categories can name: no attack on bins flags people, so by an estimate."""
+    leakage, n_targets = additive.leakage, additive.target_ends
+    # An end of a range is the value of a person, and so is a category that the domain does not declare.
+    sides, ends, names = (leakage.total(name) for name in ("n_nameable", "n_private_bounds", "n_undeclared"))
+    n_cuts, lone = leakage.total("n_cuts") or 0, leakage.total("n_lone_categories")
+    known = None not in (sides, ends, names)
+    other = (ends or 0) + ((names or 0) if lone is None else lone) + n_targets + (leakage.total("n_rebuilt") or 0)
+    return Named(
+        number=(sides or 0) + other if known or other else None if n_cuts else 0,
+        n=n_cuts + other,
+        n_private=(leakage.total("n_off_grid") or 0) + other if known else n_cuts + other,
+        lacking=() if known else tuple(entry.attribute for entry in leakage.attributes if entry.n_nameable is None),
+        inferred=tuple(additive.inferred),
+        bounded=bounded,
+    )
 
 
 def _membership(subject: AdditiveSubject) -> Outcome[MembershipAttacks]:
@@ -279,7 +366,7 @@ def _summary(subject: AdditiveSubject) -> ModelSummary:
 
 def _hide_terms(subject: AdditiveSubject, suppression: Suppression) -> AdditiveFinding:
     model = subject.model
-    accepted = subject.guarantee is not None and subject.guarantee.accepted
+    accepted = subject.accepted
     sizes = {entry.name: entry for entry in subject.leakage.terms}
     classes = [str(label) for label in model.classes or ()] or None
     # What an accepted guarantee covers may be drawn as it stands.
@@ -346,22 +433,27 @@ def _beside(extras: EbmExtras, suppression: Suppression) -> tuple[str, ...]:
 
 
 TERMS = Measurement[AdditiveSubject, AdditiveSubject](
-    name="terms",
-    title="Terms and bins",
-    question="What does each bin reveal about training values?",
-    finding=AdditiveFinding,
+    "terms",
+    "Terms and bins",
+    "What does each bin reveal about training values?",
+    AdditiveFinding,
     run=Measured,
     hide=_hide_terms,
+    facts=_facts_of_terms,
     listed=False,
 )
-RUNS = {"values": _values, "membership": _membership}
 REASONS = {"reconstruction": NO_CELLS, "labels": NO_COUNTS, "disclosure": NO_TREE}
 
-AdditiveSubject.measurements = (
-    TERMS,
-    *(
-        m.made_by(RUNS[m.name]) if m.name in RUNS else m.absent(REASONS.get(m.name, NO_REGIONS))
-        for m in TREE_MEASUREMENTS
-        if m.listed
-    ),
-)
+
+def _of_bins(measurement: Measurement[Any, Any]) -> Measurement[Any, Any]:
+    """Return a measurement of trees for additive models, to which most of them do not apply."""
+    name = measurement.name
+    if name == "membership":
+        return measurement(_membership)
+    if name == "values":
+        return replace(measurement(_values), facts=_facts_of_values)
+    absent = replace(measurement, run=lambda subject: REASONS.get(name, NO_REGIONS), facts=lambda *found: {})
+    return replace(absent, facts=lambda *found: {"certain": NO_TREE}) if name == "disclosure" else absent
+
+
+AdditiveSubject.measurements = (TERMS, *(_of_bins(m) for m in TREE_MEASUREMENTS if m.listed))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 from glassine.attacks.outcome import RecordNote
@@ -9,20 +10,21 @@ from glassine.auditing.describe import relied_on
 from glassine.auditing.findings import Findings
 from glassine.auditing.inputs import AuditInputs, AuditSettings
 from glassine.auditing.policy import Policy
-from glassine.auditing.samples import is_release, is_several, read_samples
-from glassine.auditing.subject import Subject, examine
-from glassine.auditing.trees import tree_subject
-from glassine.data.labels import Sample, target_name
+from glassine.auditing.samples import known_names, read_samples
+from glassine.auditing.subject import Opened, Subject, examine
+from glassine.auditing.trees import TreeSubject
+from glassine.data.labels import Sample, as_sample, target_name
 from glassine.data.persons import refuse_shared
 from glassine.data.table import Table
 from glassine.domain import Domain
 from glassine.domain.domain import check_domain
-from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError, InvalidPolicyError, parameter
+from glassine.errors import GlassineError, InvalidParameterError, InvalidPolicyError, parameter
 from glassine.formats import ModelFile, as_model
 from glassine.formats.canonical import FileForm
 from glassine.formats.loading import is_estimator
 from glassine.formats.sklearn.parameters import stated_parameters
 from glassine.models import AdditiveModel, DecisionTree, RuleList
+from glassine.records.engines import is_lazy
 
 ATTACKS = {"membership", "disclosure"}
 """Measurements that need no domain, and that are for the holder of the data where they are all that is asked for."""
@@ -107,87 +109,109 @@ def audit(
     ('outside policy', ['certain_by_membership'])
     """
     _check_kinds(data, domain, policy, settings)
-    settings = settings or AuditSettings()
-    parameters = stated_parameters(model.estimator if isinstance(model, ModelFile) else model)
-    model, files, estimator = _published(model, settings)
-    unread: InvalidDataError | None = None
-    try:
-        members, others = read_samples(model, domain, Sample(data, target, persons=persons), holdout)
-    except InvalidDataError as error:
-        members, others, unread = Sample(target=target_name(target) or None), Sample(), error
+    settings, limits = settings or AuditSettings(), policy or Policy()
     if isinstance(persons, str) and domain is not None and persons in domain:
         domain = domain.restrict([name for name in domain if name != persons])
     only = settings.only
     attack = only is not None and set(only) <= ATTACKS
-    inputs = AuditInputs(
-        domain=domain,
-        members=members,
-        others=others,
-        settings=settings,
-        needs_domain=not attack,
-        files=files,
-        estimator=estimator,
-        parameters=parameters,
+    opened = open_published(model, domain, settings)
+    claim = opened.kind.claim(opened, limits)
+    sample, others = Sample(data, target, persons=persons), as_sample(holdout)
+    given = AuditInputs(
+        domain=domain, members=Sample(target=target_name(target) or None), settings=settings, needs_domain=not attack
     )
-    limits = policy or Policy()
-    if only is not None and set(only) == {"membership"} and _is_forest(model):
-        from glassine.auditing.forest import ForestSubject
 
-        alone: Subject = ForestSubject(forest=model, inputs=inputs.alone(), policy=limits)
-    else:
-        alone = subject_of(model, inputs.alone(), limits)
-    relied = relied_on(alone.guarantee)
-    if unread is not None:
-        if not relied:
-            raise unread
-        public = examine(replace(alone, public=True), only)
-        return replace(public, holder=unmeasured(public, unread))
-    alone.check(inputs)
-    if not relied:
-        return examine(_beside(alone, inputs), only)
-    public = examine(replace(alone, public=True), only)
-    if not alone.has_records(inputs):
+    def read() -> Subject:
+        """Open the records, and return the subject with them."""
+        members, strangers = read_samples(opened, domain, sample, others)
+        inputs = replace(given, members=members, others=strangers)
+        names = None if is_lazy(members.data) else known_names(members.data)
+        opened.kind.check(opened, inputs, names)
+        refuse_shared(*(side.persons if isinstance(side, Table) else None for side in (inputs.data, inputs.holdout)))
+        return opened.subject(inputs, limits, claim)
+
+    if not relied_on(claim):
+        return examine(read(), only)
+    # The guarantee answers for the model: what is public comes first, from a subject without records. What records add
+    # is for the checker, whatever becomes of it.
+    opened.kind.check(opened, given, known_names(sample.data))
+    public = examine(opened.subject(given, limits, claim, public=True), only)
+    if not opened.kind.has_records(opened, replace(given, members=sample, others=others)):
         return public
     try:
-        measured = examine(_beside(alone, inputs), only)
-    except GlassineError as error:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            measured = examine(read(), only)
+    except InvalidParameterError:
+        raise
+    except Exception as error:
         measured = unmeasured(public, error)
     return replace(public, holder=measured)
 
 
-def unmeasured(public: Findings, error: GlassineError) -> Findings:
+def unmeasured(public: Findings, error: Exception) -> Findings:
     """Return findings with a note that records could not be measured: it is for the checker, as the figures are."""
-    return replace(public, notes=(*public.notes, RecordNote(f"The records could not be measured: {error}")))
+    said = str(error) if isinstance(error, GlassineError) else type(error).__name__
+    return replace(public, notes=(*public.notes, RecordNote(f"The records could not be measured: {said}")))
 
 
-def _beside(alone: Subject, inputs: AuditInputs) -> Subject:
-    """Return the subject beside the records; raise if people have records both in the data and in the holdout."""
-    data, holdout = (given.persons if isinstance(given, Table) else None for given in (inputs.data, inputs.holdout))
-    refuse_shared(data, holdout)
-    return alone.beside(inputs)
+def open_published(model: object, domain: Domain | None, settings: AuditSettings) -> Opened:
+    """Open what is published: decide its kind, and read it as a value of that kind."""
+    # Each kind takes up to a second to import, and a tree needs no other.
+    parameters = stated_parameters(model.estimator if isinstance(model, ModelFile) else model)
+    files: tuple[FileForm, ...] = ()
+    if isinstance(model, ModelFile):
+        files = (model.form,)
+        # An attack needs how splits were selected, which the estimator states.
+        stated = model.estimator is not None and settings.sensitive is not None and not _is_forest(model.estimator)
+        model = model.estimator if stated else model.model
+    if isinstance(model, DecisionTree | RuleList):
+        return Opened(
+            kind=TreeSubject, artefact=model, value=as_model(model, domain), files=files, parameters=parameters
+        )
+    other = None if isinstance(model, AdditiveModel) else _open_other(model, domain, settings)
+    if other is not None:
+        return replace(other, parameters=parameters)
+    value, estimator = as_model(model, domain), not files and is_estimator(model)
+    kind: type[Subject] = TreeSubject
+    if isinstance(value, AdditiveModel):
+        from glassine.auditing.additive import AdditiveSubject
+
+        kind = AdditiveSubject
+    return Opened(kind=kind, artefact=model, value=value, files=files, estimator=estimator, parameters=parameters)
+
+
+def _open_other(model: object, domain: Domain | None, settings: AuditSettings) -> Opened | None:
+    """Open what is not one model as a value; None of anything else, which a reader may take for a model."""
+    if settings.only is not None and set(settings.only) == {"membership"} and _is_forest(model):
+        from glassine.auditing.forest import ForestSubject
+
+        return Opened(kind=ForestSubject, artefact=model, estimator=is_estimator(model))
+    from glassine.auditing.several import SeveralModels, SeveralSubject, opened
+
+    if isinstance(model, SeveralModels | list | tuple):
+        published, files, estimator = opened(model)
+        return Opened(kind=SeveralSubject, artefact=model, value=published, files=files, estimator=estimator)
+    from glassine.learners.summaries.estimator import PrivateSummary
+    from glassine.surrogates.measuring import MeasuredExplainer
+    from glassine.surrogates.release import SurrogateRelease
+
+    if isinstance(model, SurrogateRelease | MeasuredExplainer):
+        from glassine.auditing.release import ReleaseSubject
+
+        release = model if isinstance(model, SurrogateRelease) else model.release()
+        return Opened(kind=ReleaseSubject, artefact=model, value=release)
+    if isinstance(model, PrivateSummary):
+        from glassine.auditing.summaries import SummarySubject
+
+        return Opened(kind=SummarySubject, artefact=model, value=model)
+    return None
 
 
 def _is_forest(model: object) -> bool:
-    if isinstance(model, DecisionTree | RuleList | AdditiveModel):
-        return False
     from glassine.formats.sklearn.forest import is_sklearn_forest
 
     return is_sklearn_forest(model)
-
-
-def _published(model: object, settings: AuditSettings) -> tuple[object, tuple[FileForm, ...], bool]:
-    """Return what is audited, the files that it was read from, and whether it is a fitted estimator in memory.
-
-    Of a file that is the model, or its estimator where an attack needs how splits were selected.
-    """
-    if isinstance(model, ModelFile):
-        stated = model.estimator is not None and settings.sensitive is not None and not _is_forest(model.estimator)
-        return model.estimator if stated else model.model, (model.form,), False
-    if is_several(model):
-        from glassine.auditing.several import opened
-
-        return opened(model)
-    return model, (), is_estimator(model)
 
 
 def _check_kinds(data: object, domain: object, policy: object, settings: object) -> None:
@@ -208,30 +232,3 @@ def _check_kinds(data: object, domain: object, policy: object, settings: object)
             f"{parameter('settings')} must be AuditSettings, got {type(settings).__name__}.",
             remedy="Pass AuditSettings(**settings)." if isinstance(settings, dict) else "Make one.",
         )
-
-
-def subject_of(published: object, inputs: AuditInputs, policy: Policy) -> Subject:
-    """Return what was published as a subject, by its kind."""
-    # Each kind takes up to a second to import, and a tree needs no other.
-    if isinstance(published, DecisionTree | RuleList):
-        return tree_subject(published, inputs, policy)
-    if is_several(published):
-        from glassine.auditing.several import several_subject
-
-        return several_subject(published, inputs, policy)
-    if is_release(published):
-        from glassine.auditing.release import release_subject
-
-        return release_subject(published, inputs, policy)
-    if not isinstance(published, AdditiveModel):
-        from glassine.auditing.summaries import summary_subject
-        from glassine.learners.summaries.estimator import PrivateSummary
-
-        if isinstance(published, PrivateSummary):
-            return summary_subject(published, inputs, policy)
-    model = as_model(published, inputs.domain)
-    if isinstance(model, AdditiveModel):
-        from glassine.auditing.additive import additive_subject
-
-        return additive_subject(published, inputs, policy)
-    return tree_subject(published, inputs, policy, model)

@@ -1,7 +1,7 @@
 """The criteria of a policy, one object each. A new one is written here, and nowhere else.
 
-What a criterion reads is :class:`~glassine.auditing.evidence.Evidence`, the same for every kind of subject. Its field
-in :class:`Limits` makes it a key of the policy. Those on what an attacker infers stand in
+What a criterion reads are the facts of a :class:`~glassine.auditing.facts.Case`, the same for every kind of subject.
+Its field in :class:`Limits` makes it a key of the policy. Those on what an attacker infers stand in
 :mod:`~glassine.auditing.inference_criteria`.
 """
 
@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from glassine.attacks.outcome import Measured
 from glassine.auditing.criterion import (
     APART,
     BITS,
@@ -23,15 +22,15 @@ from glassine.auditing.criterion import (
     RECORDS,
     SAME_RECORDS,
     SHARE,
+    Check,
     Criterion,
     F,
     Flag,
     Limit,
     N,
     Retraining,
-    Ruling,
-    Words,
     covered,
+    criterion,
     failed,
     for_kinds,
     joined,
@@ -41,7 +40,7 @@ from glassine.auditing.criterion import (
     unknown,
     whole_limit,
 )
-from glassine.auditing.evidence import Bits, Evidence, Shares, Sizes
+from glassine.auditing.facts import Bits, Case, Shares, Sizes
 from glassine.auditing.inference_criteria import (
     DOMINANCE,
     MIDPOINTS,
@@ -79,43 +78,38 @@ COUNTABLE = 50
 # How many records stand behind a part.
 
 
-def _judge_sizes(limit: int, sizes: Sizes, evidence: Evidence) -> Ruling:
+def _judge_sizes(limit: int, sizes: Sizes, case: Case) -> Check:
     """Judge the fewest records of a part: a small part fails, even beside unknown ones."""
-    every = [size for kind in sizes.parts for size in kind.sizes]
+    every = sizes.every
     small = [size for size in every if size < limit]
     # A small part that is known fails the limit whatever else is unknown: the order of the three returns matters.
     if small:
-        counted = []
-        for kind in sizes.parts:
-            n = sum(size < limit for size in kind.sizes)
-            if n:
-                counted.append(f"{n:,} of {len(kind.sizes):,} {kind.one if len(kind.sizes) == 1 else kind.more}")
+        few = {names: sum(size < limit for size in known) for names, known in sizes.parts.items()}
+        listed = [f"{n:,} of {len(sizes.parts[k]):,} {k[len(sizes.parts[k]) != 1]}" for k, n in few.items() if n]
         verb = "holds" if len(small) == 1 else "hold"
-        return failed(f"{joined(counted)} {verb} fewer than {limit:,} {evidence.counted}.", min(small))
+        return failed(f"{joined(listed)} {verb} fewer than {limit:,} {case.counted}.", min(small))
     if sizes.unsettled:
         return unknown(sizes.unsettled)
     if not every and sizes.fewest is None:
         return unknown("All published counts are zero, so the model says nothing about any record.")
     fewest = min(every) if sizes.fewest is None else sizes.fewest
     if fewest < limit:
-        return unknown(f"Whether every {evidence.part} holds {limit:,} {evidence.counted} is not known.")
-    one = sizes.parts[0].one.removeprefix("non-empty ") if sizes.parts else evidence.part
-    meaning = f"Every non-empty {one} holds at least {limit:,} {evidence.counted}"
+        return unknown(f"Whether every {case.part} holds {limit:,} {case.counted} is not known.")
+    one = next((one for one, _ in sizes.parts), case.part).removeprefix("non-empty ")
+    meaning = f"Every non-empty {one} holds at least {limit:,} {case.counted}"
     return passed(f"{meaning}, as {sizes.stated_by} states." if sizes.stated_by else f"{meaning}.", fewest)
 
 
 FEWEST = whole_limit(RECORDS, 10, fewest=True)
 
-SMALLEST_LEAF: Criterion[int, Sizes] = Criterion(
+SMALLEST_LEAF: AnyCriterion = Criterion(
     name="smallest_leaf",
+    reads="sizes",
     limit=FEWEST,
-    words=Words(
-        label="Smallest {part}",
-        measures="Fewest training records that a leaf or rule may hold; fewest people, where persons are stated.",
-        unmeasured="How many records stand behind it is not known: {reason}",
-    ),
-    reads=lambda evidence: evidence.sizes,
     judge=_judge_sizes,
+    label="Smallest {part}",
+    measures="Fewest training records that a leaf or rule may hold; fewest people, where persons are stated.",
+    unmeasured="How many records stand behind it is not known: {reason}",
     by_guarantee=covered(", however small the {part}"),
     remedies={
         "tree": lambda limit: remedy(
@@ -160,32 +154,28 @@ SMALLEST_LEAF: Criterion[int, Sizes] = Criterion(
 )
 
 
-DECLARED_K: Criterion[int, Sizes] = Criterion(
+DECLARED_K: AnyCriterion = Criterion(
     name="declared_k",
+    reads="groups",
     limit=FEWEST,
-    words=Words(
-        label="Smallest group, as the release declares",
-        measures="Fewest records of a group that the release itself declares.",
-        unmeasured="How many records stand behind it is not known: {reason}",
-    ),
-    reads=lambda evidence: evidence.groups,
     judge=_judge_sizes,
-    stated=lambda evidence: evidence.declared_k,
+    label="Smallest group, as the release declares",
+    measures="Fewest records of a group that the release itself declares.",
+    unmeasured="How many records stand behind it is not known: {reason}",
+    stated="declared_k",
     remedies={"release": remedy("Do not publish it: groups hold fewer records than the release declares.")},
     inputs={"release": GROUPED},
 )
 
-SMALLEST_GROUP: Criterion[int, Sizes] = Criterion(
+SMALLEST_GROUP: AnyCriterion = Criterion(
     name="smallest_group",
+    reads="groups",
     limit=FEWEST,
-    limit_of="smallest_leaf",
-    words=Words(
-        label="Smallest group",
-        measures="Fewest training records behind a representative record.",
-        unmeasured="How many records stand behind it is not known: {reason}",
-    ),
-    reads=lambda evidence: evidence.groups,
     judge=_judge_sizes,
+    label="Smallest group",
+    measures="Fewest training records behind a representative record.",
+    unmeasured="How many records stand behind it is not known: {reason}",
+    limit_of="smallest_leaf",
     remedies={
         "release": lambda limit: remedy(
             f"Explain again with groups of at least {limit} {{units}}: {{step}}.", "explain", k=limit
@@ -198,42 +188,14 @@ SMALLEST_GROUP: Criterion[int, Sizes] = Criterion(
 # The largest share of one outcome.
 
 
-def _judge_shares(limit: float, shares: Shares, evidence: Evidence) -> Ruling:
-    """Judge the largest share of one outcome in a part, by what is certain of it."""
-    least = [bounds[0] for bounds in shares.bounds if bounds is not None]
-    pure, n = sum(share > limit for share in least), len(shares.bounds)
-    parts = evidence.part if n == 1 else evidence.parts
-    rounded = " The published counts are rounded, so these shares are not exact." if shares.rounded else ""
-    most = max(least, default=None)
-    if pure:
-        return failed(
-            f"In {pure:,} of {n:,} {parts}, more than {limit:.0%} of {evidence.counted} share "
-            f"{shares.outcome}. An attacker who can place a record in one of them knows its outcome with that "
-            f"confidence.{rounded}",
-            most,
-        )
-    if shares.unsettled:
-        return unknown(shares.unsettled)
-    if any(bounds is None or bounds[1] > limit for bounds in shares.bounds):
-        return unknown(
-            f"No {evidence.part} is known to have more than {limit:.0%} of {shares.outcome}, but not all publish their "
-            f"shares.{rounded}",
-            most,
-        )
-    return passed(f"No {evidence.part} has more than {limit:.0%} of {shares.outcome}.{rounded}", most)
-
-
-PUREST_LEAF: Criterion[float, Shares] = Criterion(
-    name="purest_leaf",
-    limit=share_limit(SHARE),
-    words=Words(
-        label="Largest class share",
-        measures="Largest share of one class in a leaf or rule, in (0, 1]; off unless it is set: for outcomes that are "
-        "themselves sensitive.",
-        unmeasured="The shares of outcomes are not known: {reason}",
-    ),
-    reads=lambda evidence: evidence.shares,
-    judge=_judge_shares,
+@criterion(
+    "purest_leaf",
+    "shares",
+    share_limit(SHARE),
+    label="Largest class share",
+    measures="Largest share of one class in a leaf or rule, in (0, 1]; off unless it is set: for outcomes that are "
+    "themselves sensitive.",
+    unmeasured="The shares of outcomes are not known: {reason}",
     by_guarantee=covered(", in pure {parts} as well"),
     remedies=for_kinds(
         ("tree", "rule list"),
@@ -255,6 +217,29 @@ PUREST_LEAF: Criterion[float, Shares] = Criterion(
         lambda limit, part, suppression: part.share is not None and not part.hidden and part.share > limit,
     ),
 )
+def PUREST_LEAF(limit: float, shares: Shares, case: Case) -> Check:
+    """Judge the largest share of one outcome in a part, by what is certain of it."""
+    least = [bounds[0] for bounds in shares.bounds if bounds is not None]
+    pure, n = sum(share > limit for share in least), len(shares.bounds)
+    parts = case.part if n == 1 else case.parts
+    rounded = " The published counts are rounded, so these shares are not exact." if shares.rounded else ""
+    most = max(least, default=None)
+    if pure:
+        return failed(
+            f"In {pure:,} of {n:,} {parts}, more than {limit:.0%} of {case.counted} share "
+            f"{shares.outcome}. An attacker who can place a record in one of them knows its outcome with that "
+            f"confidence.{rounded}",
+            most,
+        )
+    if shares.unsettled:
+        return unknown(shares.unsettled)
+    if any(bounds is None or bounds[1] > limit for bounds in shares.bounds):
+        return unknown(
+            f"No {case.part} is known to have more than {limit:.0%} of {shares.outcome}, but not all publish their "
+            f"shares.{rounded}",
+            most,
+        )
+    return passed(f"No {case.part} has more than {limit:.0%} of {shares.outcome}.{rounded}", most)
 
 
 # Bits about the most exposed record.
@@ -273,38 +258,7 @@ def _remaining(bits: float, possible: float | None) -> str:
     return f"about {max(round(left), 1):,} of {total:,} possible records {remain}"
 
 
-def _judge_bits(limit: float, bits: Bits, evidence: Evidence) -> Ruling:
-    """Judge the most exposed record by what is certain, and by what is proved not to be exceeded."""
-    exact = bits.lower == bits.upper and not bits.tolerance
-    least, most = bits.lower, bits.upper
-    if bits.tolerance:  # A bound that a solver proves is rounded to the side on which it stays one.
-        least = math.floor(least * 1000) / 1000
-        most = most if most is None or math.isinf(most) else math.ceil(most * 1000) / 1000
-    reveal = "models reveal" if evidence.kind == "several models" else "model reveals"
-    if bits.lower > limit + bits.tolerance:
-        meaning = f"For the most exposed record, {_remaining(bits.lower, bits.possible)}."
-        return failed(meaning if exact else f"Proven: the {reveal} at least this much about some record.", least)
-    if bits.upper is None or most is None:
-        return unknown(bits.unsettled)
-    if bits.unsettled or bits.upper > limit + bits.tolerance:
-        top = f"at most {most:.3f} bits" if math.isfinite(most) else "without an upper bound"
-        between = f"What is revealed about the most exposed record: at least {least:.3f} bits, {top}."
-        if not bits.lower and evidence.kind == "additive model":
-            between += " Only the data show whether any record is so exposed."
-        return unknown(Text(f"{between} {marked(bits.unsettled)}".rstrip()))
-    meaning = f"For the most exposed record, {_remaining(bits.upper, bits.possible)}."
-    if not exact:
-        meaning = f"Proven: the {reveal} at most this much about any record."
-    if bits.inferred:
-        return unknown(
-            f"{meaning} This understates it: the domain of {first_of(bits.inferred)} is inferred from data, "
-            "not public.",
-            most,
-        )
-    return passed(meaning, most)
-
-
-def _bits_by_guarantee(limit: float, guarantee: GuaranteeFinding, evidence: Evidence) -> Ruling:
+def _bits_by_guarantee(limit: float, guarantee: GuaranteeFinding, case: Case) -> Check:
     bits = guarantee.bits_per_record or 0.0
     meaning = (
         f"The guarantee limits the change in an attacker's odds about one {guarantee.subject} to a factor of "
@@ -317,18 +271,15 @@ def _bits_by_guarantee(limit: float, guarantee: GuaranteeFinding, evidence: Evid
     return failed(meaning, ceiling) if bits > limit else passed(meaning, ceiling)
 
 
-LARGEST_BITS_PER_RECORD: Criterion[float, Bits] = Criterion(
-    name="largest_bits_per_record",
-    limit=Limit(unit=BITS, default=None, most=1e6, range="a number of bits greater than 0 and at most 1,000,000"),
-    words=Words(
-        label="Bits about the most exposed record",
-        measures="Largest number of bits that an attacker may learn about the attributes of any training record: 10 "
-        "bits rule out all but one in 1,024 of the possible records. Off unless it is set: it depends on the declared "
-        "bounds.",
-        unmeasured="What is revealed about a record was not measured: {reason}",
-    ),
-    reads=lambda evidence: evidence.bits,
-    judge=_judge_bits,
+@criterion(
+    "largest_bits_per_record",
+    "bits",
+    Limit(unit=BITS, default=None, most=1e6, range="a number of bits greater than 0 and at most 1,000,000"),
+    label="Bits about the most exposed record",
+    measures="Largest number of bits that an attacker may learn about the attributes of any training record: 10 "
+    "bits rule out all but one in 1,024 of the possible records. Off unless it is set: it depends on the declared "
+    "bounds.",
+    unmeasured="What is revealed about a record was not measured: {reason}",
     by_guarantee=_bits_by_guarantee,
     remedies={
         "tree": remedy("{Retrain} with a smaller depth. Each extra condition narrows down the records in a leaf."),
@@ -350,15 +301,44 @@ LARGEST_BITS_PER_RECORD: Criterion[float, Bits] = Criterion(
         ),
     ),
 )
+def LARGEST_BITS_PER_RECORD(limit: float, bits: Bits, case: Case) -> Check:
+    """Judge the most exposed record by what is certain, and by what is proved not to be exceeded."""
+    exact = bits.lower == bits.upper and not bits.tolerance
+    least, most = bits.lower, bits.upper
+    if bits.tolerance:  # A bound that a solver proves is rounded to the side on which it stays one.
+        least = math.floor(least * 1000) / 1000
+        most = most if most is None or math.isinf(most) else math.ceil(most * 1000) / 1000
+    reveal = "models reveal" if case.kind == "several models" else "model reveals"
+    if bits.lower > limit + bits.tolerance:
+        meaning = f"For the most exposed record, {_remaining(bits.lower, bits.possible)}."
+        return failed(meaning if exact else f"Proven: the {reveal} at least this much about some record.", least)
+    if bits.upper is None or most is None:
+        return unknown(bits.unsettled)
+    if bits.unsettled or bits.upper > limit + bits.tolerance:
+        top = f"at most {most:.3f} bits" if math.isfinite(most) else "without an upper bound"
+        between = f"What is revealed about the most exposed record: at least {least:.3f} bits, {top}."
+        if not bits.lower and case.kind == "additive model":
+            between += " Only the data show whether any record is so exposed."
+        return unknown(Text(f"{between} {marked(bits.unsettled)}".rstrip()))
+    meaning = f"For the most exposed record, {_remaining(bits.upper, bits.possible)}."
+    if not exact:
+        meaning = f"Proven: the {reveal} at most this much about any record."
+    if bits.inferred:
+        return unknown(
+            f"{meaning} This understates it: the domain of {first_of(bits.inferred)} is inferred from data, "
+            "not public.",
+            most,
+        )
+    return passed(meaning, most)
 
 
 # The claimed guarantee.
 
 
-def _judge_claim(name: str) -> Callable[[float, GuaranteeFinding, Evidence], Ruling | None]:
+def _judge_claim(name: str) -> Callable[[float, GuaranteeFinding, Case], Check | None]:
     """Return how a parameter of the claimed guarantee is judged; a delta of 0 is not."""
 
-    def judge(limit: float, guarantee: GuaranteeFinding, evidence: Evidence) -> Ruling | None:
+    def judge(limit: float, guarantee: GuaranteeFinding, case: Case) -> Check | None:
         value = guarantee.epsilon if name == "epsilon" else guarantee.delta
         if name == "delta" and not value:
             return None
@@ -374,38 +354,30 @@ def _judge_claim(name: str) -> Callable[[float, GuaranteeFinding, Evidence], Rul
     return judge
 
 
-def _claim(evidence: Evidence) -> Measured[GuaranteeFinding] | None:
-    return None if evidence.guarantee is None else Measured(evidence.guarantee)
-
-
-MAX_EPSILON: Criterion[float, Any] = Criterion(
+MAX_EPSILON: AnyCriterion = Criterion(
     name="max_epsilon",
+    reads="claim",
     limit=Limit(unit=NUMBER, default=1.0, most=1e6, range="a number greater than 0 and at most 1,000,000"),
-    words=Words(
-        label="Epsilon of the guarantee",
-        measures="Largest epsilon of a model with a differential privacy guarantee. A guarantee within it and "
-        "``max_delta`` covers the checks above in place of the model's counts and thresholds; None lets no guarantee "
-        "do so.",
-        unmeasured="The guarantee is not known: {reason}",
-    ),
-    reads=_claim,
     judge=_judge_claim("epsilon"),
+    label="Epsilon of the guarantee",
+    measures="Largest epsilon of a model with a differential privacy guarantee. A guarantee within it and "
+    "``max_delta`` covers the checks above in place of the model's counts and thresholds; None lets no guarantee "
+    "do so.",
+    unmeasured="The guarantee is not known: {reason}",
     of_claim=True,
     requests=(
         "The certificate of the guarantee, how the model was trained, and every other release from the same data.",
     ),
 )
 
-MAX_DELTA: Criterion[float, Any] = Criterion(
+MAX_DELTA: AnyCriterion = Criterion(
     name="max_delta",
+    reads="claim",
     limit=Limit(unit=NUMBER, default=1e-6, most=1.0, range="a number of at least 0 and below 1", zero=True, open=True),
-    words=Words(
-        label="Failure probability (delta)",
-        measures="Largest delta of such a guarantee.",
-        unmeasured="The guarantee is not known: {reason}",
-    ),
-    reads=_claim,
     judge=_judge_claim("delta"),
+    label="Failure probability (delta)",
+    measures="Largest delta of such a guarantee.",
+    unmeasured="The guarantee is not known: {reason}",
     of_claim=True,
 )
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Generic, Literal, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeAlias, TypeVar, cast
 
 from glassine.attacks.outcome import Below, Measured, ShownCount
-from glassine.auditing.evidence import Evidence, Fact, Inapplicable, Kind
+from glassine.auditing.facts import Case, Inapplicable, Kind
 from glassine.auditing.suppression import Suppression
 from glassine.errors import InvalidPolicyError, Text, marked, parameter, quoted
 
@@ -40,9 +40,9 @@ class Check:
         ``measurement``, or ``guarantee`` where an accepted guarantee covers the check.
     """
 
-    rule: str
-    limit: float
-    measured: float | ShownCount | None
+    rule: str = ""
+    limit: float = 0.0
+    measured: float | ShownCount | None = None
     status: Status
     meaning: str
     basis: Literal["measurement", "guarantee"] = "measurement"
@@ -118,15 +118,6 @@ def share_limit(unit: Unit, default: float | None = None, *, fewest: bool = Fals
     """Return a limit in (0, 1]; without a default it is off."""
     words = f"a {unit.name} greater than 0 and at most 1"
     return Limit(unit=unit, default=default, most=1.0, range=words, fewest=fewest)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Words:
-    """A criterion in words; ``{part}`` and ``{parts}`` stand for what the subject's parts are called."""
-
-    label: str  # Its name in every report
-    measures: str  # What it limits
-    unmeasured: str  # Meaning where nothing was measured; ``{reason}`` stands for the reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,33 +261,28 @@ def in_one_copy(advice: Iterable[Remedy]) -> tuple[Remedy, ...]:
     return tuple(out)
 
 
-@dataclass(frozen=True, slots=True)
-class Ruling:
-    """How a limit was judged: status, meaning, and the figure as it was measured, which is shown by its unit only."""
-
-    status: Status
-    meaning: str
-    measured: float | None = None
+# How a judge says that a limit is kept, broken, about nothing or open. The figure is the true one; Criterion.check
+# replaces it by what its unit shows.
 
 
-def passed(meaning: str, measured: float | None = None) -> Ruling:
+def passed(meaning: str, measured: float | None = None) -> Check:
     """Return that the limit is kept."""
-    return Ruling("pass", meaning, measured)
+    return Check(status="pass", meaning=meaning, measured=measured)
 
 
-def failed(meaning: str, measured: float | None = None) -> Ruling:
+def failed(meaning: str, measured: float | None = None) -> Check:
     """Return that the limit is broken."""
-    return Ruling("fail", meaning, measured)
+    return Check(status="fail", meaning=meaning, measured=measured)
 
 
-def inapplicable(meaning: str) -> Ruling:
-    """Return that the subject publishes nothing that the limit is about."""
-    return Ruling("not applicable", meaning)
-
-
-def unknown(meaning: str, measured: float | None = None) -> Ruling:
+def unknown(meaning: str, measured: float | None = None) -> Check:
     """Return that the limit could not be judged."""
-    return Ruling("unknown", meaning, measured)
+    return Check(status="unknown", meaning=meaning, measured=measured)
+
+
+def inapplicable(meaning: str) -> Check:
+    """Return that the subject publishes nothing that the limit is about."""
+    return Check(status="not applicable", meaning=meaning)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -330,14 +316,15 @@ class Criterion(Generic[N, F]):
     ----------
     name : str
         Its name in policies and checks.
+    reads : str
+        The name of the fact that it judges.
     limit : Limit
         Unit, default and range of its limit.
-    words : Words
-        Label and sentences.
-    reads : callable
-        Returns the fact of the evidence that it judges.
     judge : callable
         Judges a limit by that fact.
+    label, measures, unmeasured : str
+        What it is called in every report, what it limits, and what it says where nothing was measured. ``{part}`` and
+        ``{parts}`` stand for what the subject's parts are called, ``{reason}`` for why.
     by_guarantee : callable or None
         Judges a limit by an accepted guarantee, which covers the subject; None where it then has no check.
     of_claim : bool
@@ -347,8 +334,8 @@ class Criterion(Generic[N, F]):
         Whether it judges the file that holds the subject: no guarantee of the subject covers what else is in it.
     limit_of : str
         The policy's key that holds its limit: its own name, or that of the criterion that it comes with.
-    stated : callable or None
-        Returns the limit that the subject itself states, where it is not the policy's.
+    stated : str
+        The name of the fact that is its limit, where it is not the policy's but stated by the subject.
     remedies, inputs : Remedies
         What helps where it fails, and what to pass where it is unknown.
     requests : tuple of str
@@ -358,15 +345,17 @@ class Criterion(Generic[N, F]):
     """
 
     name: str
+    reads: str
     limit: Limit[N]
-    words: Words
-    reads: Callable[[Evidence], Fact[F]]
-    judge: Callable[[N, F, Evidence], Ruling | None]
-    by_guarantee: Callable[[N, GuaranteeFinding, Evidence], Ruling | None] | None = None
+    judge: Callable[[N, F, Case], Check | None]
+    label: str
+    measures: str
+    unmeasured: str
+    by_guarantee: Callable[[N, GuaranteeFinding, Case], Check | None] | None = None
     of_claim: bool = False
     of_file: bool = False
     limit_of: str = ""
-    stated: Callable[[Evidence], N | None] | None = None
+    stated: str = ""
     remedies: Remedies = field(default_factory=dict)
     inputs: Remedies = field(default_factory=dict)
     requests: tuple[str, ...] = ()
@@ -377,36 +366,31 @@ class Criterion(Generic[N, F]):
         """The policy's key that holds its limit."""
         return self.limit_of or self.name
 
-    def check(self, limit: N, evidence: Evidence, suppression: Suppression) -> Check | None:
+    def check(self, limit: N, case: Case, suppression: Suppression) -> Check | None:
         """Return the check of a limit; None where nothing of the kind is asked of the subject."""
-        covered = evidence.covered and not self.of_claim and not self.of_file
-        ruling = self._covered(limit, evidence) if covered else self._measured(limit, evidence)
-        if ruling is None:
+        covered, fact = case.covered and not self.of_claim and not self.of_file, case.facts.get(self.reads)
+        check: Check | None = None
+        if covered:
+            if self.by_guarantee is not None and case.guarantee is not None:
+                check = self.by_guarantee(limit, case.guarantee, case)
+        elif isinstance(fact, Inapplicable):
+            check = inapplicable(fact.meaning)
+        elif isinstance(fact, Measured):
+            check = self.judge(limit, fact.value, case)
+        elif fact is not None:
+            check = unknown(Text(self.unmeasured.format(reason=marked(fact.reason))))
+        if check is None:
             return None
-        measured = None if ruling.measured is None else self.limit.unit.show(suppression, ruling.measured)
-        return Check(
-            rule=self.name,
-            limit=0 if self.limit.switch else limit,
-            measured=measured,
-            status=ruling.status,
-            meaning=ruling.meaning,
-            basis="guarantee" if covered else "measurement",
-        )
+        figure = None if check.measured is None else self.limit.unit.show(suppression, cast("float", check.measured))
+        basis: Literal["measurement", "guarantee"] = "guarantee" if covered else "measurement"
+        return replace(check, rule=self.name, limit=0 if self.limit.switch else limit, measured=figure, basis=basis)
 
-    def _covered(self, limit: N, evidence: Evidence) -> Ruling | None:
-        if self.by_guarantee is None or evidence.guarantee is None:
-            return None
-        return self.by_guarantee(limit, evidence.guarantee, evidence)
 
-    def _measured(self, limit: N, evidence: Evidence) -> Ruling | None:
-        fact = self.reads(evidence)
-        if fact is None:
-            return None
-        if isinstance(fact, Inapplicable):
-            return inapplicable(fact.meaning)
-        if not isinstance(fact, Measured):
-            return unknown(Text(self.words.unmeasured.format(reason=marked(fact.reason))))
-        return self.judge(limit, fact.value, evidence)
+def criterion(
+    name: str, reads: str, limit: Limit[N], **more: Any
+) -> Callable[[Callable[[N, Any, Case], Check | None]], Criterion[N, Any]]:
+    """Make a criterion of the function that judges a limit by a fact; what else is known of it are its attributes."""
+    return lambda judge: Criterion(name=name, reads=reads, limit=limit, judge=judge, **more)
 
 
 # What several criteria share.
@@ -471,13 +455,11 @@ def joined(items: Sequence[str]) -> str:
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
 
 
-def covered(addition: str = "") -> Callable[[float, GuaranteeFinding, Evidence], Ruling]:
+def covered(addition: str = "") -> Callable[[float, GuaranteeFinding, Case], Check]:
     """Return that the guarantee covers a limit, for all that the model publishes; ``{part}`` is one of its."""
-
-    def by_guarantee(limit: float, guarantee: GuaranteeFinding, evidence: Evidence) -> Ruling:
-        return passed(f"Covered by the guarantee{addition.format(part=evidence.part, parts=evidence.parts)}.")
-
-    return by_guarantee
+    return lambda limit, guarantee, case: passed(
+        f"Covered by the guarantee{addition.format(part=case.part, parts=case.parts)}."
+    )
 
 
 def for_kinds(kinds: Sequence[Kind], entry: Remedy) -> dict[Kind, Remedy | Callable[[float], Remedy]]:

@@ -28,13 +28,6 @@ ATTACKS = {
 MOST_CORNERS = 200
 
 
-def described(
-    outcome: Outcome[MembershipAttacks] | None, suppression: Suppression
-) -> Outcome[MembershipFinding] | None:
-    """Return the outcome of membership attacks as criteria read it; None where they were not asked for."""
-    return Measured(describe_membership(outcome.value, suppression)) if isinstance(outcome, Measured) else outcome
-
-
 def describe_membership(suite: MembershipAttacks, suppression: Suppression) -> MembershipFinding:
     """Return what membership attacks found, rates rounded to three digits."""
     shift, vulnerability = suite.shift, suite.vulnerability

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from glassine.attacks.outcome import Outcome
-from glassine.auditing.describe_membership import described
-from glassine.auditing.evidence import Evidence
+from glassine.auditing.facts import Kind
 from glassine.auditing.findings import GuaranteeFinding, ModelSummary
 from glassine.auditing.inputs import AuditInputs, people_hint
-from glassine.auditing.subject import Raw, Subject
-from glassine.auditing.suppression import Suppression
+from glassine.auditing.policy import Policy
+from glassine.auditing.subject import Opened, Raw, Subject
 from glassine.auditing.trees import MEMBERSHIP, attacked
 from glassine.errors import InvalidDataError
 
@@ -26,45 +25,60 @@ class ForestSubject(Subject):
 
     forest: Any
 
-    def check(self, inputs: AuditInputs) -> None:
+    @classmethod
+    def of(
+        cls, opened: Opened, inputs: AuditInputs, policy: Policy, claim: GuaranteeFinding | None, *, public: bool
+    ) -> Self:
+        """Return a forest with what is given beside it."""
+        return cls(inputs=inputs, policy=policy, forest=opened.artefact)
+
+    @classmethod
+    def check(cls, opened: Opened, inputs: AuditInputs, names: Container[str] | None) -> None:
         """Raise InvalidDataError if the target is an attribute of the forest."""
-        if inputs.target is not None and inputs.target in self.attributes:
+        if inputs.target is not None and inputs.target in attributes_of(opened.artefact):
             raise InvalidDataError(
                 f"the target {inputs.target!r} is an attribute of the model.",
                 remedy="Name the column that it predicts.",
             )
 
     @property
-    def attributes(self) -> tuple[str, ...]:
-        """The columns that it was fitted on; none if it kept no names."""
-        return tuple(getattr(self.forest, "feature_names_in_", ()))
+    def kind(self) -> Kind:
+        """That of its trees."""
+        return "tree"
+
+    @property
+    def people(self) -> bool:
+        """Whether people are counted."""
+        return self.counts_people
 
     def summary(self) -> ModelSummary:
         """Return the forest in brief."""
-        classes = getattr(self.forest, "classes_", None)
+        classes, trees = getattr(self.forest, "classes_", None), getattr(self.forest, "estimators_", ())
         return ModelSummary(
             kind="forest",
             source=type(self.forest).__name__,
-            n_parts=len(getattr(self.forest, "estimators_", ())),
-            depth=max((tree.get_depth() for tree in getattr(self.forest, "estimators_", ())), default=0),
+            n_parts=len(trees),
+            depth=max((tree.get_depth() for tree in trees), default=0),
             n_records=None,
             classes=None if classes is None else tuple(map(str, classes)),
-            attributes=self.attributes,
+            attributes=attributes_of(self.forest),
             approximate=False,
             parameters=None if self.inputs.parameters is None else self.inputs.parameters.values,
         )
 
-    def evidence(self, raw: Raw, suppression: Suppression) -> Evidence:
-        """Return the membership advantage as its criterion reads it."""
-        membership = described(raw.get("membership"), suppression)
-        return Evidence(kind="tree", membership=membership, people=self.inputs.counts_people)
+    @property
+    def domain(self) -> None:
+        """None: membership needs no domain."""
 
-    def notes(self, raw: Raw, guarantee: GuaranteeFinding | None, suppression: Suppression) -> Sequence[str]:
-        """Return that nothing else was measured."""
-        return (
-            "Of a forest, an audit measures membership alone. Its trees can be audited one by one.",
-            *people_hint(self.inputs),
-        )
+    def notes(self, raw: Raw) -> Iterator[str]:
+        """Yield that nothing else was measured."""
+        yield "Of a forest, an audit measures membership alone. Its trees can be audited one by one."
+        yield from people_hint(self.inputs)
+
+
+def attributes_of(forest: Any) -> tuple[str, ...]:
+    """Return the columns that a forest was fitted on; none if it kept no names."""
+    return tuple(getattr(forest, "feature_names_in_", ()))
 
 
 def _membership(subject: ForestSubject) -> Outcome[MembershipAttacks]:
@@ -72,8 +86,8 @@ def _membership(subject: ForestSubject) -> Outcome[MembershipAttacks]:
 
     inputs, forest = subject.inputs, subject.forest
     known = () if inputs.table is None else inputs.table.names
-    names = subject.attributes or tuple(name for name in known if name != inputs.target)
+    names = attributes_of(forest) or tuple(name for name in known if name != inputs.target)
     return attacked(forest, inputs, getattr(forest, "classes_", None), names, lambda _members: clone(forest))
 
 
-ForestSubject.measurements = (MEMBERSHIP.made_by(_membership),)
+ForestSubject.measurements = (MEMBERSHIP(_membership),)

@@ -12,11 +12,10 @@ from glassine.auditing.criterion import (
     SHARE,
     VALUED,
     VALUES,
-    Criterion,
+    Check,
     Remedies,
-    Ruling,
-    Words,
     covered,
+    criterion,
     failed,
     for_kinds,
     joined,
@@ -26,7 +25,7 @@ from glassine.auditing.criterion import (
     unknown,
     whole_limit,
 )
-from glassine.auditing.evidence import Certain, Dominance, Evidence, Named, Narrowed, Thresholds
+from glassine.auditing.facts import Case, Named, Thresholds
 from glassine.auditing.membership_criteria import PRIVATE_RELEASE
 from glassine.errors import first_of
 
@@ -40,7 +39,42 @@ def _thresholds(count: int) -> str:
     return "1 threshold" if count == 1 else f"{count:,} thresholds"
 
 
-def _judge_private(limit: int, thresholds: Thresholds, evidence: Evidence) -> Ruling:
+def _private_by_guarantee(limit: int, guarantee: GuaranteeFinding, case: Case) -> Check:
+    """Return that the guarantee covers them, with what was measured; without a domain nothing was."""
+    ruling, fact = covered(", by thresholds as well")(limit, guarantee, case), case.facts.get("thresholds")
+    counted = fact.value.n_private if isinstance(fact, Measured) and fact.value.complete else None
+    return passed(ruling.meaning, counted)
+
+
+ROUND = remedy("Round thresholds to public cut points: {step}.", "scrub")
+RESTRICT = remedy(
+    "Explain again in the restricted form: {step}. Its thresholds are public cut points.", "explain", form="restricted"
+)
+DECLARE = remedy(
+    "Declare the domain: {step}. The cut points of an inferred domain are not public.", "explain", domain=None
+)
+ROUND_CUTS = remedy("Move cuts to public cut points and remove published ranges: {step}.", "scrub")
+ROUNDED: Remedies = {
+    "tree": ROUND,
+    "rule list": ROUND,
+    "additive model": ROUND_CUTS,
+    "release": DECLARE,
+    "release as published": RESTRICT,
+}
+
+
+@criterion(
+    "thresholds_off_grid",
+    "thresholds",
+    whole_limit(VALUES),
+    label="Thresholds that are not public cut points",
+    measures="Largest number of thresholds that are not public cut points of the domain; off unless it is set.",
+    unmeasured="Which thresholds are public was not measured: {reason}",
+    by_guarantee=_private_by_guarantee,
+    remedies=ROUNDED,
+    inputs=for_kinds(("tree", "rule list", "additive model"), DOMAIN),
+)
+def THRESHOLDS_OFF_GRID(limit: int, thresholds: Thresholds, case: Case) -> Check:
     """Judge published values that are not public; a cut point of an inferred domain may be public, so fails nothing."""
     n, inferred = thresholds.n_private, thresholds.inferred
     meaning = "Every threshold is a public cut point."
@@ -67,46 +101,27 @@ def _judge_private(limit: int, thresholds: Thresholds, evidence: Evidence) -> Ru
     return passed(meaning, n)
 
 
-def _private_by_guarantee(limit: int, guarantee: GuaranteeFinding, evidence: Evidence) -> Ruling:
-    """Return that the guarantee covers them, with what was measured; without a domain nothing was."""
-    ruling, fact = covered(", by thresholds as well")(limit, guarantee, evidence), evidence.thresholds
-    counted = fact.value.n_private if isinstance(fact, Measured) and fact.value.complete else None
-    return passed(ruling.meaning, counted)
+def _midpoints_by_guarantee(limit: int, guarantee: GuaranteeFinding, case: Case) -> Check | None:
+    fact = case.facts.get("thresholds")
+    if not isinstance(fact, Measured) or fact.value.n_midpoints is None:
+        return None
+    meaning = covered(", by thresholds as well")(limit, guarantee, case).meaning
+    return passed(meaning, fact.value.n_midpoints)
 
 
-ROUND = remedy("Round thresholds to public cut points: {step}.", "scrub")
-RESTRICT = remedy(
-    "Explain again in the restricted form: {step}. Its thresholds are public cut points.", "explain", form="restricted"
-)
-DECLARE = remedy(
-    "Declare the domain: {step}. The cut points of an inferred domain are not public.", "explain", domain=None
-)
-ROUND_CUTS = remedy("Move cuts to public cut points and remove published ranges: {step}.", "scrub")
-ROUNDED: Remedies = {
-    "tree": ROUND,
-    "rule list": ROUND,
-    "additive model": ROUND_CUTS,
-    "release": DECLARE,
-    "release as published": RESTRICT,
-}
-
-THRESHOLDS_OFF_GRID: Criterion[int, Thresholds] = Criterion(
-    name="thresholds_off_grid",
-    limit=whole_limit(VALUES),
-    words=Words(
-        label="Thresholds that are not public cut points",
-        measures="Largest number of thresholds that are not public cut points of the domain; off unless it is set.",
-        unmeasured="Which thresholds are public was not measured: {reason}",
-    ),
-    reads=lambda evidence: evidence.thresholds,
-    judge=_judge_private,
-    by_guarantee=_private_by_guarantee,
+@criterion(
+    "midpoints",
+    "thresholds",
+    whole_limit(VALUES),
+    label="Midpoints of two training values",
+    measures="Largest number of thresholds that are the midpoint of two training values; judged with the data, and "
+    "off unless it is set.",
+    unmeasured="Whether thresholds are midpoints of training values was not measured: {reason}",
+    by_guarantee=_midpoints_by_guarantee,
     remedies=ROUNDED,
-    inputs=for_kinds(("tree", "rule list", "additive model"), DOMAIN),
+    inputs=for_kinds(("tree", "rule list"), DOMAIN) | {"release": GROUPED},
 )
-
-
-def _judge_midpoints(limit: int, thresholds: Thresholds, evidence: Evidence) -> Ruling | None:
+def MIDPOINTS(limit: int, thresholds: Thresholds, case: Case) -> Check | None:
     """Judge midpoints by the data; without them, values that follow by arithmetic fail the limit all the same."""
     hits, rebuilt = thresholds.n_midpoints, thresholds.n_rebuilt
     if hits is None:
@@ -122,58 +137,44 @@ def _judge_midpoints(limit: int, thresholds: Thresholds, evidence: Evidence) -> 
         meaning = f"{hits:,} of {_thresholds(thresholds.n)} {at} exactly the midpoint of two training values."
     if hits > limit:
         return failed(meaning, hits)
-    return unknown(evidence.mismatch, hits) if evidence.mismatch else passed(meaning, hits)
-
-
-def _midpoints_by_guarantee(limit: int, guarantee: GuaranteeFinding, evidence: Evidence) -> Ruling | None:
-    fact = evidence.thresholds
-    if not isinstance(fact, Measured) or fact.value.n_midpoints is None:
-        return None
-    meaning = covered(", by thresholds as well")(limit, guarantee, evidence).meaning
-    return passed(meaning, fact.value.n_midpoints)
-
-
-MIDPOINTS: Criterion[int, Thresholds] = Criterion(
-    name="midpoints",
-    limit=whole_limit(VALUES),
-    words=Words(
-        label="Midpoints of two training values",
-        measures="Largest number of thresholds that are the midpoint of two training values; judged with the data, and "
-        "off unless it is set.",
-        unmeasured="Whether thresholds are midpoints of training values was not measured: {reason}",
-    ),
-    reads=lambda evidence: evidence.thresholds,
-    judge=_judge_midpoints,
-    by_guarantee=_midpoints_by_guarantee,
-    remedies=ROUNDED,
-    inputs=for_kinds(("tree", "rule list"), DOMAIN) | {"release": GROUPED},
-)
+    return unknown(case.mismatch, hits) if case.mismatch else passed(meaning, hits)
 
 
 # People whom thresholds can name.
 
 
-def _judge_named(limit: int, named: Named, evidence: Evidence) -> Ruling:
+@criterion(
+    "named_by_thresholds",
+    "named",
+    whole_limit(OCCURRENCES, 20),
+    label="Named by thresholds",
+    measures="Largest number of records, or people, that thresholds name: flagged by the midpoint attack, with the "
+    "data; else sides of thresholds that are not public where fewer than 10 are expected within one resolution.",
+    unmeasured="Whether thresholds can name a record was not measured: {reason}",
+    by_guarantee=covered(", by thresholds as well"),
+    remedies=ROUNDED,
+    inputs=for_kinds(("tree", "rule list", "additive model"), DOMAIN) | {"release": GROUPED},
+    requests=("The public cut points, or public shares of values, of {lacking}.",),
+)
+def NAMED_BY_THRESHOLDS(limit: int, named: Named, case: Case) -> Check:
     """Judge how many can be named: flagged by the attack with the data, else by an upper estimate."""
     if named.number is None:
         of = f": {first_of(named.lacking)}" if named.lacking else ""
-        return unknown(f"Whether thresholds can name {evidence.counted} is not known without public cut points{of}.")
+        return unknown(f"Whether thresholds can name {case.counted} is not known without public cut points{of}.")
     if named.flagged:
         if named.number > limit:
             return failed(
-                f"More than {limit:,} {evidence.counted} can be flagged as members: thresholds are midpoints of their "
+                f"More than {limit:,} {case.counted} can be flagged as members: thresholds are midpoints of their "
                 "values.",
                 named.number,
             )
-        if evidence.mismatch:
-            return unknown(evidence.mismatch, named.number)
-        none = f"No {'person' if evidence.people else 'record'} can be flagged as a member by a threshold."
-        return passed(
-            none if not named.number else f"No more than {limit:,} {evidence.counted} are flagged.", named.number
-        )
+        if case.mismatch:
+            return unknown(case.mismatch, named.number)
+        none = f"No {'person' if case.people else 'record'} can be flagged as a member by a threshold."
+        return passed(none if not named.number else f"No more than {limit:,} {case.counted} are flagged.", named.number)
     if named.number > limit:
         meaning = (
-            f"Up to {named.number:,} {evidence.counted} can be flagged: thresholds may be midpoints of two training "
+            f"Up to {named.number:,} {case.counted} can be flagged: thresholds may be midpoints of two training "
             "values in sparsely populated ranges."
         )
         if named.bounded:
@@ -192,52 +193,34 @@ def _judge_named(limit: int, named: Named, evidence: Evidence) -> Ruling:
         return passed("Every threshold is a public cut point.", 0)
     if not named.number:
         return passed("Every threshold is public, or lies between values that many records are expected to have.", 0)
-    return passed(f"Up to {named.number:,} {evidence.counted} can be flagged by thresholds.", named.number)
-
-
-NAMED_BY_THRESHOLDS: Criterion[int, Named] = Criterion(
-    name="named_by_thresholds",
-    limit=whole_limit(OCCURRENCES, 20),
-    words=Words(
-        label="Named by thresholds",
-        measures="Largest number of records, or people, that thresholds name: flagged by the midpoint attack, with the "
-        "data; else sides of thresholds that are not public where fewer than 10 are expected within one resolution.",
-        unmeasured="Whether thresholds can name a record was not measured: {reason}",
-    ),
-    reads=lambda evidence: evidence.named,
-    judge=_judge_named,
-    by_guarantee=covered(", by thresholds as well"),
-    remedies=ROUNDED,
-    inputs=for_kinds(("tree", "rule list", "additive model"), DOMAIN) | {"release": GROUPED},
-    requests=("The public cut points, or public shares of values, of {lacking}.",),
-)
+    return passed(f"Up to {named.number:,} {case.counted} can be flagged by thresholds.", named.number)
 
 
 # Sensitive values.
 
 
-def _judge_certain(limit: int, certain: Certain, evidence: Evidence) -> Ruling:
-    """Judge of how many the sensitive value can be inferred; nothing passes where more may be learned."""
-    if certain.number > limit:
-        return failed(
-            f"An attacker who knows everyone's quasi-identifiers can infer the sensitive value of too many "
-            f"{evidence.counted}.",
-            certain.number,
+@criterion(
+    "narrowest_answer",
+    "narrowed",
+    share_limit(SHARE, fewest=True),
+    label="Single answers behind a mean",
+    measures="Narrowest interval, as a share of the public range of numeric answers, in which a published mean "
+    "lets an attacker place one answer who knows all others behind it. Needs the records behind the release; off "
+    "unless it is set.",
+    unmeasured="How closely means determine single answers is not known: {reason}",
+    remedies={
+        "release": remedy(
+            "Explain again with a coarser step of the answers, or with larger leaves: {step}.", "explain", answer=None
         )
-    if certain.unsettled:
-        return unknown(f"An attacker may learn more than was measured: {certain.unsettled}", certain.number)
-    return passed(
-        f"By the estimate, an attacker can infer the sensitive value of no more {evidence.counted} than allowed.",
-        certain.number,
-    )
-
-
-def _judge_narrowed(limit: float, narrowed: Narrowed, evidence: Evidence) -> Ruling:
+    },
+    inputs={"release": GROUPED},
+)
+def NARROWEST_ANSWER(limit: float, widths: tuple[float, ...], case: Case) -> Check:
     """Judge the leaf whose mean leaves the least open. The width is not shown: it follows from the size of the leaf."""
-    close = sum(width < limit for width in narrowed.widths)
+    close = sum(width < limit for width in widths)
     if close:
         return failed(
-            f"In {close:,} of {len(narrowed.widths):,} {evidence.parts}, an attacker who knows the other answers "
+            f"In {close:,} of {len(widths):,} {case.parts}, an attacker who knows the other answers "
             f"behind a mean learns the last one to within less than {limit:.3g} of the range."
         )
     return passed(
@@ -246,51 +229,15 @@ def _judge_narrowed(limit: float, narrowed: Narrowed, evidence: Evidence) -> Rul
     )
 
 
-NARROWEST_ANSWER: Criterion[float, Narrowed] = Criterion(
-    name="narrowest_answer",
-    limit=share_limit(SHARE, fewest=True),
-    words=Words(
-        label="Single answers behind a mean",
-        measures="Narrowest interval, as a share of the public range of numeric answers, in which a published mean "
-        "lets an attacker place one answer who knows all others behind it. Needs the records behind the release; off "
-        "unless it is set.",
-        unmeasured="How closely means determine single answers is not known: {reason}",
-    ),
-    reads=lambda evidence: evidence.narrowed,
-    judge=_judge_narrowed,
-    remedies={
-        "release": remedy(
-            "Explain again with a coarser step of the answers, or with larger leaves: {step}.", "explain", answer=None
-        )
-    },
-    inputs={"release": GROUPED},
-)
-
-
-def _judge_dominance(limit: float, dominance: Dominance, evidence: Evidence) -> Ruling:
-    """Judge the part whose mean two contributions make up most. The share is not shown: it is that of two people."""
-    heavy = sum(share > limit for share in dominance.shares)
-    pair = "people" if evidence.people else "records"
-    if heavy:
-        return failed(
-            f"In at least {heavy:,} of the {evidence.parts}, two {pair} make up more than {limit:.3g} of the total. "
-            "One of the two, who knows the size, learns the value of the other to within the rest."
-        )
-    return passed(f"In no {evidence.part} do two {pair} make up more than {limit:.3g} of the total.")
-
-
-DOMINANCE: Criterion[float, Dominance] = Criterion(
-    name="dominance",
-    limit=share_limit(SHARE),
-    words=Words(
-        label="Two largest contributions",
-        measures="Largest share of the total behind a mean that two records, or people, make up: of the values of a "
-        "regression in size, of numeric answers in their distance from the nearer end of the public range. Needs the "
-        "records with their values; off unless it is set.",
-        unmeasured="How much two contributions make up is not known: {reason}",
-    ),
-    reads=lambda evidence: evidence.dominance,
-    judge=_judge_dominance,
+@criterion(
+    "dominance",
+    "dominance",
+    share_limit(SHARE),
+    label="Two largest contributions",
+    measures="Largest share of the total behind a mean that two records, or people, make up: of the values of a "
+    "regression in size, of numeric answers in their distance from the nearer end of the public range. Needs the "
+    "records with their values; off unless it is set.",
+    unmeasured="How much two contributions make up is not known: {reason}",
     by_guarantee=covered(", however much of a mean it makes up"),
     remedies=for_kinds(("tree", "rule list"), remedy("{Retrain} with larger leaves, or cut large values off."))
     | {
@@ -302,19 +249,27 @@ DOMINANCE: Criterion[float, Dominance] = Criterion(
     },
     inputs=for_kinds(("tree", "rule list"), VALUED) | {"release": GROUPED},
 )
+def DOMINANCE(limit: float, shares: tuple[float, ...], case: Case) -> Check:
+    """Judge the part whose mean two contributions make up most. The share is not shown: it is that of two people."""
+    heavy = sum(share > limit for share in shares)
+    pair = "people" if case.people else "records"
+    if heavy:
+        return failed(
+            f"In at least {heavy:,} of the {case.parts}, two {pair} make up more than {limit:.3g} of the total. "
+            "One of the two, who knows the size, learns the value of the other to within the rest."
+        )
+    return passed(f"In no {case.part} do two {pair} make up more than {limit:.3g} of the total.")
 
-MOST_CERTAIN: Criterion[int, Certain] = Criterion(
-    name="most_certain",
-    limit=whole_limit(OCCURRENCES),
-    words=Words(
-        label="Sensitive values that can be inferred",
-        measures="Largest number of records, or of people where persons are stated, whose sensitive value an attacker "
-        "who knows their quasi-identifiers can infer with probability 0.99 or more. Needs the training records and the "
-        "name of the sensitive attribute; off unless it is set.",
-        unmeasured="What is revealed about the sensitive attribute was not measured: {reason}",
-    ),
-    reads=lambda evidence: evidence.certain,
-    judge=_judge_certain,
+
+@criterion(
+    "most_certain",
+    "certain",
+    whole_limit(OCCURRENCES),
+    label="Sensitive values that can be inferred",
+    measures="Largest number of records, or of people where persons are stated, whose sensitive value an attacker "
+    "who knows their quasi-identifiers can infer with probability 0.99 or more. Needs the training records and the "
+    "name of the sensitive attribute; off unless it is set.",
+    unmeasured="What is revealed about the sensitive attribute was not measured: {reason}",
     by_guarantee=covered(", the sensitive attribute included"),
     remedies=for_kinds(
         ("tree", "rule list"),
@@ -338,3 +293,18 @@ MOST_CERTAIN: Criterion[int, Certain] = Criterion(
         ),
     ),
 )
+def MOST_CERTAIN(limit: int, certain: tuple[int, str], case: Case) -> Check:
+    """Judge of how many the sensitive value can be inferred; nothing passes where more may be learned."""
+    number, unsettled = certain
+    if number > limit:
+        return failed(
+            f"An attacker who knows everyone's quasi-identifiers can infer the sensitive value of too many "
+            f"{case.counted}.",
+            number,
+        )
+    if unsettled:
+        return unknown(f"An attacker may learn more than was measured: {unsettled}", number)
+    return passed(
+        f"By the estimate, an attacker can infer the sensitive value of no more {case.counted} than allowed.",
+        number,
+    )

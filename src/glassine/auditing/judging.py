@@ -26,13 +26,14 @@ from glassine.auditing.criterion import (
     joined,
     remedy,
 )
-from glassine.auditing.evidence import Evidence, Kind
+from glassine.auditing.facts import Case, Kind
 from glassine.auditing.findings.guarantee import GuaranteeFinding
 from glassine.auditing.findings.membership import MembershipFinding
 from glassine.auditing.findings.values import Verdict
 from glassine.auditing.membership_criteria import COUNTS, attack_bounds
 from glassine.auditing.policy import Policy
 from glassine.auditing.suppression import Suppression
+from glassine.errors import first_of
 
 EMPTY = "empty"
 """Flag of a part that no record of the domain can reach."""
@@ -51,12 +52,13 @@ PRIVATE_ADDITIVE = remedy(
 )
 
 
-def judge(policy: Policy, evidence: Evidence, suppression: Suppression) -> tuple[Check, ...]:
+def judge(policy: Policy, case: Case, suppression: Suppression) -> tuple[Check, ...]:
     """Return the checks of a policy: a claimed guarantee first, then by that guarantee or by what was measured."""
     out = []
     for criterion in policy.criteria:
-        limit = getattr(policy, criterion.key) if criterion.stated is None else criterion.stated(evidence)
-        check = None if limit is None else criterion.check(limit, evidence, suppression)
+        stated = case.facts.get(criterion.stated) if criterion.stated else Measured(getattr(policy, criterion.key))
+        limit = stated.value if isinstance(stated, Measured) else None
+        check = None if limit is None else criterion.check(limit, case, suppression)
         if check is not None:
             out.append(check)
     return tuple(out)
@@ -72,7 +74,7 @@ def decide(checks: Sequence[Check]) -> Verdict:
     return "within policy"
 
 
-def advise(policy: Policy, evidence: Evidence, checks: Sequence[Check]) -> tuple[Remedy, ...]:
+def advise(policy: Policy, case: Case, checks: Sequence[Check]) -> tuple[Remedy, ...]:
     """Return what to do next: what helps where a check fails, then what to give where one is unknown.
 
     Records are not asked for where the guarantee is what needs attention, and a domain not where there is one.
@@ -80,61 +82,68 @@ def advise(policy: Policy, evidence: Evidence, checks: Sequence[Check]) -> tuple
     """
     failing = [check for check in checks if check.status == "fail"]
     open_ = [check for check in checks if check.status == "unknown"]
-    out = [helpful for check in failing if (helpful := _remedy(policy, evidence, check)) is not None]
-    guarantee = _about_guarantee(policy, evidence, failing, open_)
+    out = [recoded(case.odd)] if case.odd else []
+    out += [helpful for check in failing if (helpful := _remedy(policy, case, check)) is not None]
+    guarantee = _about_guarantee(policy, case, failing, open_)
     out += guarantee
     for check in open_:
-        helpful = _remedy(policy, evidence, check)
-        if helpful is None or (evidence.has_domain and "domain" in helpful.parameters):
+        helpful = _remedy(policy, case, check)
+        if helpful is None or (case.has_domain and "domain" in helpful.parameters):
             continue
         if not guarantee or not {"data", "holdout"} & set(helpful.parameters):
             out.append(helpful)
     of_domain = [entry for entry in out if "domain" in entry.parameters]
     scrubs = any(entry.action == "scrub" for entry in out)
-    if not of_domain and evidence.domain_inferred:
+    if not of_domain and case.domain_inferred:
         of_domain = [PUBLIC_DOMAIN]
         out += of_domain
-    elif not of_domain and scrubs and not evidence.has_domain:
+    elif not of_domain and scrubs and not case.has_domain:
         of_domain = [DESCRIBED]
     if scrubs:
         out = [*of_domain, *(entry for entry in out if entry not in of_domain)]
-    if evidence.kind == "additive model" and evidence.guarantee is None and (failing or open_):
+    if case.kind == "additive model" and case.guarantee is None and (failing or open_):
         out.append(PRIVATE_ADDITIVE)
     return in_one_copy({entry.text: entry for entry in out}.values())
 
 
-def _remedy(policy: Policy, evidence: Evidence, check: Check) -> Remedy | None:
+def recoded(columns: Sequence[str]) -> Remedy:
+    """Return what comes before all other advice where records hold what the domain does not declare."""
+    return remedy(
+        f"Recode {first_of(columns)} in the records as the domain declares, or correct the domain. `glassine domain "
+        "check` lists the rows."
+    )
+
+
+def _remedy(policy: Policy, case: Case, check: Check) -> Remedy | None:
     """Return what helps with a check that failed, or what to give for one that is unknown."""
     criterion = policy.criterion(check.rule)
     if criterion is None:
         return None
     listed: Remedies = criterion.remedies if check.status == "fail" else criterion.inputs
-    general: Kind = "release" if evidence.kind == "release as published" else evidence.kind
-    entry = listed.get(evidence.kind, listed.get(general))
+    general: Kind = "release" if case.kind == "release as published" else case.kind
+    entry = listed.get(case.kind, listed.get(general))
     helpful = entry(check.limit) if callable(entry) else entry
-    if helpful is DOMAIN and not (evidence.has_data or evidence.retrainable):
+    if helpful is DOMAIN and not (case.has_data or case.retrainable):
         helpful = CUT_POINTS  # a domain is drafted from records
-    elif helpful is COUNTED and evidence.mismatch:
-        helpful = MATCHING
-    elif helpful is SAME_RECORDS and not evidence.mismatch:
-        helpful = COUNTED_TOGETHER if evidence.countable else APART if evidence.has_data else PROVING
-    return None if helpful is None else replace(helpful, text=_addressed(helpful.text, evidence))
+    elif helpful is COUNTED and case.mismatch:
+        helpful = recoded(case.odd) if case.odd else MATCHING
+    elif helpful is SAME_RECORDS and not case.mismatch:
+        helpful = COUNTED_TOGETHER if case.countable else APART if case.has_data else PROVING
+    return None if helpful is None else replace(helpful, text=_addressed(helpful.text, case))
 
 
-def _addressed(text: str, evidence: Evidence) -> str:
+def _addressed(text: str, case: Case) -> str:
     """Return a remedy for the reader, who asks the publisher for another model if only the model was given."""
-    asking = "" if evidence.has_data or evidence.retrainable else "ask the publisher to "
+    asking = "" if case.has_data or case.retrainable else "ask the publisher to "
     for word in ("{Retrain}", "{retrain}"):
         said = f"{asking}retrain"
         text = text.replace(word, said[0].upper() + said[1:] if word[1].isupper() else said)
-    return text.replace("{units}", evidence.counted)
+    return text.replace("{units}", case.counted)
 
 
-def _about_guarantee(
-    policy: Policy, evidence: Evidence, failing: Iterable[Check], open_: Iterable[Check]
-) -> list[Remedy]:
+def _about_guarantee(policy: Policy, case: Case, failing: Iterable[Check], open_: Iterable[Check]) -> list[Remedy]:
     """Return what to do about a guarantee that is too weak, void or not accepted."""
-    guarantee = evidence.guarantee
+    guarantee = case.guarantee
     if guarantee is None:
         return []
     claims = {criterion.name for criterion in policy.criteria if criterion.of_claim}
@@ -142,17 +151,17 @@ def _about_guarantee(
         limits = {check.rule.removeprefix("max_"): float(check.limit) for check in weak if check.rule in claims}
         limits = limits or {"epsilon": policy.max_epsilon or guarantee.epsilon}
         said = joined([f"{name} at most {most:g}" for name, most in limits.items()])
-        text = _addressed(f"{{Retrain}} with a smaller privacy budget: {said}.", evidence)
+        text = _addressed(f"{{Retrain}} with a smaller privacy budget: {said}.", case)
         return [remedy(text, retraining=Retraining(said, limits))]
     if guarantee.standing == "does not hold":
         piece = "without what makes the guarantee void"
-        return [remedy(_addressed(f"{{Retrain}} {piece}.", evidence), retraining=Retraining(piece))]
+        return [remedy(_addressed(f"{{Retrain}} {piece}.", case), retraining=Retraining(piece))]
     if any(check.rule in claims for check in open_):
         trust = (
             "Glassine cannot verify this guarantee. Check the certificate and how the model was trained. If you trust "
         )
         trust += "both, set"
-        if evidence.retrainable:
+        if case.retrainable:
             trust = "This policy does not accept guarantees. As you trained the model, you can set"
         return [remedy(f"{trust} `accept_guarantee = true` in the policy.", "accept", accept_guarantee=True)]
     return []
@@ -162,29 +171,28 @@ PERSONS = "Whether any person can have several training records."
 IN_PERSONS = f"{PERSONS} If so, the same counts in persons."
 
 
-def request(policy: Policy, evidence: Evidence, checks: Sequence[Check]) -> tuple[str, ...]:
+def request(policy: Policy, case: Case, checks: Sequence[Check]) -> tuple[str, ...]:
     """Return what to ask the publisher for, where the model alone leaves checks open; nothing where the model fails.
 
     A check of the file alone does not stand in the way: a clean copy is to be audited. Who has the training records, or
     trained the model, need not ask. Of a private model no counts are asked for, which its guarantee would not cover.
     """
-    about_records = evidence.kind in ("tree", "rule list", "additive model") and not evidence.covered
+    about_records = case.kind in ("tree", "rule list", "additive model") and not case.covered
     of_file = {criterion.name for criterion in policy.criteria if criterion.of_file}
     failed = any(check.status == "fail" and check.rule not in of_file for check in checks)
-    if evidence.has_data or evidence.retrainable or not about_records or failed:
+    if case.has_data or case.retrainable or not about_records or failed:
         return ()
-    lacking = evidence.named.value.lacking if isinstance(evidence.named, Measured) else ()
-    private = evidence.guarantee is not None and evidence.guarantee.standing == "not accepted"
+    named = case.facts.get("named")
+    lacking = named.value.lacking if isinstance(named, Measured) else ()
+    private = case.guarantee is not None and case.guarantee.standing == "not accepted"
     asked = []
     for check in checks:
         criterion = policy.criterion(check.rule) if check.status == "unknown" else None
         for text in () if criterion is None else criterion.requests:
             if (lacking or "{lacking}" not in text) and not (private and text == COUNTS):
-                of_each = "" if evidence.predicts_number else " of each class"
-                asked.append(
-                    text.format(part=evidence.part, lacking=joined(lacking) if lacking else "", of_each=of_each)
-                )
-    if checks and not evidence.people:
+                of_each = " of each class" if case.of_classes else ""
+                asked.append(text.format(part=case.part, lacking=joined(lacking) if lacking else "", of_each=of_each))
+    if checks and not case.people:
         asked.append(PERSONS if private else IN_PERSONS)
     return tuple(dict.fromkeys(asked))
 

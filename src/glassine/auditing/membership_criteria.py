@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from glassine.attacks.outcome import NotApplicable
 from glassine.auditing.criterion import (
     COUNTED,
     NUMBER,
     ROUNDED_SHARE,
-    Criterion,
-    Ruling,
-    Words,
+    Check,
     covered,
+    criterion,
     failed,
     for_kinds,
     inapplicable,
@@ -22,7 +20,7 @@ from glassine.auditing.criterion import (
     share_limit,
     unknown,
 )
-from glassine.auditing.evidence import Cells, Evidence, Fact
+from glassine.auditing.facts import Case, Cells
 from glassine.models.implied import implied_advantage
 
 if TYPE_CHECKING:
@@ -48,48 +46,14 @@ def _up(value: float) -> float:
     return math.ceil(value * 1000 - 1e-9) / 1000
 
 
-def _judge_implied(limit: float, cells: Cells, evidence: Evidence) -> Ruling:
-    """Judge the advantage that counts imply: nothing passes by a bound that may be exceeded."""
-    counts, advantage = cells.counts, implied_advantage(cells.counts)
-    low, high = advantage.lower, advantage.upper
-    fewest = float(counts.lower.sum())
-    if not fewest and not counts.upper.any():
-        return unknown("All published counts are zero, so the model says nothing about any record.")
-    occupied = int((counts.upper.sum(axis=1) > 0).sum())
-    mean = max(1, round(fewest / max(occupied, 1)))
-    unit = {"records": "record", "people": "person"}[evidence.counted] if mean == 1 else evidence.counted
-    classes = f" of {counts.n_outcomes} classes" if counts.n_outcomes > 2 else ""
-    per = f"{mean:,} {unit}{classes} per {evidence.part}"
-    alone = "" if counts.n_outcomes > 1 else f" It is that of an attack on the {evidence.part} alone."
-    if low > limit:
-        return failed(f"With only about {per}, the membership advantage is about {_figure(low)}.{alone}", _up(low))
-    if cells.unsettled:
-        return unknown(cells.unsettled)
-    if high > limit:
-        reach = f"up to about {_figure(high)}" if high < 1 else "not bounded"
-        return unknown(f"By the counts that are known, the membership advantage is {reach} (limit {limit:g}).")
-    most = "about" if advantage.exact else "at most about"
-    counted = f"about {per}"
-    if cells.stated_by:
-        least = int(counts.lower.sum(axis=1).min())
-        counted = f"at least {least:,} {evidence.counted} per {evidence.part}, as {cells.stated_by} states"
-    return passed(
-        f"With {counted}, the membership advantage is {most} {_figure(high)} (limit {limit:g}).{alone}",
-        min(_up(high), limit),
-    )
-
-
-LARGEST_ADVANTAGE: Criterion[float, Cells] = Criterion(
-    name="largest_advantage",
-    limit=share_limit(NUMBER, 0.07),
-    words=Words(
-        label="Membership advantage, by the counts",
-        measures="Largest membership advantage that the counts of leaves or rules imply, in (0, 1]; needs no data and "
-        "no domain. Models fit their data, so that 0.07 stands for a measured advantage of 0.10.",
-        unmeasured="The membership advantage does not follow from the counts: {reason}",
-    ),
-    reads=lambda evidence: evidence.cells,
-    judge=_judge_implied,
+@criterion(
+    "largest_advantage",
+    "cells",
+    share_limit(NUMBER, 0.07),
+    label="Membership advantage, by the counts",
+    measures="Largest membership advantage that the counts of leaves or rules imply, in (0, 1]; needs no data and "
+    "no domain. Models fit their data, so that 0.07 stands for a measured advantage of 0.10.",
+    unmeasured="The membership advantage does not follow from the counts: {reason}",
     by_guarantee=covered(", membership included"),
     remedies={
         "tree": lambda limit: remedy(
@@ -103,29 +67,34 @@ LARGEST_ADVANTAGE: Criterion[float, Cells] = Criterion(
     inputs=for_kinds(("tree", "rule list"), COUNTED),
     requests=(COUNTS,),
 )
-
-
-def _judge_made_certain(limit: float, cells: Cells, evidence: Evidence) -> Ruling:
-    """Judge how many are certain of their outcome only because they are members, by an upper estimate."""
-    if cells.certain is None:
-        return inapplicable("No share of an outcome is published, so that no pure leaf can be seen in the model.")
-    fewest, most = float(cells.counts.lower.sum()), float(cells.counts.upper.sum())
-    if not fewest:
+def LARGEST_ADVANTAGE(limit: float, cells: Cells, case: Case) -> Check:
+    """Judge the advantage that counts imply: nothing passes by a bound that may be exceeded."""
+    counts, advantage = cells.counts, implied_advantage(cells.counts)
+    low, high = advantage.lower, advantage.upper
+    fewest = float(counts.lower.sum())
+    if not fewest and not counts.upper.any():
         return unknown("All published counts are zero, so the model says nothing about any record.")
-    low, high = cells.certain.lower / most, cells.certain.upper / fewest
-    pure = f"in pure {evidence.parts} only because they were in the training data"
+    occupied = int((counts.upper.sum(axis=1) > 0).sum())
+    mean = max(1, round(fewest / max(occupied, 1)))
+    unit = {"records": "record", "people": "person"}[case.counted] if mean == 1 else case.counted
+    classes = f" of {counts.n_outcomes} classes" if counts.n_outcomes > 2 else ""
+    per = f"{mean:,} {unit}{classes} per {case.part}"
+    alone = "" if counts.n_outcomes > 1 else f" It is that of an attack on the {case.part} alone."
     if low > limit:
-        return failed(
-            f"More than {limit:.1%} of {evidence.counted}, by an upper estimate, are {pure}.", _rounded(low, most)
-        )
+        return failed(f"With only about {per}, the membership advantage is about {_figure(low)}.{alone}", _up(low))
     if cells.unsettled:
         return unknown(cells.unsettled)
     if high > limit:
-        return unknown(f"Up to {high:.1%} of {evidence.counted}, by an upper estimate, are {pure} (limit {limit:.1%}).")
-    if not cells.certain.upper:
-        return passed(f"No {evidence.part} is pure.", 0.0)
+        reach = f"up to about {_figure(high)}" if high < 1 else "not bounded"
+        return unknown(f"By the counts that are known, the membership advantage is {reach} (limit {limit:g}).")
+    most = "about" if advantage.exact else "at most about"
+    counted = f"about {per}"
+    if cells.stated_by:
+        least = int(counts.lower.sum(axis=1).min())
+        counted = f"at least {least:,} {case.counted} per {case.part}, as {cells.stated_by} states"
     return passed(
-        f"At most {limit:.1%} of {evidence.counted}, by an upper estimate, are {pure}.", _rounded(high, fewest)
+        f"With {counted}, the membership advantage is {most} {_figure(high)} (limit {limit:g}).{alone}",
+        min(_up(high), limit),
     )
 
 
@@ -135,17 +104,14 @@ def _rounded(share: float, n: float) -> float:
     return min(1.0, round(math.ceil(share / step - 1e-9) * step, 4))
 
 
-CERTAIN_BY_MEMBERSHIP: Criterion[float, Cells] = Criterion(
-    name="certain_by_membership",
-    limit=share_limit(ROUNDED_SHARE, 0.02),
-    words=Words(
-        label="Outcomes certain only for members",
-        measures="Largest share of the records, or people, whose outcome a pure leaf or rule makes certain only "
-        "because they are members, in (0, 1]: of C records in a pure leaf at most three, by the rule of three.",
-        unmeasured="Which leaves are pure is not known: {reason}",
-    ),
-    reads=lambda evidence: evidence.classes,
-    judge=_judge_made_certain,
+@criterion(
+    "certain_by_membership",
+    "classes",
+    share_limit(ROUNDED_SHARE, 0.02),
+    label="Outcomes certain only for members",
+    measures="Largest share of the records, or people, whose outcome a pure leaf or rule makes certain only "
+    "because they are members, in (0, 1]: of C records in a pure leaf at most three, by the rule of three.",
+    unmeasured="Which leaves are pure is not known: {reason}",
     by_guarantee=covered(", in pure {parts} as well"),
     remedies=for_kinds(
         ("tree", "rule list"),
@@ -154,6 +120,26 @@ CERTAIN_BY_MEMBERSHIP: Criterion[float, Cells] = Criterion(
     inputs=for_kinds(("tree", "rule list"), COUNTED),
     requests=(COUNTS,),
 )
+def CERTAIN_BY_MEMBERSHIP(limit: float, cells: Cells, case: Case) -> Check:
+    """Judge how many are certain of their outcome only because they are members, by an upper estimate."""
+    if cells.certain is None:
+        return inapplicable("No share of an outcome is published, so that no pure leaf can be seen in the model.")
+    fewest, most = float(cells.counts.lower.sum()), float(cells.counts.upper.sum())
+    if not fewest:
+        return unknown("All published counts are zero, so the model says nothing about any record.")
+    low, high = cells.certain.lower / most, cells.certain.upper / fewest
+    pure = f"in pure {case.parts} only because they were in the training data"
+    if low > limit:
+        return failed(
+            f"More than {limit:.1%} of {case.counted}, by an upper estimate, are {pure}.", _rounded(low, most)
+        )
+    if cells.unsettled:
+        return unknown(cells.unsettled)
+    if high > limit:
+        return unknown(f"Up to {high:.1%} of {case.counted}, by an upper estimate, are {pure} (limit {limit:.1%}).")
+    if not cells.certain.upper:
+        return passed(f"No {case.part} is pure.", 0.0)
+    return passed(f"At most {limit:.1%} of {case.counted}, by an upper estimate, are {pure}.", _rounded(high, fewest))
 
 
 # What attacks measured.
@@ -168,37 +154,11 @@ def attack_bounds(membership: MembershipFinding) -> list[tuple[float, float]]:
     ]
 
 
-def _judge_membership(limit: float, membership: MembershipFinding, evidence: Evidence) -> Ruling:
-    """Judge attacks by their confidence bounds."""
-    # Nothing passes by data that are not the training records, by a holdout that differs from the members or overlaps
-    # with them, or by attacks that do worse than chance.
-    ruling, high, doubt = _failed_or_doubted(limit, membership, evidence)
-    if ruling is not None:
-        return ruling
-    best = _best(membership)
-    if high <= limit and not doubt:
-        return passed(f"The advantage of the attacks that were made is at most {high:.3g}.", best)
-    return unknown(doubt or f"The advantage may be up to {high:.3g}: pass more records to measure it better.", best)
-
-
-def _judge_measured(limit: float, membership: MembershipFinding, evidence: Evidence) -> Ruling:
-    """Judge attacks by their lower confidence bounds: an upper bound above the limit is said, and changes nothing."""
-    ruling, high, doubt = _failed_or_doubted(limit, membership, evidence)
-    if ruling is not None:
-        return ruling
-    if doubt:
-        return unknown(doubt, _best(membership))
-    beyond = "" if high <= limit else f" It may be up to {high:.3g}: more records would measure it better."
-    return passed(f"No attack that was made is shown to have an advantage above {limit:g}.{beyond}", _best(membership))
-
-
 def _best(membership: MembershipFinding) -> float | None:
     return None if membership.best is None else membership.best.advantage
 
 
-def _failed_or_doubted(
-    limit: float, membership: MembershipFinding, evidence: Evidence
-) -> tuple[Ruling | None, float, str]:
+def _failed_or_doubted(limit: float, membership: MembershipFinding, case: Case) -> tuple[Check | None, float, str]:
     """Return the ruling where an attack is beyond the limit, or none was made; else the largest upper bound, and doubt.
 
     One doubt is enough, the gravest first: data that are not the training records void everything else.
@@ -207,7 +167,7 @@ def _failed_or_doubted(
     if not bounds:
         return unknown("No membership attack could be made."), 1.0, ""
     low, high = max(low for low, _ in bounds), max(high for _, high in bounds)
-    doubt = evidence.mismatch
+    doubt = case.mismatch
     if membership.overlap and not doubt:
         doubt = (
             "The holdout overlaps with the training data, so membership cannot be measured. Use records that were not "
@@ -224,7 +184,7 @@ def _failed_or_doubted(
     return None, high, doubt
 
 
-def _membership_by_guarantee(limit: float, guarantee: GuaranteeFinding, evidence: Evidence) -> Ruling:
+def _membership_by_guarantee(limit: float, guarantee: GuaranteeFinding, case: Case) -> Check:
     ceiling = guarantee.ceiling
     # Rounded up: rounded down it would be no ceiling.
     rounded = math.ceil(ceiling * 1000) / 1000
@@ -253,38 +213,48 @@ SMALLER_MODEL = for_kinds(
 ATTACKED = for_kinds(("tree", "rule list", "additive model", "release"), HELD_OUT)
 
 
-def _attacks(evidence: Evidence) -> Fact[MembershipFinding]:
-    """Return the attacks; where there is no holdout to make one, or none is made on such a model, nothing is judged."""
-    return None if isinstance(evidence.membership, NotApplicable) else evidence.membership
-
-
-LARGEST_MEASURED_ADVANTAGE: Criterion[float, Any] = Criterion(
-    name="largest_measured_advantage",
-    limit=share_limit(NUMBER, 0.10),
-    words=Words(
-        label="Membership inference",
-        measures="Largest advantage of a membership attack, in (0, 1]: true positive rate minus false positive rate. "
-        "Judged with a holdout, and failed where the lower confidence bound of an attack exceeds it.",
-        unmeasured="Membership inference was not measured: {reason}",
-    ),
-    reads=_attacks,
-    judge=_judge_measured,
+@criterion(
+    "largest_measured_advantage",
+    "attacks",
+    share_limit(NUMBER, 0.10),
+    label="Membership inference",
+    measures="Largest advantage of a membership attack, in (0, 1]: true positive rate minus false positive rate. "
+    "Judged with a holdout, and failed where the lower confidence bound of an attack exceeds it.",
+    unmeasured="Membership inference was not measured: {reason}",
     remedies=SMALLER_MODEL,
     inputs=ATTACKED,
 )
+def LARGEST_MEASURED_ADVANTAGE(limit: float, membership: MembershipFinding, case: Case) -> Check:
+    """Judge attacks by their lower confidence bounds: an upper bound above the limit is said, and changes nothing."""
+    ruling, high, doubt = _failed_or_doubted(limit, membership, case)
+    if ruling is not None:
+        return ruling
+    if doubt:
+        return unknown(doubt, _best(membership))
+    beyond = "" if high <= limit else f" It may be up to {high:.3g}: more records would measure it better."
+    return passed(f"No attack that was made is shown to have an advantage above {limit:g}.{beyond}", _best(membership))
 
-LARGEST_ATTACK_ADVANTAGE: Criterion[float, Any] = Criterion(
-    name="largest_attack_advantage",
-    limit=share_limit(NUMBER),
-    words=Words(
-        label="Membership inference, by both bounds",
-        measures="Largest advantage of a membership attack that may remain: passes only if the upper confidence bound "
-        "of every attack is within it. Needs a holdout; off unless it is set.",
-        unmeasured="Membership inference was not measured: {reason}",
-    ),
-    reads=lambda evidence: evidence.membership,
-    judge=_judge_membership,
+
+@criterion(
+    "largest_attack_advantage",
+    "membership",
+    share_limit(NUMBER),
+    label="Membership inference, by both bounds",
+    measures="Largest advantage of a membership attack that may remain: passes only if the upper confidence bound "
+    "of every attack is within it. Needs a holdout; off unless it is set.",
+    unmeasured="Membership inference was not measured: {reason}",
     by_guarantee=_membership_by_guarantee,
     remedies=SMALLER_MODEL,
     inputs=ATTACKED,
 )
+def LARGEST_ATTACK_ADVANTAGE(limit: float, membership: MembershipFinding, case: Case) -> Check:
+    """Judge attacks by their confidence bounds."""
+    # Nothing passes by data that are not the training records, by a holdout that differs from the members or overlaps
+    # with them, or by attacks that do worse than chance.
+    ruling, high, doubt = _failed_or_doubted(limit, membership, case)
+    if ruling is not None:
+        return ruling
+    best = _best(membership)
+    if high <= limit and not doubt:
+        return passed(f"The advantage of the attacks that were made is at most {high:.3g}.", best)
+    return unknown(doubt or f"The advantage may be up to {high:.3g}: pass more records to measure it better.", best)

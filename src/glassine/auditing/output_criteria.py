@@ -10,11 +10,10 @@ from glassine.auditing.criterion import (
     FILES,
     RECORDS,
     VALUES,
-    Criterion,
+    Check,
     Limit,
-    Ruling,
-    Words,
     covered,
+    criterion,
     failed,
     for_kinds,
     passed,
@@ -22,7 +21,7 @@ from glassine.auditing.criterion import (
     unknown,
     whole_limit,
 )
-from glassine.auditing.evidence import Cells, Evidence, Kind
+from glassine.auditing.facts import Case, Cells, Kind
 from glassine.auditing.membership_criteria import COUNTS
 from glassine.errors import first_of
 from glassine.formats.canonical import FileForm, LongText
@@ -37,7 +36,20 @@ EMPTY = "All published counts are zero, so the model says nothing about any reco
 NO_CLASS_COUNTS = "The model does not publish how many records of each class its leaves hold."
 
 
-def _judge_classes(limit: int, cells: Cells, evidence: Evidence) -> Ruling:
+@criterion(
+    "smallest_class_count",
+    "classes",
+    whole_limit(RECORDS, fewest=True),
+    label="Smallest class in a {part}",
+    measures="Fewest training records of one class that a leaf or rule may hold, other than none; off unless it is "
+    "set.",
+    unmeasured="How many records of each class stand behind it is not known: {reason}",
+    by_guarantee=covered(", however few share a class"),
+    remedies=MERGE,
+    inputs=INPUTS,
+    requests=(COUNTS,),
+)
+def SMALLEST_CLASS_COUNT(limit: int, cells: Cells, case: Case) -> Check:
     """Judge the fewest records of a class that has any, in any part."""
     if not cells.counts.by_outcome:
         return unknown(NO_CLASS_COUNTS)
@@ -45,11 +57,11 @@ def _judge_classes(limit: int, cells: Cells, evidence: Evidence) -> Ruling:
     few = (lower > 0) & (upper < limit)
     if few.any():
         n, n_small = len(lower), int(few.any(axis=1).sum())
-        parts = evidence.part if n == 1 else evidence.parts
+        parts = case.part if n == 1 else case.parts
         fewest = int(upper[few].min())
         hold = "holds" if n_small == 1 else "hold"
         return failed(
-            f"{n_small:,} of {n:,} {parts} {hold} a class of fewer than {limit:,} {evidence.counted}, but not of none.",
+            f"{n_small:,} of {n:,} {parts} {hold} a class of fewer than {limit:,} {case.counted}, but not of none.",
             fewest,
         )
     if cells.unsettled:
@@ -59,38 +71,32 @@ def _judge_classes(limit: int, cells: Cells, evidence: Evidence) -> Ruling:
     if not upper.any():
         return unknown(EMPTY)
     fewest = int(lower[lower > 0].min())
-    return passed(f"Every class of a {evidence.part} holds none or at least {limit:,} {evidence.counted}.", fewest)
+    return passed(f"Every class of a {case.part} holds none or at least {limit:,} {case.counted}.", fewest)
 
 
-SMALLEST_CLASS_COUNT: Criterion[int, Cells] = Criterion(
-    name="smallest_class_count",
-    limit=whole_limit(RECORDS, fewest=True),
-    words=Words(
-        label="Smallest class in a {part}",
-        measures="Fewest training records of one class that a leaf or rule may hold, other than none; off unless it is "
-        "set.",
-        unmeasured="How many records of each class stand behind it is not known: {reason}",
-    ),
-    reads=lambda evidence: evidence.classes,
-    judge=_judge_classes,
-    by_guarantee=covered(", however few share a class"),
+@criterion(
+    "zero_classes",
+    "classes",
+    whole_limit(VALUES),
+    label="Absent classes",
+    measures="Largest number of leaves or rules that hold no training record of some class; off unless it is set.",
+    unmeasured="Which classes stand behind it is not known: {reason}",
+    by_guarantee=covered(", absent classes included"),
     remedies=MERGE,
     inputs=INPUTS,
     requests=(COUNTS,),
 )
-
-
-def _judge_zeros(limit: int, cells: Cells, evidence: Evidence) -> Ruling:
+def ZERO_CLASSES(limit: int, cells: Cells, case: Case) -> Check:
     """Judge how many parts hold no record of some class."""
     if not cells.counts.by_outcome:
         return unknown(NO_CLASS_COUNTS)
     occupied = cells.counts.upper.any(axis=1)
     surely = int((occupied & (cells.counts.upper == 0).any(axis=1)).sum())
     possibly = int((occupied & (cells.counts.lower == 0).any(axis=1)).sum())
-    of = f"of {int(occupied.sum()):,} {evidence.part if occupied.sum() == 1 else evidence.parts}"
+    of = f"of {int(occupied.sum()):,} {case.part if occupied.sum() == 1 else case.parts}"
     if surely > limit:
         hold = "holds" if surely == 1 else "hold"
-        return failed(f"{surely:,} {of} {hold} no {evidence.counted} of some class, which excludes it for all.", surely)
+        return failed(f"{surely:,} {of} {hold} no {case.counted} of some class, which excludes it for all.", surely)
     if cells.unsettled:
         return unknown(cells.unsettled)
     if possibly > limit:
@@ -98,27 +104,23 @@ def _judge_zeros(limit: int, cells: Cells, evidence: Evidence) -> Ruling:
     if not occupied.any():
         return unknown(EMPTY)
     lacks = "lacks a class" if surely <= 1 else "lack a class"
-    return passed(f"{surely:,} {of} {lacks}." if surely else f"Every {evidence.part} holds every class.", surely)
+    return passed(f"{surely:,} {of} {lacks}." if surely else f"Every {case.part} holds every class.", surely)
 
 
-ZERO_CLASSES: Criterion[int, Cells] = Criterion(
-    name="zero_classes",
-    limit=whole_limit(VALUES),
-    words=Words(
-        label="Absent classes",
-        measures="Largest number of leaves or rules that hold no training record of some class; off unless it is set.",
-        unmeasured="Which classes stand behind it is not known: {reason}",
-    ),
-    reads=lambda evidence: evidence.classes,
-    judge=_judge_zeros,
-    by_guarantee=covered(", absent classes included"),
-    remedies=MERGE,
+@criterion(
+    "degrees_of_freedom",
+    "classes",
+    whole_limit(VALUES, fewest=True),
+    label="Residual degrees of freedom",
+    measures="Fewest residual degrees of freedom: records, or people where persons are stated, less twice the "
+    "splits, less the leaves or rules times the classes but one; off unless it is set.",
+    unmeasured="The number of records is not known: {reason}",
+    by_guarantee=covered(", however many parameters the model has"),
+    remedies=for_kinds(("tree", "rule list"), remedy("{Retrain} a smaller model, or with more records.")),
     inputs=INPUTS,
     requests=(COUNTS,),
 )
-
-
-def _judge_freedom(limit: int, cells: Cells, evidence: Evidence) -> Ruling:
+def DEGREES_OF_FREEDOM(limit: int, cells: Cells, case: Case) -> Check:
     """Judge records less parameters: twice the splits, and of each leaf the shares of all classes but one."""
     # People are counted once: several records of one person are no independent observations.
     sizes_low, sizes_high = cells.counts.sizes
@@ -128,7 +130,7 @@ def _judge_freedom(limit: int, cells: Cells, evidence: Evidence) -> Ruling:
     least, most = int(np.floor(sizes_low.sum())) - n_parameters, int(np.ceil(sizes_high.sum())) - n_parameters
     if cells.n_people is not None:
         least = most = cells.n_people - n_parameters
-    counted = evidence.counted.capitalize()
+    counted = case.counted.capitalize()
     if most < limit:
         return failed(f"{counted} less parameters leave fewer than {limit:,} degrees of freedom.", most)
     if cells.unsettled:
@@ -136,24 +138,6 @@ def _judge_freedom(limit: int, cells: Cells, evidence: Evidence) -> Ruling:
     if least < limit:
         return unknown("How many degrees of freedom remain is not known: the number of records is not known exactly.")
     return passed(f"{counted} less parameters leave at least {limit:,} degrees of freedom.", least)
-
-
-DEGREES_OF_FREEDOM: Criterion[int, Cells] = Criterion(
-    name="degrees_of_freedom",
-    limit=whole_limit(VALUES, fewest=True),
-    words=Words(
-        label="Residual degrees of freedom",
-        measures="Fewest residual degrees of freedom: records, or people where persons are stated, less twice the "
-        "splits, less the leaves or rules times the classes but one; off unless it is set.",
-        unmeasured="The number of records is not known: {reason}",
-    ),
-    reads=lambda evidence: evidence.classes,
-    judge=_judge_freedom,
-    by_guarantee=covered(", however many parameters the model has"),
-    remedies=for_kinds(("tree", "rule list"), remedy("{Retrain} a smaller model, or with more records.")),
-    inputs=INPUTS,
-    requests=(COUNTS,),
-)
 
 
 FILES_OF: tuple[Kind, ...] = ("tree", "rule list", "additive model", "several models")
@@ -171,7 +155,19 @@ SHORTER = remedy(
 )
 
 
-def _judge_files(limit: int, files: tuple[FileForm, ...], evidence: Evidence) -> Ruling:
+@criterion(
+    "require_clean_copy",
+    "files",
+    Limit(unit=FILES, default=None, most=0, range="true or false", switch=True),
+    label="Files that Glassine did not write",
+    measures="Whether a file fails that is not, byte for byte, what Glassine writes of its model, unless its clean "
+    "copy is written. Judged where a file is audited; a pipeline always requires it.",
+    unmeasured="Whether Glassine wrote the file is not known: {reason}",
+    of_file=True,
+    remedies=for_kinds(FILES_OF, CLEAN_COPY),
+)
+def REQUIRE_CLEAN_COPY(limit: int, files: tuple[FileForm, ...], case: Case) -> Check:
+    """Judge how many files Glassine did not write, of which no clean copy was written."""
     foreign = [file for file in files if file.clean_copy is not None]
     if not foreign:
         return passed(f"Glassine wrote {'this file' if len(files) == 1 else 'these files'}, byte for byte.", 0)
@@ -182,44 +178,24 @@ def _judge_files(limit: int, files: tuple[FileForm, ...], evidence: Evidence) ->
     return failed(f"{which} not what Glassine writes of the model, and can hold records in any place.", n)
 
 
-REQUIRE_CLEAN_COPY: Criterion[int, tuple[FileForm, ...]] = Criterion(
-    name="require_clean_copy",
-    limit=Limit(unit=FILES, default=None, most=0, range="true or false", switch=True),
-    words=Words(
-        label="Files that Glassine did not write",
-        measures="Whether a file fails that is not, byte for byte, what Glassine writes of its model, unless its clean "
-        "copy is written. Judged where a file is audited; a pipeline always requires it.",
-        unmeasured="Whether Glassine wrote the file is not known: {reason}",
-    ),
-    reads=lambda evidence: evidence.files,
-    judge=_judge_files,
+@criterion(
+    "long_texts",
+    "texts",
+    whole_limit(BYTES, 0),
+    label="Texts beyond what a model needs",
+    measures="Largest number of bytes of a model's names and texts that are longer than 200 characters, of whole "
+    "numbers of more than 25 digits, and of unused names of more than 3,000 characters together.",
+    unmeasured="How long the texts of the model are is not known: {reason}",
     of_file=True,
-    remedies=for_kinds(FILES_OF, CLEAN_COPY),
+    remedies=for_kinds(FILES_OF, SHORTER),
 )
-
-
-def _judge_texts(limit: int, texts: tuple[LongText, ...], evidence: Evidence) -> Ruling | None:
+def LONG_TEXTS(limit: int, texts: tuple[LongText, ...], case: Case) -> Check | None:
+    """Judge how many bytes of texts a model does not need."""
     n = sum(text.n_bytes for text in texts)
-    if not n and not evidence.files:
+    if not n and not case.facts.get("files"):
         return None  # a model in memory is no file yet, so that passing says nothing
     if not n:
         return passed("No name or other text of the model is longer than one needs to be.", 0)
     places = first_of([text.where for text in texts])
     found = f"The model has {n:,} bytes of texts that are too long, or names of nothing that it uses: {places}."
     return failed(f"{found} They can be records.", n) if n > limit else passed(found, n)
-
-
-LONG_TEXTS: Criterion[int, tuple[LongText, ...]] = Criterion(
-    name="long_texts",
-    limit=whole_limit(BYTES, 0),
-    words=Words(
-        label="Texts beyond what a model needs",
-        measures="Largest number of bytes of a model's names and texts that are longer than 200 characters, of whole "
-        "numbers of more than 25 digits, and of unused names of more than 3,000 characters together.",
-        unmeasured="How long the texts of the model are is not known: {reason}",
-    ),
-    reads=lambda evidence: evidence.texts,
-    judge=_judge_texts,
-    of_file=True,
-    remedies=for_kinds(FILES_OF, SHORTER),
-)

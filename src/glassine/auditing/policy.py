@@ -168,7 +168,7 @@ def _documented(policy: type[Policy]) -> str:
     for name, criterion in _by_key(policy).items():
         whole = "bool" if criterion.limit.switch else "int" if criterion.limit.whole else "float"
         lines.append(f"{name} : {whole} or None, default={criterion.limit.default!r}")
-        lines += textwrap.wrap(criterion.words.measures, 112, initial_indent="    ", subsequent_indent="    ")
+        lines += textwrap.wrap(criterion.measures, 112, initial_indent="    ", subsequent_indent="    ")
     return "\n    ".join(lines)
 
 

@@ -209,12 +209,5 @@ def _hide(value: Rows, suppression: Suppression) -> RowsFinding:
 def rows_measured(run: Callable[[Any], Outcome[Rows]]) -> Measurement[Any, Rows]:
     """Return the measurement of rows, made of one kind of subject."""
     return Measurement[Any, Rows](
-        name="rows",
-        title="Rows",
-        question="Which rows meet every count?",
-        finding=RowsFinding,
-        run=run,
-        hide=_hide,
-        asked=False,
-        listed=False,
+        "rows", "Rows", "Which rows meet every count?", RowsFinding, run=run, hide=_hide, asked=False, listed=False
     )

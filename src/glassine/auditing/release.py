@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Container, Iterator
+from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 
 from glassine.attacks.membership.outputs import generator
 from glassine.attacks.membership.suite import MembershipAttacks
-from glassine.attacks.outcome import UNCOVERED, Measured, Measurement, NotApplicable, Outcome
+from glassine.attacks.outcome import UNCOVERED, Measured, Measurement, NotApplicable, Outcome, RecordNote
 from glassine.attacks.values import ValueLeakage
 from glassine.auditing.describe import describe_guarantee, relied_on
-from glassine.auditing.describe_membership import describe_membership, described
-from glassine.auditing.evidence import (
-    Bits,
-    Certain,
-    Dominance,
-    Evidence,
-    Fact,
-    Inapplicable,
-    Narrowed,
-    Parts,
-    Shares,
-    Sizes,
-)
+from glassine.auditing.describe_membership import describe_membership
+from glassine.auditing.facts import Bits, Fact, Inapplicable, Kind, Shares, Sizes
 from glassine.auditing.findings import (
     OF_THE_MODEL,
     DiversityFinding,
@@ -49,20 +39,17 @@ from glassine.auditing.group_privacy import (
     leak_all,
     leaves_of,
     measure_representatives,
-    sizes_of,
     widths_left,
 )
-from glassine.auditing.inputs import AuditInputs
-from glassine.auditing.model_facts import named_of_values, thresholds_of_values
+from glassine.auditing.inputs import AuditInputs, compare
 from glassine.auditing.policy import Policy
 from glassine.auditing.release_attacks import gaps_of, guesses_of, membership_of, midpoints_of, together_of
 from glassine.auditing.release_inputs import DECISIONS, TRUE, Leaves, ReleaseInputs, inputs_of_data, inputs_of_fit
-from glassine.auditing.subject import Raw, Subject
-from glassine.auditing.suppression import Suppression
+from glassine.auditing.subject import Opened, Raw, Subject
+from glassine.auditing.tree_facts import named_fact, thresholds_fact
 from glassine.data.persons import refuse_shared
 from glassine.errors import InvalidParameterError, parameter
 from glassine.records.arrays import Ints
-from glassine.surrogates.measuring import MeasuredExplainer
 from glassine.surrogates.release import SurrogateRelease
 
 NO_RECORDS = Inapplicable("The release was made without any person's record.")
@@ -76,18 +63,9 @@ OF_BLACK_BOX = NotApplicable(
 )
 
 
-def guarantee_of(inputs: ReleaseInputs, policy: Policy) -> GuaranteeFinding | None:
-    """Return the differential privacy that is claimed for the release as a whole; None where none is."""
-    release = inputs.release
-    certificate = release.certificate
-    if certificate is None or not certificate.holds or release.provenance.partition != "public":
-        return None
-    return describe_guarantee(release.trees[0], policy)
-
-
-def claimed(inputs: ReleaseInputs) -> str:
+def claimed(release: SurrogateRelease) -> str:
     """Return what is claimed of the privacy of a release, in words."""
-    certificate = inputs.release.certificate
+    certificate = release.certificate
     if certificate is None:
         return "No differential privacy is claimed."
     if not certificate.holds:
@@ -100,84 +78,80 @@ def claimed(inputs: ReleaseInputs) -> str:
     )
 
 
-def evidence_of_release(
-    inputs: ReleaseInputs,
-    leaves: Leaves | None,
-    policy: Policy,
-    *,
-    values: ValueLeakage,
-    together: Outcome[TogetherFinding],
-    membership: Outcome[MembershipFinding],
-    guarantee: GuaranteeFinding | None,
-    codes: Ints | None,
-) -> Evidence:
-    """Return what was measured of a release as a whole."""
-    # Shapes: codes (n,), or None.
-    domain = inputs.release.domain
-    inferred = tuple(name for name in domain if domain[name].inferred)
-    published = inputs.release.provenance.form == "paper"
-    evidence = Evidence(
-        kind="release as published" if published else "release",
-        guarantee=guarantee,
-        thresholds=NO_RECORDS if inputs.nobody else thresholds_of_values(policy, values, inferred),
-        named=NO_RECORDS if inputs.nobody else Measured(named_of_values(values, inferred)),
-        has_data=not inputs.nobody and leaves is not None,
-        domain_inferred=domain.inferred,
-    )
-    if evidence.covered:
-        named = Measured(named_of_values(values, inferred))
-        return replace(evidence, thresholds=thresholds_of_values(policy, values, inferred), named=named)
-    if inputs.nobody:
-        return replace(
-            evidence,
-            sizes=NO_RECORDS,
-            shares=NO_RECORDS,
-            bits=NO_RECORDS,
-            membership=OF_BLACK_BOX,
-            certain=OF_BLACK_BOX,
-        )
-    groups = sizes_of(inputs, leaves)
-    evidence = replace(
-        evidence,
-        groups=_sizes(inputs, Parts("group", "groups", () if groups is None else _held(groups))),
-        declared_k=inputs.release.k,
-        sizes=_sizes(inputs, Parts("leaf", "leaves", () if leaves is None else _held(leaves.sizes))),
-        shares=_shares(inputs, leaves),
-        bits=_bits(together),
-        membership=membership,
-        certain=_certain(inputs, codes),
-    )
-    if inputs.release.answer is None:
-        return evidence  # A release of classes has no mean.
-    if inputs.release.drawn:
-        return replace(evidence, narrowed=DRAWN, dominance=DRAWN)
-    return replace(evidence, narrowed=_narrowed(inputs, leaves), dominance=_dominance(inputs, leaves))
+# What measurements find, as criteria read it.
 
 
-def _narrowed(inputs: ReleaseInputs, leaves: Leaves | None) -> Fact[Narrowed]:
-    """Return how closely means determine single answers."""
-    widths = widths_left(inputs, leaves)
-    if widths is None:
-        return inputs.lacks()
-    return Measured(Narrowed(widths=tuple(widths.tolist())))
+def _facts_of_groups(subject: ReleaseSubject, outcome: object, raw: Raw) -> dict[str, Fact[Any]]:
+    """Return how many records are in each group, and how many the release declares."""
+    if subject.accepted or subject.records.nobody:
+        return {}
+    leaves = subject.leaves
+    sizes = _sizes(subject.records, ("group", "groups"), () if leaves is None else _held(leaves.groups))
+    k = subject.records.release.k
+    return {"groups": sizes, "declared_k": None if k is None else Measured(k)}
 
 
-def _dominance(inputs: ReleaseInputs, leaves: Leaves | None) -> Fact[Dominance]:
-    """Return how much of the means two contributions make up."""
-    shares = dominance_of(inputs, leaves)
-    if shares is None:
-        return inputs.lacks(UNANSWERED)
-    return Measured(Dominance(shares=tuple(shares.tolist())))
+def _facts_of_leaves(subject: ReleaseSubject, outcome: object, raw: Raw) -> dict[str, Fact[Any]]:
+    """Return how many records are in each leaf, of which labels, and how closely its mean determines answers."""
+    records, leaves = subject.records, subject.leaves
+    if subject.accepted or records.nobody:
+        return {} if subject.accepted else dict.fromkeys(("sizes", "shares"), NO_RECORDS)
+    facts: dict[str, Fact[Any]] = {
+        "sizes": _sizes(records, ("leaf", "leaves"), () if leaves is None else _held(leaves.sizes)),
+        "shares": _shares(records, leaves),
+    }
+    if records.release.answer is None:
+        return facts  # A release of classes has no mean.
+    if records.release.drawn:
+        return facts | dict.fromkeys(("narrowed", "dominance"), DRAWN)
+    widths, shares = widths_left(records, leaves), dominance_of(records, leaves)
+    facts["narrowed"] = records.lacks() if widths is None else Measured(tuple(widths.tolist()))
+    facts["dominance"] = records.lacks(UNANSWERED) if shares is None else Measured(tuple(shares.tolist()))
+    return facts
+
+
+def _facts_of_bits(subject: ReleaseSubject, outcome: Outcome[TogetherFinding], raw: Raw) -> dict[str, Fact[Any]]:
+    """Return the bits about the attributes of the most exposed record, its group being known."""
+    if subject.accepted or subject.records.nobody:
+        return {} if subject.accepted else {"bits": NO_RECORDS}
+    if not isinstance(outcome, Measured):
+        return {"bits": outcome}
+    largest = outcome.value.bits_largest
+    return {"bits": Measured(Bits(lower=largest, upper=largest))}
+
+
+def _facts_of_thresholds(subject: ReleaseSubject, outcome: object, raw: Raw) -> dict[str, Fact[Any]]:
+    """Return the thresholds, if asked for."""
+    if subject.records.nobody and not subject.accepted:
+        return {"thresholds": NO_RECORDS}
+    return {"thresholds": Measured(thresholds_fact(subject.policy, subject.values, subject.inferred))}
+
+
+def _facts_of_guesses(subject: ReleaseSubject, outcome: object, raw: Raw) -> dict[str, Fact[Any]]:
+    """Return of how many people, or records, the group has one sensitive value."""
+    records, codes = subject.records, subject.codes
+    if subject.accepted or records.nobody:
+        return {} if subject.accepted else {"certain": OF_BLACK_BOX}
+    if records.groups is None or codes is None:
+        return {"certain": records.lacks("no sensitive attribute was named.")}
+    if records.people is None:
+        return {"certain": records.lacks()}
+    single = np.array([len(np.unique(codes[records.groups == g])) == 1 for g in range(records.release.n_groups)])
+    number = int(records.people.counts(np.where(single[records.groups], 0, -1), 1)[0])
+    return {"certain": Measured((number, ""))}
+
+
+def _facts_of_membership(subject: ReleaseSubject, outcome: Outcome[Any], raw: Raw) -> dict[str, Fact[Any]]:
+    """Return the attacks; of a release without records they would be on the black box."""
+    return {} if subject.accepted else {"membership": OF_BLACK_BOX if subject.records.nobody else outcome}
 
 
 def _held(sizes: Ints) -> tuple[int, ...]:
     return tuple(sizes[sizes > 0].tolist())
 
 
-def _sizes(inputs: ReleaseInputs, parts: Parts) -> Fact[Sizes]:
-    if not parts.sizes:
-        return inputs.lacks()
-    return Measured(Sizes(parts=(parts,)))
+def _sizes(inputs: ReleaseInputs, names: tuple[str, str], sizes: tuple[int, ...]) -> Fact[Sizes]:
+    return Measured(Sizes(parts={names: sizes})) if sizes else inputs.lacks()
 
 
 def _shares(inputs: ReleaseInputs, leaves: Leaves | None) -> Fact[Shares]:
@@ -196,24 +170,6 @@ def _shares(inputs: ReleaseInputs, leaves: Leaves | None) -> Fact[Shares]:
     return Measured(Shares(bounds=tuple((share, share) for share in shares), outcome="one true label"))
 
 
-def _bits(together: Outcome[TogetherFinding]) -> Fact[Bits]:
-    """Return the bits about the attributes of the most exposed record, its group being known."""
-    if not isinstance(together, Measured):
-        return together
-    largest = together.value.bits_largest
-    return Measured(Bits(lower=largest, upper=largest))
-
-
-def _certain(inputs: ReleaseInputs, codes: Ints | None) -> Fact[Certain]:
-    """Return the people, or records, whose group has one sensitive value."""
-    if inputs.groups is None or codes is None:
-        return inputs.lacks("no sensitive attribute was named.")
-    if inputs.people is None:
-        return inputs.lacks()
-    single = np.array([len(np.unique(codes[inputs.groups == g])) == 1 for g in range(inputs.release.n_groups)])
-    return Measured(Certain(number=int(inputs.people.counts(np.where(single[inputs.groups], 0, -1), 1)[0])))
-
-
 KNOWN_GROUP = (
     "Bits and guesses assume that the attacker knows each person's group. How often the closest representative gives "
     "the group is measured separately."
@@ -229,14 +185,89 @@ BLACK_BOX = "What the black box's decisions reveal about its training records wa
 class ReleaseSubject(Subject):
     """A release of explanations: everyone can ask for every group, so that it is measured as a whole."""
 
-    # The release, or the fitted explainer that made it and that knows the records behind it.
-    published: SurrogateRelease | MeasuredExplainer
     records: ReleaseInputs  # The release, and the records behind it as far as they are given
 
-    @cached_property
-    def guarantee(self) -> GuaranteeFinding | None:
-        """The differential privacy that is claimed for the release as a whole."""
-        return guarantee_of(self.records, self.policy)
+    by_array = True
+
+    @classmethod
+    def of(
+        cls, opened: Opened, inputs: AuditInputs, policy: Policy, claim: GuaranteeFinding | None, *, public: bool
+    ) -> Self:
+        """Return a release with the records behind it, those of the explainer among them."""
+        published = opened.artefact
+        if public:
+            records = ReleaseInputs(release=opened.value, lacking=OF_THE_MODEL)
+        elif isinstance(published, SurrogateRelease):
+            records = inputs_of_data(published, inputs.members, inputs.others)
+        else:
+            records = inputs_of_fit(published, inputs.members.target, inputs.others)
+        people, others = records.people, records.others
+        if people is not None and others is not None:
+            if (people.persons is None) != (others.persons is None):
+                raise InvalidParameterError(
+                    f"{parameter('persons')} are stated of the records behind the release or of the holdout alone.",
+                    remedy="State both.",
+                )
+            refuse_shared(people.persons, others.persons)
+        return cls(inputs=inputs, policy=policy, guarantee=claim, public=public, records=records)
+
+    @classmethod
+    def claim(cls, opened: Opened, policy: Policy) -> GuaranteeFinding | None:
+        """Return the differential privacy that is claimed for the release as a whole; None where none is."""
+        release: SurrogateRelease = opened.value
+        certificate = release.certificate
+        if certificate is None or not certificate.holds or release.provenance.partition != "public":
+            return None
+        return describe_guarantee(release.trees[0], policy)
+
+    @classmethod
+    def check(cls, opened: Opened, inputs: AuditInputs, names: Container[str] | None) -> None:
+        """Raise InvalidParameterError if the sensitive attribute is none of the release's, or a domain is given."""
+        own = opened.value.domain.names
+        if inputs.domain is not None:
+            raise InvalidParameterError("a release holds its own domain.", remedy=f"Leave {parameter('domain=')} out.")
+        name = inputs.settings.sensitive
+        if name is not None and name not in own:
+            raise InvalidParameterError(
+                f"{parameter('sensitive')} must name an attribute of the release, got {name!r}. They are: "
+                f"{', '.join(own[:20])}."
+            )
+
+    @classmethod
+    def has_records(cls, opened: Opened, inputs: AuditInputs) -> bool:
+        """Return whether there are records: given ones, or those that an explainer was fitted on."""
+        own = not isinstance(opened.artefact, SurrogateRelease) and opened.value.provenance.records != "queries"
+        return own or inputs.has_records
+
+    @property
+    def kind(self) -> Kind:
+        """A release, in its restricted form or as published."""
+        return "release as published" if self.records.release.provenance.form == "paper" else "release"
+
+    @property
+    def has_data(self) -> bool:
+        """Whether the records behind it are known, or published sizes stand for them."""
+        return not self.records.nobody and self.leaves is not None
+
+    @property
+    def inferred(self) -> tuple[str, ...]:
+        """The attributes whose domain was taken from data."""
+        domain = self.records.release.domain
+        return tuple(name for name in domain if domain[name].inferred)
+
+    @property
+    def odd(self) -> tuple[str, ...]:
+        """The columns of the records that hold what the release's domain does not declare."""
+        return tuple(dict.fromkeys((*self.records.outside, *self.records.outside_others)))
+
+    @property
+    def mismatch(self) -> str:
+        """Why the data are not read; empty if they are."""
+        return self.records.lacking if self.records.outside else ""
+
+    @property
+    def domain(self) -> None:
+        """None: a release has its own."""
 
     @cached_property
     def leaves(self) -> Leaves | None:
@@ -260,37 +291,10 @@ class ReleaseSubject(Subject):
         people = self.records.people
         return people is not None and people.persons is not None
 
-    def check(self, inputs: AuditInputs) -> None:
-        """Raise InvalidParameterError if the sensitive attribute is none of the release's, or a domain is given."""
-        names = self.records.release.domain.names
-        if inputs.domain is not None:
-            raise InvalidParameterError("a release holds its own domain.", remedy=f"Leave {parameter('domain=')} out.")
-        name = inputs.settings.sensitive
-        if name is not None and name not in names:
-            raise InvalidParameterError(
-                f"{parameter('sensitive')} must name an attribute of the release, got {name!r}. They are: "
-                f"{', '.join(names[:20])}."
-            )
-
-    def beside(self, inputs: AuditInputs) -> ReleaseSubject:
-        """Return the release with the records behind it, those of the explainer among them."""
-        if isinstance(self.published, SurrogateRelease):
-            records = inputs_of_data(self.published, inputs.members, inputs.others)
-        else:
-            records = inputs_of_fit(self.published, inputs.members.target, inputs.others)
-        people, others = records.people, records.others
-        if people is not None and others is not None:
-            if (people.persons is None) != (others.persons is None):
-                raise InvalidParameterError(
-                    f"{parameter('persons')} are stated of the records behind the release or of the holdout alone.",
-                    remedy="State both.",
-                )
-            refuse_shared(people.persons, others.persons)
-        return replace(self, inputs=inputs, records=records)
-
-    def has_records(self, inputs: AuditInputs) -> bool:
-        """Whether there are records: given ones, or those that an explainer was fitted on."""
-        return inputs.has_records or (not isinstance(self.published, SurrogateRelease) and not self.records.nobody)
+    @property
+    def people(self) -> bool:
+        """Whether people are counted."""
+        return self.counts_people
 
     def summary(self) -> ReleaseSummary:
         """Return the release in brief; all of it is public."""
@@ -312,52 +316,26 @@ class ReleaseSubject(Subject):
             counts=any(node.evidence.size is not None for tree in release.trees for node in tree.nodes),
             inferred=tuple(name for name in release.domain if release.domain[name].inferred),
             notes=made.notes,
-            claim=claimed(self.records),
+            claim=claimed(release),
         )
 
-    def evidence(self, raw: Raw, suppression: Suppression) -> Evidence:
-        """Return what was measured as criteria read it."""
-        membership = described(raw.get("membership"), suppression)
-        whole = evidence_of_release(
-            self.records,
-            self.leaves,
-            self.policy,
-            values=self.values,
-            together=raw.get("together", NotApplicable("")),
-            membership=membership or NotApplicable(""),
-            guarantee=self.guarantee,
-            codes=self.codes,
-        )
-        return replace(
-            whole,
-            groups=whole.groups if "groups" in raw else None,
-            declared_k=whole.declared_k if "groups" in raw else None,
-            sizes=whole.sizes if "leaves" in raw else None,
-            shares=whole.shares if "leaves" in raw else None,
-            narrowed=whole.narrowed if "leaves" in raw else None,
-            dominance=whole.dominance if "leaves" in raw else None,
-            bits=whole.bits if "together" in raw else None,
-            thresholds=whole.thresholds if "thresholds" in raw else None,
-            membership=whole.membership if "membership" in raw else None,
-            certain=whole.certain if "guesses" in raw else None,
-            people=self.counts_people,
-        )
+    def facts(self, raw: Raw) -> dict[str, Fact[Any]]:
+        """Return what measurements found; whom thresholds can name is asked of every release."""
+        named: Fact[Any] = Measured(named_fact(self.values, self.inferred))
+        return {"named": NO_RECORDS if self.records.nobody and not self.accepted else named, **super().facts(raw)}
 
-    def notes(self, raw: Raw, guarantee: GuaranteeFinding | None, suppression: Suppression) -> Sequence[str]:
-        """Return what the figures do not cover."""
+    def notes(self, raw: Raw) -> Iterator[str]:
+        """Yield what the figures do not cover."""
         if self.records.nobody:
-            return [BLACK_BOX]
-        beside = relied_on(self.guarantee) and self.records.beside
-        return [KNOWN_GROUP, NOT_COUNTED, *([UNCOVERED] if beside else [])]
-
-
-def release_subject(
-    published: SurrogateRelease | MeasuredExplainer, inputs: AuditInputs, policy: Policy
-) -> ReleaseSubject:
-    """Return a release, or that of a fitted explainer, as a subject."""
-    release = published if isinstance(published, SurrogateRelease) else published.release()
-    records = ReleaseInputs(release=release, lacking=OF_THE_MODEL)
-    return ReleaseSubject(inputs=inputs, policy=policy, published=published, records=records)
+            yield BLACK_BOX
+            return
+        yield from (KNOWN_GROUP, NOT_COUNTED)
+        domain, sides = self.records.release.domain, (self.records.outside, self.records.outside_others)
+        for outside, said in zip(sides, ("", "Of the holdout, "), strict=True):
+            for note in compare(outside, domain, ()).notes(self.suppression):
+                yield RecordNote(f"{said}{note}")
+        if relied_on(self.guarantee) and self.records.beside:
+            yield UNCOVERED
 
 
 def thresholds_finding(values: ValueLeakage) -> ThresholdsFinding:
@@ -404,74 +382,80 @@ def _leaves(subject: ReleaseSubject) -> Outcome[LeavesFinding]:
 
 ReleaseSubject.measurements = (
     Measurement[ReleaseSubject, GroupsFinding](
-        name="groups",
-        title="Groups",
-        question="How small are the groups behind representatives?",
-        finding=GroupsFinding,
+        "groups",
+        "Groups",
+        "How small are the groups behind representatives?",
+        GroupsFinding,
         run=lambda subject: groups_of(subject.records, subject.leaves, subject.suppression),
+        facts=_facts_of_groups,
     ),
     Measurement[ReleaseSubject, LeavesFinding](
-        name="leaves",
-        title="Leaves",
-        question="How small are leaves, and who is alone in one?",
-        finding=LeavesFinding,
+        "leaves",
+        "Leaves",
+        "How small are leaves, and who is alone in one?",
+        LeavesFinding,
         run=_leaves,
+        facts=_facts_of_leaves,
     ),
     Measurement[ReleaseSubject, tuple[DiversityFinding, ...]](
-        name="diversity",
-        title="Diversity",
-        question="Do all of a group share a label or a sensitive value?",
-        finding=tuple[DiversityFinding, ...],
+        "diversity",
+        "Diversity",
+        "Do all of a group share a label or a sensitive value?",
+        tuple[DiversityFinding, ...],
         run=_diversity,
         audience="checker",
     ),
     Measurement[ReleaseSubject, TogetherFinding](
-        name="together",
-        title="Reconstruction",
-        question="How far can an attacker reconstruct the records from all trees?",
-        finding=TogetherFinding,
+        "together",
+        "Reconstruction",
+        "How far can an attacker reconstruct the records from all trees?",
+        TogetherFinding,
         run=lambda subject: together_of(subject.records, subject.leaves),
+        facts=_facts_of_bits,
     ),
     Measurement[ReleaseSubject, tuple[GuessFinding, ...]](
-        name="guesses",
-        title="Disclosure",
-        question="How often does an attacker guess labels and sensitive values correctly?",
-        finding=tuple[GuessFinding, ...],
+        "guesses",
+        "Disclosure",
+        "How often does an attacker guess labels and sensitive values correctly?",
+        tuple[GuessFinding, ...],
         run=lambda subject: guesses_of(subject.records, subject.inputs.settings.sensitive, subject.suppression),
+        facts=_facts_of_guesses,
         audience="checker",
     ),
     Measurement[ReleaseSubject, MembershipAttacks](
-        name="membership",
-        title="Membership",
-        question="Can an attacker infer who is behind the release?",
-        finding=MembershipFinding,
+        "membership",
+        "Membership",
+        "Can an attacker infer who is behind the release?",
+        MembershipFinding,
         run=_membership,
         hide=describe_membership,
+        facts=_facts_of_membership,
         audience="checker",
     ),
     Measurement[ReleaseSubject, tuple[GapFinding, ...]](
-        name="gaps",
-        title="Gap attack",
-        question="Are trees right more often about members?",
-        finding=tuple[GapFinding, ...],
+        "gaps",
+        "Gap attack",
+        "Are trees right more often about members?",
+        tuple[GapFinding, ...],
         run=lambda subject: Measured(gaps_of(subject.records)),
         listed=False,
         audience="checker",
     ),
     Measurement[ReleaseSubject, RepresentativesFinding](
-        name="representatives",
-        title="Representatives",
-        question="What do representative records reveal?",
-        finding=RepresentativesFinding,
+        "representatives",
+        "Representatives",
+        "What do representative records reveal?",
+        RepresentativesFinding,
         run=lambda subject: Measured(measure_representatives(subject.records, subject.suppression)),
         listed=False,
     ),
     Measurement[ReleaseSubject, ThresholdsFinding](
-        name="thresholds",
-        title="Thresholds",
-        question="Are thresholds values of single records?",
-        finding=ThresholdsFinding,
+        "thresholds",
+        "Thresholds",
+        "Are thresholds values of single records?",
+        ThresholdsFinding,
         run=lambda subject: Measured(thresholds_finding(subject.values)),
+        facts=_facts_of_thresholds,
         listed=False,
     ),
 )

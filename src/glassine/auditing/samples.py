@@ -2,61 +2,59 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, TypeGuard
+from collections.abc import Callable, Container, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import numpy as np
 
-from glassine.data.labels import Sample, as_sample
+from glassine.data.labels import Sample
 from glassine.data.persons import listed
-from glassine.data.table import Table, as_table, frame_of, held, with_persons
+from glassine.data.table import Table, as_table, frame_of, held, table_of, with_persons
 from glassine.domain import Domain
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.formats import as_model
-from glassine.models import AdditiveModel, DecisionTree, RuleList
-from glassine.records.containers import check_width
+from glassine.records.containers import schema
 from glassine.records.engines import is_lazy
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from glassine.auditing.several import SeveralModels
-    from glassine.surrogates.measuring import MeasuredExplainer
-    from glassine.surrogates.release import SurrogateRelease
+    from glassine.auditing.subject import Opened
 
 COLUMN = "target"
 """What a column of classes is called that were given without a name."""
 
 
-# One model as a value needs none of the rooms that make and measure the other kinds, which take seconds to import.
+@dataclass(frozen=True, slots=True)
+class Unopened:
+    """Records that are opened when they are needed, such as those of a file; their columns are known before."""
+
+    names: tuple[str, ...] | None  # The columns; None where they are not known
+    open: Callable[[], object]  # Opens the records
 
 
-def is_release(published: object) -> TypeGuard[SurrogateRelease | MeasuredExplainer]:
-    """Return whether something published is a release of explanations, or the explainer that made one."""
-    if isinstance(published, DecisionTree | RuleList | AdditiveModel):
-        return False
-    from glassine.surrogates.measuring import MeasuredExplainer
-    from glassine.surrogates.release import SurrogateRelease
+class AnyName:
+    """Columns of records that are not opened: any name may be one."""
 
-    return isinstance(published, SurrogateRelease | MeasuredExplainer)
+    def __contains__(self, name: object) -> bool:
+        return True
 
 
-def is_several(published: object) -> TypeGuard[SeveralModels | Sequence[object]]:
-    """Return whether something published is several models of the same records."""
-    if isinstance(published, DecisionTree | RuleList | AdditiveModel):
-        return False
-    from glassine.auditing.several import SeveralModels
+def known_names(records: object) -> Container[str] | None:
+    """Return the columns of records, as far as they are known before these are opened; None where there are none."""
+    if records is None:
+        return None
+    names = records.names if isinstance(records, Unopened | Table) else None
+    frame = None if names is not None or isinstance(records, Unopened) else frame_of(records)
+    return names or (AnyName() if frame is None or is_lazy(records) else frame.columns)
 
-    return isinstance(published, SeveralModels | list | tuple)
 
-
-def read_samples(model: object, domain: Domain | None, data: Sample, holdout: object) -> tuple[Sample, Sample]:
+def read_samples(opened: Opened, domain: Domain | None, data: Sample, holdout: Sample) -> tuple[Sample, Sample]:
     """Return the training records of an audit and its holdout, in the form in which measurements read them."""
     # A column that is stated of the data is also that of the holdout. For a model the target is then a column of both,
     # if it was stated; for a release it is an array of classes beside the records. Persons are part of the records.
-    others = as_sample(holdout).completed(data)
-    if is_release(model):
+    data, others = _unsealed(data), _unsealed(holdout).completed(data)
+    if opened.kind.by_array:
         data, others = _by_person(data, others)
         if isinstance(data.target, str) and data.data is None and others.data is None:
             raise InvalidParameterError(
@@ -64,7 +62,7 @@ def read_samples(model: object, domain: Domain | None, data: Sample, holdout: ob
                 remedy=f"Pass {parameter('data')}, or the classes themselves.",
             )
         return _without_target(data, "data"), _without_target(others, "holdout")
-    if is_several(model):
+    if opened.kind.counts_records:
         if data.persons is not None or others.persons is not None:
             raise InvalidParameterError(
                 f"{parameter('persons')} does not apply to several models: what they reveal together is counted in "
@@ -72,7 +70,7 @@ def read_samples(model: object, domain: Domain | None, data: Sample, holdout: ob
                 remedy="Leave it out, or audit each model separately.",
             )
     else:
-        data, others = _named(data, model, domain), _named(others, model, domain)
+        data, others = (_named(sample, opened.artefact, domain) for sample in (data, others))
     data, others = _by_person(_opened(data, domain), _opened(others, domain))
     target = _column_of(data, others)
     if target is None:
@@ -80,23 +78,31 @@ def read_samples(model: object, domain: Domain | None, data: Sample, holdout: ob
     return _with_target(data, target, "data"), _with_target(others, target, "holdout")
 
 
-def _named(sample: Sample, model: object, domain: Domain | None) -> Sample:
-    """Return records with the attributes of the model as columns, if they are an array."""
+def _unsealed(sample: Sample) -> Sample:
+    """Return records that were not opened yet as they are then."""
     records = sample.data
-    if not isinstance(records, np.ndarray):
+    if not isinstance(records, Unopened):
+        return sample
+    made = records.open()
+    return (
+        replace(sample, data=made.data, target=made.target) if isinstance(made, Sample) else replace(sample, data=made)
+    )
+
+
+def _named(sample: Sample, model: object, domain: Domain | None) -> Sample:
+    """Return records as a table, if they are no frame; without names their columns are the model's attributes."""
+    records: Any = sample.data
+    if not isinstance(records, np.ndarray | list | tuple | Mapping):
         return sample
     from glassine.formats.sklearn.forest import is_sklearn_forest
 
-    if is_sklearn_forest(model):
-        numbered = [f"x{i}" for i in range(records.shape[-1])]
+    names = schema(records).names
+    if names is None and is_sklearn_forest(model):
+        numbered = [f"x{i}" for i in range(np.asarray(records).shape[-1])]
         names = tuple(getattr(model, "feature_names_in_", numbered))
-    else:
+    if names is None:
         names = as_model(model, domain).attributes
-    check_width(records, len(names))
-    import polars as pl
-
-    columns = {name: column.tolist() for name, column in zip(names, records.T, strict=True)}
-    return replace(sample, data=pl.DataFrame(columns, strict=False))
+    return replace(sample, data=table_of(records, names))
 
 
 def _opened(sample: Sample, domain: Domain | None) -> Sample:

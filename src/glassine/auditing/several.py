@@ -3,32 +3,39 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Self
 
 from glassine.attacks.outcome import Failed, Measured, Measurement, NotApplicable, Outcome, RecordNote
 from glassine.attacks.reconstruction.joint import reconstruct_jointly
 from glassine.attacks.reconstruction.joint_published import read_models
 from glassine.attacks.reconstruction.joint_result import JointReconstruction
 from glassine.attacks.reconstruction.systems import Search
-from glassine.auditing.describe import describe_domain
-from glassine.auditing.evidence import Evidence
-from glassine.auditing.findings import DomainSummary, GuaranteeFinding, JointFinding, LeftOutModel, SeveralSummary
+from glassine.auditing.facts import Bits, Fact, Kind, Sizes
+from glassine.auditing.findings import GuaranteeFinding, JointFinding, LeftOutModel, SeveralSummary, Standing
 from glassine.auditing.inputs import AuditInputs
-from glassine.auditing.model_facts import evidence_of_models
 from glassine.auditing.policy import Policy
 from glassine.auditing.reconstruction import Rows, compared, rows_measured
-from glassine.auditing.subject import Raw, Subject
+from glassine.auditing.subject import WEIGHED, Opened, Raw, Subject
 from glassine.auditing.suppression import Suppression
-from glassine.errors import CountingLimitError, InvalidDomainError, UndefinedMeasureError, parameter
+from glassine.errors import (
+    CountingLimitError,
+    InvalidDomainError,
+    Text,
+    UndefinedMeasureError,
+    marked,
+    parameter,
+)
 from glassine.formats import ModelFile
 from glassine.formats.canonical import FileForm
 from glassine.formats.loading import is_estimator
 
 LISTED = 5
 """Largest number of records of a group that is sought, where the policy sets no limit."""
+ROUNDING = 1e-9
+"""What is taken for the rounding of proved bits: a thousandth of the last digit that is shown, and less."""
 ALONE = "The checks judge what the models reveal together. Also audit each model separately."
 
 
@@ -53,6 +60,31 @@ class SeveralSubject(Subject):
     """Several models of the same records. No guarantee covers them together: their claims are judged as a sum."""
 
     published: SeveralModels
+    contradiction: str = ""  # What contradicts that the models have records in common; empty if nothing says so
+
+    counts_records = True
+
+    @classmethod
+    def of(
+        cls, opened: Opened, inputs: AuditInputs, policy: Policy, claim: GuaranteeFinding | None, *, public: bool
+    ) -> Self:
+        """Return several models of the same records with the inputs of their audit."""
+        return cls(inputs=inputs, policy=policy, published=opened.value)
+
+    @property
+    def kind(self) -> Kind:
+        """Several models."""
+        return "several models"
+
+    @property
+    def people(self) -> bool:
+        """False: they are judged by records."""
+        return False
+
+    @property
+    def mismatch(self) -> str:
+        """What contradicts that the models have records in common."""
+        return self.contradiction
 
     @cached_property
     def joint(self) -> JointReconstruction:
@@ -79,30 +111,29 @@ class SeveralSubject(Subject):
             ),
         )
 
-    def check(self, inputs: AuditInputs) -> None:
-        """Nothing is named but models: what they lack is found when they are read."""
-
     def summary(self) -> SeveralSummary:
         """Return the models in brief."""
         names = self.published.names or tuple(f"model {i + 1}" for i in range(len(self.published.models)))
         return SeveralSummary(models=names)
 
-    def domain_summary(self) -> DomainSummary | None:
-        """Return the domain in brief."""
-        return describe_domain(self.inputs.domain)
-
-    def evidence(self, raw: Raw, suppression: Suppression) -> Evidence:
-        """Return what was measured as criteria read it, and the claims of the models added up."""
-        outcome = raw.get("joint")
-        if isinstance(outcome, Measured):
-            known = evidence_of_models(outcome.value, self.policy, self._weighed)
-        else:
-            known = Evidence(kind="several models", sizes=outcome, bits=outcome)
-        return replace(known, has_data=self.inputs.data is not None, countable=self._countable)
-
     @property
-    def _weighed(self) -> list[str]:
-        """The models whose sizes may be sums of weights: nobody states otherwise, and no counts of records are used."""
+    def has_data(self) -> bool:
+        """Whether there are training records."""
+        return self.inputs.data is not None
+
+    def settled(self, raw: Raw) -> Self:
+        """Return the models with their claims added up, and with what contradicts them."""
+        outcome = raw.get("joint")
+        if not isinstance(outcome, Measured):
+            return self
+        joint = outcome.value
+        if joint.contradiction is not None:
+            return replace(self, contradiction=joint.contradiction)
+        return replace(self, guarantee=_composed(joint, self.policy))
+
+    @cached_property
+    def weighed(self) -> list[str]:
+        """The models whose sizes may be sums of weights: no statement and no counts of records say otherwise."""
         published, domain = self.published, self.inputs.domain
         if domain is None or self.inputs.statements.unweighted or published.counts == "data":
             return []
@@ -110,26 +141,26 @@ class SeveralSubject(Subject):
         return [entry.name for entry in read.exact if entry.model.sizes == "derived"]
 
     @cached_property
-    def _countable(self) -> bool:
+    def countable(self) -> bool:
+        """Whether training records can give counts that some of the models do not publish."""
         published, domain = self.published, self.inputs.domain
         if domain is None or published.counts == "data":
             return False
         return any(entry.can_be_counted for entry in read_models(published.models, domain, published.names).left)
 
-    def notes(self, raw: Raw, guarantee: GuaranteeFinding | None, suppression: Suppression) -> Sequence[str]:
-        """Return which models were left out or counted, and what contradicts what."""
+    def notes(self, raw: Raw) -> Iterator[str]:
+        """Yield which models were left out or counted, and what contradicts what."""
         outcome = raw.get("joint")
-        if not isinstance(outcome, Measured):
-            return [ALONE]
-        joint = outcome.value
-        notes = [f"Left out: {entry.name} {entry.reason}" for entry in joint.left_out]
-        if joint.filled:
-            notes.append(RecordNote(f"Counted in the data, without classes: {', '.join(joint.filled)}."))
-        if joint.contradiction is not None:
-            notes.append(f"No dataset meets the counts of all models: {joint.contradiction}")
-        elif joint.silence is None and not joint.proved_consistent:
-            notes.append("No dataset that meets all counts was found in time; the bounds hold if there is one.")
-        return [*notes, ALONE]
+        if isinstance(outcome, Measured):
+            joint = outcome.value
+            yield from (f"Left out: {entry.name} {entry.reason}" for entry in joint.left_out)
+            if joint.filled:
+                yield RecordNote(f"Counted in the data, without classes: {', '.join(joint.filled)}.")
+            if joint.contradiction is not None:
+                yield f"No dataset meets the counts of all models: {joint.contradiction}"
+            elif joint.silence is None and not joint.proved_consistent:
+                yield "No dataset that meets all counts was found in time; the bounds hold if there is one."
+        yield ALONE
 
 
 def opened(models: SeveralModels | Sequence[Any]) -> tuple[SeveralModels, tuple[FileForm, ...], bool]:
@@ -142,10 +173,91 @@ def opened(models: SeveralModels | Sequence[Any]) -> tuple[SeveralModels, tuple[
     return replace(published, models=plain), files, any(map(is_estimator, published.models))
 
 
-def several_subject(models: SeveralModels | Sequence[Any], inputs: AuditInputs, policy: Policy) -> SeveralSubject:
-    """Return several models of the same records with the inputs of their audit."""
-    published, _, _ = opened(models)
-    return SeveralSubject(inputs=inputs, policy=policy, published=published)
+def _facts(several: SeveralSubject, outcome: Outcome[JointReconstruction], raw: Raw) -> dict[str, Fact[Any]]:
+    """Return what several models of the same records reveal together.
+
+    Nothing passes by bounds that do not prove it, nor past a model that was left out and that no claim covers. Counts
+    that contradict one another are evidence of nothing.
+    """
+    if not isinstance(outcome, Measured):
+        return {"sizes": outcome, "bits": outcome}
+    joint, policy = outcome.value, several.policy
+    if joint.contradiction is not None:
+        # No check passes because nothing was judged.
+        return dict.fromkeys(("sizes", "bits"), NotApplicable("no dataset meets the counts of all models."))
+    composed = joint.composition
+    by_claims = policy.max_epsilon is not None and (
+        policy.max_delta is not None or composed is None or not composed.delta
+    )
+    unseen = [
+        entry.name for entry in joint.left_out if entry.counts != "zero" and (entry.guarantee is None or not by_claims)
+    ]
+    doubt = f"What {', '.join(unseen)} adds was not measured." if unseen else ""
+    doubt = " ".join(filter(None, [doubt, WEIGHED.format(whose=", ".join(several.weighed)) if several.weighed else ""]))
+    bits: Fact[Bits] = None
+    if not joint.models and doubt:
+        bits = NotApplicable(f"no model publishes exact counts. {doubt}")
+    elif joint.models and joint.bits_most_exposed is not None:
+        between = joint.bits_most_exposed
+        bits = Measured(
+            Bits(lower=between.lower, upper=between.upper, unsettled=doubt, tolerance=ROUNDING, inferred=joint.inferred)
+        )
+    return {"sizes": _sizes_of_models(joint, policy.smallest_leaf, doubt), "bits": bits}
+
+
+def _sizes_of_models(joint: JointReconstruction, limit: int | None, doubt: str) -> Fact[Sizes]:
+    """Return the groups that certainly hold records: leaves, and intersections of leaves by their upper bounds."""
+    if limit is not None and not joint.models and doubt:
+        return NotApplicable(f"no model publishes exact counts. {doubt}")
+    if not joint.models or joint.cells is None or limit is None:
+        return None
+    ranges = zip(joint.cells.low.tolist(), joint.cells.high.tolist(), strict=True)
+    within = [high for low, high in ranges if 1 <= low <= high]
+    within += [group.high for group in joint.small_groups if group.kind == "difference"]
+    alone = {("leaf or rule", "leaves and rules"): tuple(entry.size for entry in joint.exposures if entry.size)}
+    if len(joint.models) > 1:
+        parts = {("intersection of the models", "intersections of the models"): tuple(within), **alone}
+    else:
+        parts = {**alone, ("group", "groups"): tuple(within)}
+    fewest = joint.fewest_in_common
+    unsettled = doubt
+    if limit > 1 and (fewest is None or fewest < limit):
+        unsettled = Text(
+            f"No group is known to hold fewer than {limit} records, but that does not prove that none does."
+            + (
+                f" {parameter('smallest_group', limit - 1)} looks for more of them."
+                if joint.smallest_group < limit - 1
+                else ""
+            )
+            + (
+                f" {parameter('data=')} may prove it."
+                if fewest is None
+                else f" The smallest intersection holds {fewest}."
+            )
+            + f" {marked(doubt)}".rstrip()
+        )
+    return Measured(Sizes(parts=parts, unsettled=unsettled, fewest=fewest))
+
+
+def _composed(joint: JointReconstruction, policy: Policy) -> GuaranteeFinding | None:
+    """Return the claims of the models, added up; they hold if each of them does."""
+    composed = joint.composition
+    if composed is None:
+        return None
+    standing: Standing = (
+        "does not hold" if composed.caveats else "accepted" if policy.accept_guarantee else "not accepted"
+    )
+    return GuaranteeFinding(
+        claimed_by="the models, added up",
+        epsilon=composed.epsilon,
+        delta=composed.delta,
+        neighboring=composed.neighboring,
+        count_scale=None,
+        caveats=composed.caveats,
+        standing=standing,
+        bits_per_record=None,
+        bounds=(),
+    )
 
 
 def _joint(subject: SeveralSubject) -> Outcome[JointReconstruction]:
@@ -203,12 +315,13 @@ def _rows(subject: SeveralSubject) -> Outcome[Rows]:
 
 SeveralSubject.measurements = (
     Measurement[SeveralSubject, JointReconstruction](
-        name="joint",
-        title="Joint reconstruction",
-        question="What do the models reveal together?",
-        finding=JointFinding,
+        "joint",
+        "Joint reconstruction",
+        "What do the models reveal together?",
+        JointFinding,
         run=_joint,
         hide=_hide_joint,
+        facts=_facts,
     ),
     rows_measured(_rows),
 )

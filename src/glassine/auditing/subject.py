@@ -3,33 +3,64 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from typing import Any, ClassVar, TypeAlias
+from functools import cached_property
+from typing import Any, ClassVar, Self, TypeAlias
 
 from glassine import __version__
-from glassine.attacks.outcome import Measured, Measurement, Outcome
-from glassine.auditing.describe import LONGEST
-from glassine.auditing.evidence import Evidence, Fact
+from glassine.attacks.outcome import Measured, Measurement, NotApplicable, Outcome
+from glassine.auditing.describe import LONGEST, describe_domain
+from glassine.auditing.facts import Case, Fact, Kind
 from glassine.auditing.findings import DomainSummary, Findings, GuaranteeFinding, Outcomes, SubjectSummary
 from glassine.auditing.inputs import AuditInputs
-from glassine.auditing.judging import advise, decide, judge, request
+from glassine.auditing.judging import advise, contradiction, decide, judge, request
 from glassine.auditing.output_criteria import CLEAN_COPY
 from glassine.auditing.policy import Policy
 from glassine.auditing.suppression import Suppression
-from glassine.errors import InvalidParameterError, parameter
-from glassine.formats.canonical import LongText, bounded, long_texts
+from glassine.domain import Domain
+from glassine.errors import InvalidDataError, InvalidParameterError, parameter
+from glassine.formats.canonical import FileForm, LongText, bounded, long_texts
 from glassine.formats.registry import PublishedModel
+from glassine.formats.sklearn.parameters import StatedParameters
 
 MOST_NOTES = 20
 JUDGED_AS_WRITTEN = (
     "The estimator is judged as the model that `write_model` writes of it. A saved estimator holds more: release the "
     "written model."
 )
+WEIGHED = (
+    "The sizes in {whose} are sums of weights, which are numbers of records only if no weights were used in training. "
+    "Pass the training data, or have the publisher state it."
+)
+OF_PERSONS = (
+    "The model's guarantee is for people, who may have several records each, but records were counted. Name the "
+    "column of persons, or have the publisher state that everyone has one record."
+)
 
 Raw: TypeAlias = Mapping[str, Outcome[Any]]
 """What was measured, by the name of the measurement, before suppression."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opened:
+    """What is published, opened once, and its kind, which is decided when it is opened and nowhere else."""
+
+    kind: type[Subject]
+    artefact: Any  # What was passed: a fitted estimator states more than its model
+    value: Any = None  # The same as a value: the model, the release, the summary, the models
+    files: tuple[FileForm, ...] = ()  # The files that it was read from; none where it was given in memory
+    estimator: bool = False  # Whether it is a fitted estimator, of which the model is judged
+    # The hyperparameters that a fitted estimator states; None of a model alone.
+    parameters: StatedParameters | None = None
+
+    def subject(
+        self, inputs: AuditInputs, policy: Policy, claim: GuaranteeFinding | None, *, public: bool = False
+    ) -> Subject:
+        """Return it as the subject of an audit with what is given beside it."""
+        own = replace(inputs, files=self.files, estimator=self.estimator, parameters=self.parameters)
+        return self.kind.of(self, own, policy, claim, public=public)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,10 +69,44 @@ class Subject(ABC):
 
     inputs: AuditInputs  # What was given beside it
     policy: Policy  # The limits; whether a claimed guarantee is accepted depends on them
+    guarantee: GuaranteeFinding | None = None  # The differential privacy that is claimed
     # Whether only what follows from the published thing is looked at, because its guarantee answers for the records.
     public: bool = False
+    notes_read: tuple[str, ...] = field(default=(), repr=False)  # What was noted while it was read
 
     measurements: ClassVar[tuple[Measurement[Any, Any], ...]]
+    by_array: ClassVar[bool] = False  # Whether classes are an array beside the records, not a column of them
+    counts_records: ClassVar[bool] = False  # Whether records are counted, and never people
+
+    @classmethod
+    @abstractmethod
+    def of(
+        cls, opened: Opened, inputs: AuditInputs, policy: Policy, claim: GuaranteeFinding | None, *, public: bool
+    ) -> Self:
+        """Return what was opened as a subject; of a public one no record is looked at."""
+
+    @classmethod
+    def claim(cls, opened: Opened, policy: Policy) -> GuaranteeFinding | None:
+        """Return the differential privacy that is claimed, without a record; by default none is."""
+        return None
+
+    @classmethod
+    def check(cls, opened: Opened, inputs: AuditInputs, names: Container[str] | None) -> None:
+        """Raise InvalidDataError or InvalidParameterError where an argument names what does not exist.
+
+        ``names`` are the columns of the records, None where there are none.
+        """
+        return
+
+    @classmethod
+    def has_records(cls, opened: Opened, inputs: AuditInputs) -> bool:
+        """Return whether there are records to measure on."""
+        return inputs.has_records
+
+    @property
+    @abstractmethod
+    def kind(self) -> Kind:
+        """Its kind, by which remedies differ."""
 
     @property
     def suppression(self) -> Suppression:
@@ -49,64 +114,127 @@ class Subject(ABC):
         return Suppression(0 if self.inputs.settings.show_small_counts else self.policy.suppress_below)
 
     @property
-    def guarantee(self) -> GuaranteeFinding | None:
-        """The differential privacy that is claimed; by default none is."""
-        return None
+    def counts_people(self) -> bool:
+        """Whether persons are stated, so that people are counted; else records are."""
+        return self.inputs.counts_people
 
-    @abstractmethod
-    def check(self, inputs: AuditInputs) -> None:
-        """Raise InvalidDataError or InvalidParameterError where an argument names what does not exist."""
+    @property
+    def accepted(self) -> bool:
+        """Whether the policy accepts the claim, so that it answers for what is published."""
+        return self.guarantee is not None and self.guarantee.accepted
 
-    def has_records(self, inputs: AuditInputs) -> bool:
-        """Return whether there are records to measure on."""
-        return inputs.has_records
+    @cached_property
+    def doubt(self) -> str:
+        """Why counts may not be those that limits are about: others than in training, or records for people."""
+        claim = self.guarantee
+        if self.mismatch or claim is None or claim.accepted:
+            return self.mismatch
+        return OF_PERSONS if claim.subject == "person" and not self.people else ""
 
-    def beside(self, inputs: AuditInputs) -> Subject:
-        """Return the same subject with what else is given."""
-        return replace(self, inputs=inputs)
+    # What judges and findings ask of every subject.
+
+    has_data: ClassVar[Any] = False  # Whether there are training records
+    countable: ClassVar[Any] = False  # Whether records can give counts that some of several models do not publish
+    of_classes: ClassVar[Any] = True  # Whether it predicts a class
+
+    @property
+    def people(self) -> bool:
+        """Whether people are counted, or the publisher states that records are people."""
+        return self.counts_people or self.inputs.settings.statements.one_record_per_person
+
+    @property
+    def mismatch(self) -> str:
+        """Why the data are not the training records; empty if nothing says so."""
+        return ""
+
+    @property
+    def odd(self) -> Sequence[str]:
+        """The columns of the training records that a model tests and that hold what the domain does not declare."""
+        return ()
+
+    @property
+    def domain(self) -> Domain | None:
+        """In what domain it is audited."""
+        return self.inputs.domain
+
+    @property
+    def has_domain(self) -> bool:
+        """Whether a domain was given, or need not be."""
+        return True
+
+    @property
+    def inferred(self) -> Collection[str] | bool:
+        """The attributes whose domain was taken from data, as far as that matters."""
+        return ()
 
     @abstractmethod
     def summary(self) -> SubjectSummary:
         """Return the subject in brief."""
 
+    @cached_property
     def domain_summary(self) -> DomainSummary | None:
-        """Return the domain in brief, where one was given or inferred."""
-        return None
-
-    @abstractmethod
-    def evidence(self, raw: Raw, suppression: Suppression) -> Evidence:
-        """Return what was measured as criteria read it; the guarantee is doubted where an attack beats it."""
+        """The domain in brief, where one was given or inferred."""
+        return describe_domain(self.domain)
 
     def texts(self) -> Fact[tuple[LongText, ...]]:
         """Return the texts of the model beyond what it needs; None of what is no model."""
         return None
 
+    def settled(self, raw: Raw) -> Self:
+        """Return it with what measurements settled of itself, such as claims that are added up."""
+        return self
+
+    def facts(self, raw: Raw) -> dict[str, Fact[Any]]:
+        """Return what measurements found, as criteria read it."""
+        made = [m for m in self.measurements if m.name in raw]
+        return {name: fact for m in made for name, fact in m.facts(self, raw[m.name], raw).items()}
+
     @abstractmethod
-    def notes(self, raw: Raw, guarantee: GuaranteeFinding | None, suppression: Suppression) -> Sequence[str]:
+    def notes(self, raw: Raw) -> Iterable[str]:
         """Return what is odd."""
 
 
 def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
     """Measure a subject, judge it, and suppress what may not be shown."""
-    asked, suppression = _asked(subject, only), subject.suppression
+    asked, suppression, settings = _asked(subject, only), subject.suppression, subject.inputs.settings
     raw: dict[str, Outcome[Any]] = {}
     for measurement in asked:
         subject.inputs.progress(measurement.title.lower())
-        raw[measurement.name] = measurement.run(subject)
-    evidence = replace(subject.evidence(raw, suppression), retrainable=subject.inputs.settings.retrainable)
-    as_written = [JUDGED_AS_WRITTEN] if subject.inputs.estimator else []
-    # An audit that was asked for one measurement covers that alone.
-    inputs, policy = subject.inputs, subject.policy
-    if inputs.settings.require_clean_copy:
-        policy = replace(policy, require_clean_copy=True)
-    if only is None:
-        evidence = replace(evidence, texts=subject.texts(), files=Measured(inputs.files) if inputs.files else None)
-    checks = judge(policy, evidence, suppression)
-    advice, verdict = advise(policy, evidence, checks), decide(checks)
-    unwritten = any(file.clean_copy is not None and not file.clean_copy.name for file in inputs.files)
-    if verdict == "within policy" and unwritten:
-        advice = (*advice, CLEAN_COPY)
+        raw[measurement.name] = _run(measurement, subject)
     measured = {m.name: _hidden(m, raw[m.name], suppression) for m in asked}
+    subject = _doubted(subject.settled(raw), measured.get("membership"))
+    facts = subject.facts(raw)
+    if "membership" in facts:
+        # Attacks are judged by their rounded figures; where none could be made, one of their criteria asks nothing.
+        if facts["membership"] is raw["membership"]:
+            facts["membership"] = measured["membership"]
+        facts["attacks"] = None if isinstance(facts["membership"], NotApplicable) else facts["membership"]
+    if subject.guarantee is not None:
+        facts["claim"] = Measured(subject.guarantee)
+    files, policy = subject.inputs.files, subject.policy
+    # An audit that was asked for one measurement covers that alone.
+    if only is None:
+        facts |= {"texts": subject.texts(), "files": Measured(files) if files else None}
+    if settings.require_clean_copy:
+        policy = replace(policy, require_clean_copy=True)
+    case = Case(
+        kind=subject.kind,
+        guarantee=subject.guarantee,
+        facts=facts,
+        has_data=subject.has_data,
+        retrainable=settings.retrainable,
+        countable=subject.countable,
+        mismatch=subject.mismatch,
+        odd=subject.odd,
+        has_domain=subject.has_domain,
+        domain_inferred=bool(subject.inferred),
+        people=subject.people,
+        of_classes=subject.of_classes,
+    )
+    checks = judge(policy, case, suppression)
+    advice, verdict = advise(policy, case, checks), decide(checks)
+    if verdict == "within policy" and any(file.clean_copy is not None and not file.clean_copy.name for file in files):
+        advice = (*advice, CLEAN_COPY)
     return Findings(
         subject=subject.summary(),
         verdict=verdict,
@@ -117,17 +245,38 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
             [m.name for m in subject.measurements if m.audience == "checker"],
         ),
         policy=replace(subject.policy, suppress_below=suppression.below),
-        notes=_shortened([*subject.notes(raw, evidence.guarantee, suppression), *as_written]),
+        notes=_shortened(
+            [*subject.notes_read, *subject.notes(raw), *([JUDGED_AS_WRITTEN] if subject.inputs.estimator else [])]
+        ),
         advice=advice,
-        requests=request(policy, evidence, checks),
+        requests=request(policy, case, checks),
         policy_source=subject.policy.source,
         version=__version__,
-        domain=subject.domain_summary(),
-        guarantee=evidence.guarantee,
-        sensitive=subject.inputs.settings.sensitive,
-        files=inputs.files,
-        counted="people" if evidence.people else "records",
+        domain=subject.domain_summary,
+        guarantee=subject.guarantee,
+        sensitive=settings.sensitive,
+        files=files,
+        counted="people" if subject.people else "records",
     )
+
+
+def _run(measurement: Measurement[Any, Any], subject: Subject) -> Outcome[Any]:
+    """Make a measurement; one that cannot read what records hold where the domain declares other values is unknown."""
+    try:
+        return measurement.run(subject)
+    except InvalidDataError:
+        if not subject.odd:
+            raise
+        return NotApplicable(subject.mismatch)
+
+
+def _doubted(subject: Subject, membership: Outcome[Any] | None) -> Subject:
+    """Return a subject unchanged, or with a void guarantee if a membership attack contradicts it."""
+    claim = subject.guarantee
+    caveat = None if membership is None else contradiction(claim, membership, people=subject.counts_people)
+    if claim is None or caveat is None:
+        return subject
+    return replace(subject, guarantee=claim.void(caveat))
 
 
 def texts_of(model: PublishedModel, inputs: AuditInputs) -> Measured[tuple[LongText, ...]]:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 from glassine.attacks.outcome import Measured, Measurement, NotApplicable
-from glassine.auditing.additive import AdditiveSubject, additive_subject
+from glassine.auditing.additive import AdditiveSubject
 from glassine.auditing.describe import describe_guarantee
-from glassine.auditing.evidence import Evidence
+from glassine.auditing.facts import Fact, Kind
 from glassine.auditing.findings import GuaranteeFinding, ModelSummary, NoisyNumbers, SummaryFinding
-from glassine.auditing.inputs import AuditInputs
+from glassine.auditing.inputs import AuditInputs, check_sensitive
 from glassine.auditing.policy import Policy
-from glassine.auditing.subject import Raw
-from glassine.auditing.suppression import Suppression
+from glassine.auditing.subject import Opened, Raw
 from glassine.errors import InvalidParameterError, parameter
+from glassine.formats.sklearn.interpret import EbmExtras
 from glassine.privacy import accounting
 from glassine.privacy.events import DiscreteGaussianNoise
 
@@ -35,62 +34,62 @@ NOISY = NotApplicable("every number of a private summary is noisy, so that its g
 class SummarySubject(AdditiveSubject):
     """A private summary; its bins are shown as those of its additive model."""
 
-    published: PrivateSummary
+    released: SummaryFinding  # What the summary holds, and whether its certificate is of it
 
-    @cached_property
-    def released(self) -> SummaryFinding:
-        """What the summary holds, and whether its certificate is of it."""
-        return _released(self.published)
+    @classmethod
+    def of(
+        cls, opened: Opened, inputs: AuditInputs, policy: Policy, claim: GuaranteeFinding | None, *, public: bool
+    ) -> Self:
+        """Return a summary as a subject; its domain is its own."""
+        own = replace(inputs, domain=opened.value.domain_)
+        return cls(
+            inputs=own,
+            policy=policy,
+            guarantee=claim,
+            public=public,
+            model=opened.value.additive(),
+            extras=inputs.settings.extras or EbmExtras(),
+            released=_released(opened.value),
+        )
 
-    @cached_property
-    def guarantee(self) -> GuaranteeFinding | None:
-        """The differential privacy that is claimed, if the certificate is of this summary."""
-        claimed = describe_guarantee(self.model, self.policy)
+    @classmethod
+    def claim(cls, opened: Opened, policy: Policy) -> GuaranteeFinding | None:
+        """Return the differential privacy that is claimed, if the certificate is of this summary."""
+        claimed = describe_guarantee(opened.value.additive(), policy)
         if claimed is None:
             return None
         claimed = replace(claimed, claimed_by="the summary's certificate")
-        if self.released.certified:
-            return claimed
-        caveats = (*claimed.caveats, "the certificate is of another summary")
-        return replace(claimed, caveats=caveats, standing="does not hold", bits_per_record=None, bounds=())
+        certified = opened.value.certificate_.model == opened.value.digest_
+        return claimed if certified else claimed.void("the certificate is of another summary")
 
-    def check(self, inputs: AuditInputs) -> None:
+    @classmethod
+    def check(cls, opened: Opened, inputs: AuditInputs, names: Container[str] | None) -> None:
         """Raise InvalidParameterError if anything is given beside the summary."""
-        if inputs.domain is not None or inputs.has_records:
-            given = {"domain=": inputs.domain, "data=": inputs.data, "holdout=": inputs.holdout}
-            named = [parameter(name) for name, value in given.items() if value is not None]
+        given = {"domain=": inputs.domain, "data=": names or inputs.data, "holdout=": inputs.holdout}
+        if named := [parameter(name) for name, value in given.items() if value is not None]:
             raise InvalidParameterError("a summary is audited alone.", remedy=f"Leave {' and '.join(named)} out.")
-        super().check(self.inputs)
+        name = inputs.settings.sensitive
+        if name is not None and name not in opened.value.additive().attributes:
+            check_sensitive(name, opened.value.domain_, None)
 
-    def beside(self, inputs: AuditInputs) -> SummarySubject:
-        """Return the same: there is nothing beside a summary."""
-        return self
+    @property
+    def kind(self) -> Kind:
+        """A private summary."""
+        return "private summary"
 
     def summary(self) -> ModelSummary:
         """Return the summary in brief."""
         return replace(super().summary(), kind="private summary")
 
-    def evidence(self, raw: Raw, suppression: Suppression) -> Evidence:
+    def facts(self, raw: Raw) -> dict[str, Fact[Any]]:
         """Return that nothing but the guarantee limits what noisy numbers reveal."""
-        return Evidence(
-            kind="private summary",
-            guarantee=self.guarantee,
-            sizes=NOISY if "released" in raw else None,
-            thresholds=NOISY if "values" in raw else None,
-            named=NOISY if "values" in raw else None,
-            domain_inferred=bool(self.inferred),
-        )
+        read = {"released": ("sizes",), "values": ("thresholds", "named")}
+        return {fact: NOISY for name, facts in read.items() if name in raw for fact in facts}
 
-    def notes(self, raw: Raw, guarantee: GuaranteeFinding | None, suppression: Suppression) -> Sequence[str]:
-        """Return what the guarantee covers, and what is odd."""
-        return [OF_ALL_MODELS, *super().notes(raw, guarantee, suppression)]
-
-
-def summary_subject(published: PrivateSummary, inputs: AuditInputs, policy: Policy) -> SummarySubject:
-    """Return a summary as a subject; its domain is its own."""
-    own = replace(inputs, domain=published.domain_, estimator=False)
-    subject = additive_subject(published.additive(), own, policy)
-    return SummarySubject(inputs=own, policy=policy, model=subject.model, extras=subject.extras, published=published)
+    def notes(self, raw: Raw) -> Iterator[str]:
+        """Yield what the guarantee covers, and what is odd."""
+        yield OF_ALL_MODELS
+        yield from super().notes(raw)
 
 
 def _released(published: PrivateSummary) -> SummaryFinding:
@@ -120,10 +119,10 @@ def _released(published: PrivateSummary) -> SummaryFinding:
 
 
 RELEASED = Measurement[SummarySubject, SummaryFinding](
-    name="released",
-    title="What the summary released",
-    question="What does the summary hold, and is its certificate of it?",
-    finding=SummaryFinding,
+    "released",
+    "What the summary released",
+    "What does the summary hold, and is its certificate of it?",
+    SummaryFinding,
     run=lambda subject: Measured(subject.released),
     listed=False,
 )
@@ -131,5 +130,8 @@ RELEASED = Measurement[SummarySubject, SummaryFinding](
 SummarySubject.measurements = (
     RELEASED,
     # Of each question the answer is the same; a note states it once.
-    *(m if m.name == "terms" else replace(m.absent(NOISY), listed=False) for m in AdditiveSubject.measurements),
+    *(
+        m if m.name == "terms" else replace(m, run=lambda subject: NOISY, listed=False)
+        for m in AdditiveSubject.measurements
+    ),
 )

@@ -1,37 +1,50 @@
-"""The figures of a tree or a rule list that several measurements need: records, sizes of parts and possible records."""
+"""A tree or a rule list as the subject of an audit, and the figures that several measurements need."""
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from glassine.attacks.labels import Occupants
-from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
-from glassine.attacks.values import ValueLeakage, thresholds_of
-from glassine.auditing.cell_facts import (
-    certain_of_cells,
-    count_classes,
-    flag_by_midpoints,
-    numbers_of,
-    outcome_counts,
-    splits_of_model,
+from glassine.attacks.outcome import UNCOVERED, Failed, Measured, NotApplicable, Outcome, RecordNote
+from glassine.attacks.values import thresholds_of
+from glassine.auditing.describe import describe_guarantee, describe_model
+from glassine.auditing.facts import Fact, Kind
+from glassine.auditing.findings import (
+    OF_THE_MODEL,
+    GuaranteeFinding,
+    ModelSummary,
+    ReconstructionFinding,
 )
-from glassine.auditing.describe import describe_guarantee
-from glassine.auditing.evidence import Cells, Fact, Named
-from glassine.auditing.findings import OF_THE_MODEL, GuaranteeFinding
-from glassine.auditing.inputs import Comparison, compare, outside_domain
-from glassine.auditing.model_facts import doubt_of_weights, named_of_values
-from glassine.auditing.reconstruction import counted_model
-from glassine.auditing.subject import Raw, Subject
+from glassine.auditing.inputs import (
+    AuditInputs,
+    Comparison,
+    check_sensitive,
+    compare,
+    compare_records,
+    inferred_domain,
+    people_hint,
+)
+from glassine.auditing.policy import Policy
+from glassine.auditing.reconstruction import (
+    counted_model,
+    hide_subgroups,
+)
+from glassine.auditing.subject import WEIGHED, Opened, Raw, Subject, texts_of
 from glassine.data.labels import class_places
 from glassine.data.table import Table
 from glassine.domain import Domain
 from glassine.domain.literals import attributes_of
-from glassine.errors import CountingLimitError
+from glassine.errors import CountingLimitError, InvalidDataError, InvalidParameterError, parameter
+from glassine.formats import as_model
+from glassine.formats.builder import not_judged
+from glassine.formats.canonical import LongText
 from glassine.models import DecisionTree, RuleList
+from glassine.models.records import counted_records, implied, of_columns
 from glassine.records.arrays import AnyArray, Indices, Ints
 from glassine.records.cuts import cuts_of
 from glassine.records.engines import Groups, LazyTable, is_lazy
@@ -39,6 +52,7 @@ from glassine.records.flags import wide
 
 if TYPE_CHECKING:
     from glassine.attacks.reconstruction.entropy import ProbabilisticDataset
+
 
 COUNTED = (
     "the data are a lazy frame, which is counted where it lies and not read record by record. Collect it, or a sample."
@@ -50,20 +64,21 @@ class CountedData:
     """What an audit counts in records that it does not read."""
 
     sizes: tuple[int, ...]  # Number of records in each part of the model
-    outside: dict[str, int]  # Number of records outside the domain, by attribute; only those above zero
+    # Number of records outside the domain, by attribute and reason; only those above zero.
+    outside: dict[str, dict[str, int]]
 
 
 def count_data(model: DecisionTree | RuleList, frame: object, domain: Domain) -> CountedData:
     """Count the records of a lazy frame in each part of a model, and those outside the domain."""
     # An engine groups the records by the values that the model's literals distinguish, and reads every other attribute
-    # of the domain separately. A category that is not declared counts as missing.
+    # of the domain separately. None is refused.
     tested = [name for name in domain if name in set(attributes_of(model.literals))]
     table = LazyTable(frame=frame, strict=False, keep_undeclared=True)
     groups = table.group({name: wide(domain[name]) for name in tested}, cuts=cuts_of(model.literals, domain))
     present = _names(frame)
-    outside = table.outside({name: domain[name] for name in domain if name in tested or name in present})
     return CountedData(
-        sizes=_sizes(model, groups), outside={name: sum(reasons.values()) for name, reasons in outside.items()}
+        sizes=_sizes(model, groups),
+        outside=table.outside({name: domain[name] for name in domain if name in tested or name in present}),
     )
 
 
@@ -78,8 +93,7 @@ def _sizes(model: DecisionTree | RuleList, groups: Groups) -> tuple[int, ...]:
     if not groups.columns.attributes:
         out[0] = groups.counts.sum()
     else:
-        records: dict[str, AnyArray] = {name: groups.columns.values(name) for name in groups.columns.attributes}
-        np.add.at(out, model.apply(records), groups.counts)
+        np.add.at(out, model.apply(of_columns(groups.columns, lenient=True)), groups.counts)
     return tuple(out.tolist())
 
 
@@ -87,42 +101,121 @@ NO_DOMAIN = (
     "no domain was given, so possible records cannot be counted. Draft one from the model with "
     "`glassine domain new`, or from records with `glassine domain infer`."
 )
+MISMATCH = (
+    "The data does not match the model: its {parts} hold other numbers of records. Use the records the model was "
+    "trained on."
+)
+INFERRED = "The domain was inferred from data, which understates what an attacker learns."
+
+
+def count_classes(
+    model: DecisionTree | RuleList, rows: Indices, columns: Mapping[str, AnyArray] | None, target: str | None
+) -> Ints | None:
+    """Return how many records of each class are in each part; None where a record's class is not known."""
+    if columns is None or target is None or target not in columns or not model.classes:
+        return None
+    labels = class_places(columns[target], model.classes)
+    if (labels < 0).any():
+        return None
+    counts = np.zeros((len(model.cells), len(model.classes)), dtype=np.int64)
+    np.add.at(counts, (rows, labels), 1)
+    return counts
+
+
+def rounded(model: DecisionTree | RuleList, step: int | None) -> DecisionTree | RuleList:
+    """Return a model whose counts the publisher states to be rounded to a step; the same without a step."""
+    if step is None:
+        return model
+    counts = [count for cell in model.cells for count in cell.evidence.counts or (cell.evidence.size or 0,)]
+    if model.counts_are_exact and any(count % step for count in counts):
+        raise InvalidParameterError(
+            f"{parameter('rounded_to', step)} contradicts the model: it publishes counts that are not multiples of it.",
+            remedy="Ask the publisher to which step counts were rounded.",
+        )
+    return replace(model, approximate=True)
 
 
 @dataclass(frozen=True, kw_only=True)
-class TreeFigures(Subject):
+class TreeSubject(Subject):
     """A tree or a rule list, and the figures that several measurements need; each is computed once."""
 
     model: DecisionTree | RuleList  # The model as a value
     artefact: Any  # The model as it was given: a fitted estimator states its criterion
     declared: Domain | None  # The domain, inferred from the data where none was given
-    remarks: tuple[str, ...] = ()  # What was noted while it was read
 
-    @cached_property
-    def guarantee(self) -> GuaranteeFinding | None:
-        """The differential privacy that is claimed for the model."""
-        return describe_guarantee(self.model, self.policy)
+    @classmethod
+    def of(
+        cls, opened: Opened, inputs: AuditInputs, policy: Policy, claim: GuaranteeFinding | None, *, public: bool
+    ) -> Self:
+        """Return a tree or a rule list with what is given beside it; its domain is inferred where there is none."""
+        model, domain, notes = opened.value, inputs.domain, list[str]()
+        recipe = implied(model.literals)
+        inputs = inputs.by(recipe) if domain is None else inputs
+        if domain is not None and domain.inferred:
+            notes.append(INFERRED)
+        elif domain is None and inputs.columns is not None and inputs.needs_domain:
+            domain = inferred_domain(model.attributes, recipe, inputs.columns, notes)
+            model = as_model(opened.artefact, domain)
+        model = rounded(model, inputs.settings.statements.rounded_to)
+        if alone := not_judged(model.source or ""):
+            notes.append(alone)
+        target = inputs.target
+        if target is not None and target in attributes_of(model.literals):
+            raise InvalidDataError(
+                f"the target {target!r} is an attribute that the model tests.",
+                remedy="Name what it predicts: the column, or the name of the series.",
+            )
+        subject = cls(
+            inputs=inputs,
+            policy=policy,
+            guarantee=claim,
+            public=public,
+            notes_read=(*notes, *people_hint(inputs)),
+            model=model,
+            artefact=opened.artefact,
+            declared=domain,
+        )
+        lacking = subject.columns is not None and target not in subject.columns and not inputs.lacks_labels
+        if target is not None and lacking:
+            raise InvalidDataError(
+                f"the target {target!r} must be a column of the data.", remedy="Check its name, or pass its values."
+            )
+        return subject
+
+    @classmethod
+    def claim(cls, opened: Opened, policy: Policy) -> GuaranteeFinding | None:
+        """Return the differential privacy that is claimed for the model."""
+        return describe_guarantee(opened.value, policy)
+
+    @classmethod
+    def check(cls, opened: Opened, inputs: AuditInputs, names: Container[str] | None) -> None:
+        """Raise InvalidDataError if the sensitive attribute is neither in the domain nor a column of the data."""
+        if inputs.settings.sensitive is not None and not inputs.lacks_labels:
+            check_sensitive(inputs.settings.sensitive, inputs.domain, names)
 
     @property
-    def accepted(self) -> bool:
-        """Whether the policy accepts the claim, so that it answers for the model."""
-        return self.guarantee is not None and self.guarantee.accepted
+    def kind(self) -> Kind:
+        """Whether it is a tree or a rule list."""
+        return "tree" if isinstance(self.model, DecisionTree) else "rule list"
+
+    @property
+    def nouns(self) -> tuple[str, str]:
+        """What a part of the model and several are called."""
+        return ("leaf", "leaves") if isinstance(self.model, DecisionTree) else ("rule", "rules")
+
+    @property
+    def of_classes(self) -> bool:
+        """Whether it predicts a class, not a number."""
+        return self.model.classes is not None
 
     @cached_property
     def noise(self) -> str | None:
         """Why the counts measure nothing, if they are noisy."""
-        return self.noise_of(self.guarantee)
-
-    def noise_of(self, guarantee: GuaranteeFinding | None) -> str | None:
-        """Return why the counts measure nothing, given how far the guarantee holds."""
-        counted = any(cell.evidence.size is not None for cell in self.model.cells)
-        noisy = guarantee is not None and guarantee.count_scale is not None
-        if guarantee is None or not noisy or not counted:
+        claim, counted = self.guarantee, any(cell.evidence.size is not None for cell in self.model.cells)
+        if claim is None or claim.count_scale is None or not counted:
             return None
-        limits = "if the guarantee holds, it limits what they reveal"
-        if guarantee.caveats:
-            limits = "nothing limits what they reveal"
-        return f"the published counts are noisy (scale {guarantee.count_scale:.3g} records); {limits}."
+        limits = "nothing limits" if claim.caveats else "if the guarantee holds, it limits"
+        return f"the published counts are noisy (scale {claim.count_scale:.3g} records); {limits} what they reveal."
 
     @cached_property
     def domain(self) -> Domain | None:
@@ -133,9 +226,14 @@ class TreeFigures(Subject):
         return self.declared.restrict([name for name in self.declared if name != target])
 
     @property
-    def nouns(self) -> tuple[str, str]:
-        """What a part of the model and several are called."""
-        return ("leaf", "leaves") if isinstance(self.model, DecisionTree) else ("rule", "rules")
+    def has_domain(self) -> bool:
+        """Whether a domain was given or inferred."""
+        return self.domain is not None
+
+    @property
+    def inferred(self) -> bool:
+        """Whether a part of the domain was taken from data."""
+        return self.domain is not None and bool(self.domain.inferred)
 
     # Records: read one by one, or only counted where a lazy frame lies.
 
@@ -146,25 +244,29 @@ class TreeFigures(Subject):
             return None
         return count_data(self.model, self.inputs.data, self.declared)
 
-    @property
+    @cached_property
     def table(self) -> Table | None:
         """The training records; None where there are none, or they are only counted."""
         return None if self.counted is not None else self.inputs.table
 
     @property
-    def people(self) -> Table | None:
-        """The training records where they say whose they are, so that people are counted; else None."""
-        return self.table if self.table is not None and self.table.persons is not None else None
-
-    @property
     def columns(self) -> dict[str, AnyArray] | None:
         """The same as columns, shape (n,) each."""
-        return None if self.counted is not None else self.inputs.columns
+        return None if self.table is None else self.table.arrays
+
+    @cached_property
+    def owners(self) -> Table | None:
+        """The training records where they say whose they are, so that people are counted; else None."""
+        return self.table if self.table is not None and self.table.persons is not None else None
 
     @cached_property
     def rows(self) -> Indices | None:
         """The leaf or rule of each record, shape (n,)."""
-        return None if self.columns is None else self.model.apply(self.columns)
+        if self.columns is None or self.table is None:
+            return None
+        known = {} if self.declared is None else {name: self.declared[name] for name in self.declared}
+        recipe = {name: known.get(name, attribute) for name, attribute in implied(self.model.literals).items()}
+        return self.model.apply(counted_records(self.table, recipe))
 
     @property
     def has_data(self) -> bool:
@@ -174,25 +276,48 @@ class TreeFigures(Subject):
     @cached_property
     def comparison(self) -> Comparison:
         """How the training records that were given differ from what the model and the domain say."""
-        if self.counted is not None:
-            return compare(self.model, self.data_sizes, self.counted.outside, counted=True)
+        tested = attributes_of(self.model.literals)
         sampled = self.inputs.settings.disclosure is not None and self.inputs.settings.disclosure.training == "sample"
-        if self.columns is None or sampled:
+        if self.counted is not None and self.declared is not None:
+            found = replace(compare(self.counted.outside, self.declared, tested), counted=True)
+        elif self.table is None or sampled:
             return Comparison()
-        return compare(self.model, self.data_sizes, outside_domain(self.domain, self.table, self.columns))
+        else:
+            found = compare_records(self.table, self.domain, implied(self.model.literals), tested)
+        sizes = zip(self.published_sizes, self.data_sizes, strict=True)
+        n_differing = sum(size is not None and size != counted for size, counted in sizes)
+        return replace(found, n_parts=len(self.model.cells), n_differing=n_differing)
+
+    @property
+    def mismatch(self) -> str:
+        """Why the data are not the training records, or the domain is not theirs; empty if nothing says so."""
+        return self.comparison.unread or (MISMATCH.format(parts=self.nouns[1]) if self.comparison.n_differing else "")
+
+    @property
+    def odd(self) -> tuple[str, ...]:
+        """The columns that the model tests and that hold what the domain does not declare."""
+        return self.comparison.tested
 
     @cached_property
     def doubted_weights(self) -> str:
         """Why published sizes may be sums of weights; empty where records match them, or the publisher denies it."""
         confirmed = self.has_data and not self.comparison.mismatch
-        return doubt_of_weights(self.model, self.inputs.statements, confirmed=confirmed)
+        known = confirmed or self.inputs.statements.unweighted or self.model.sizes != "derived"
+        published = any(cell.evidence.size is not None for cell in self.model.cells)
+        return "" if known or not published else WEIGHED.format(whose="the file")
 
-    # Sizes of leaves, and what they say about records.
+    @cached_property
+    def doubt(self) -> str:
+        """Why counts may not be those that limits are about; sums of weights are not."""
+        return super().doubt or self.doubted_weights
+
+    # Sizes of leaves: as published, else counted in the data where that may be looked at, and in people where known.
 
     @cached_property
     def published_sizes(self) -> list[int | None]:
         """Records of each part as published exactly: noisy or rounded counts say nothing certain, a 0 may be 4."""
-        return [cell.evidence.size if self.model.counts_are_exact else None for cell in self.model.cells]
+        exact = self.model.counts_are_exact
+        return [cell.evidence.size if exact else None for cell in self.model.cells]
 
     @cached_property
     def data_sizes(self) -> list[int]:
@@ -205,98 +330,32 @@ class TreeFigures(Subject):
     @cached_property
     def occupants(self) -> Occupants | None:
         """The people in each part, by class as far as the target is known; None where records are counted."""
-        if self.people is None or self.rows is None:
+        if self.owners is None or self.rows is None:
             return None
         classes, labels = self.model.classes or (), np.full(len(self.rows), -1)
         if self.inputs.target is not None and classes:
-            labels = class_places(self.people.arrays[self.inputs.target], classes)
-        return Occupants.counted(self.people, self.rows, labels, (len(self.model.cells), max(1, len(classes))))
-
-    def cells_of(self, guarantee: GuaranteeFinding | None, unsettled: str) -> Fact[Cells]:
-        """Return who of each outcome is in each part: people where persons are stated, else records."""
-        covered = guarantee is not None and guarantee.accepted
-        people = None if covered else self.occupants
-        counts = outcome_counts(
-            self.model,
-            self.inputs.statements,
-            occupants=people,
-            counted=None if covered else self.class_counts,
-            sizes=self.records_of(guarantee),
-            noisy=self.noise_of(guarantee) is not None,
-        )
-        if counts is None:
-            reason = f"the model does not publish how many records its {self.nouns[1]} hold."
-            return NotApplicable(self.noise_of(guarantee) or reason)
-        certain, n_splits = certain_of_cells(self.model, counts), splits_of_model(self.model)
-        stated = self.inputs.statements
-        by = stated.by if stated.smallest_leaf is not None and (counts.lower < counts.upper).any() else ""
-        return Measured(
-            Cells(
-                counts=counts,
-                certain=certain,
-                n_splits=n_splits,
-                unsettled=unsettled,
-                stated_by=by,
-                n_people=None if people is None else people.number,
-            )
-        )
+            labels = class_places(self.owners.arrays[self.inputs.target], classes)
+        return Occupants.counted(self.owners, self.rows, labels, (len(self.model.cells), max(1, len(classes))))
 
     @cached_property
-    def class_counts(self) -> Ints | None:
-        """Training records of each class in each part, shape (parts, classes); None where classes are not known."""
-        return None if self.rows is None else count_classes(self.model, self.rows, self.columns, self.inputs.target)
-
-    def named_of(self, values: ValueLeakage, raw: Raw, guarantee: GuaranteeFinding | None) -> Fact[Named]:
-        """Return whom thresholds can name: by the midpoint attack with the data, else by an upper estimate."""
-        lacking = () if self.domain is not None else numbers_of(self.model)
-        bounded = guarantee is not None and not guarantee.caveats
-        unsettled = [*self.inferred(numbers=True), *self.trained_shares]
-        named = named_of_values(values, list(dict.fromkeys(unsettled)), lacking, bounded=bounded)
-        if (named.number == 0 and not named.n_private) or self.table is None:
-            return Measured(named)
-        attacks = raw.get("membership")
-        outcome = (
-            attacks.value.midpoint
-            if isinstance(attacks, Measured)
-            else flag_by_midpoints(self.model, self.table, self.inputs.settings.random_state)
-        )
-        if isinstance(outcome, Measured):
-            return Measured(replace(named, number=outcome.value.n_named, flagged=True))
-        # The attack is made on trees alone: of rule lists those count who alone hold a value beside a midpoint.
-        exposed = values.n_records_at_midpoints
-        return Measured(replace(named, number=exposed, flagged=True) if isinstance(exposed, int) else named)
-
-    def sizes_of(self, guarantee: GuaranteeFinding | None) -> list[int | None]:
-        """Return how many stand behind each part: people where persons are stated, else its records."""
-        covered = guarantee is not None and guarantee.accepted
-        if self.occupants is None or covered:
-            return self.records_of(guarantee)
-        return [int(size) for size in self.occupants.sizes]
-
-    @cached_property
-    def unlabeled(self) -> str:
-        """Why the classes of people are not known; empty if they are, or records are counted."""
-        if self.occupants is None or self.occupants.counts.any() or self.model.classes is None:
-            return ""
-        return "people are counted, and the target, by which they fall into classes, was not named."
-
-    def records_of(self, guarantee: GuaranteeFinding | None) -> list[int | None]:
-        """Return the records of each part: as published, else counted in the data, where no guarantee answers."""
-        covered = guarantee is not None and guarantee.accepted
-        if covered or not self.has_data or None not in self.published_sizes:
+    def record_sizes(self) -> list[int | None]:
+        """Records of each part: as published, else counted in the data, where no guarantee answers."""
+        if self.accepted or not self.has_data or None not in self.published_sizes:
             return self.published_sizes
         pairs = zip(self.published_sizes, self.data_sizes, strict=True)
         return [counted if size is None else size for size, counted in pairs]
 
     @cached_property
     def sizes(self) -> list[int | None]:
-        """People or records of each part, as far as they may be looked at."""
-        return self.sizes_of(self.guarantee)
+        """How many stand behind each part: people where persons are stated, else its records."""
+        if self.occupants is None or self.accepted:
+            return self.record_sizes
+        return [int(size) for size in self.occupants.sizes]
 
     @cached_property
-    def record_sizes(self) -> list[int | None]:
-        """Records of each part, as far as they may be looked at: possible records are counted for each of them."""
-        return self.records_of(self.guarantee)
+    def class_counts(self) -> Ints | None:
+        """Training records of each class in each part, shape (parts, classes); None where classes are not known."""
+        return None if self.rows is None else count_classes(self.model, self.rows, self.columns, self.inputs.target)
 
     @cached_property
     def possible(self) -> ProbabilisticDataset | None:
@@ -326,24 +385,83 @@ class TreeFigures(Subject):
         """Bits learned about each record of each part; None where they were not counted."""
         return self.bits.value[0] if isinstance(self.bits, Measured) else None
 
-    def inferred(self, *, numbers: bool = False) -> list[str]:
-        """Return the tested attributes, or those with thresholds, whose domain was taken from data."""
+    @cached_property
+    def cut(self) -> tuple[str, ...]:
+        """The attributes with thresholds whose domain was taken from data."""
         if self.domain is None:
-            return []
-        cut = [name for name, _ in thresholds_of(self.model, self.domain)]
-        tested = cut if numbers else attributes_of(self.model.literals)
-        return [name for name in dict.fromkeys(tested) if self.domain[name].inferred]
+            return ()
+        names = dict.fromkeys(name for name, _ in thresholds_of(self.model, self.domain))
+        return tuple(name for name in names if self.domain[name].inferred)
 
-    @property
+    @cached_property
     def trained_shares(self) -> list[str]:
         """The tested attributes whose shares were taken from the training data, so that they settle nothing."""
         shares = {} if self.domain is None else self.domain.shares
-        return [
-            name for name in attributes_of(self.model.literals) if name in shares and shares[name].from_training_data
-        ]
+        tested = attributes_of(self.model.literals)
+        return [name for name in tested if name in shares and shares[name].from_training_data]
 
     def unread(self) -> NotApplicable | None:
         """Return why no single record is looked at; None if records are."""
         if self.public:
             return NotApplicable(OF_THE_MODEL)
         return None if self.counted is None else NotApplicable(COUNTED)
+
+    # What findings say.
+
+    def texts(self) -> Fact[tuple[LongText, ...]]:
+        """Return the texts of the model beyond what it needs."""
+        return texts_of(self.model, self.inputs)
+
+    def summary(self) -> ModelSummary:
+        """Return the model in brief."""
+        stated, summary = self.inputs.parameters, describe_model(self.model)
+        if summary.sizes == "derived" and not self.doubted_weights:
+            summary = replace(summary, sizes="stated")
+        return replace(summary, parameters=None if stated is None else stated.values)
+
+    def notes(self, raw: Raw) -> Iterator[str]:
+        """Yield what is odd about sizes, data and guarantee, and what was left out."""
+        stated, suppression = self.inputs.parameters, self.suppression
+        least = None if stated is None else stated.smallest_leaf
+        if stated is not None and least is not None and any(n and n < least for n in self.published_sizes):
+            yield (
+                f"The file states {stated.stated_leaf}, but a leaf publishes fewer records: the parameter or the tree "
+                "was changed after training, so that neither proves anything."
+            )
+        if not self.accepted and self.has_data and None in self.published_sizes:
+            yield RecordNote(
+                "The model does not publish exact counts: they were counted in the data."
+                if self.noise is None
+                else "The smallest leaf was judged by the data, not by the model's noisy counts."
+            )
+        if "reconstruction" in raw and isinstance(self.bits, Measured):
+            yield from self.bits.value[1]
+        yield from self.comparison.notes(suppression)
+        yield from self._beside_guarantee()
+        outcome, groups = raw.get("reconstruction"), raw.get("subgroups")
+        finding: ReconstructionFinding | None = outcome.value[0] if isinstance(outcome, Measured) else None
+        for entry in () if finding is None else finding.attributes:
+            if entry.attribute == self.inputs.settings.sensitive:
+                learned = (
+                    f"{entry.attribute}: an attacker learns {entry.bits_learned:.1f} bits about it on average, "
+                    f"{entry.bits_largest:.1f} bits about the most exposed record."
+                )
+                yield RecordNote(learned) if finding is not None and finding.counted else learned
+        listed = groups.value if isinstance(groups, Measured) else ()
+        if hidden := len(listed) - len(hide_subgroups(listed, suppression)):
+            are, is_not = ("subgroup", "is") if hidden == 1 else ("subgroups", "are")
+            counted = "people" if self.owners is not None else "records"
+            yield RecordNote(f"{hidden} {are} of fewer than {suppression.below} {counted} {is_not} not shown.")
+
+    def _beside_guarantee(self) -> Iterator[RecordNote]:
+        """Yield that a claimed guarantee does not cover what was measured on records, and the true sizes beside it."""
+        claim = self.guarantee
+        if claim is None or claim.caveats or not (self.has_data or self.inputs.holdout is not None):
+            return
+        yield UNCOVERED
+        if claim.accepted and self.has_data:
+            held = self.data_sizes if self.occupants is None else self.occupants.sizes.tolist()
+            smallest = self.suppression.count(min((size for size in held if size), default=0))
+            of = "" if self.occupants is None else " people"
+            noun = self.nouns[0]
+            yield RecordNote(f"The smallest {noun} that captures any record of the data captures {smallest}{of}.")

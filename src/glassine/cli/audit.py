@@ -6,13 +6,14 @@ import shlex
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from glassine.cli.audit_options import OPTIONS, AuditOptions
-from glassine.cli.naming import OF_AUDITS, READING, WRITTEN, in_options, listed, options_of
+from glassine.cli.naming import READING, WRITTEN, in_options, listed, options_of
 from glassine.cli.progress import stages
 from glassine.cli.reading import (
     check_person,
@@ -30,8 +31,8 @@ from glassine.cli.reading import (
     read_policy,
     read_records,
     refuse_more,
-    tell_repeats,
     telling_kinds,
+    unopened,
     with_inputs,
     written_values,
 )
@@ -42,7 +43,7 @@ from glassine.errors import (
     InvalidParameterError,
     PrivacyLeakWarning,
     UnjudgedModelError,
-    worded,
+    spoken,
 )
 from glassine.files import FileContent, read_once
 from glassine.records.purpose import Purpose
@@ -103,7 +104,7 @@ def audit_command(options: AuditOptions) -> None:
             remedy="Audit that model alone, without --only.",
         )
     # The log of a pipeline has other readers than the report that it keeps.
-    printed: Audience = "public" if options.exchange.ci is not None else report.audience
+    printed: Audience = "public" if options.public else "checker"
     if several and not options.together:
         if options.exchange.to is not None:
             raise InvalidParameterError("--to writes one report.", remedy="Audit one model, or add --together.")
@@ -241,7 +242,7 @@ def _findings_on(path: Path, options: AuditOptions) -> Findings:
         )
     for name in options.only or () if findings.holder is None else ():
         if isinstance(outcome := findings.measured[name], NotApplicable | Failed):
-            raise GlassineError(f"{name} cannot be measured: {worded(outcome.reason, OF_AUDITS)}")
+            raise GlassineError(f"{name} cannot be measured: {spoken(outcome.reason)}")
     return _finished(findings, files, options)
 
 
@@ -305,20 +306,22 @@ def _of_model(file: FileContent, domain: Domain | None, options: AuditOptions, l
         progress("reading the records")
         texts = {} if asked.sensitive is None else written_values(read, asked.sensitive)
         texts |= identifiers(records.person)
+        check_person(records.person, {records.data: None, records.holdout: None})
+        # The people of an attack on the sensitive attribute may lack it, and so the target that names it.
+        named = settings is None or records.target != asked.sensitive
+        columns = {"person": records.person, "target": records.target if named else None}
         table, others = (
-            None if path is None else read_records(path, options.written, Purpose.ORDINARY, domain, attributes=texts)
+            unopened(
+                path, options.written, domain, texts, columns=columns, hints=path == records.data, quiet=options.public
+            )
             for path in (records.data, records.holdout)
         )
-        check_person(records.person, {records.data: table, records.holdout: others})
-        if options.exchange.ci is None:
-            tell_repeats(table, records.person)
-        names = [*(domain or ()), *(() if table is None else table.names)]
-        sensitive = () if asked.sensitive is None else (asked.sensitive,)
-        if settings is None or records.target != asked.sensitive:
-            check_target(records.target, records.data, None if table is None else table.names)
+        names = [*(domain or ()), *(() if table is None else table.names or ())]
+        if table is None or table.names is not None:
             advice = f" If the tree predicts it, add --target {asked.sensitive}." if settings is not None else ""
-            _check_names("--sensitive", sensitive, names, advice)
-        _check_names("--quasi", asked.quasi or (), names)
+            if named and asked.sensitive is not None:
+                _check_names("--sensitive", (asked.sensitive,), names, advice)
+            _check_names("--quasi", asked.quasi or (), names)
         if whole is not None and options.report.clean_copy is not None:
             from glassine.formats import write_clean
 
@@ -367,6 +370,7 @@ def _of_summary(file: FileContent, options: AuditOptions, limits: Policy) -> Fin
 
 def _of_release(file: FileContent, options: AuditOptions, limits: Policy) -> Findings:
     from glassine.auditing.api import audit
+    from glassine.auditing.samples import Unopened
 
     if options.domain is not None or options.report.clean_copy is not None:
         raise InvalidParameterError(
@@ -377,13 +381,15 @@ def _of_release(file: FileContent, options: AuditOptions, limits: Policy) -> Fin
     refuse_more(file)
     with stages() as progress:
         progress("reading the records")
-        people = _sample(release, records.data, options)
-        others = _sample(release, records.holdout, options)
+        check_person(records.person, {records.data: None, records.holdout: None})
+        people, others = (
+            None if path is None else Unopened(None, partial(_sample, release, path, options))
+            for path in (records.data, records.holdout)
+        )
         progress("auditing the release")
         return audit(
             release,
-            people.data,
-            people.target,
+            people,
             holdout=others,
             persons=records.person,
             policy=limits,
@@ -391,7 +397,7 @@ def _of_release(file: FileContent, options: AuditOptions, limits: Policy) -> Fin
         )
 
 
-def _sample(release: SurrogateRelease, path: Path | None, options: AuditOptions) -> Sample:
+def _sample(release: SurrogateRelease, path: Path, options: AuditOptions) -> Sample:
     """Return records as the release names them, and their true labels."""
     from glassine.data.labels import Sample
 
@@ -399,13 +405,10 @@ def _sample(release: SurrogateRelease, path: Path | None, options: AuditOptions)
     # An explainer that was given an array numbers the columns.
     numbered = release.domain.names == tuple(f"x{i}" for i in range(len(release.domain)))
     domain = None if numbered else release.domain
-    if path is None:
-        return Sample()
-    frame: Any = read_records(
-        path, options.written, Purpose.ORDINARY, domain, attributes=identifiers(person)
-    ).frame.to_native()
-    labels = None
-    check_person(person, {path: frame})
+    labels, texts = None, identifiers(person)
+    table = read_records(path, options.written, Purpose.ORDINARY, domain, attributes=texts, quiet=options.public)
+    frame: Any = table.frame.to_native()
+    check_person(person, {path: frame.columns})
     if target is not None:
         check_target(target, path, frame.columns)
         labels, frame = frame[target].to_numpy(), frame.drop(target)

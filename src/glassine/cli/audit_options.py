@@ -295,6 +295,11 @@ class AuditOptions(Group):
         """The one measurement that is asked for; empty if there are others."""
         return self.only[0] if self.only is not None and len(set(self.only)) == 1 else ""
 
+    @property
+    def public(self) -> bool:
+        """Whether what is printed is for the public: the log of a pipeline has other readers than its report."""
+        return self.exchange.ci is not None or self.report.audience == "public"
+
     def settings(self, **own: Any) -> AuditSettings:
         """Return the settings that audits of every kind take, and further ones of one kind."""
         from glassine.auditing.inputs import AuditSettings

@@ -304,7 +304,7 @@ def _from_records(
     purpose = Purpose.PRIVATE if private else Purpose.ORDINARY
     table = read_records(data, source.written, purpose, domain, attributes=meant)
     records: Any = table.frame.to_native()
-    check_person(person, {data: records})
+    check_person(person, {data: table.names})
     if not private:
         tell_repeats(table, person)
     persons, truth = None, None

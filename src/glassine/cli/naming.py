@@ -6,11 +6,11 @@ import contextlib
 import difflib
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from glassine.errors import GlassineError, Text, worded
+from glassine.errors import GlassineError
 
 if TYPE_CHECKING:
     from glassine.auditing.criterion import Remedy
@@ -222,13 +222,12 @@ def _without(typed: Sequence[str], options: Iterable[str]) -> list[str]:
 def in_commands(
     findings: Findings, files: Mapping[str, str] | None = None, records: Mapping[str, str] | None = None
 ) -> Findings:
-    """Return findings whose advice, reasons and meanings name commands, options and the files of each role."""
+    """Return findings whose advice names commands, options and the files of each role."""
     # Files of records, and how they are read, are named to the checker only.
     from glassine.auditing.criterion import Named, Remedy
 
     copies = [file.clean_copy for file in findings.files if file.clean_copy is not None]
     files = {**(files or {}), **({"clean copy": f"clean{copies[0].extension}"} if copies else {})}
-    worded_: Findings = _in_options(findings)
     holder = None if findings.holder is None else in_commands(findings.holder, files, records)
     advice = _commands(findings.advice, files)
     if records and findings.holder is None:
@@ -239,7 +238,7 @@ def in_commands(
         )
     if findings.requests and findings.verdict == "inconclusive" and findings.guarantee is None:
         advice = (*advice, Remedy(text=ANSWERS))
-    return replace(worded_, advice=advice, holder=holder)
+    return replace(findings, advice=advice, holder=holder)
 
 
 def _commands(advice: Sequence[Remedy], files: Mapping[str, str] | None) -> tuple[Remedy, ...]:
@@ -248,27 +247,6 @@ def _commands(advice: Sequence[Remedy], files: Mapping[str, str] | None) -> tupl
     if first is not None and "data" not in (files or {}):
         commands[first] = replace(commands[first], text=f"{commands[first].text} {JUDGED_BY_DATA}")
     return tuple(commands)
-
-
-def _in_options(value: Any) -> Any:
-    """Return a part of findings with options in place of the parameters that its texts mark."""
-    if isinstance(value, Text):
-        return type(value)(worded(value, OF_AUDITS))
-    if isinstance(value, tuple):
-        parts = [_in_options(part) for part in value]
-        return value if all(a is b for a, b in zip(value, parts, strict=True)) else tuple(parts)
-    if isinstance(value, Mapping):
-        named = {key: _in_options(part) for key, part in value.items()}
-        if all(named[key] is value[key] for key in value):
-            return value
-        # Outcomes know more than what they map: which questions are asked, and for whom the answers are.
-        beside = getattr(value, "beside", None)
-        return dict(named) if beside is None else beside(named)
-    if is_dataclass(value) and not isinstance(value, type):
-        changed = {field.name: _in_options(getattr(value, field.name)) for field in fields(value) if field.init}
-        changed = {name: part for name, part in changed.items() if part is not getattr(value, name)}
-        return replace(value, **changed) if changed else value
-    return value
 
 
 BEGUN = 4

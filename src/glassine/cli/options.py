@@ -31,8 +31,8 @@ from typing import (
 import typer
 from typer.core import TyperCommand
 
-from glassine.cli.naming import option_of
-from glassine.errors import InvalidParameterError
+from glassine.cli.naming import OF_AUDITS, option_of
+from glassine.errors import InvalidParameterError, spoken_by
 
 if TYPE_CHECKING:
     from glassine.attacks.disclosure import CountNoise
@@ -122,7 +122,8 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     parameters = inspect.signature(function).parameters.values()
 
     def run(**values: Any) -> None:
-        function(**{one.name: _gathered(one.name, hints[one.name], values) for one in parameters})
+        with spoken_by(OF_AUDITS):
+            function(**{one.name: _gathered(one.name, hints[one.name], values) for one in parameters})
 
     flat = [one for each in parameters for one in _options(each.name, hints[each.name], each.default, None)]
     run.__doc__ = function.__doc__

@@ -31,6 +31,7 @@ from glassine.records.purpose import Purpose
 if TYPE_CHECKING:
     from glassine.auditing.findings import Findings, InputFile
     from glassine.auditing.policy import Policy
+    from glassine.auditing.samples import Unopened
     from glassine.cli.options import RecordsFileOptions
     from glassine.data.table import Table
     from glassine.domain import Attribute, Domain
@@ -91,6 +92,7 @@ def read_records(
     domain: Domain | None = None,
     *,
     attributes: Mapping[str, Attribute] | None = None,
+    quiet: bool = False,
 ) -> Table:
     """Return the records of a file as :func:`glassine.data.sources.read_table`, and say which encoding was assumed."""
     # Of a private fit nothing is said that would follow from the records. Its values that are no numbers count as
@@ -102,11 +104,70 @@ def read_records(
         table = read_table(RecordsFile(path=path, dialect=written.dialect), purpose, domain, attributes=attributes)
     assumed = table.source is not None and table.source.encoding == WINDOWS and written.encoding is None
     private = purpose is Purpose.PRIVATE
-    if assumed and not private:
+    if assumed and not private and not quiet:
         tell(f"glassine: {path}: lines that are not UTF-8 are read as {WINDOWS}; --encoding states another encoding.")
     if private and table.source is not None and table.source.separator == ";" and not written.decimal_comma:
         _ask_for_commas(path, domain)
     return table
+
+
+def header_of(path: Path, written: RecordsFileOptions, domain: Domain | None = None) -> tuple[str, ...] | None:
+    """Return the columns of a file of records without reading a record; None where its first line does not say."""
+    try:
+        with path.open("rb") as stream:
+            head = stream.readline()
+    except OSError as error:
+        raise UnreadableFileError(
+            f"cannot read {path}: {error.strerror or error}.", remedy="Check the path.", path=path
+        ) from None
+    try:
+        if head[:4] == b"PAR1":
+            import polars as pl
+
+            return tuple(pl.read_parquet_schema(path))
+        from glassine.records.lines import RecordsFile, open_text
+
+        declared = {} if domain is None else {name: domain[name] for name in domain}
+        file = RecordsFile(path=path, dialect=written.dialect)
+        return open_text(file, head, declared, purpose=Purpose.PRIVATE).names
+    except Exception:
+        return None
+
+
+def unopened(
+    path: Path | None,
+    written: RecordsFileOptions,
+    domain: Domain | None,
+    attributes: Mapping[str, Attribute],
+    *,
+    columns: Mapping[str, str | None],
+    hints: bool = False,
+    quiet: bool = False,
+) -> Unopened | None:
+    """Return the records of a file to be opened when they are needed; raise if its header lacks a column.
+
+    ``columns`` are those that options name; ``hints`` says whether columns that look like identifiers are pointed out.
+    """
+    from glassine.auditing.samples import Unopened
+
+    if path is None:
+        return None
+
+    def check(names: Sequence[str]) -> None:
+        check_person(columns.get("person"), {path: names})
+        check_target(columns.get("target"), path, names)
+
+    def opening() -> Table:
+        table = read_records(path, written, Purpose.ORDINARY, domain, attributes=attributes, quiet=quiet)
+        check(table.names)
+        if hints and not quiet:
+            tell_repeats(table, columns.get("person"))
+        return table
+
+    names = header_of(path, written, domain)
+    if names is not None:
+        check(names)
+    return Unopened(names, opening)
 
 
 def _ask_for_commas(path: Path, domain: Domain | None) -> None:
@@ -375,14 +436,13 @@ def identifiers(person: str | None) -> dict[str, Attribute]:
     return {} if person is None else {person: Category(("an identifier",))}
 
 
-def check_person(person: str | None, tables: Mapping[Path | None, Any]) -> None:
-    """Raise if records lack the column of identifiers, or none are given."""
-    tables_by_path = {path: table for path, table in tables.items() if path is not None and table is not None}
-    if person is not None and not tables_by_path:
+def check_person(person: str | None, names: Mapping[Path | None, Sequence[str] | None]) -> None:
+    """Raise if records lack the column of identifiers, or none are given; ``names`` are the columns of each file."""
+    given = {path: columns for path, columns in names.items() if path is not None}
+    if person is not None and not given:
         raise InvalidParameterError("--person names a column of the records, and none are given.", remedy="Add --data.")
-    for path, table in tables_by_path.items():
-        columns = list(getattr(table, "names", None) or table.columns)
-        if person is not None and person not in columns:
+    for path, columns in given.items():
+        if person is not None and columns is not None and person not in columns:
             raise InvalidDataError(
                 f"--person names {person!r}, which is not a column of {path}.",
                 remedy=f"Check its spelling.{listed(person, columns)}",

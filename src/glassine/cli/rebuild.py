@@ -364,13 +364,13 @@ def _together(
 ) -> tuple[JointReconstruction, Findings]:
     """Return what the models reveal together, no count suppressed, and the audit of that."""
     from glassine.auditing.inputs import AuditInputs, AuditSettings
-    from glassine.auditing.several import several_subject
+    from glassine.auditing.several import SeveralSubject
     from glassine.auditing.subject import examine
     from glassine.data.labels import Sample
 
     settings = AuditSettings(show_small_counts=True, progress=progress)
     inputs = AuditInputs(domain=domain, members=Sample(data), settings=settings)
-    subject = several_subject(several, inputs, policy)
+    subject = SeveralSubject(inputs=inputs, policy=policy, published=several)
     with in_options(NAMES):
         joint = subject.joint
     findings = examine(subject)

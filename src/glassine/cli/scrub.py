@@ -32,19 +32,16 @@ from glassine.cli.progress import stages
 from glassine.cli.quality import changed, quality, sentences
 from glassine.cli.reading import (
     check_person,
-    check_target,
     identifiers,
     load_whole,
     read_policy,
-    read_records,
     stated_domain,
-    tell_repeats,
+    unopened,
     with_inputs,
 )
 from glassine.cli.writing import check_outputs, check_report, print_value, text_of, write_report
-from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError
+from glassine.errors import GlassineError, InvalidParameterError
 from glassine.files import read_once
-from glassine.records.purpose import Purpose
 
 
 class CopyOptions(Group, heading="The copy"):
@@ -120,17 +117,14 @@ def scrub_command(
     with stages() as progress:
         progress("reading the records")
         person = audited.person
-        table = (
-            None
-            if data is None
-            else read_records(data, written, Purpose.ORDINARY, declared, attributes=identifiers(person))
-        )
-        check_person(person, {data: table})
-        tell_repeats(table, person)
-        check_target(target, data, None if table is None else table.names)
+        check_person(person, {data: None})
+        columns = {"person": person, "target": target}
+        quiet = audited.audience == "public"
+        sealed = unopened(data, written, declared, identifiers(person), columns=columns, hints=True, quiet=quiet)
+        # A copy of a private model that is counted in its data would be no longer covered: they stay closed.
+        counted = None if private or sealed is None else sealed.open()
+        records = sealed if private else counted
         progress("scrubbing")
-        # A copy of a private model that is counted in its data would be no longer covered.
-        counted = None if private else table
         result = scrub(
             before,
             declared,
@@ -141,22 +135,23 @@ def scrub_command(
             data=counted,
             persons=person if merging and counted is not None else None,
         )
-        cost, said = None, []
-        if target is not None:
-            try:
-                cost = changed(quality(before, table, target), quality(result.model, table, target))
-                said = sentences(cost)
-            except InvalidDataError as error:
-                if not private:
-                    raise
-                said = [f"What the copy costs could not be measured: {error}"]
         beside: dict[str, Any] = {"domain": declared, "persons": person, "policy": limits}
         beside["settings"] = AuditSettings(progress=progress)
         # The files are judged, as by an audit of them: the copy is what is handed out.
-        first = audit(whole, table, target, **beside)
         write_model(result.model, output)
         copied = read_once(output)
-        second = audit(load_whole(copied, declared, trust_pickle=False), table, target, **beside)
+        first = audit(whole, records, target, **beside)
+        second = audit(load_whole(copied, declared, trust_pickle=False), records, target, **beside)
+        cost, said = None, list[str]()
+        if target is not None and not (private and quiet):
+            try:
+                table = sealed.open() if private and sealed is not None else counted
+                cost = changed(quality(before, table, target), quality(result.model, table, target))
+                said = sentences(cost)
+            except GlassineError as error:
+                if not private:
+                    raise
+                said = [f"What the copy costs could not be measured: {error}"]
     if private and second.holder is not None:
         second = replace(second, holder=replace(second.holder, notes=(*second.holder.notes, *map(RecordNote, said))))
         cost, said = None, []

@@ -239,7 +239,7 @@ def read_training(
     meant |= identifiers(person)
     table = read_records(data, file.written, purpose, domain, attributes=meant)
     frame: Any = table.frame.to_native()
-    check_person(person, {data: table})
+    check_person(person, {data: table.names})
     if counts:
         tell_repeats(table, person)
     if target not in frame.columns:

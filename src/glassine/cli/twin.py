@@ -155,7 +155,7 @@ def compare_with_twin(file: TrainingFile, target: str, domain: Path | None, twin
             read_records(path, file.written, Purpose.ORDINARY, attributes, attributes=identifiers(person))
             for path in paths
         ]
-        check_person(person, dict(zip(paths, tables, strict=True)))
+        check_person(person, {path: table.names for path, table in zip(paths, tables, strict=True)})
         progress("attacking both models")
         members, others = (table.frame.to_native().drop(file.exclude, strict=False) for table in tables)
         return TwinReport(

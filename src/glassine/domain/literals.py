@@ -420,7 +420,7 @@ def _texts_on_one(literals: Sequence[Literal], digits: int | None) -> tuple[str,
             others.append(literal)
             continue
         merged = lo, hi, literal.missing and missing
-    first = ()
+    first: tuple[str, ...] = ()
     if merged is not None:
         lo, hi, missing = merged
         first = (Between(literals[0].attribute, lo, hi, missing=missing).text(digits),)

@@ -117,7 +117,7 @@ def is_canonical(data: bytes, model: PublishedModel, own: Format | None, domain:
         try:
             if written(model, replace(own, write=write), domain, **own.options(data)) == data:
                 return True
-        except GlassineError:  # it cannot be written in this format, so that nobody did
+        except GlassineError:  # it cannot be written in this format, so that no one did
             continue
     return False
 

@@ -120,7 +120,7 @@ def binary(name: str, truth: bool) -> OneOf:
 
 
 def just_below(name: str, bound: float, domain: Domain | None, *, single: bool = False) -> float:
-    """Return the bound b for which ``value <= b`` says ``value < bound``, rounded to single precision or as it is."""
+    """Return the bound b for which ``value <= b`` says ``value < bound``; ``single`` says that values are rounded."""
     if isinstance(attribute_of(name, domain), Integer) and math.isfinite(bound) and not (single and abs(bound) > WHOLE):
         return float(math.ceil(bound) - 1)
     return single_bound(bound, below=True) if single else math.nextafter(bound, -math.inf)

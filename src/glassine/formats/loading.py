@@ -169,6 +169,7 @@ def load_file(
     >>> file.form.canonical
     False
     >>> print(file.copy.decode(), end="")
+    attributes: [a]
     classes: [false] [true]
     if [a] then [true]
     else [false]

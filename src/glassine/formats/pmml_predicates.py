@@ -92,8 +92,8 @@ def _simple(element: Element, fields: Fields, domain: Domain | None) -> Test:
     if operator in ("equal", "notEqual"):
         value = value_of(name, text, fields.types[name], domain)
         if rounded is not None and not isinstance(value, str):
-            bound = single(value) if rounded else float(value)
-            return Test(sides(name, "==" if operator == "equal" else "!=", bound, domain, single=True)[0])
+            exact = single(value) if rounded else float(value)
+            return Test(sides(name, "==" if operator == "equal" else "!=", exact, domain, single=True)[0])
         if isinstance(attribute_of(name, domain), Binary) and value == 0:
             return Test(binary(name, operator == "notEqual"))
         return Test(OneOf(name, (value,), negated=operator == "notEqual"))

@@ -24,7 +24,7 @@ PROBABILITY_TOLERANCE = 1e-5
 
 SizeOrigin: TypeAlias = OneOfTexts["stored", "derived", "stated"]
 """Where the sizes of a model come from: ``stored`` counts of rows, ``derived`` from sums of weights, which are counts
-only if no weights were used, or ``stated`` by who wrote the model down."""
+only if no weights were used, or ``stated`` by the author of a text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

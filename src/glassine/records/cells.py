@@ -68,6 +68,9 @@ BEYOND = sys.float_info.max
 MOST_DIGITS = 400
 """A decimal number of a larger exponent is beyond all doubles, or smaller than all."""
 
+SHORT = 16
+"""Most cells of a column that are read one by one at once: the faster ways begin slowly."""
+
 MOST_COMPARED = 32
 """Most declared numbers with which a column is compared one by one; more are looked up by bisection."""
 
@@ -155,13 +158,12 @@ def kinds_of(column: Plain, rows: Bools) -> FlagArray:
     else:
         cells = list(compress(column, rows.tolist()))
     values = list(map(value_of, cells))
-    texts = {text: number_of(text) is not None for text in set(filter(_is_text, values))}
-    kinds = (Kind(texts[v]) if _is_text(v) else Kind.OTHER if v is FOREIGN else Kind.NUMBER for v in values)
+    texts: dict[object, Kind] = {
+        text: Kind.TEXT if number_of(text) is None else Kind.NUMBER
+        for text in {v for v in values if isinstance(v, str)}
+    }
+    kinds = (texts[v] if isinstance(v, str) else Kind.OTHER if v is FOREIGN else Kind.NUMBER for v in values)
     return np.fromiter(kinds, np.uint8, len(values))
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
 
 
 def _value_of_numpy(cell: Any) -> object:
@@ -307,7 +309,7 @@ class Reader:
         zero, which nothing can be written to.
         """
         if isinstance(values, pl.Series):
-            return self._of_series(values)
+            return self._of_series(values) if len(values) > SHORT else self._one_by_one(values.to_list())
         if isinstance(values, Coded):
             read, flags = self._of_objects([*values.values, None])
             places = np.where(values.places < 0, len(values.values), values.places)
@@ -430,6 +432,8 @@ class Reader:
 
     def _of_objects(self, cells: list[Any]) -> tuple[AnyArray, FlagArray]:
         """Read objects, each in the way of its own type; the ways give the same answers."""
+        if len(cells) <= SHORT:
+            return self._one_by_one(cells)
         kinds = set(map(type, cells))
         gaps = {kind for kind in kinds if kind is type(None) or _name(kind) in ("NAType", "NaTType")}
         if kinds - {type(None)} == {str}:

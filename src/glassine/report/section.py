@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from glassine.attacks.outcome import Audience, Measured
 from glassine.auditing.findings import Findings, InputFile
 from glassine.report import wording
 from glassine.report.blocks import Block, Fact, Facts
+from glassine.report.figures import Figure, Reading, facts, table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,12 +116,6 @@ def facts_of(facts: tuple[Fact, ...]) -> tuple[str, ...]:
     return tuple(f"{fact.name}: {fact.value}. {fact.meaning}".rstrip() for fact in facts)
 
 
-def facts_section(id: str, title: str, link: str, facts: tuple[Fact, ...], *, text_title: str = "") -> Section:
-    """Return a section of figures alone; the text has them where it has a title for them."""
-    text = facts_of(facts) if text_title else ()
-    return Section(id=id, title=title, link=link, blocks=(Facts(facts),), text=text, text_title=text_title)
-
-
 def clean_inputs(files: Sequence[InputFile]) -> tuple[InputFile, ...]:
     """Return the files with harmless names."""
     return tuple(
@@ -134,12 +129,21 @@ def clean_inputs(files: Sequence[InputFile]) -> tuple[InputFile, ...]:
     )
 
 
-# Sections of what was measured: a function of ``report/sections`` for each measurement, which shows() marks.
+# Sections of what was measured: one of ``report/sections`` for each measurement, which shows() declares.
 
 F = TypeVar("F")
 
 MODEL, LAST = 20, 99
 """Ranks: where a report shows the model itself; that of a section that states no place."""
+
+Text: TypeAlias = "Sequence[str | tuple[str, ...]]"
+Body: TypeAlias = (
+    "tuple[Sequence[Block], Text] | tuple[Sequence[Block], Text, Mapping[str, object]] | Mapping[str, object]"
+)
+"""What a section shows, on the page and as text, and words that its titles name; or those that its figures do."""
+
+LEARNED = "What an attacker learns"
+"""The heading of what several sections say in a text."""
 
 
 def _nothing(finding: object, findings: Findings) -> str:
@@ -148,20 +152,51 @@ def _nothing(finding: object, findings: Findings) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class MeasuredSection(Generic[F]):
-    """How reports show one measurement."""
+    """How reports show one measurement; its texts are templates, as in :mod:`glassine.report.figures`."""
 
     measurement: str  # The name of the measurement
-    section: Callable[[F, Findings], Section]  # Returns the section, of what was measured and all findings
+    # id, title, link, about, text_title: of its section.
+    id: str
+    title: str
+    link: str = ""
+    about: str = ""
+    text_title: str = ""
+    figures: tuple[Figure, ...] = ()  # The table of its figures, where it is one
+    sentence: str = ""  # What the text says in place of the figures; they themselves where there is a title for them
+    body: Callable[[F, Findings], Body] = lambda finding, findings: {}  # What is shown of a finding
     # Returns what the measurement still lacks, in a sentence; empty where it is whole.
     lacking: Callable[[F, Findings], str] = _nothing
     rank: int = LAST  # Its place: sections stand in the order of their ranks
 
+    def __call__(self, body: Callable[[F, Findings], Body]) -> MeasuredSection[F]:
+        """Return the same with the function that says what is shown, which this decorates."""
+        return replace(self, body=body)
+
+    def section(self, finding: F, findings: Findings) -> Section:
+        """Return the section of a finding."""
+        body = self.body(finding, findings)
+        words: Mapping[str, object] = body if isinstance(body, Mapping) else dict(*body[2:])
+        reading = Reading(finding, findings, **words)
+        if isinstance(body, Mapping):
+            shown = facts(self.figures, finding, findings, **words)
+            said = (reading.said(self.sentence),) if self.sentence else facts_of(shown) if self.text_title else ()
+            body = (Facts(shown),), tuple(filter(None, said))
+        return Section(
+            id=self.id,
+            title=reading.said(self.title),
+            about=reading.said(self.about),
+            link=self.link,
+            blocks=tuple(body[0]),
+            text=tuple(body[1]),
+            text_title=reading.said(self.text_title),
+        )
+
 
 def shows(
-    measurement: str, *, lacking: Callable[[Any, Findings], str] = _nothing, rank: int = LAST
-) -> Callable[[Callable[[F, Findings], Section]], MeasuredSection[F]]:
-    """Mark the function that returns the section of a measurement."""
-    return lambda section: MeasuredSection(measurement=measurement, section=section, lacking=lacking, rank=rank)
+    measurement: str, id: str, title: str, link: str = "", figures: str = "", **more: Any
+) -> MeasuredSection[Any]:
+    """Declare how reports show a measurement; as a decorator it marks the function that says what is shown."""
+    return MeasuredSection(measurement=measurement, id=id, title=title, link=link, figures=table(figures), **more)
 
 
 HOMES = {

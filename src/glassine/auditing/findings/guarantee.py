@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 Standing: TypeAlias = Literal["accepted", "too weak", "not accepted", "does not hold"]
@@ -76,6 +76,10 @@ class GuaranteeFinding:
     def accepted(self) -> bool:
         """Whether the policy accepts it, so that it answers for what was published."""
         return self.standing == "accepted"
+
+    def void(self, caveat: str) -> GuaranteeFinding:
+        """Return it as void for one more reason, so that nothing follows from it."""
+        return replace(self, caveats=(*self.caveats, caveat), standing="does not hold", bits_per_record=None, bounds=())
 
     @property
     def subject(self) -> str:

@@ -24,8 +24,11 @@ NO_SENSITIVE: Outcome[DisclosureFinding] = NotApplicable(
     f"no sensitive attribute was named: the one that the tree predicts (`{parameter('sensitive=')}`)."
 )
 
-OF_THE_MODEL = "the guarantee answers for the model, so this report counts nothing in records."
-"""Why the public findings on a private model say nothing of what would be measured on its records."""
+OF_THE_MODEL = (
+    "the guarantee answers for the model, so this report counts nothing in records. What they add, or why they could "
+    "not be read, is for the checker."
+)
+"""All that public findings on a private model say of records: the same with any, with unreadable ones, and without."""
 
 
 OF_REGIONS = ("exposed", "empty")

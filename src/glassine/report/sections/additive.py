@@ -27,7 +27,8 @@ from glassine.report.blocks import (
     Table,
 )
 from glassine.report.charts import draw_bar
-from glassine.report.section import Section
+from glassine.report.figures import facts, table
+from glassine.report.section import LEARNED, Section
 
 MOST_FIGURES = 24
 IN_VIEW = 8
@@ -62,7 +63,7 @@ def additive_section(finding: AdditiveFinding) -> Section:
         blocks += [Paragraph(text=omitted, tone="note")] if more > 0 else []
     else:
         blocks.append(Paragraph(text="The model has no terms: it predicts the same for everyone."))
-    items = tuple((_name(entry.attribute), tuple(_said(entry))) for entry in finding.attributes)
+    items = tuple((_name(entry.attribute), _said(entry)) for entry in finding.attributes)
     items = tuple((name, sentences) for name, sentences in items if sentences)
     nothing = Paragraph(text="No training value was found in the bins.")
     blocks.append(Heading("What the bins reveal"))
@@ -79,34 +80,29 @@ def additive_section(finding: AdditiveFinding) -> Section:
         link="Shape functions and bins",
         blocks=tuple(blocks),
         text=(summary,) if summary else (),
-        text_title="What an attacker learns",
+        text_title=LEARNED,
     )
+
+
+FIGURES = table("""
+Small bins | {small} | {few}
+Values that follow by arithmetic | {rebuilt} | exact training values, from cuts and ranges alone
+Cuts that reveal two values | {midpoints} | exactly the midpoint of two training values | It needs the data.
+""")
 
 
 def additive_figures(finding: AdditiveFinding, limit: int | None) -> tuple[Fact, ...]:
     """Return the figures that matter most; ``limit`` is the policy's smallest number of records."""
     small, counted = _small(finding)
     rebuilt = sum(entry.n_rebuilt for entry in finding.attributes)
-    midpoints = [entry.n_midpoints for entry in finding.attributes]
-    unknown = Fact("Cuts that reveal two values", "not known", "It needs the data.")
-    return (
-        Fact(
-            "Small bins",
-            f"{small:,} of {finding.n_bins:,}" if counted else "not known",
-            "" if limit is None else f"of all bins; made from fewer than {wording.plural(limit, 'record')}",
-        ),
-        Fact(
-            "Values that follow by arithmetic",
-            f"{rebuilt:,}" if rebuilt else "none found",
-            "exact training values, from cuts and ranges alone",
-        ),
-        unknown
-        if any(count is None for count in midpoints)
-        else Fact(
-            unknown.name,
-            f"{sum(count or 0 for count in midpoints):,} of {sum(e.n_cuts for e in finding.attributes):,}",
-            "exactly the midpoint of two training values",
-        ),
+    midpoints, cuts = [entry.n_midpoints for entry in finding.attributes], sum(e.n_cuts for e in finding.attributes)
+    return facts(
+        FIGURES,
+        finding,
+        small=f"{small:,} of {finding.n_bins:,}" if counted else "not known",
+        few="" if limit is None else f"of all bins; made from fewer than {wording.plural(limit, 'record')}",
+        rebuilt=f"{rebuilt:,}" if rebuilt else "none found",
+        midpoints=None if None in midpoints else f"{sum(count or 0 for count in midpoints):,} of {cuts:,}",
     )
 
 
@@ -243,31 +239,31 @@ def _row(term: TermFinding, most: float) -> Row:
     )
 
 
-def _said(entry: BinsFinding) -> Iterator[str]:
-    """Yield what the bins of an attribute reveal, each in a sentence."""
-    if entry.n_own_bins:
-        yield f"{entry.n_own_bins:,} of {entry.n_values or 0:,} different training values have a bin of their own."
-    if entry.n_rebuilt:
-        yield f"{entry.n_rebuilt:,} training values follow from the cuts and the range by arithmetic."
-    if entry.n_midpoints:
-        at = "is" if entry.n_midpoints == 1 else "are"
-        yield (
-            f"{entry.n_midpoints:,} of {wording.plural(entry.n_cuts, 'cut')} {at} exactly the midpoint of two training "
-            "values."
-        )
+SAID = table("""
+[n_own_bins] own | {n_own_bins:,} of {different:,} different training values have a bin of their own. |
+[n_rebuilt] rebuilt | {n_rebuilt:,} training values follow from the cuts and the range by arithmetic. |
+[n_midpoints] midpoints | {n_midpoints:,} of {n_cuts:many cut} {at} exactly the midpoint of two training values. |
+[ends] ends | The published range ends at the {ends} training value: the value of a {unit}. |
+[open] open | A range of values is published; whether it ends at training values needs the data. |
+[n_off_grid] grid | {n_off_grid:,} of {n_cuts:many cut} {place}. |
+[n_undeclared] names | {n_undeclared:many named value} not declared by the domain. |
+[n_lone_categories] lone | {n_lone_categories:many named value} that one record has. |
+""")
+
+
+def _said(entry: BinsFinding) -> tuple[str, ...]:
+    """Return what the bins of an attribute reveal, each in a sentence."""
     private = entry.n_private_bounds != 0
-    if entry.exact_bounds and private:
-        ends = " and the ".join(entry.exact_bounds)
-        yield f"The published range ends at the {ends} training value: the value of a {wording.unit()}."
-    elif entry.n_bounds and private and entry.exact_bounds is None:
-        yield "A range of values is published; whether it ends at training values needs the data."
-    if entry.n_off_grid:
-        verb = "is not a public cut point" if entry.n_off_grid == 1 else "are not public cut points"
-        yield f"{entry.n_off_grid:,} of {wording.plural(entry.n_cuts, 'cut')} {verb}."
-    if entry.n_undeclared:
-        yield f"{wording.plural(entry.n_undeclared, 'named value')} not declared by the domain."
-    if entry.n_lone_categories:
-        yield f"{wording.plural(entry.n_lone_categories, 'named value')} that one record has."
+    figures = facts(
+        SAID,
+        entry,
+        different=entry.n_values or 0,
+        at="is" if entry.n_midpoints == 1 else "are",
+        ends=" and the ".join(entry.exact_bounds) if entry.exact_bounds and private else "",
+        open=entry.n_bounds and private and entry.exact_bounds is None,
+        place="is not a public cut point" if entry.n_off_grid == 1 else "are not public cut points",
+    )
+    return tuple(figure.value for figure in figures)
 
 
 def _small(finding: AdditiveFinding) -> tuple[int, bool]:

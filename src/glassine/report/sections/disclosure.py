@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from glassine import __version__
 from glassine.attacks.remedy_table import Remedy
@@ -11,7 +12,8 @@ from glassine.auditing.findings.disclosure import DisclosureDetails, ReaderFindi
 from glassine.report import wording
 from glassine.report.blocks import Block, Column, Fact, Facts, Figure, Paragraph, Row, RowNumbers, Status, Table, heads
 from glassine.report.charts import Mark, draw_trade_off
-from glassine.report.section import Page, Section, clean_inputs, facts_of, sentence, shows
+from glassine.report.figures import Reading, facts, table
+from glassine.report.section import LEARNED, Body, Page, Section, clean_inputs, facts_of, sentence, shows
 from glassine.report.sections.inferred import certain_blocks, certain_sections, certain_text, cheapest_remedy
 from glassine.report.wording import fine_bits, people
 
@@ -20,24 +22,75 @@ HEADS = ("Attacker with", "Uncertainty left", "Certain of", "D_overall", "Guesse
 RECORDS = {False: "the training records", True: "the training records, in brackets on held-out ones"}
 
 
+KNOWN = table("""
+What the attacker knows about everyone | {n_known:many attribute} | {listed}: {n_quasi_identifiers:count} different \
+combinations among {number:people}. Of the tree: {knowledge:clean}.
+""")
+ESTIMATE = table("""
+[unused] What the choice of splits adds | not used | {unused:sentence}
+[of_leaves] What the choice of splits adds | not used | The attacker looks at the leaves alone.
+[of_splits] What the choice of splits adds | {more:.2g} bits | The attack also uses the fact that each split was the \
+best one available. Of {n_internal:many such constraint} {shaping} the estimate.{among}
+[local] The estimate of maximum entropy | a local optimum | Without class counts a better estimate may leave \
+{gap:.2g} bits more uncertainty per {unit}. It takes fractions of {units}: whole {units} can reveal more than \
+fractions.{known}
+[best] The estimate of maximum entropy | the global optimum | No estimate that agrees with the tree leaves more \
+uncertainty{slack}. It takes fractions of {units}: whole {units} can reveal more than fractions.{known}
+""")
+DETAILS = table("""
+[sample] Who was in the training sample | {sample.fraction:percent} on average | From {lowest} to {highest}; certain \
+of {sample.certain:people}. Probabilities of classes are those of any person, in the sample or not.
+[truth] D_individual, distance to the truth | {truth.mean:.3g} bits on average (D_overall) | Small means disclosed. \
+Quartiles {truth.lower:.3g}, {truth.median:.3g} and {truth.upper:.3g}; below 0.1 bits for {truth.disclosed:people}.
+l-diversity of the leaves | {distinct_l:g} distinct, {entropy_l:.3g} by entropy | The least of any leaf, as far as an \
+attacker can see: 1 where all in a leaf have one class.
+(alpha, k)-anonymity of the leaves | alpha {alpha:.3g}, k {k} | The largest share of one class in a leaf, as far as \
+an attacker can see; and the smallest leaf.
+t-closeness of the leaves | t {t:.3g} | The largest distance of a leaf's class distribution from that of all {units}: \
+0 to 1.
+""")
+
+
+def _estimate(finding: DisclosureFinding, known: str = "", named: Sequence[str] = ()) -> tuple[Fact, ...]:
+    """Return what the internal nodes add to the leaves, and whether the estimate is the best one."""
+    readers, local = finding.readers, finding.optimum == "local"
+    splits = not finding.unused and len(readers) >= 3
+    return facts(
+        ESTIMATE,
+        finding,
+        of_leaves=not finding.unused and not splits,
+        of_splits=splits,
+        more=max(readers[1].entropy - readers[2].entropy, 0.0) if splits else None,
+        shaping=f"{finding.n_active:,} shape" if finding.n_active else "none shapes",
+        among=f" Among them: {'; '.join(map(wording.clean, named))}." if named else "",
+        local=local,
+        best=not local,
+        slack=f", up to a certified gap of {max(finding.gap, 1e-9):.1g} bits per {wording.unit()}"
+        if finding.gap > 0
+        else "",
+        known=f" Known: {wording.clean(known)}." if known else "",
+    )
+
+
 @shows(
     "disclosure",
+    "sensitive",
+    "What it reveals about",
+    "Sensitive attribute",
+    about="{sensitive:clean}",
     lacking=lambda finding, findings: f"The internal nodes were not used: {finding.unused}" if finding.unused else "",
+    text_title=LEARNED,
     rank=42,
 )
-def sensitive_section(finding: DisclosureFinding, findings: Findings) -> Section:
+def sensitive_section(finding: DisclosureFinding, findings: Findings) -> Body:
     """Return what an attacker learns of the sensitive attribute, as a part of an audit."""
-    text = _sentence(finding)
-    facts = (
-        _known(finding),
-        _internal(finding.readers, finding.n_internal, finding.n_active, unused=finding.unused),
-        _estimate(finding.optimum, finding.gap),
-    )
+    text, names = _sentence(finding), finding.quasi_identifiers
+    listed = wording.listing(names, most=MOST_NAMES, room=40)
     blocks: list[Block] = [
         Paragraph(text=text, tone="lead"),
         _readers(finding.readers, "What attackers infer about everyone's value"),
         *certain_blocks(finding),
-        Facts(facts),
+        Facts((*facts(KNOWN, finding, n_known=len(names), listed=listed), *_estimate(finding))),
         *(Paragraph(text=wording.clean(note), tone="note") for note in finding.notes),
     ]
     if finding.exposed:
@@ -46,15 +99,7 @@ def sensitive_section(finding: DisclosureFinding, findings: Findings) -> Section
             "Keep this list internal."
         )
         blocks += [Paragraph(text=about), RowNumbers(tuple(map(wording.row_name, finding.exposed)))]
-    return Section(
-        id="sensitive",
-        title="What it reveals about",
-        about=wording.clean(finding.sensitive),
-        link="Sensitive attribute",
-        blocks=tuple(blocks),
-        text=(text, *certain_text(finding)),
-        text_title="What an attacker learns",
-    )
+    return blocks, (text, *certain_text(finding))
 
 
 def disclosure_page(finding: DisclosureFinding, *, title: str | None = None, inputs: Sequence[InputFile] = ()) -> Page:
@@ -102,24 +147,21 @@ def _learned_section(finding: DisclosureFinding) -> Section:
 def _estimate_section(finding: DisclosureFinding) -> Section:
     """Return how good the estimate is, what the reader knows, and the anonymity of the leaves."""
     details = finding.details
-    facts = (
-        _estimate(finding.optimum, finding.gap, known=finding.knowledge),
-        _internal(
-            finding.readers,
-            finding.n_internal,
-            finding.n_active,
-            unused=finding.unused,
-            named=() if details is None else details.active,
-        ),
-        *(() if details is None else (*_sample(details), *_truth(details), *_anonymity(details))),
-    )
+    added, best = _estimate(finding, finding.knowledge, () if details is None else details.active)
+    shown = (best, added, *(() if details is None else _details(details)))
     return Section(
         id="estimate",
         title="The estimate, and the anonymity of the leaves",
         link="Estimate and anonymity",
-        blocks=(Facts(facts),),
-        text=facts_of(facts),
+        blocks=(Facts(shown),),
+        text=facts_of(shown),
     )
+
+
+def _details(details: DisclosureDetails) -> tuple[Fact, ...]:
+    ends = ("", "") if details.sample is None else map(_certainty, (details.sample.lowest, details.sample.highest))
+    lowest, highest = ends
+    return facts(DETAILS, details, lowest=lowest, highest=highest)
 
 
 def _remedies_section(details: DisclosureDetails, base_rate: float | None) -> Section:
@@ -209,13 +251,10 @@ def _disclosed_rows_section(details: DisclosureDetails) -> Section:
         f"By row number of the data, {wording.ROWS}, with the probability of the most probable class. Keep "
         f"this list internal. Anyone with the data can look up the {wording.unit()}."
     )
+    title, text_title = "The most exposed records", f"Most exposed, by row number, {wording.ROWS}"
+    blocks = (Paragraph(text=about), RowNumbers(rows))
     return Section(
-        id="exposed",
-        title="The most exposed records",
-        link="Records",
-        blocks=(Paragraph(text=about), RowNumbers(rows)),
-        text=(", ".join(rows),),
-        text_title=f"Most exposed, by row number, {wording.ROWS}",
+        id="exposed", title=title, link="Records", blocks=blocks, text=(", ".join(rows),), text_title=text_title
     )
 
 
@@ -255,150 +294,41 @@ def _headline(finding: DisclosureFinding) -> str:
     return f"The tree removes {removed} of the uncertainty about {wording.clean(finding.sensitive)}"
 
 
+def _words(finding: DisclosureFinding) -> dict[str, Any]:
+    return {"first": finding.readers[0], "last": finding.readers[-1]}
+
+
 def _sentence(finding: DisclosureFinding) -> str:
     """Return what the reader learns."""
-    name = wording.clean(finding.sensitive)
-    least, best = finding.readers[0], finding.readers[-1]
+    reading = Reading(finding, **_words(finding))
     text = (
-        "An attacker with the tree who knows all quasi-identifiers learns "
-        f"{fine_bits(finding.learned_mean)} bits per {wording.unit()} about {name} beyond the class "
-        f"distribution, and {fine_bits(finding.learned_most)} bits of the most exposed one. "
-        f"{fine_bits(best.entropy)} of {fine_bits(least.entropy)} bits are left."
+        "An attacker with the tree who knows all quasi-identifiers learns {learned_mean:fine} bits per {unit} about "
+        "{sensitive:clean} beyond the class distribution, and {learned_most:fine} bits of the most exposed one. "
+        "{last.entropy:fine} of {first.entropy:fine} bits are left."
     )
-    if best.certain:
-        text += f" For {people(best.certain)} the class is practically certain."
-    return text
+    if finding.readers[-1].certain:
+        text += " For {last.certain:people} the class is practically certain."
+    return reading.said(text)
 
 
 def _described(finding: DisclosureFinding) -> str:
     """Return who was looked at, and what the reader knows."""
-    return (
-        f"{people(finding.number)[:1].upper()}{people(finding.number)[1:]}, "
-        f"{wording.plural(finding.n_classes, 'class')} of {wording.clean(finding.sensitive)}. "
-        f"The attacker knows {wording.clean(finding.knowledge)}."
-    )
+    text = "{number:people}, {n_classes:many class} of {sensitive:clean}. The attacker knows {knowledge:clean}."
+    return sentence(Reading(finding).said(text))
+
+
+HEADLINE = table("""
+Learned about the average {unit} | {learned_mean:fine} bits | {last.entropy:fine} of {first.entropy:fine} bits are left
+Learned about the most exposed | {learned_most:fine} bits | beyond the class distribution
+Practically certain | {last.certain:people} | of {number:people}
+[guessed] Guesses correctly | {last.guess_rate:percent} | {first.guess_rate:percent} from the class distribution alone
+""")
 
 
 def _headline_figures(finding: DisclosureFinding) -> tuple[Fact, ...]:
     """Return the few figures that matter most."""
-    least, best = finding.readers[0], finding.readers[-1]
-    text = [
-        Fact(
-            f"Learned about the average {wording.unit()}",
-            f"{fine_bits(finding.learned_mean)} bits",
-            f"{fine_bits(best.entropy)} of {fine_bits(least.entropy)} bits are left",
-        ),
-        Fact(
-            "Learned about the most exposed",
-            f"{fine_bits(finding.learned_most)} bits",
-            "beyond the class distribution",
-        ),
-        Fact("Practically certain", people(best.certain), f"of {people(finding.number)}"),
-    ]
-    if best.guess_rate is not None and least.guess_rate is not None:
-        text.append(
-            Fact(
-                "Guesses correctly",
-                wording.percent(best.guess_rate),
-                f"{wording.percent(least.guess_rate)} from the class distribution alone",
-            )
-        )
-    return tuple(text)
-
-
-def _known(finding: DisclosureFinding) -> Fact:
-    listed = wording.listing(finding.quasi_identifiers, most=MOST_NAMES, room=40)
-    n = finding.n_quasi_identifiers
-    return Fact(
-        "What the attacker knows about everyone",
-        wording.plural(len(finding.quasi_identifiers), "attribute"),
-        f"{listed}: {f'{n:,}' if isinstance(n, int) else n} different combinations among "
-        f"{people(finding.number)}. Of the tree: {wording.clean(finding.knowledge)}.",
-    )
-
-
-def _internal(
-    readers: Sequence[ReaderFinding], n_internal: int, n_active: int, *, unused: str = "", named: Sequence[str] = ()
-) -> Fact:
-    """Return what the internal nodes add to the leaves; ``unused`` is why they were not used, ``named`` which do."""
-    name = "What the choice of splits adds"
-    if unused:
-        return Fact(name, "not used", sentence(unused))
-    if len(readers) < 3:
-        return Fact(name, "not used", "The attacker looks at the leaves alone.")
-    more = max(readers[1].entropy - readers[2].entropy, 0.0)
-    shaping = "none shapes" if not n_active else f"{n_active:,} shape"
-    among = f" Among them: {'; '.join(map(wording.clean, named))}." if named else ""
-    return Fact(
-        name,
-        f"{more:.2g} bits",
-        "The attack also uses the fact that each split was the best one available. "
-        f"Of {wording.plural(n_internal, 'such constraint')} {shaping} the estimate.{among}",
-    )
-
-
-def _estimate(optimum: str, gap: float, *, known: str = "") -> Fact:
-    """Return whether the estimate is the best one, and from what it was made."""
-    if optimum == "local":
-        value = "a local optimum"
-        meaning = (
-            f"Without class counts a better estimate may leave {gap:.2g} bits more uncertainty per {wording.unit()}."
-        )
-    else:
-        value = "the global optimum"
-        slack = f", up to a certified gap of {max(gap, 1e-9):.1g} bits per {wording.unit()}" if gap > 0 else ""
-        meaning = f"No estimate that agrees with the tree leaves more uncertainty{slack}."
-    meaning += f" It takes fractions of {wording.units()}: whole {wording.units()} can reveal more than fractions."
-    meaning += f" Known: {wording.clean(known)}." if known else ""
-    return Fact("The estimate of maximum entropy", value, meaning)
-
-
-def _sample(details: DisclosureDetails) -> list[Fact]:
-    if details.sample is None:
-        return []
-    sample = details.sample
-    return [
-        Fact(
-            "Who was in the training sample",
-            f"{wording.percent(sample.fraction)} on average",
-            f"From {_certainty(sample.lowest)} to {_certainty(sample.highest)}; certain of "
-            f"{people(sample.certain)}. Probabilities of classes are those of any person, in the sample or not.",
-        )
-    ]
-
-
-def _truth(details: DisclosureDetails) -> list[Fact]:
-    if details.truth is None:
-        return []
-    truth = details.truth
-    return [
-        Fact(
-            "D_individual, distance to the truth",
-            f"{truth.mean:.3g} bits on average (D_overall)",
-            f"Small means disclosed. Quartiles {truth.lower:.3g}, {truth.median:.3g} and {truth.upper:.3g}; "
-            f"below 0.1 bits for {people(truth.disclosed)}.",
-        )
-    ]
-
-
-def _anonymity(details: DisclosureDetails) -> list[Fact]:
-    return [
-        Fact(
-            "l-diversity of the leaves",
-            f"{details.distinct_l:g} distinct, {details.entropy_l:.3g} by entropy",
-            "The least of any leaf, as far as an attacker can see: 1 where all in a leaf have one class.",
-        ),
-        Fact(
-            "(alpha, k)-anonymity of the leaves",
-            f"alpha {details.alpha:.3g}, k {details.k}",
-            "The largest share of one class in a leaf, as far as an attacker can see; and the smallest leaf.",
-        ),
-        Fact(
-            "t-closeness of the leaves",
-            f"t {details.t:.3g}",
-            f"The largest distance of a leaf's class distribution from that of all {wording.units()}: 0 to 1.",
-        ),
-    ]
+    guessed = None not in (finding.readers[0].guess_rate, finding.readers[-1].guess_rate)
+    return facts(HEADLINE, finding, guessed=guessed, **_words(finding))
 
 
 def _remedy(number: int, row: Remedy, held_out: bool) -> Row:

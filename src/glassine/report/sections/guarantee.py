@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 from glassine.auditing.findings import Bound, Findings, GuaranteeFinding, SummaryFinding
 from glassine.report import wording
 from glassine.report.blocks import Block, Fact, Facts, Fold, Paragraph, Points, Row, Table, heads
-from glassine.report.section import MODEL, Section, sentence, shows
+from glassine.report.figures import Reading, facts, table
+from glassine.report.section import MODEL, Body, Section, sentence, shows
 
 STANDING = {
     "accepted": "The policy accepts the claim, which this audit cannot verify. It covers the checks on leaves, "
@@ -24,40 +27,68 @@ RELATIONS = {
     "add-or-remove-one-person": "Adding or removing all records of one person changes the probability of every model "
     "by at most that factor.",
 }
-SEARCHED = "A search chose it from the training data. Epsilon and delta cover the choice."
 GUESSES = ("true positive", "guess ")
 """How the names of bounds begin that are folded: they say the same as the others, for one way to attack."""
 SHARES = (*GUESSES, "belief about")
 
 
+CLAIM = (
+    "{claimed_by:sentence} claims differential privacy with epsilon {epsilon:g}, delta {delta:g}, {neighboring}; "
+    "unit: {unit}."
+)
+LIMITS = (
+    "The guarantee limits what the model reveals because one {subject} was included. General patterns, such as that "
+    "smokers fall ill more often, still apply to everyone."
+)
+CAPTION = "What follows if the claim is true: no attacker can exceed these, with any other knowledge"
+FIGURES = table("""
+Epsilon | {epsilon:g} | A factor of {factor}. {relation}
+Delta | {delta:g} | {failing}
+Neighboring datasets | {neighboring:clean} | For k {subject}s together: k times epsilon.
+Privacy unit | {unit:clean} | {together}
+[count_scale] Noise in the counts | scale {scale} records | The counts are evidence, not facts: figures that need \
+exact counts are not measured.
+[exact] Noise in the counts | no count is said to be noisy |
+[setting] Chosen setting | {setting:clean} | A search chose it from the training data. Epsilon and delta cover the \
+choice.
+""")
+
+
 def guarantee_section(finding: GuaranteeFinding) -> Section:
     """Return the guarantee: what is claimed, what the policy makes of it, and what follows if it is true."""
-    claim = (
-        f"{sentence(finding.claimed_by)} claims differential privacy with epsilon {finding.epsilon:g}, "
-        f"delta {finding.delta:g}, {finding.neighboring}; unit: {finding.unit}."
-    )
-    caveats = tuple(wording.clean(text) for text in finding.caveats)
+    person, scale = finding.subject == "person", finding.count_scale
+    words: dict[str, Any] = {
+        "unit": finding.unit,
+        "factor": f"e^{finding.epsilon:g}" if finding.epsilon > 20 else wording.amount(math.exp(finding.epsilon)),
+        "relation": RELATIONS.get(finding.neighboring, ""),
+        "failing": "Probabilities may exceed that factor by at most this amount."
+        if finding.delta
+        else "No failure probability: the bound always holds.",
+        "together": "All records of one person together."
+        if person
+        else "One record; several records of one person are not covered together.",
+        "scale": "" if scale is None else wording.amount(scale),
+        "exact": scale is None,
+    }
+    reading = Reading(finding, **words)
+    claim, caveats = reading.said(CLAIM), tuple(wording.clean(text) for text in finding.caveats)
+    figures, bounds = facts(FIGURES, finding, **words), tuple(map(_bound, finding.bounds))
     blocks: list[Block] = [
         Paragraph(text=claim, tone="lead", status=finding.standing),
         Paragraph(text=STANDING[finding.standing]),
     ]
     if caveats:
         blocks.append(Points(items=caveats, style="missing", title="The guarantee is void because"))
-    blocks.append(Facts(_facts(finding)))
-    bounds = tuple(map(_bound, finding.bounds))
+    blocks.append(Facts(figures))
     if bounds:
         first = tuple(row for row in bounds if not row.name.lower().startswith(GUESSES)) or bounds
         rest = tuple(row for row in bounds if row not in first)
-        caption = "What follows if the claim is true: no attacker can exceed these, with any other knowledge"
-        columns = heads("What an attacker might do", "Bound")
-        limits = (
-            f"The guarantee limits what the model reveals because one {finding.subject} was included. General "
-            "patterns, such as that smokers fall ill more often, still apply to everyone."
-        )
-        blocks.append(Table(caption=caption, columns=columns, rows=first))
+        blocks.append(_bounds(first))
         if rest:
-            blocks.append(Fold("Bounds on single guesses", (Table(caption=caption, columns=columns, rows=rest),)))
-        blocks.append(Paragraph(text=limits, tone="note"))
+            blocks.append(Fold("Bounds on single guesses", (_bounds(rest),)))
+        blocks.append(Paragraph(text=reading.said(LIMITS), tone="note"))
+    chosen = [f"{one.name}: {one.value}. {one.meaning}" for one in figures if one.name == "Chosen setting"]
+    void = [f"The guarantee is void because: {caveat}" for caveat in caveats]
     return Section(
         id="guarantee",
         title="The guarantee that is claimed",
@@ -65,82 +96,31 @@ def guarantee_section(finding: GuaranteeFinding) -> Section:
         blocks=tuple(blocks),
         text=(
             f"[{finding.standing}] {claim}",
-            *(f"The guarantee is void because: {caveat}" for caveat in caveats),
-            *(() if finding.setting is None else (f"Chosen setting: {_setting(finding)}. {SEARCHED}",)),
+            *void,
+            *chosen,
             *(f"{bound.name}: {bound.cells[0]}" for bound in bounds),
         ),
         text_title="Guarantee",
     )
 
 
+def _bounds(rows: Sequence[Row]) -> Table:
+    return Table(caption=CAPTION, columns=heads("What an attacker might do", "Bound"), rows=tuple(rows))
+
+
+HEADLINE = table("""
+Claimed guarantee | epsilon {epsilon:g} | delta {delta:g}; {standing}
+Revealed about one {subject} | {revealed} | if the claim is true | The guarantee is void.
+Membership guesses | {guesses} | if the claim is true; tossing a coin is correct 50% of the time | The guarantee is \
+void.
+""")
+
+
 def guarantee_figures(finding: GuaranteeFinding) -> tuple[Fact, ...]:
     """Return the figures that matter most of a claimed guarantee."""
-    value = f"epsilon {finding.epsilon:g}"
-    first = Fact("Claimed guarantee", value, f"delta {finding.delta:g}; {finding.standing}")
-    names = (f"Revealed about one {finding.subject}", "Membership guesses")
-    if finding.bits_per_record is None:
-        return (first, *(Fact(name, "not known", "The guarantee is void.") for name in names))
-    aside = "if the claim is true"
-    right = next((b.value for b in finding.bounds if b.name == "membership advantage"), 1.0)
-    return (
-        first,
-        Fact(names[0], f"at most {_up(finding.bits_per_record, 1):.1f} bits", aside),
-        Fact(
-            names[1],
-            f"correct at most {_percent((1 + right) / 2)} of the time",
-            f"{aside}; tossing a coin is correct 50% of the time",
-        ),
-    )
-
-
-def _setting(finding: GuaranteeFinding) -> str:
-    return wording.clean(finding.setting or "")
-
-
-def _facts(finding: GuaranteeFinding) -> tuple[Fact, ...]:
-    scale = (
-        "no count is said to be noisy"
-        if finding.count_scale is None
-        else f"scale {wording.amount(finding.count_scale)} records"
-    )
-    return (
-        Fact(
-            "Epsilon",
-            f"{finding.epsilon:g}",
-            f"A factor of {_factor(finding.epsilon)}. {RELATIONS.get(finding.neighboring, '')}".strip(),
-        ),
-        Fact(
-            "Delta",
-            f"{finding.delta:g}",
-            "Probabilities may exceed that factor by at most this amount."
-            if finding.delta
-            else "No failure probability: the bound always holds.",
-        ),
-        Fact(
-            "Neighboring datasets",
-            wording.clean(finding.neighboring),
-            f"For k {finding.subject}s together: k times epsilon.",
-        ),
-        Fact(
-            "Privacy unit",
-            wording.clean(finding.unit),
-            "All records of one person together."
-            if finding.subject == "person"
-            else "One record; several records of one person are not covered together.",
-        ),
-        Fact(
-            "Noise in the counts",
-            scale,
-            "The counts are evidence, not facts: figures that need exact counts are not measured."
-            if finding.count_scale is not None
-            else "",
-        ),
-        *(() if finding.setting is None else (Fact("Chosen setting", _setting(finding), SEARCHED),)),
-    )
-
-
-def _factor(epsilon: float) -> str:
-    return f"e^{epsilon:g}" if epsilon > 20 else wording.amount(math.exp(epsilon))
+    bits, guesses = finding.bits_per_record, f"correct at most {_percent((1 + finding.ceiling) / 2)} of the time"
+    revealed = None if bits is None else f"at most {_up(bits, 1):.1f} bits"
+    return facts(HEADLINE, finding, revealed=revealed, guesses=None if bits is None else guesses)
 
 
 def _bound(bound: Bound) -> Row:
@@ -164,44 +144,33 @@ def _percent(value: float) -> str:
     return f"{100 * _up(value, 3):g}%"
 
 
-@shows("released", rank=MODEL - 1)
-def _summary_section(finding: SummaryFinding, findings: Findings) -> Section:
+@shows("released", "released", "What the summary released", "Releases", rank=MODEL - 1)
+def _summary_section(finding: SummaryFinding, findings: Findings) -> Body:
     """Return each release with its numbers and noise, and the check of the certificate."""
-    target = f" Target: {wording.clean(finding.target)}." if finding.target else ""
-    lead = (
-        f"{wording.plural(finding.n_values, 'noisy number')}, from which every model follows. Models use "
-        f"{finding.n_used:,} of {wording.plural(finding.n_attributes, 'attribute')}; the summary holds counts of "
-        f"{wording.plural(finding.n_pairs, 'pair')}.{target}"
+    reading = Reading(finding, aim=f" Target: {wording.clean(finding.target)}." if finding.target else "")
+    lead = reading.said(
+        "{n_values:many noisy number}, from which every model follows. Models use {n_used:,} of "
+        "{n_attributes:many attribute}; the summary holds counts of {n_pairs:many pair}.{aim}"
     )
-    checked = (*_certificate(finding),)
+    rows = [(wording.clean(one.name), one.n_values, f"{one.deviation:.3g}") for one in finding.releases]
     table = Table(
         caption="Each release, how many numbers it holds, and the standard deviation of the noise in each",
         columns=heads("Release", figures=("Numbers", "Noise")),
-        rows=tuple(
-            Row(name=wording.clean(one.name), cells=(f"{one.n_values:,}", f"{one.deviation:.3g}"))
-            for one in finding.releases
-        ),
+        rows=tuple(Row(name=name, cells=(f"{n:,}", noise)) for name, n, noise in rows),
     )
-    rows = tuple(
-        (wording.clean(one.name), wording.plural(one.n_values, "number"), f"noise {one.deviation:.3g}")
-        for one in finding.releases
-    )
-    return Section(
-        id="released",
-        title="What the summary released",
-        link="Releases",
-        blocks=(Paragraph(text=lead, tone="lead"), *(Paragraph(text=text) for text in checked), table),
-        text=(lead, *checked, *rows),
-    )
+    said = [(name, wording.plural(n, "number"), f"noise {noise}") for name, n, noise in rows]
+    checked = _certificate(finding)
+    text: list[str | tuple[str, ...]] = [lead, checked, *said]
+    return (Paragraph(text=lead, tone="lead"), Paragraph(text=checked), table), text
 
 
-def _certificate(finding: SummaryFinding) -> tuple[str, ...]:
-    """Return what was checked of the certificate, in sentences."""
+def _certificate(finding: SummaryFinding) -> str:
+    """Return what was checked of the certificate."""
     if not finding.certified:
-        return ("The certificate is of another summary: this one was changed after it was released.",)
+        return "The certificate is of another summary: this one was changed after it was released."
     paid = "" if finding.receipt else " It names no ledger, so nothing shows what else was released of the records."
     measured = f" They include a measurement of the {wording.clean(finding.measured)}." if finding.measured else ""
     return (
         f"The certificate is of this summary (SHA-256 {finding.digest[:12]}). Its releases, added up again, have "
-        f"epsilon {finding.spent:.4g}.{measured}{paid}",
+        f"epsilon {finding.spent:.4g}.{measured}{paid}"
     )

@@ -10,33 +10,22 @@ from glassine.auditing.findings import AttackFinding, Findings, InputFile, Membe
 from glassine.report import wording
 from glassine.report.blocks import Block, Column, Fact, Facts, Figure, Fold, Paragraph, Row, Status, Table
 from glassine.report.charts import draw_roc
-from glassine.report.section import Page, Section, clean_inputs, facts_of, sentence, shows
+from glassine.report.figures import facts, table
+from glassine.report.section import LEARNED, Body, Page, Section, clean_inputs, facts_of, sentence, shows
 
 STATES = {"measured": "measured", "not applicable": "not measured", "failed": "failed"}
 COLUMNS = ("Attack", "Advantage", "Balanced accuracy", "True positives at 1% false positives", "Status")
 FOUND, NOT_FOUND = "found members", "found none beyond chance"
 
 
-@shows("membership", rank=50)
-def membership_section(finding: MembershipFinding, findings: Findings) -> Section:
+@shows("membership", "members", "Membership inference", "Membership", text_title=LEARNED, rank=50)
+def membership_section(finding: MembershipFinding, findings: Findings) -> Body:
     """Return what each attack found, its ROC curve, and what else identifies members."""
     summary = membership_sentence(finding)
     attacks, *figure = _attacks(finding)
-    return Section(
-        id="members",
-        title="Membership inference",
-        link="Membership",
-        blocks=(
-            Paragraph(text=summary, tone="lead"),
-            *figure,
-            Fold(
-                f"{wording.plural(len(finding.attacks), 'attack')}, each with its figures",
-                (attacks, Facts(_facts(finding))),
-            ),
-        ),
-        text=(summary,),
-        text_title="What an attacker learns",
-    )
+    folded = f"{wording.plural(len(finding.attacks), 'attack')}, each with its figures"
+    blocks = (Paragraph(text=summary, tone="lead"), *figure, Fold(folded, (attacks, Facts(_facts(finding)))))
+    return blocks, (summary,)
 
 
 def attack_page(finding: MembershipFinding, *, title: str | None = None, inputs: Sequence[InputFile] = ()) -> Page:
@@ -73,10 +62,8 @@ def _attacks_section(finding: MembershipFinding) -> Section:
 
 def _holdout_section(finding: MembershipFinding) -> Section:
     """Return what else identifies members: the holdout, midpoints, and overfitting."""
-    facts = _facts(finding)
-    return Section(
-        id="holdout", title="Holdout, midpoints and overfitting", blocks=(Facts(facts),), text=facts_of(facts)
-    )
+    shown, title = _facts(finding), "Holdout, midpoints and overfitting"
+    return Section(id="holdout", title=title, blocks=(Facts(shown),), text=facts_of(shown))
 
 
 def _attacks(finding: MembershipFinding) -> tuple[Block, ...]:
@@ -101,9 +88,32 @@ def _as_text(row: Row) -> str:
     return f"[{state}] {row.name}{f': {advantage}' if advantage else ''}. {row.remark}"
 
 
+FIGURES = table("""
+Members and holdout without the model | {compared} | {seen:sentence} {sizes}
+Named by a threshold's midpoint | {accused:people} flagged{wrongly} | {midpoints:sentence} | {midpoints:sentence}
+Vulnerability (distributional overfitting) | {vulnerability:.3f} | 0.5 if each part holds equal shares of the members \
+and of the non-members; {vulnerability_by_chance:.3f} is what chance alone gives so many records. {confidence:.0%} \
+interval {vulnerability_low:.3f} to {vulnerability_high:.3f}. | {unmeasured_vulnerability:clean}
+[compared_losses] Losses of members and of the holdout | {compared_losses} | Test of Kolmogorov and Smirnov: \
+statistic {loss_gap:.3f}, {p}. Output checkers ask from p = {level:g} on. Of many records it also finds gaps that no \
+attack can use.
+""")
+
+
 def _facts(finding: MembershipFinding) -> tuple[Fact, ...]:
-    losses = () if finding.loss_gap is None else (_losses(finding),)
-    return (_holdout(finding), _midpoints(finding), _vulnerability(finding), *losses)
+    compared = {True: "differ", False: "no difference seen", None: "not tested"}
+    p_value = finding.loss_gap_p_value or 0.0
+    return facts(
+        FIGURES,
+        finding,
+        compared="share records" if finding.overlap else compared[finding.shifted],
+        seen=f"{finding.overlap} {finding.shift}".strip(),
+        sizes=_sizes(finding),
+        wrongly=_wrongly(finding),
+        compared_losses=None if finding.loss_gap is None else compared[p_value < LOSSES_DIFFER],
+        p=wording.p_value(p_value),
+        level=LOSSES_DIFFER,
+    )
 
 
 def _headline(finding: MembershipFinding) -> tuple[str, str]:
@@ -177,52 +187,14 @@ def _row(attack: AttackFinding) -> Row:
     )
 
 
-def _holdout(finding: MembershipFinding) -> Fact:
-    value = {True: "differ", False: "no difference seen", None: "not tested"}[finding.shifted]
-    value = "share records" if finding.overlap else value
-    text = sentence(f"{finding.overlap} {finding.shift}".strip())
-    return Fact("Members and holdout without the model", value, f"{text} {_sizes(finding)}")
-
-
 def _sizes(finding: MembershipFinding) -> str:
     return f"{wording.people(finding.n_members)} in the data, {wording.people(finding.n_nonmembers)} in the holdout."
-
-
-def _midpoints(finding: MembershipFinding) -> Fact:
-    value = "not known" if finding.accused is None else f"{wording.people(finding.accused)} flagged{_wrongly(finding)}"
-    return Fact("Named by a threshold's midpoint", value, sentence(finding.midpoints))
 
 
 def _wrongly(finding: MembershipFinding) -> str:
     if not finding.accused or finding.accused_wrongly is None:
         return ""
     return f", {'none' if finding.accused_wrongly == 0 else finding.accused_wrongly} wrongly"
-
-
-def _vulnerability(finding: MembershipFinding) -> Fact:
-    name = "Vulnerability (distributional overfitting)"
-    if finding.vulnerability is None:
-        return Fact(name, "not known", wording.clean(finding.unmeasured_vulnerability))
-    return Fact(
-        name,
-        f"{finding.vulnerability:.3f}",
-        "0.5 if each part holds equal shares of the members and of the non-members; "
-        f"{finding.vulnerability_by_chance:.3f} is what chance alone gives so many records. "
-        f"{finding.confidence:.0%} interval "
-        f"{finding.vulnerability_low:.3f} to {finding.vulnerability_high:.3f}.",
-    )
-
-
-def _losses(finding: MembershipFinding) -> Fact:
-    p_value = finding.loss_gap_p_value or 0.0
-    differ = p_value < LOSSES_DIFFER
-    return Fact(
-        "Losses of members and of the holdout",
-        "differ" if differ else "no difference seen",
-        f"Test of Kolmogorov and Smirnov: statistic {finding.loss_gap:.3f}, "
-        f"{wording.p_value(p_value)}. Output checkers ask from p = {LOSSES_DIFFER:g} "
-        "on. Of many records it also finds gaps that no attack can use.",
-    )
 
 
 LOSSES_DIFFER = 0.05

@@ -26,6 +26,7 @@ from glassine.report.blocks import (
     Table,
     heads,
 )
+from glassine.report.figures import facts, table
 from glassine.report.section import Page, Section, clean_inputs
 
 if TYPE_CHECKING:
@@ -224,20 +225,25 @@ def _number(n_trees: float) -> str:
     return f"{float(f'{n_trees:.3g}'):,.0f}"
 
 
+FIGURES = table("""
+Near-optimal trees | {trees} | estimated from random samples
+[target] Predictions apart | {ambiguous:.4g} | on average, in units of {target:clean}
+[decides] Decided differently | {decides} | of the expected records
+Indispensable attributes | {n_names:,} | {names}
+Attributes that no tree can test | {untested:,} | all their values are in one bin of the summary
+""")
+
+
 def _figures(found: Multiplicity) -> tuple[Fact, ...]:
     names = _indispensable(found)
-    untested = len(found.reliances) - len(found.tested)
-    return (
-        Fact("Near-optimal trees", _number(found.n_trees), "estimated from random samples"),
-        Fact("Predictions apart", f"{found.ambiguous:.4g}", f"on average, in units of {wording.clean(found.target)}")
-        if found.target
-        else Fact("Decided differently", _decided(found.ambiguous), "of the expected records"),
-        Fact(
-            "Indispensable attributes",
-            f"{len(names):,}",
-            wording.listing(names, most=NAMED, room=ROOM) if names else "every attribute has a substitute",
-        ),
-        Fact("Attributes that no tree can test", f"{untested:,}", "all their values are in one bin of the summary"),
+    return facts(
+        FIGURES,
+        found,
+        trees=_number(found.n_trees),
+        decides="" if found.target else _decided(found.ambiguous),
+        n_names=len(names),
+        names=wording.listing(names, most=NAMED, room=ROOM) if names else "every attribute has a substitute",
+        untested=len(found.reliances) - len(found.tested),
     )
 
 

@@ -2,68 +2,81 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from glassine.attacks.labels import LabelDisclosure
 from glassine.attacks.outcome import Below, ShownCount
 from glassine.attacks.values import ValueLeakage
 from glassine.auditing.findings import Findings
 from glassine.report import wording
-from glassine.report.blocks import Fact, Facts
-from glassine.report.section import Section, shows
+from glassine.report.section import LEARNED, shows
 from glassine.report.sections.reconstruction import share_unit
 
 MOST_NAMES = 8
 
 
-@shows("labels", rank=40)
-def labels_section(disclosure: LabelDisclosure, findings: Findings) -> Section:
-    """Return what the class counts give away."""
-    part = "rule" if findings.model.kind == "rule list" else "leaf"
-    certain = _share(findings, disclosure.n_certain, disclosure.n_records)
-    facts = (
-        Fact(
-            "Guessed right with the model",
-            _rate(disclosure.guess_rate),
-            f"An attacker who knows a {wording.unit()}'s {part} guesses the outcome correctly this often. Without the "
-            f"model, naming the most frequent outcome is right for {_rate(disclosure.base_rate)}.",
-        ),
-        Fact("Outcome certain", certain, f"They fall in a {part} whose records all have one outcome."),
-        Fact(
-            "Largest share of one outcome",
-            "100%" if disclosure.purest == 1 else f"at least {wording.percent(disclosure.purest)}",
-            f"In the purest {part}.",
-        ),
-        Fact(
-            "Uncertainty of an outcome",
-            f"{disclosure.bits_left:.2f} of {disclosure.bits_prior:.2f} bits left",
-            f"How unsure an attacker stays about a {wording.unit()}'s outcome, against how unsure they were before.",
-        ),
-    )
-    text = (
-        f"With the model, an attacker guesses the outcome correctly for {_rate(disclosure.guess_rate)} of "
-        f"{wording.units()} ({_rate(disclosure.base_rate)} without it). For {certain} the outcome is certain."
-    )
-    return Section(
-        id="labels",
-        title="What the model reveals about outcomes",
-        link="Outcomes",
-        blocks=(Facts(facts),),
-        text=(text,),
-        text_title="What an attacker learns",
-    )
+@shows(
+    "labels",
+    "labels",
+    "What the model reveals about outcomes",
+    "Outcomes",
+    """
+Guessed right with the model | {guess_rate:about} | An attacker who knows a {unit}'s {part} guesses the outcome \
+correctly this often. Without the model, naming the most frequent outcome is right for {base_rate:about}.
+Outcome certain | {certain} | They fall in a {part} whose records all have one outcome.
+Largest share of one outcome | {purest:least} | In the purest {part}.
+Uncertainty of an outcome | {bits_left:.2f} of {bits_prior:.2f} bits left | How unsure an attacker stays about a \
+{unit}'s outcome, against how unsure they were before.
+""",
+    sentence="With the model, an attacker guesses the outcome correctly for {guess_rate:about} of {units} "
+    "({base_rate:about} without it). For {certain} the outcome is certain.",
+    text_title=LEARNED,
+    rank=40,
+)
+def labels_section(disclosure: LabelDisclosure, findings: Findings) -> Mapping[str, object]:
+    """Return of how many the outcome is certain."""
+    return {"certain": _share(findings, disclosure.n_certain, disclosure.n_records)}
 
 
-@shows("values", lacking=lambda leakage, findings: lacking_values(leakage), rank=41)
-def values_section(leakage: ValueLeakage, findings: Findings) -> Section:
-    """Return what thresholds, bounds and categories give away; what needs more input says so."""
-    sentence = _values_sentence(leakage)
-    return Section(
-        id="values",
-        title="Training values in the model",
-        link="Exact values",
-        blocks=(Facts(_value_facts(leakage, findings)),),
-        text=(sentence,) if sentence else (),
-        text_title="What an attacker learns",
-    )
+@shows(
+    "values",
+    "values",
+    "Training values in the model",
+    "Exact values",
+    """
+[n_thresholds] Not public cut points | {n_off_grid:number} of {n_thresholds:many threshold} | {place} | \
+It needs a domain.
+[n_thresholds] Midpoints of two training values | {n_midpoints:number} of {n_thresholds:many threshold} | \
+{midpoints} | It needs the data.
+[none] Thresholds | none | The model has no threshold on a number.
+Bounds that are a training value | {bounds} | Attributes whose lowest or highest value in the domain is that of a \
+record; harmless where the bound is public, such as 0. | It needs a domain and the data.
+Categories of one {unit} | {lone} | Attributes with a category that a single {unit} has. | It needs the data.
+[regression] Leaves that publish one {unit}'s value | {leaves} | A leaf made from one record predicts that record's \
+value, and so does a median.
+[regression] Largest share of two {units} in a leaf | {two} | Of the total of the values in the leaf. Near 100%, one \
+of the two {units} can compute the value of the other from the mean and the size of the leaf. | It needs the data \
+with the target.
+""",
+    sentence="{sentence}",
+    lacking=lambda leakage, findings: lacking_values(leakage),
+    text_title=LEARNED,
+    rank=41,
+)
+def values_section(leakage: ValueLeakage, findings: Findings) -> Mapping[str, object]:
+    """Return what thresholds, bounds and categories give away in words; what is not known is None."""
+    two = leakage.dominance
+    return {
+        "place": _off_grid_meaning(leakage),
+        "midpoints": _midpoint_meaning(findings, leakage),
+        "none": not leakage.n_thresholds,
+        "bounds": _names(leakage.exact_bounds),
+        "lone": _names(leakage.lone_categories),
+        "regression": findings.model.kind == "regression tree",
+        "leaves": "some leaves" if leakage.n_lone_targets or leakage.n_lone_values else "none",
+        "two": None if two is None else f"at least {wording.percent(two)}" if two else "small",
+        "sentence": _values_sentence(leakage),
+    }
 
 
 def lacking_values(leakage: ValueLeakage) -> str:
@@ -86,11 +99,6 @@ def _counted(findings: Findings, count: ShownCount) -> str:
     return wording.people(count)
 
 
-def _rate(value: float) -> str:
-    """Return a rate that is rounded where counts are suppressed, hence never as exact."""
-    return f"about {wording.percent(min(max(value, 0.0), 1.0))}"
-
-
 def _share(findings: Findings, count: ShownCount, total: int) -> str:
     """Return a share of the records, too coarse to count small groups by."""
     if not isinstance(count, int):
@@ -104,69 +112,7 @@ def _share(findings: Findings, count: ShownCount, total: int) -> str:
     return f"about {min(rounded * 100, 99):.0f}% of the {wording.units()}"
 
 
-def _value_facts(leakage: ValueLeakage, findings: Findings) -> tuple[Fact, ...]:
-    of = f"of {wording.plural(leakage.n_thresholds, 'threshold')}"
-    facts = []
-    if leakage.n_thresholds:
-        facts += [
-            Fact(
-                "Not public cut points",
-                "not known" if leakage.n_off_grid is None else f"{wording.number(leakage.n_off_grid)} {of}",
-                _off_grid_meaning(leakage),
-            ),
-            Fact(
-                "Midpoints of two training values",
-                "not known" if leakage.n_midpoints is None else f"{wording.number(leakage.n_midpoints)} {of}",
-                _midpoint_meaning(findings, leakage),
-            ),
-        ]
-    else:
-        facts.append(Fact("Thresholds", "none", "The model has no threshold on a number."))
-    facts += [
-        Fact(
-            "Bounds that are a training value",
-            _names(leakage.exact_bounds),
-            "It needs a domain and the data."
-            if leakage.exact_bounds is None
-            else "Attributes whose lowest or highest value in the domain is that of a record; harmless where the bound "
-            "is public, such as 0.",
-        ),
-        Fact(
-            f"Categories of one {wording.unit()}",
-            _names(leakage.lone_categories),
-            "It needs the data."
-            if leakage.lone_categories is None
-            else f"Attributes with a category that a single {wording.unit()} has.",
-        ),
-    ]
-    if findings.model.kind == "regression tree":
-        facts.append(
-            Fact(
-                f"Leaves that publish one {wording.unit()}'s value",
-                "some leaves" if leakage.n_lone_targets or leakage.n_lone_values else "none",
-                "A leaf made from one record predicts that record's value, and so does a median.",
-            )
-        )
-        facts.append(
-            Fact(
-                f"Largest share of two {wording.units()} in a leaf",
-                "not known"
-                if leakage.dominance is None
-                else f"at least {wording.percent(leakage.dominance)}"
-                if leakage.dominance
-                else "small",
-                "It needs the data with the target."
-                if leakage.dominance is None
-                else f"Of the total of the values in the leaf. Near 100%, one of the two {wording.units()} can compute "
-                "the value of the other from the mean and the size of the leaf.",
-            )
-        )
-    return tuple(facts)
-
-
 def _off_grid_meaning(leakage: ValueLeakage) -> str:
-    if leakage.n_off_grid is None:
-        return "It needs a domain."
     if leakage.n_inferred:
         return "The domain was inferred from data: none of its cut points is public."
     return (
@@ -177,8 +123,6 @@ def _off_grid_meaning(leakage: ValueLeakage) -> str:
 
 
 def _midpoint_meaning(findings: Findings, leakage: ValueLeakage) -> str:
-    if leakage.n_midpoints is None:
-        return "It needs the data."
     if not leakage.n_midpoints:
         return "No two training values can be computed from them."
     meaning = "An attacker who knows one of the two values can compute the other."
@@ -206,7 +150,5 @@ def _are(count: int) -> str:
     return f"{wording.number(count)} {'is' if count == 1 else 'are'}"
 
 
-def _names(names: tuple[str, ...] | None) -> str:
-    if names is None:
-        return "not known"
-    return wording.listing(names, most=MOST_NAMES, room=60) or "none"
+def _names(names: tuple[str, ...] | None) -> str | None:
+    return None if names is None else wording.listing(names, most=MOST_NAMES, room=60) or "none"

@@ -94,7 +94,7 @@ class MeasureRow:
 def _label(name: str, policy: Policy, kind: str) -> str:
     """Return the label of a check: that of its criterion, or its name where the policy has no such criterion."""
     criterion = policy.criterion(name)
-    label = wording.clean(name).replace("_", " ") if criterion is None else criterion.words.label
+    label = wording.clean(name).replace("_", " ") if criterion is None else criterion.label
     part, parts = PARTS.get(kind, ("leaf", "leaves"))
     return label.format(part=part, parts=parts) if "{part" in label else label
 

@@ -22,7 +22,8 @@ from glassine.report.blocks import (
     heads,
 )
 from glassine.report.charts import draw_bar, draw_curve
-from glassine.report.section import Section, sentence, shows
+from glassine.report.figures import Reading as Words
+from glassine.report.section import LEARNED, Body, sentence, shows
 from glassine.report.sections.parts import Scale, parts_of
 
 NO_SUBGROUP = "There is no subgroup that is large enough to show."
@@ -34,23 +35,31 @@ SHOWN = 0.05  # bits below it read as 0.0
 NEGLIGIBLE = 1e-6
 
 
-@shows("reconstruction", lacking=lambda finding, findings: finding.undefined or "", rank=10)
-def reconstruction_section(finding: ReconstructionFinding, findings: Findings) -> Section:
+ABOUT = (
+    "Dist_G is 1 when the model reveals nothing about the records' attributes, and 0 when it reveals everything. "
+    "{note} It says nothing about outcomes."
+)
+
+
+@shows(
+    "reconstruction",
+    "rebuild",
+    "How far the records can be reconstructed",
+    "Reconstruction",
+    lacking=lambda finding, findings: finding.undefined or "",
+    text_title=LEARNED,
+    rank=10,
+)
+def reconstruction_section(finding: ReconstructionFinding, findings: Findings) -> Body:
     """Return the uncertainty that a model removes: total, by record and by attribute."""
     rebuilt, narrowed = _rebuilt(finding, findings), _narrowed(finding, findings)
-    lead = f"{rebuilt} {narrowed}".strip()
     bars, more = _attributes(finding.attributes)
-    blocks: list[Block] = [Paragraph(text=lead, tone="lead")] if rebuilt else []
+    blocks: list[Block] = [Paragraph(text=f"{rebuilt} {narrowed}".strip(), tone="lead")] if rebuilt else []
     undefined = sentence(finding.undefined or "")
     if undefined:
         blocks.append(Paragraph(text=undefined, tone="note"))
-    explained: tuple[Block, ...] = (
-        Readings(readings(finding, findings)),
-        Paragraph(
-            text="Dist_G is 1 when the model reveals nothing about the records' attributes, and 0 when it reveals "
-            f"everything. {_readings_note(findings.domain)} It says nothing about outcomes."
-        ),
-    )
+    about = ABOUT.format(note=_readings_note(findings.domain))
+    explained: tuple[Block, ...] = (Readings(readings(finding, findings)), Paragraph(text=about))
     if findings.domain is not None:
         explained += (Paragraph(text=_domain(findings.domain)),)
     blocks.append(Fold("Dist_G, and what it counts", explained))
@@ -67,14 +76,7 @@ def reconstruction_section(finding: ReconstructionFinding, findings: Findings) -
         blocks.append(Paragraph(text=text, tone="missing"))
     named = [f"{wording.shorten(row.name, 30)} ({row.cells[1]})" for row in bars[:MOST_ATTRIBUTES]]
     most = f"Attributes most revealed, in bits per record: {', '.join(named)}." if named else ""
-    return Section(
-        id="rebuild",
-        title="How far the records can be reconstructed",
-        link="Reconstruction",
-        blocks=tuple(blocks),
-        text=tuple(filter(None, (rebuilt, narrowed, most))),
-        text_title="What an attacker learns",
-    )
+    return blocks, tuple(filter(None, (rebuilt, narrowed, most)))
 
 
 def readings(finding: ReconstructionFinding, findings: Findings) -> tuple[Reading, ...]:
@@ -255,8 +257,14 @@ def _attributes(attributes: Sequence[AttributeFinding]) -> tuple[list[Row], int]
     return rows, len(learned) - len(rows)
 
 
-@shows("subgroups", lacking=lambda subgroups, findings: "" if subgroups else NO_SUBGROUP, rank=60)
-def subgroups_section(groups: tuple[SubgroupFinding, ...], findings: Findings) -> Section:
+@shows(
+    "subgroups",
+    "groups",
+    "Subgroups",
+    lacking=lambda subgroups, findings: "" if subgroups else NO_SUBGROUP,
+    rank=60,
+)
+def subgroups_section(groups: tuple[SubgroupFinding, ...], findings: Findings) -> Body:
     """Return the subgroups: those of the sensitive attribute, then the five about which most is learned on average."""
     top = max((g.bits_largest for g in groups if math.isfinite(g.bits_largest)), default=0.0)
     asked = [g for g in groups if g.attribute == findings.sensitive]
@@ -287,12 +295,11 @@ def subgroups_section(groups: tuple[SubgroupFinding, ...], findings: Findings) -
         blocks.append(Fold(summary, (rest,)))
     if len(groups) > len(rows):
         blocks.append(_omitted(len(groups) - len(rows), "subgroup"))
-    missing = Paragraph(text=NO_SUBGROUP, tone="missing")
-    return Section(id="groups", title="Subgroups", blocks=tuple(blocks) if rows else (missing,))
+    return blocks if rows else (Paragraph(text=NO_SUBGROUP, tone="missing"),), ()
 
 
-@shows("exposed_rows", rank=61)
-def exposed_section(rows: tuple[int, ...], findings: Findings) -> Section:
+@shows("exposed_rows", "records", "The most exposed records", "Records", rank=61)
+def exposed_section(rows: tuple[int, ...], findings: Findings) -> Body:
     """Return the most exposed records by row number."""
     about = (
         f"Row numbers of the data, in ascending order, {wording.ROWS}. Keep this list internal. Anyone with the data "
@@ -300,21 +307,19 @@ def exposed_section(rows: tuple[int, ...], findings: Findings) -> Section:
     )
     # In order of number: the order of exposure would reveal where one leaf ends, hence its size.
     listed = RowNumbers(tuple(map(wording.row_name, sorted(rows))))
-    blocks: tuple[Block, ...] = (Paragraph(text=about), listed)
-    if not rows:
-        blocks = (Paragraph(text="There is no row to name."),)
-    return Section(id="records", title="The most exposed records", link="Records", blocks=blocks)
+    return (Paragraph(text=about), listed) if rows else (Paragraph(text="There is no row to name."),), ()
 
 
-@shows("alignment", rank=11)
-def alignment_section(estimate: ErrorEstimate, findings: Findings) -> Section:
+ALIGNED = (
+    "{gain} Their distance from the real ones is {error:.3f} ± {error_sd:.3f}, on a scale from 0 (equal) to 1; that of "
+    "random records is {baseline:.3f} ± {baseline_sd:.3f} ({n_draws} samples, {n_matched:many record} matched)."
+)
+
+
+@shows("alignment", "alignment", "Compared with the data", rank=11)
+def alignment_section(estimate: ErrorEstimate, findings: Findings) -> Body:
     """Return how close rebuilt records come to the real ones."""
-    text = (
-        f"{_gain(estimate)} Their distance from the real ones is {estimate.error:.3f} ± {estimate.error_sd:.3f}, on "
-        f"a scale from 0 (equal) to 1; that of random records is {estimate.baseline:.3f} ± {estimate.baseline_sd:.3f} "
-        f"({estimate.n_draws} samples, {wording.plural(estimate.n_matched, 'record')} matched)."
-    )
-    return Section(id="alignment", title="Compared with the data", blocks=(Paragraph(text=text),))
+    return (Paragraph(text=Words(estimate, gain=_gain(estimate)).said(ALIGNED)),), ()
 
 
 def _gain(estimate: ErrorEstimate) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from glassine.attacks.outcome import ShownCount
@@ -21,10 +21,10 @@ from glassine.auditing.findings import (
 )
 from glassine.report import wording
 from glassine.report.blocks import Block, Column, Fact, Facts, Fold, Paragraph, Row, RowNumbers, Table, heads
-from glassine.report.section import Page, Section, facts_section, sections_of, sentence, shows
+from glassine.report.figures import UNITS, UNKNOWN, Reading, facts, table
+from glassine.report.section import LEARNED, Body, Page, facts_of, sections_of, sentence, shows
 from glassine.report.sections.policy import CAVEAT, judged_page, measure_rows, record_sections
 
-UNKNOWN = "not known"
 EXACT = "They are exact means: who knows all but one of a group can compute the last."
 ROUNDED = "None is an exact mean: the last of a group does not follow from the others."
 GUESSES = {
@@ -58,55 +58,106 @@ def release_page(findings: Findings, *, title: str | None = None) -> Page:
     )
 
 
-@shows("groups", rank=32)
-def _groups_section(finding: GroupsFinding, findings: Findings) -> Section:
-    """Return how many people stand behind representatives."""
-    return facts_section("groups", "Records behind representatives", "Groups", _group_facts(finding))
+@shows(
+    "groups",
+    "groups",
+    "Records behind representatives",
+    "Groups",
+    """
+{Units} behind a representative | {sizes} | Total: {number:count} {units}; sizes {origin}.{empty}
+Fewest different records of a group | {fewest_distinct:count} | Copies of one record may be one person's. | It needs \
+the training records.
+""",
+    rank=32,
+)
+def _groups_section(finding: GroupsFinding, findings: Findings) -> Mapping[str, object]:
+    """Return between which sizes groups are, and how many are empty."""
+    sizes = " to ".join(dict.fromkeys([_count(finding.smallest), _count(finding.largest)]))
+    empty = f" Empty: {wording.plural(finding.n_empty, 'group')}." if finding.n_empty else ""
+    return {"sizes": sizes, "empty": empty}
 
 
-@shows("representatives", rank=31)
-def _representatives_section(finding: RepresentativesFinding, findings: Findings) -> Section:
+MISSING = "It needs the training records."
+REPRESENTATIVES = table(f"""
+Digits of a representative's numbers | {{digits}} | {{exact}}
+Representatives that are a record of their group | {{copies}} | Value by value. | {MISSING}
+Values that everyone in a group has | {{uniform}} | The representative reveals such a value of each of them. | {MISSING}
+{{Units}} whose group is found | {{matched:percent}}; {{matched_near:percent}} among {{n_near}} | By the closest \
+representative, and among the closest few. | {MISSING}
+Distance to the own representative | {{closeness:.2f}} | Over that to any other: 1 would reveal nothing, 0 the record. \
+| {MISSING}
+""")
+
+
+@shows(
+    "representatives", "representatives", "What representatives reveal", "Representatives", text_title=LEARNED, rank=31
+)
+def _representatives_section(finding: RepresentativesFinding, findings: Findings) -> Body:
     """Return what representatives reveal; the text has the few figures that matter most of a release in their place."""
-    facts = Facts(_representative_facts(finding, findings))
-    return Section(
-        id="representatives",
-        title="What representatives reveal",
-        link="Representatives",
-        blocks=(facts,),
-        text=tuple(f"{fact.name}: {fact.value} ({fact.meaning})" for fact in _figures(findings)),
-        text_title="What an attacker learns",
+    exact = finding.n_exact or findings.release.form == "paper"
+    shown: tuple[Fact, ...] = facts(
+        REPRESENTATIVES,
+        finding,
+        digits=f"at most {finding.digits}" if finding.n_numbers else "none",
+        exact=EXACT if exact else ROUNDED,
+        copies=None if finding.n_copies is None else _count(finding.n_copies) if finding.n_copies else "none",
+        uniform=None if finding.n_uniform is None else _count(finding.n_uniform) if finding.n_uniform else "none",
     )
+    if findings.release.partition == "public":
+        shown = (Fact("Representatives", "public points", "They were chosen without the records."),)
+    said = tuple(f"{fact.name}: {fact.value} ({fact.meaning})" for fact in _figures(findings))
+    return (Facts(shown),), said
 
 
-@shows("leaves", rank=33)
-def _leaves_section(finding: LeavesFinding, release: Findings) -> Section:
+LEAVES = table("""
+{Units} alone in a leaf | {alone} | Of {n_held:,} leaves with records; sizes {origin}.
+{Units} of the smallest leaf | {smallest:count} | In the own group's tree.
+[small] Leaves of fewer than {limit} {units} | {small} | The policy's limit.
+{Units} in leaves of one label | {share_certain:percent} | {published} | It needs the labels on which the trees were \
+trained.
+""")
+
+
+@shows("leaves", "leaves", "Records behind leaves", "Leaves", rank=33)
+def _leaves_section(finding: LeavesFinding, release: Findings) -> Body:
     """Return how many people stand behind leaves, and who is alone in one."""
-    blocks: list[Block] = [Facts(_leaf_facts(finding, release))]
+    limit = release.policy.smallest_leaf
+    shown = facts(
+        LEAVES,
+        finding,
+        alone=_people(finding.n_alone, finding.share_alone),
+        limit=limit,
+        small=None if finding.n_small is None or limit is None else wording.number(finding.n_small),
+        published="The counts are published." if release.release.counts else "No counts are published.",
+    )
+    blocks: list[Block] = [Facts(shown)]
     if finding.rows_alone:
         about = Paragraph(text=f"Rows are counted {wording.ROWS}; at most 100 are listed. Keep this list internal.")
         rows = RowNumbers(tuple(map(wording.row_name, finding.rows_alone)))
         blocks.append(Fold("Who is alone, by row number", (about, rows)))
-    return Section(id="leaves", title="Records behind leaves", link="Leaves", blocks=tuple(blocks))
+    return blocks, ()
 
 
 def _lacks_sensitive(value: object, findings: Findings) -> str:
     return SENSITIVE if findings.sensitive is None else ""
 
 
-@shows("diversity", lacking=_lacks_sensitive, rank=34)
-def _diversity_section(entries: tuple[DiversityFinding, ...], release: Findings) -> Section:
+DIVERSITY = ("Values that occur", "Entropy l", "Largest share", "t", "Groups of one value")
+
+
+@shows(
+    "diversity",
+    "labels",
+    "How far the {units} of a group differ",
+    "Diversity",
+    lacking=_lacks_sensitive,
+    rank=34,
+)
+def _diversity_section(entries: tuple[DiversityFinding, ...], release: Findings) -> Body:
     """Return how far the people of a group differ in labels and in the sensitive attribute."""
-    names = (
-        "Values that occur",
-        "Entropy l",
-        "Largest share",
-        "t",
-        "Groups of one value",
-        f"{wording.units().capitalize()} in them",
-    )
     table = Table(
         caption=f"How far the {wording.units()} of a group differ; each figure of the worst group",
-        columns=heads("What", figures=names),
+        columns=heads("What", figures=(*DIVERSITY, f"{wording.units().capitalize()} in them")),
         rows=tuple(
             Row(
                 name=wording.clean(row.attribute),
@@ -122,13 +173,24 @@ def _diversity_section(entries: tuple[DiversityFinding, ...], release: Findings)
             for row in entries
         ),
     )
-    return Section(
-        id="labels", title=f"How far the {wording.units()} of a group differ", link="Diversity", blocks=(table,)
-    )
+    return (table,), ()
 
 
-@shows("guesses", lacking=_lacks_sensitive, rank=35)
-def _guesses_section(entries: tuple[GuessFinding, ...], findings: Findings) -> Section:
+NOTE = (
+    "What is guessed equally well for others, who are not behind the release, is true of everyone; only what goes "
+    "beyond that reveals something about those behind it."
+)
+
+
+@shows(
+    "guesses",
+    "guesses",
+    "How well labels and values are guessed",
+    "Labels and values",
+    lacking=_lacks_sensitive,
+    rank=35,
+)
+def _guesses_section(entries: tuple[GuessFinding, ...], findings: Findings) -> Body:
     """Return how well a reader guesses labels and the sensitive attribute."""
     names = ("Without the release", "Closest group", "Group known", f"Of other {wording.units()}")
     table = Table(
@@ -146,80 +208,71 @@ def _guesses_section(entries: tuple[GuessFinding, ...], findings: Findings) -> S
             for row in entries
         ),
     )
-    note = (
-        "What is guessed equally well for others, who are not behind the release, is true of everyone; only what goes "
-        "beyond that reveals something about those behind it."
-    )
-    return Section(
-        id="guesses",
-        title="How well labels and values are guessed",
-        link="Labels and values",
-        blocks=(table, Paragraph(text=note, tone="note")),
-    )
+    return (table, Paragraph(text=NOTE, tone="note")), ()
 
 
 @shows(
     "together",
+    "rebuild",
+    "How far all trees together reconstruct the records",
+    "Reconstruction",
+    """
+Learned about a {unit} | {bits_mean:bits} bits, at most {bits_largest:bits} bits | On average and in the most exposed \
+leaf, the group being known. One bit halves the possible records.
+Dist_G of all trees together | {left} | {meaning}
+""",
     lacking=lambda finding, findings: f"there is no Dist_G: {finding.undefined}" if finding.undefined else "",
     rank=36,
 )
-def _together_section(finding: TogetherFinding, findings: Findings) -> Section:
-    """Return how far all trees together let an attacker reconstruct the records."""
-    facts = (
-        Fact(
-            f"Learned about a {wording.unit()}",
-            f"{wording.bits(finding.bits_mean)} bits, at most {wording.bits(finding.bits_largest)} bits",
-            "On average and in the most exposed leaf, the group being known. One bit halves the possible records.",
-        ),
-        Fact(
-            "Dist_G of all trees together",
-            "not defined" if finding.dist_g is None else f"{finding.dist_g:.3f}",
-            wording.clean(finding.undefined) or "Share of the joint entropy that is left.",
-        ),
-    )
-    return facts_section("rebuild", "How far all trees together reconstruct the records", "Reconstruction", facts)
+def _together_section(finding: TogetherFinding, findings: Findings) -> Mapping[str, object]:
+    """Return what is left of the joint entropy, or why that is not defined."""
+    left = "not defined" if finding.dist_g is None else f"{finding.dist_g:.3f}"
+    return {"left": left, "meaning": wording.clean(finding.undefined) or "Share of the joint entropy that is left."}
 
 
-@shows("thresholds", rank=51)
-def _thresholds_section(finding: ThresholdsFinding, findings: Findings) -> Section:
-    """Return what thresholds reveal."""
-    n = finding.n_thresholds
-    meaning = "It needs the training records."
-    if finding.n_midpoints is not None:
-        meaning = "An attacker who knows one of the two values can compute the other." if finding.n_midpoints else ""
-    facts = (
-        Fact(
-            "Thresholds that are not public cut points",
-            f"{finding.n_off_grid or 'none'} of {n:,}" if n else "there are none",
-            "Their place reveals something about training values." if finding.n_off_grid else "",
-        ),
-        Fact(
-            "Thresholds that are midpoints of two values of the group",
-            UNKNOWN if finding.n_midpoints is None else f"{finding.n_midpoints or 'none'} of {n:,}",
-            meaning,
-        ),
-    )
-    return facts_section("thresholds", "What thresholds reveal", "Thresholds", facts)
+@shows(
+    "thresholds",
+    "thresholds",
+    "What thresholds reveal",
+    "Thresholds",
+    """
+[n_thresholds] Thresholds that are not public cut points | {n_off_grid:number} of {n_thresholds:,} | {place}
+[none] Thresholds that are not public cut points | there are none |
+Thresholds that are midpoints of two values of the group | {n_midpoints:number} of {n_thresholds:,} | {computed} | It \
+needs the training records.
+""",
+    rank=51,
+)
+def _thresholds_section(finding: ThresholdsFinding, findings: Findings) -> Mapping[str, object]:
+    """Return what thresholds reveal in words."""
+    computed = "An attacker who knows one of the two values can compute the other."
+    return {
+        "none": not finding.n_thresholds,
+        "place": "Their place reveals something about training values." if finding.n_off_grid else "",
+        "computed": computed if finding.n_midpoints else "",
+    }
 
 
-@shows("gaps", rank=52)
-def _gaps_section(gaps: tuple[GapFinding, ...], findings: Findings) -> Section:
+GAP = table("""
+Gap attack by {labels} | {interval} | Share of the {units} behind the release of whom the closest tree is right, less \
+others'.
+""")
+
+
+@shows("gaps", "gaps", "Members identified by a tree that is right", "Gap attack", text_title=LEARNED, rank=52)
+def _gaps_section(gaps: tuple[GapFinding, ...], findings: Findings) -> Body:
     """Return the gap attack by each kind of label."""
-    facts = []
+    shown: list[Fact] = []
     for gap in gaps:
-        value, meaning = "not measured", sentence(gap.reason or "")
-        if gap.advantage is not None and gap.low is not None and gap.high is not None:
-            value = wording.interval(gap.advantage, gap.low, gap.high)
-            meaning = (
-                f"Share of the {wording.units()} behind the release of whom the closest tree is right, less others'."
-            )
-        facts.append(Fact(f"Gap attack by {gap.labels}", value, meaning))
-    title = "Members identified by a tree that is right"
-    return facts_section("gaps", title, "Gap attack", tuple(facts), text_title="What an attacker learns")
+        if gap.advantage is None or gap.low is None or gap.high is None:
+            shown.append(Fact(f"Gap attack by {gap.labels}", "not measured", sentence(gap.reason)))
+        else:
+            shown += facts(GAP, gap, interval=wording.interval(gap.advantage, gap.low, gap.high))
+    return (Facts(tuple(shown)),), facts_of(tuple(shown))
 
 
-@shows("forms", rank=30)
-def _forms_section(finding: FormsFinding, findings: Findings) -> Section:
+@shows("forms", "forms", "The forms side by side", "Side by side", text_title="{heading}", rank=30)
+def _forms_section(finding: FormsFinding, findings: Findings) -> Body:
     """Return the paper's form and the restricted form side by side."""
     own = [row.form == findings.release.form for row in finding.forms]
     names = tuple(_form_name(row, findings) for row in finding.forms)
@@ -231,165 +284,59 @@ def _forms_section(finding: FormsFinding, findings: Findings) -> Section:
         style="stack forms",
     )
     lead = f"Both were fitted on the same groups. Fidelity and accuracy were measured on {finding.measured_on}."
-    return Section(
-        id="forms",
-        title="The forms side by side",
-        link="Side by side",
-        blocks=(Paragraph(text=lead, tone="lead"), table),
-        text=tuple(f"{row.name}: {' | '.join(map(str, row.cells))}" for row in rows),
-        text_title=f"Side by side, measured on {finding.measured_on}: {' | '.join(names)}",
-    )
+    heading = f"Side by side, measured on {finding.measured_on}: {' | '.join(names)}"
+    said = tuple(f"{row.name}: {' | '.join(map(str, row.cells))}" for row in rows)
+    return (Paragraph(text=lead, tone="lead"), table), said, {"heading": heading}
 
 
 def _described(findings: Findings) -> str:
     """Return the form of a release, its size, and on what its trees were trained."""
     made = findings.release
-    form = "The restricted form" if made.form == "restricted" else "The paper's form"
     of = wording.units() if made.records == "training" else "queries"
-    size = f" of at least {made.k:,} {of}" if made.k is not None else f" of {of} in public cells"
-    taught = "the black box's decisions" if made.labels == "black-box" else "true labels"
-    return (
-        f"{form}: {wording.plural(made.n_groups, 'group')}{size}, {wording.plural(made.n_attributes, 'attribute')}; "
-        f"trees with a total of {made.n_leaves:,} leaves, depth at most {made.deepest}, trained on {taught}"
-        f"{', class counts published' if made.counts else ''}."
+    return Reading(
+        made,
+        shape="The restricted form" if made.form == "restricted" else "The paper's form",
+        size=f" of at least {made.k:,} {of}" if made.k is not None else f" of {of} in public cells",
+        taught="the black box's decisions" if made.labels == "black-box" else "true labels",
+        published=", class counts published" if made.counts else "",
+    ).said(
+        "{shape}: {n_groups:many group}{size}, {n_attributes:many attribute}; trees with a total of {n_leaves:,} "
+        "leaves, depth at most {deepest}, trained on {taught}{published}."
     )
+
+
+HEADLINE = table("""
+Fewest {units} behind a representative | {smallest:count} | {declared}
+{Units} alone in a leaf | {alone} | k-anonymity of the representative does not cover the tree
+Members named by thresholds | {named} | {by}
+Advantage of the gap attack | {gap:.3f} | 0 for guessing, 1 for an attack that is always right
+""")
 
 
 def _figures(findings: Findings) -> tuple[Fact, ...]:
     """Return the few figures that matter most."""
-    groups = findings.value("groups")
-    leaves = findings.value("leaves")
-    attack = findings.value("membership")
-    thresholds = findings.value("thresholds")
+    groups, leaves, attack, thresholds = map(findings.value, ("groups", "leaves", "membership", "thresholds"))
     gaps = [gap.advantage for gap in findings.value("gaps") or () if gap.advantage is not None]
-    named = Fact(
-        "Members named by thresholds",
-        UNKNOWN if attack is None or attack.accused is None else _count(attack.accused),
-        "by the midpoint attack on all trees",
-    )
-    if named.value == UNKNOWN and thresholds is not None and thresholds.n_off_grid == 0:
-        named = replace(named, value=wording.none(), meaning="every threshold is a public cut point")
-    return (
-        Fact(
-            f"Fewest {wording.units()} behind a representative",
-            UNKNOWN if groups is None else _count(groups.smallest),
-            _declared(findings),
-        ),
-        Fact(
-            f"{wording.units().capitalize()} alone in a leaf",
-            UNKNOWN if leaves is None else _people(leaves.n_alone, leaves.share_alone),
-            "k-anonymity of the representative does not cover the tree",
-        ),
-        named,
-        Fact(
-            "Advantage of the gap attack",
-            UNKNOWN if not gaps else f"{max(gaps):.3f}",
-            "0 for guessing, 1 for an attack that is always right",
-        ),
-    )
-
-
-def _declared(findings: Findings) -> str:
-    return (
-        "the release declares no number"
-        if findings.release.k is None
-        else f"the release declares {findings.release.k:,}"
+    named = None if attack is None or attack.accused is None else _count(attack.accused)
+    public = named is None and thresholds is not None and thresholds.n_off_grid == 0
+    k = findings.release.k
+    return facts(
+        HEADLINE,
+        findings,
+        smallest=None if groups is None else groups.smallest,
+        declared="the release declares no number" if k is None else f"the release declares {k:,}",
+        alone=None if leaves is None else _people(leaves.n_alone, leaves.share_alone),
+        named=wording.none() if public else named,
+        by="every threshold is a public cut point" if public else "by the midpoint attack on all trees",
+        gap=max(gaps, default=None),
     )
 
 
 def _people(count: ShownCount, share: float) -> str:
-    if count == 0:
-        return wording.none()
-    return f"{_count(count)} ({wording.percent(share, digits=1)})"
+    return wording.none() if count == 0 else f"{_count(count)} ({wording.percent(share, digits=1)})"
 
 
-def _count(value: ShownCount | None) -> str:
-    return UNKNOWN if value is None else f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def _group_facts(groups: GroupsFinding) -> tuple[Fact, ...]:
-    distinct = groups.fewest_distinct
-    empty = f" Empty: {wording.plural(groups.n_empty, 'group')}." if groups.n_empty else ""
-    return (
-        Fact(
-            f"{wording.units().capitalize()} behind a representative",
-            " to ".join(dict.fromkeys([_count(groups.smallest), _count(groups.largest)])),
-            f"Total: {_count(groups.number)} {wording.units()}; sizes {groups.origin}.{empty}",
-        ),
-        Fact(
-            "Fewest different records of a group",
-            _count(distinct),
-            "Copies of one record may be one person's." if distinct is not None else "It needs the training records.",
-        ),
-    )
-
-
-def _representative_facts(finding: RepresentativesFinding, findings: Findings) -> tuple[Fact, ...]:
-    missing = "It needs the training records."
-    measured = finding.matched is not None
-    if findings.release.partition == "public":
-        return (Fact("Representatives", "public points", "They were chosen without the records."),)
-    return (
-        Fact(
-            "Digits of a representative's numbers",
-            f"at most {finding.digits}" if finding.n_numbers else "none",
-            EXACT if finding.n_exact or findings.release.form == "paper" else ROUNDED,
-        ),
-        Fact(
-            "Representatives that are a record of their group",
-            UNKNOWN if finding.n_copies is None else _count(finding.n_copies) if finding.n_copies else "none",
-            "Value by value." if measured else missing,
-        ),
-        Fact(
-            "Values that everyone in a group has",
-            UNKNOWN if finding.n_uniform is None else _count(finding.n_uniform) if finding.n_uniform else "none",
-            "The representative reveals such a value of each of them." if measured else missing,
-        ),
-        Fact(
-            f"{wording.units().capitalize()} whose group is found",
-            UNKNOWN
-            if finding.matched is None or finding.matched_near is None
-            else f"{wording.percent(finding.matched)}; {wording.percent(finding.matched_near)} among {finding.n_near}",
-            "By the closest representative, and among the closest few." if measured else missing,
-        ),
-        Fact(
-            "Distance to the own representative",
-            UNKNOWN if finding.closeness is None else f"{finding.closeness:.2f}",
-            "Over that to any other: 1 would reveal nothing, 0 the record." if measured else missing,
-        ),
-    )
-
-
-def _leaf_facts(leaves: LeavesFinding, findings: Findings) -> tuple[Fact, ...]:
-    limit = findings.policy.smallest_leaf
-    out = [
-        Fact(
-            f"{wording.units().capitalize()} alone in a leaf",
-            _people(leaves.n_alone, leaves.share_alone),
-            f"Of {leaves.n_held:,} leaves with records; sizes {leaves.origin}.",
-        ),
-        Fact(
-            f"{wording.units().capitalize()} of the smallest leaf", _count(leaves.smallest), "In the own group's tree."
-        ),
-    ]
-    if leaves.n_small is not None and limit is not None:
-        out.append(
-            Fact(
-                f"Leaves of fewer than {limit} {wording.units()}",
-                f"{leaves.n_small:,}" if leaves.n_small else "none",
-                "The policy's limit.",
-            )
-        )
-    certain = leaves.share_certain
-    counted = "The counts are published." if findings.release.counts else "No counts are published."
-    out.append(
-        Fact(
-            f"{wording.units().capitalize()} in leaves of one label",
-            UNKNOWN if certain is None else wording.percent(certain),
-            counted if certain is not None else "It needs the labels on which the trees were trained.",
-        )
-    )
-    return tuple(out)
+_count = UNITS["count"]
 
 
 def _form_name(row: FormFinding, findings: Findings) -> str:

@@ -8,12 +8,12 @@ from dataclasses import replace
 from glassine.attacks.outcome import ShownCount
 from glassine.auditing.findings import Findings, JointFinding, RowsFinding, SeveralSummary
 from glassine.report import wording
-from glassine.report.blocks import Fact, Paragraph, Points, Row, Table, heads
+from glassine.report.blocks import Fact, Facts, Paragraph, Points, Row, Table, heads
 from glassine.report.charts import draw_bar
-from glassine.report.section import Page, Section, facts_section, sentence
+from glassine.report.figures import UNKNOWN, facts, table
+from glassine.report.section import Page, Section, facts_of, sentence
 from glassine.report.sections.policy import judged_page, measure_rows
 
-UNKNOWN = "not known"
 STATUS = {
     "inconsistent": "No dataset in the domain meets the counts of all models, so nothing was judged: they contradict "
     "one another, or the domain leaves out some of their records.",
@@ -79,13 +79,16 @@ def _outward(bounds: tuple[float, float]) -> tuple[str, str]:
     return f"{math.floor(low * 1000) / 1000:.3f}", f"{math.ceil(high * 1000) / 1000:.3f}"
 
 
+FIGURES = table("""
+Learned from all models together | {average} | about the average record
+Learned from one model alone | {alone} | about the average record, by the model that reveals most
+Learned about the most exposed | {most} | from all models together
+""")
+
+
 def _figures(joint: JointFinding) -> tuple[Fact, ...]:
-    alone = f"{wording.bits(max(joint.bits_alone))} bits" if joint.bits_alone else UNKNOWN
-    return (
-        Fact("Learned from all models together", _between(joint.bits), "about the average record"),
-        Fact("Learned from one model alone", alone, "about the average record, by the model that reveals most"),
-        Fact("Learned about the most exposed", _between(joint.bits_most_exposed), "from all models together"),
-    )
+    alone = f"{wording.bits(max(joint.bits_alone))} bits" if joint.bits_alone else None
+    return facts(FIGURES, joint, average=_between(joint.bits), alone=alone, most=_between(joint.bits_most_exposed))
 
 
 def _joint_section(joint: JointFinding) -> Section:
@@ -119,45 +122,34 @@ def _joint_section(joint: JointFinding) -> Section:
     )
 
 
+GROUPS = table("""
+Small groups revealed only together | {n_small_groups:number} | Groups that certainly hold a record, but few, and \
+that no model sets apart alone.
+Groups of one class revealed only together | {n_certain_groups:number} | Their records certainly have one class, and \
+every model alone shows several.
+Smallest intersection | {fewest} | Of those that hold a record. One is what a leaf or rule of each model have in \
+common. | Neither the counts nor the data settle it.
+""")
+ROWS = table("""
+Rows rebuilt | {rebuilt} | {meaning}
+Values that are certain | {certain} | Of all values of all rows.
+[error] Distance from the real records | {error.error:.3f} | On a scale from 0 (equal) to 1; that of random records \
+is {error.baseline:.3f}.
+""")
+
+
 def _groups_section(joint: JointFinding) -> Section:
     """Return how many groups only the models together single out; where they lie would name the people in them."""
-    facts = (
-        Fact(
-            "Small groups revealed only together",
-            wording.number(joint.n_small_groups),
-            "Groups that certainly hold a record, but few, and that no model sets apart alone.",
-        ),
-        Fact(
-            "Groups of one class revealed only together",
-            wording.number(joint.n_certain_groups),
-            "Their records certainly have one class, and every model alone shows several.",
-        ),
-        Fact(
-            "Smallest intersection",
-            UNKNOWN if joint.fewest_in_common is None else _records(joint.fewest_in_common),
-            "Of those that hold a record. One is what a leaf or rule of each model have in common."
-            if joint.fewest_in_common is not None
-            else "Neither the counts nor the data settle it.",
-        ),
-    )
-    title = "Groups that only all models single out"
-    return facts_section("groups", title, "Groups", facts, text_title=title)
+    fewest = None if joint.fewest_in_common is None else _records(joint.fewest_in_common)
+    return _tabled("groups", "Groups that only all models single out", "Groups", facts(GROUPS, joint, fewest=fewest))
 
 
 def _rows_section(rows: RowsFinding) -> Section:
     """Return how certain rebuilt rows are, never the rows."""
-    share = "not proved" if rows.share_certain is None else wording.percent(rows.share_certain)
-    facts = [
-        Fact("Rows rebuilt", _records(rows.n_records), rows.meaning),
-        Fact("Values that are certain", share, "Of all values of all rows."),
-    ]
-    if rows.error is not None:
-        facts.append(
-            Fact(
-                "Distance from the real records",
-                f"{rows.error.error:.3f}",
-                f"On a scale from 0 (equal) to 1; that of random records is {rows.error.baseline:.3f}.",
-            )
-        )
-    title = "Rows that meet every count"
-    return facts_section("rows", title, "Rows", tuple(facts), text_title=title)
+    certain = "not proved" if rows.share_certain is None else wording.percent(rows.share_certain)
+    figures = facts(ROWS, rows, rebuilt=_records(rows.n_records), certain=certain)
+    return _tabled("rows", "Rows that meet every count", "Rows", figures)
+
+
+def _tabled(id: str, title: str, link: str, figures: tuple[Fact, ...]) -> Section:
+    return Section(id=id, title=title, link=link, blocks=(Facts(figures),), text=facts_of(figures), text_title=title)

@@ -1,39 +1,36 @@
-"""Evidence: what was measured of a subject, in the terms in which criteria limit it, for every kind of subject."""
+"""Facts: what measurements find of a subject, in the terms in which criteria limit it, for every kind of subject.
+
+A criterion reads a fact by its name. ``sizes`` and ``groups`` are :class:`Sizes` of leaves, rules or bins, and of the
+groups of a release; ``cells`` and ``classes`` are :class:`Cells`; ``shares``, ``bits``, ``thresholds`` and ``named``
+have the classes of their names; ``membership`` and ``attacks`` are membership attacks. ``certain`` is how many people's
+sensitive value can be inferred, and why more may be. Of each part with a mean, ``narrowed`` is the width of the
+interval that is left of one answer, as a share of the public range, and ``dominance`` the share of the total that the
+two largest contributions make up. ``claim`` is the guarantee, ``texts`` what is longer than the model
+needs, ``files`` the files that were read.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from glassine.attacks.outcome import Outcome
-from glassine.formats.canonical import FileForm, LongText
 from glassine.models.implied import Bounds, OutcomeCounts
 
 if TYPE_CHECKING:
     from glassine.auditing.findings.guarantee import GuaranteeFinding
-    from glassine.auditing.findings.membership import MembershipFinding
 
-__all__ = [
-    "Bits",
-    "Cells",
-    "Certain",
-    "Evidence",
-    "Fact",
-    "Inapplicable",
-    "Kind",
-    "Named",
-    "Narrowed",
-    "Parts",
-    "Shares",
-    "Sizes",
-    "Thresholds",
-]
+__all__ = ["Bits", "Case", "Cells", "Fact", "Inapplicable", "Kind", "Named", "Shares", "Sizes", "Thresholds"]
 
 T = TypeVar("T")
 
 Kind: TypeAlias = Literal[
     "tree", "rule list", "additive model", "release", "release as published", "several models", "private summary"
 ]
+
+PARTS = {"rule list": ("rule", "rules")} | dict.fromkeys(("additive model", "private summary"), ("bin", "bins"))
+"""What a part of a subject and several are called, where they are not leaves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,26 +44,23 @@ Fact: TypeAlias = Outcome[T] | Inapplicable | None
 """Something that a criterion judges; None where it is not asked of the subject, so that there is no check."""
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """Parts of a subject that hold records: leaves, rules, bins, groups."""
-
-    # one, more: what a part and several are called.
-    one: str
-    more: str
-    sizes: tuple[int, ...]  # Records of each part that holds any: exact, or an upper bound that is certain
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sizes:
     """How many records stand behind the parts of a subject."""
 
-    parts: tuple[Parts, ...]  # The parts whose sizes are known, by kind of part
+    # Records of each part that holds any, exact, or an upper bound that is certain; by what one and several parts are
+    # called.
+    parts: Mapping[tuple[str, str], tuple[int, ...]]
     unsettled: str = ""  # Why a part of fewer records may exist all the same; empty if none can
     # At least so many records are in each part, where that is known otherwise than by the sizes of all parts: by proof,
     # by the step to which counts are rounded, or by what the publisher states.
     fewest: int | None = None
     stated_by: str = ""  # Who states ``fewest``, in words; empty where it is no statement
+
+    @property
+    def every(self) -> tuple[int, ...]:
+        """The sizes of all parts."""
+        return tuple(size for sizes in self.parts.values() for size in sizes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,24 +79,13 @@ class Cells:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shares:
-    """The largest share of one outcome in the parts of a subject.
+    """The largest share of one outcome in the parts of a subject."""
 
-    Attributes
-    ----------
-    bounds : tuple of (float, float) or None
-        Lower and upper bound in each part, equal where the share is known; None where nothing reveals it.
-    outcome : str
-        What records share: one outcome, or one true label.
-    unsettled : str
-        Why the shares are not those of records; empty if they are.
-    rounded : bool
-        Whether the published counts are rounded.
-    """
-
+    # Lower and upper bound in each part, equal where the share is known; None where nothing reveals it.
     bounds: tuple[tuple[float, float] | None, ...]
-    outcome: str = "one outcome"
-    unsettled: str = ""
-    rounded: bool = False
+    outcome: str = "one outcome"  # What records share: one outcome, or one true label
+    unsettled: str = ""  # Why the shares are not those of records; empty if they are
+    rounded: bool = False  # Whether the published counts are rounded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,31 +138,8 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Certain:
-    """People, or records, whose sensitive value an attacker can infer with practical certainty."""
-
-    number: int  # How many
-    unsettled: str = ""  # Why an attacker may learn more than was measured; empty if nothing says so
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Narrowed:
-    """How closely a published mean determines one record's answer for an attacker who knows all others."""
-
-    # Of each part with a mean, the width of the interval that is left, as a share of the public range, in (0, 1].
-    widths: tuple[float, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dominance:
-    """How much of the total behind a published mean its two largest contributions make up."""
-
-    shares: tuple[float, ...]  # Of each part with a mean, or of the one where it is largest, their share, in [0, 1]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
-    """What was measured of a subject, before suppression, as criteria read it. Findings hold checks, never this.
+class Case:
+    """The facts of a subject by name, before suppression, and what judges also need. Findings hold checks only.
 
     Attributes
     ----------
@@ -187,32 +147,8 @@ class Evidence:
         Kind of subject, by which remedies differ.
     guarantee : GuaranteeFinding or None
         The differential privacy that is claimed.
-    sizes, groups : Fact of Sizes
-        Records behind the leaves, rules or bins, and behind the groups of a release.
-    cells : Fact of Cells
-        Counts of outcomes in the leaves or rules.
-    shares : Fact of Shares
-        Largest shares of one outcome.
-    bits : Fact of Bits
-        Bits about the most exposed record.
-    thresholds : Fact of Thresholds
-        Values taken from training values.
-    named : Fact of Named
-        People whom thresholds can name.
-    membership : Fact of MembershipFinding
-        Membership attacks.
-    certain : Fact of Certain
-        People whose sensitive value can be inferred.
-    narrowed : Fact of Narrowed
-        How closely means determine single answers.
-    dominance : Fact of Dominance
-        How much of a mean two contributions make up.
-    texts : Fact of tuple of LongText
-        Texts of the model beyond what it needs; None of what is no model.
-    files : Fact of tuple of FileForm
-        Whether Glassine wrote the files that hold the subject; None where no file is audited.
-    declared_k : int or None
-        Fewest records of a group, as a release declares.
+    facts : mapping of str to Fact
+        What measurements found; a fact that is missing is not asked of the subject.
     has_data : bool
         Whether training records were given.
     retrainable : bool
@@ -222,45 +158,28 @@ class Evidence:
     mismatch : str
         Why the data that were given are not the training records, or several models have no records in common; empty if
         nothing says so.
+    odd : sequence of str
+        The columns that a model tests and that hold what the domain does not declare.
     has_domain, domain_inferred : bool
         Whether a domain was given, and whether a part of it was inferred from data.
     people : bool
         Whether persons were stated, so that people were counted in place of records.
-    predicts_number : bool
-        Whether the subject is a tree or a rule list of numbers.
+    of_classes : bool
+        Whether the subject predicts a class.
     """
 
     kind: Kind
     guarantee: GuaranteeFinding | None = None
-    sizes: Fact[Sizes] = None
-    groups: Fact[Sizes] = None
-    cells: Fact[Cells] = None
-    shares: Fact[Shares] = None
-    bits: Fact[Bits] = None
-    thresholds: Fact[Thresholds] = None
-    named: Fact[Named] = None
-    membership: Fact[MembershipFinding] = None
-    certain: Fact[Certain] = None
-    narrowed: Fact[Narrowed] = None
-    dominance: Fact[Dominance] = None
-    texts: Fact[tuple[LongText, ...]] = None
-    files: Fact[tuple[FileForm, ...]] = None
-    declared_k: int | None = None
+    facts: Mapping[str, Fact[Any]] = field(default_factory=dict)
     has_data: bool = False
     retrainable: bool = False
     countable: bool = False
     mismatch: str = ""
+    odd: Sequence[str] = ()
     has_domain: bool = True
     domain_inferred: bool = False
     people: bool = False
-    predicts_number: bool = False
-
-    @property
-    def classes(self) -> Fact[Cells]:
-        """The counts of classes, where the model has classes."""
-        if self.predicts_number and self.cells is not None:
-            return Inapplicable("The model predicts a number, so that it has no classes.")
-        return self.cells
+    of_classes: bool = True
 
     @property
     def counted(self) -> str:
@@ -275,9 +194,9 @@ class Evidence:
     @property
     def part(self) -> str:
         """What a part of the subject is called."""
-        return {"rule list": "rule", "additive model": "bin", "private summary": "bin"}.get(self.kind, "leaf")
+        return PARTS.get(self.kind, ("leaf", "leaves"))[0]
 
     @property
     def parts(self) -> str:
         """What its parts are called."""
-        return {"rule list": "rules", "additive model": "bins", "private summary": "bins"}.get(self.kind, "leaves")
+        return PARTS.get(self.kind, ("leaf", "leaves"))[1]

@@ -1,0 +1,311 @@
+"""Facts of a tree or a rule list: what its measurements find, as criteria read it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
+from glassine.attacks.values import ValueLeakage, thresholds_of
+from glassine.auditing.facts import Bits, Cells, Fact, Inapplicable, Named, Shares, Sizes, Thresholds
+from glassine.auditing.inputs import Statements
+from glassine.data.table import Table
+from glassine.domain.literals import attributes_of
+from glassine.models import DecisionTree, RuleList
+from glassine.models.implied import RULE_OF_THREE, Bounds, OutcomeCounts, made_certain
+from glassine.records.arrays import Ints
+
+if TYPE_CHECKING:
+    from glassine.attacks.labels import LabelDisclosure, Occupants
+    from glassine.attacks.membership.midpoint import MidpointResult
+    from glassine.auditing.disclosure import Inferred
+    from glassine.auditing.policy import Policy
+    from glassine.auditing.subject import Raw
+    from glassine.auditing.tree_figures import TreeSubject
+
+EMPTY_MODEL = "all published counts are zero, so the model says nothing about any record."
+CONTRADICTION = "the domain allows no record where the model counts some, so one of the two is wrong."
+MANY = 1e15
+"""Records of a part of which only the fewest are known: more than there are people."""
+
+
+def outcome_counts(
+    model: DecisionTree | RuleList,
+    statements: Statements,
+    *,
+    occupants: Occupants | None,
+    counted: Ints | None,
+    sizes: Sequence[int | None],
+    noisy: bool,
+) -> OutcomeCounts | None:
+    """Return who of each outcome is in each part, by the best that is known; None where nothing is."""
+    # Shapes: counted (parts, classes), or None.
+    n_outcomes = len(model.classes or ()) or 1
+    if occupants is not None:
+        return _known(occupants.counts if occupants.counts.any() else occupants.sizes[:, None], n_outcomes)
+    published = [cell.evidence.counts for cell in model.cells]
+    if model.counts_are_exact and None not in published:
+        return _known(published, n_outcomes)
+    if counted is not None:
+        return _known(counted, n_outcomes)
+    if None not in sizes:
+        return _known([[size] for size in sizes], n_outcomes)
+    return counts_by_statement(model, statements, noisy=noisy)
+
+
+def _known(counts: object, n_outcomes: int) -> OutcomeCounts:
+    """Return counts that are known, shape (parts, outcomes), or (parts, 1) where only sizes are."""
+    known = np.array(counts, dtype=np.float64)
+    return OutcomeCounts(lower=known, upper=known, n_outcomes=n_outcomes)
+
+
+def counts_by_statement(model: DecisionTree | RuleList, statements: Statements, *, noisy: bool) -> OutcomeCounts | None:
+    """Return counts within what the publisher states of them: the step of rounding, or the smallest leaf; else None."""
+    n_outcomes, cells = len(model.classes or ()) or 1, model.cells
+    if statements.smallest_leaf is not None:
+        known = [None if noisy or model.approximate else cell.evidence.size for cell in cells]
+        least = [float(statements.smallest_leaf) if size is None else float(size) for size in known]
+        most = [MANY if size is None else float(size) for size in known]
+        return OutcomeCounts(lower=np.array(least)[:, None], upper=np.array(most)[:, None], n_outcomes=n_outcomes)
+    published = [cell.evidence.counts for cell in cells]
+    counts: Any = published if None not in published else [cell.evidence.size for cell in cells]
+    if noisy or statements.rounded_to is None or None in counts:
+        return None
+    rounded = np.array(counts, dtype=np.float64).reshape(len(cells), -1)
+    half = statements.rounded_to / 2
+    return OutcomeCounts(lower=np.maximum(rounded - half, 0), upper=rounded + half, n_outcomes=n_outcomes)
+
+
+def certain_of_cells(model: DecisionTree | RuleList, counts: OutcomeCounts) -> Bounds | None:
+    """Return how many are certain of their outcome only as members; None where no share of an outcome is published."""
+    n_classes = None if model.classes is None else len(model.classes)
+    shares = [cell.evidence.purity(n_classes) for cell in model.cells]
+    if n_classes is None or not any(share is not None for share in shares):
+        return None
+    if counts.by_outcome:
+        return made_certain(counts)
+    # Without counts of outcomes, a part of which no other outcome is published may be pure.
+    most = sum(
+        min(float(size), RULE_OF_THREE)
+        for size, share in zip(counts.sizes[1].tolist(), shares, strict=True)
+        if share is None or share[1] == 1
+    )
+    return Bounds(0.0, most)
+
+
+def splits_of_model(model: DecisionTree | RuleList) -> int:
+    """Return the number of splits of a tree, each into two, or of conditions of a rule list."""
+    if isinstance(model, DecisionTree):
+        return sum(max(0, len(node.branches) - 1) for node in model.nodes)
+    return sum(len(rule.antecedent) for rule in model.rules)
+
+
+def numbers_of(model: DecisionTree | RuleList) -> tuple[str, ...]:
+    """Return the attributes that have thresholds, in order of first use."""
+    return tuple(dict.fromkeys(name for name, _ in thresholds_of(model)))
+
+
+def flag_by_midpoints(
+    model: DecisionTree | RuleList, table: Table, random_state: int | np.random.Generator | None
+) -> Outcome[MidpointResult]:
+    """Let the midpoint attack search among the training records for those that thresholds name."""
+    # Its readers of forests take a second to import.
+    from glassine.attacks.membership.midpoint import midpoint_attack
+    from glassine.attacks.membership.outputs import Records
+
+    kept = [name for name in model.attributes if name in table.names]
+    if not isinstance(model, DecisionTree) or not kept:
+        return NotApplicable("the midpoint attack is made on trees.")
+    tested = table.restrict(kept)
+    # The table itself, which has converted its columns already.
+    records = Records(tested, np.zeros(len(tested)), tested.persons)
+    return midpoint_attack(model, records, random_state=random_state)
+
+
+# What measurements find, as criteria read it.
+
+
+def facts_of_parts(tree: TreeSubject, outcome: object, raw: Raw) -> dict[str, Fact[Any]]:
+    """Return how many records, and of which classes, are in each leaf or rule."""
+    cells = _cells(tree)
+    of_numbers = Inapplicable("The model predicts a number, so that it has no classes.")
+    return {"sizes": _sizes(tree), "cells": cells, "classes": cells if tree.of_classes else of_numbers}
+
+
+def _sizes(tree: TreeSubject) -> Fact[Sizes]:
+    one, more = tree.nouns
+    stated = tree.inputs.statements
+    parts, unsettled, fewest, stated_by = tuple(size for size in tree.sizes if size), tree.doubt, None, ""
+    if None in tree.sizes:
+        counts = counts_by_statement(tree.model, stated, noisy=tree.model.guarantee is not None)
+        if counts is None:
+            unsettled = f"The model does not publish exactly how many records each {one} holds. Pass the training data."
+        else:
+            lower, upper = counts.sizes
+            fewest = math.floor(lower.min())
+            if stated.smallest_leaf is None:
+                sure = zip(lower.tolist(), upper.tolist(), strict=True)
+                parts = tuple(int(high) for low, high in sure if low > 0)
+            else:
+                # Sizes that are published are counts, whatever is stated of the others.
+                stated_by = stated.by
+    return Measured(Sizes(parts={(one, more): parts}, unsettled=unsettled, fewest=fewest, stated_by=stated_by))
+
+
+def _cells(tree: TreeSubject) -> Fact[Cells]:
+    """Return who of each outcome is in each part: people where persons are stated, else records."""
+    stated, people = tree.inputs.statements, None if tree.accepted else tree.occupants
+    counts = outcome_counts(
+        tree.model,
+        stated,
+        occupants=people,
+        counted=None if tree.accepted else tree.class_counts,
+        sizes=tree.record_sizes,
+        noisy=tree.noise is not None,
+    )
+    if counts is None:
+        return NotApplicable(tree.noise or f"the model does not publish how many records its {tree.nouns[1]} hold.")
+    certain, n_splits = certain_of_cells(tree.model, counts), splits_of_model(tree.model)
+    by = stated.by if stated.smallest_leaf is not None and (counts.lower < counts.upper).any() else ""
+    n_people = None if people is None else people.number
+    cells = Cells(
+        counts=counts, certain=certain, n_splits=n_splits, unsettled=tree.doubt, stated_by=by, n_people=n_people
+    )
+    return Measured(cells)
+
+
+def facts_of_labels(tree: TreeSubject, labels: Outcome[LabelDisclosure], raw: Raw) -> dict[str, Fact[Any]]:
+    """Return the largest share of a class in each leaf or rule, as the model publishes it: no others can be seen."""
+    return {"shares": _shares(tree, labels)}
+
+
+def _shares(tree: TreeSubject, labels: Outcome[LabelDisclosure]) -> Fact[Shares]:
+    # Where the counts of a leaf are published, its share is that of the people with a record of the class there.
+    model, people = tree.model, tree.occupants
+    if tree.noise is not None:
+        return NotApplicable(tree.noise)
+    evidences = [cell.evidence for cell in model.cells if cell.evidence.size != 0]
+    if isinstance(model, DecisionTree) and any(evidence.counts is None for evidence in evidences):
+        evidences += [node.evidence for node in model.nodes if node.branches and node.evidence.size != 0]
+    if not evidences:
+        return NotApplicable(EMPTY_MODEL)
+    n_classes = None if model.classes is None else len(model.classes)
+    bounds = [evidence.purity(n_classes) for evidence in evidences]
+    if model.classes is None:  # Of numbers only a part of one single value has a share: 1.
+        bounds = [pair for pair in bounds if pair is not None and pair[0] == 1]
+    weighted = any(evidence.weighted for evidence in evidences)
+    if people is not None and model.classes is not None and any(pair is not None for pair in bounds):
+        if not people.counts.any():
+            return labels if isinstance(labels, NotApplicable) else NotApplicable(EMPTY_MODEL)
+        held_by = zip(model.cells, people.purest.tolist(), people.sizes.tolist(), strict=True)
+        own = tuple((share, share) for cell, share, size in held_by if size and cell.evidence.shares(n_classes))
+        bounds, weighted = [*own, *(pair for pair in bounds if pair is None)], False
+    if not weighted and all(pair is None for pair in bounds):
+        reason = labels.reason if isinstance(labels, NotApplicable | Failed) else "there is none."
+        return Inapplicable(f"No share of an outcome is published: {reason}")
+    unsettled = "The model publishes shares by weight, so the shares of records are not known." if weighted else ""
+    return Measured(Shares(bounds=tuple(bounds), unsettled=unsettled, rounded=model.approximate))
+
+
+def facts_of_reconstruction(tree: TreeSubject, outcome: Outcome[Any], raw: Raw) -> dict[str, Fact[Any]]:
+    """Return the bits about the most exposed record."""
+    return {"bits": _bits(tree, outcome)}
+
+
+def _bits(tree: TreeSubject, outcome: Outcome[Any]) -> Fact[Bits]:
+    if tree.learned is None:
+        return NotApplicable(getattr(outcome, "reason", ""))
+    # An empty region of unknown size can hold no record; one that claims records contradicts the domain.
+    pairs = zip(tree.learned, tree.sizes, strict=True)
+    finite = [b for b, size in pairs if size or (size is None and math.isfinite(b))]
+    if not finite:
+        return NotApplicable(EMPTY_MODEL)
+    largest, domain, tested = max(finite), tree.domain, attributes_of(tree.model.literals)
+    if math.isinf(largest):
+        return NotApplicable(CONTRADICTION)
+    inferred = [name for name in tested if domain is not None and domain[name].inferred]
+    return Measured(
+        Bits(
+            lower=largest,
+            upper=largest,
+            inferred=(*inferred, *tree.trained_shares),
+            possible=None if tree.domain_summary is None else tree.domain_summary.bits_domain_aware,
+        )
+    )
+
+
+def facts_of_values(tree: TreeSubject, outcome: Outcome[ValueLeakage], raw: Raw) -> dict[str, Fact[Any]]:
+    """Return the thresholds, whom they can name, and how much of a mean two contributions make up."""
+    if not isinstance(outcome, Measured):
+        return {}
+    values, facts = outcome.value, dict[str, Fact[Any]]()
+    if not tree.of_classes:
+        share, lacking = values.dominance, NotApplicable("it needs the training records with the target.")
+        facts["dominance"] = lacking if share is None else Measured((share,))
+    return facts | {
+        "thresholds": Measured(thresholds_fact(tree.policy, values, tree.cut)),
+        "named": Measured(_named(tree, values, raw)),
+    }
+
+
+def thresholds_fact(policy: Policy, values: ValueLeakage, inferred: Sequence[str]) -> Thresholds:
+    """Return the thresholds; ``inferred`` names the attributes with thresholds whose domain was inferred from data."""
+    n, off, limit = values.n_thresholds, values.n_off_grid, policy.thresholds_off_grid
+    # Public cut points are no midpoints; where the check on them fails, or is unknown, it says enough.
+    public = off == 0 and not inferred
+    decided = limit is not None and (off is None or off > limit or bool(inferred))
+    return Thresholds(
+        n=n,
+        n_private=off or 0,
+        complete=off is not None or not n,
+        n_inferred=values.n_inferred,
+        inferred=tuple(inferred) if n else (),
+        n_midpoints=values.n_midpoints,
+        wants_data=bool(n) and not public and not decided,
+    )
+
+
+def named_fact(
+    values: ValueLeakage, inferred: Sequence[str], lacking: Sequence[str] = (), *, bounded: bool = False
+) -> Named:
+    """Return whom thresholds can name without the data; ``lacking`` names attributes of which no domain is known."""
+    public = values.n_off_grid == 0 or not values.n_thresholds
+    return Named(
+        number=0 if public else values.n_nameable,
+        n=values.n_thresholds,
+        n_private=values.n_thresholds if values.n_off_grid is None else values.n_off_grid,
+        lacking=tuple(lacking),
+        inferred=() if public else tuple(inferred),
+        bounded=bounded,
+    )
+
+
+def _named(tree: TreeSubject, values: ValueLeakage, raw: Raw) -> Named:
+    """Return whom thresholds can name: by the midpoint attack with the data, else by an upper estimate."""
+    lacking = () if tree.domain is not None else numbers_of(tree.model)
+    bounded = tree.guarantee is not None and not tree.guarantee.caveats
+    named = named_fact(values, list(dict.fromkeys([*tree.cut, *tree.trained_shares])), lacking, bounded=bounded)
+    if (named.number == 0 and not named.n_private) or tree.table is None:
+        return named
+    attacks = raw.get("membership")
+    outcome = (
+        attacks.value.midpoint
+        if isinstance(attacks, Measured)
+        else flag_by_midpoints(tree.model, tree.table, tree.inputs.settings.random_state)
+    )
+    if isinstance(outcome, Measured):
+        return replace(named, number=outcome.value.n_named, flagged=True)
+    # The attack is made on trees alone: of rule lists those count who alone hold a value beside a midpoint.
+    exposed = values.n_records_at_midpoints
+    return replace(named, number=exposed, flagged=True) if isinstance(exposed, int) else named
+
+
+def facts_of_disclosure(tree: TreeSubject, outcome: Outcome[Inferred], raw: Raw) -> dict[str, Fact[Any]]:
+    """Return of how many the sensitive value can be inferred, and why more may be."""
+    if not isinstance(outcome, Measured):
+        return {"certain": outcome}
+    return {"certain": Measured((outcome.value.n_certain, outcome.value.doubt))}
