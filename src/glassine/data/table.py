@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -18,9 +18,9 @@ from glassine.domain.literals import EXACT
 from glassine.errors import InvalidDataError, parameter
 from glassine.records.alignment import check_alignment
 from glassine.records.arrays import AnyArray, Array, Bools, Indices, Ints, read_only
-from glassine.records.cells import FOREIGN, Flag, FlagArray, Reader, double, is_gap, number_of, value_of
+from glassine.records.cells import FOREIGN, Coded, Flag, FlagArray, Plain, Reader, double, is_gap, number_of, value_of
 from glassine.records.columns import decoder, values_of
-from glassine.records.containers import Opened, plain_column
+from glassine.records.containers import Opened, batches, plain_column
 from glassine.records.engines import is_distributed
 
 NO_RECORDS = "data must hold at least one record, got none. Check the file and its filters."
@@ -294,6 +294,34 @@ def as_table(data: object) -> Table:
         return data
     opened = open_native(data)
     return Table(collect(opened))
+
+
+def table_of(records: object, names: Sequence[str]) -> Table:
+    """Return records that are no frame as a table of some columns: an array, arrays by name, rows or mappings."""
+    import polars as pl
+
+    (columns,) = batches(records, names)
+    return Table(nw.from_native(pl.DataFrame({name: _series(column) for name, column in columns.items()})))
+
+
+def _series(column: Plain) -> Any:
+    """Return a column of a type that all of its cells have; others stay the objects that they are."""
+    import polars as pl
+
+    if isinstance(column, pl.Series):
+        return column
+    if isinstance(column, Coded):
+        column = [column.values[place] if place >= 0 else None for place in column.places.tolist()]
+    plain = isinstance(column, np.ndarray) and column.dtype.kind in "biuf" and not isinstance(column, np.ma.MaskedArray)
+    cells: Any = column if plain or not isinstance(column, np.ndarray) else column.tolist()
+    kinds = set() if plain else set(map(type, cells)) - {type(None)}
+    try:
+        if plain or any(kinds <= alike for alike in ({str}, {bool}, {int}, {int, float})):
+            return pl.Series(cells, strict=not kinds)
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+        # Whole numbers beyond 128 bits, numbers beyond doubles, halves of characters.
+        pass
+    return pl.Series(list(cells), dtype=pl.Object)
 
 
 def with_persons(data: object, persons: object, what: str = "data") -> Table:

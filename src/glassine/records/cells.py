@@ -158,13 +158,12 @@ def kinds_of(column: Plain, rows: Bools) -> FlagArray:
     else:
         cells = list(compress(column, rows.tolist()))
     values = list(map(value_of, cells))
-    texts = {text: number_of(text) is not None for text in set(filter(_is_text, values))}
-    kinds = (Kind(texts[v]) if _is_text(v) else Kind.OTHER if v is FOREIGN else Kind.NUMBER for v in values)
+    texts: dict[object, Kind] = {
+        text: Kind.TEXT if number_of(text) is None else Kind.NUMBER
+        for text in {v for v in values if isinstance(v, str)}
+    }
+    kinds = (texts[v] if isinstance(v, str) else Kind.OTHER if v is FOREIGN else Kind.NUMBER for v in values)
     return np.fromiter(kinds, np.uint8, len(values))
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
 
 
 def _value_of_numpy(cell: Any) -> object:

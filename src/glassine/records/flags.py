@@ -138,6 +138,7 @@ def declared(attribute: Attribute) -> str:
 
     Examples
     --------
+    >>> from glassine.domain import Category
     >>> declared(Integer(18, 99)), declared(Category(("clerk", "baker", 3)))
     ('18 to 99', "'clerk', 'baker', 3")
     """
