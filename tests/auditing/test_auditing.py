@@ -201,7 +201,7 @@ def test_other_data_are_noticed() -> None:
 def test_records_outside_the_domain_are_noticed() -> None:
     frame = pd.DataFrame({"age": [10] * 50 + [50] * 40 + [150] * 20, "sex": ["f"] * 110})
     notes = audit(tree_of((30, 20), (20, 40)), domain=DOMAIN, data=frame).notes
-    assert "age: 20 records of the data lie outside the domain." in notes
+    assert "age: 20 records lie outside the domain, which declares 0 to 99: above 99." in notes
 
 
 def test_an_inferred_domain_is_a_lower_bound() -> None:
@@ -540,9 +540,13 @@ def test_data_outside_the_domain_do_not_decide() -> None:
         Node(evidence=Evidence(label=0)),
         Node(evidence=Evidence(label=1)),
     )
-    findings = audit(DecisionTree(nodes, ("c",), (0, 1)), domain=domain, data=pd.DataFrame({"c": [1] * 3 + [2] * 60}))
+    tree = DecisionTree(nodes, ("c",), (0, 1))
+    findings = audit(tree, domain=domain, data=pd.DataFrame({"c": ["Yes"] * 3 + ["2"] * 60}))
     assert findings.verdict == "inconclusive"
     assert statuses(findings)["smallest_leaf"] == "unknown"
+    assert findings.advice[0].text.startswith("Recode c in the records as the domain declares")
+    # A number is the text that writes it.
+    assert statuses(audit(tree, domain=domain, data=pd.DataFrame({"c": [1] * 3 + [2] * 60})))["smallest_leaf"] == "fail"
 
 
 def test_a_constant_leaf_of_a_regression_is_pure() -> None:

@@ -75,7 +75,7 @@ def test_no_plural_of_one(folder: Path, run: Run, command: tuple[str, ...]) -> N
 def test_verbs_agree(folder: Path, run: Run) -> None:
     told = " ".join(run(*AUDIT, "--data", "people.csv", cwd=folder).out.split())
     assert "Of 2 thresholds, 1 is not a public cut point" in told
-    assert "age: 1 record of the data lies outside the domain." in told
+    assert "age: 1 record lies outside the domain, which declares" in told
     checks = run(*AUDIT, "--json", cwd=folder).out
     assert "1 of 3 rules holds fewer than 25 records." in checks
     assert "1 of 2 thresholds is not a public cut point, so it can reveal training values." in checks

@@ -512,7 +512,7 @@ def test_an_arrow_dictionary_of_numbers_is_read_by_value() -> None:
 def test_one_odd_value_makes_no_others_be_converted_one_by_one(odd: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Running time would show that it is there: fourteen times that of a column of numbers alone."""
     double = Mock(return_value=1.0)
-    monkeypatch.setattr("glassine.records.cells._double", double)
+    monkeypatch.setattr("glassine.records.cells.double", double)
     values = np.array([*range(100), odd], dtype=object)
     read_settled({"a": values}, Domain({"a": Integer(0, 100, missing=True)}))
     assert double.call_count <= 1

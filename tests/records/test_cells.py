@@ -82,7 +82,7 @@ def test_cells_are_read_by_the_rules(attribute: Attribute, cell: Any, answer: tu
 def test_a_column_gives_what_its_cells_give(name: str) -> None:
     reader = Reader(ATTRIBUTES[name])
     answers = [reader.cell(cell) for cell in ODD_CELLS]
-    for beside in ([], ["zz"], [1], [None], [0.5, "1", None, 7]):
+    for beside in ([], ["zz"] * 20, [1] * 20, [None] * 20, [0.5, "1", None, 7] * 5):
         for cell, answer in zip(ODD_CELLS, answers, strict=True):
             values, flags = reader.column([cell, *beside, cell])
             assert values.dtype == reader.dtype
@@ -144,10 +144,11 @@ SERIES: dict[str, pl.Series] = {
 @pytest.mark.parametrize("name", ATTRIBUTES)
 def test_typed_columns_give_what_their_cells_give(kind: str, name: str) -> None:
     series, reader = SERIES[kind], Reader(ATTRIBUTES[name])
-    values, flags = reader.column(series)
-    assert values.dtype == reader.dtype
-    for cell, value, flag in zip(series.to_list(), values, flags, strict=True):
-        assert same((value, flag), reader.cell(cell)), cell
+    for column in (series, pl.concat([series] * 20)):
+        values, flags = reader.column(column)
+        assert values.dtype == reader.dtype
+        for cell, value, flag in zip(column.to_list(), values, flags, strict=True):
+            assert same((value, flag), reader.cell(cell)), cell
 
 
 TYPES = ("b1", "i1", "i2", ">i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", ">f8", "f8", "g", "U9", "O", "c16", "M8[D]")

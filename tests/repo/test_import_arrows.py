@@ -179,3 +179,45 @@ def test_a_planted_violation_is_found(path: str, source: str) -> None:
 )
 def test_an_allowed_import_passes(path: str, source: str) -> None:
     assert violations({path: source}) == []
+
+
+PARSERS = {
+    *("number_of", "value_of", "declared_numbers", "numbers_of_texts", "is_gap", "NUMERAL", "BLANKS", "FOREIGN"),
+    *("plain_column", "holds_of_numbers"),
+}
+"""What parses cells."""
+
+ALSO_PARSE = {
+    "data/table.py": "the values of an audit, read by its domain",
+    "data/labels.py": "whether declared classes are words",
+    "data/sources.py": "the types of columns that nothing declares",
+    "data/inference.py": "a domain is inferred from what nothing declares",
+    "data/persons.py": "an identifier is no attribute",
+    "learners/estimator.py": "the target of an ordinary fit",
+    "sealed/ingest.py": "the records of a private fit, batch by batch",
+    "microaggregation/reading.py": "records without a domain",
+    "models/records.py": "literals of numbers that were read",
+}
+"""Other files that name such a function, and why."""
+
+
+def parsers_of(sources: Mapping[str, str]) -> dict[str, set[str]]:
+    """Return what each file outside the records' room imports of what parses cells."""
+    out: dict[str, set[str]] = {}
+    for path, source in sources.items():
+        if path.startswith("records/"):
+            continue
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("glassine.records"):
+                out.setdefault(path, set()).update({alias.name for alias in node.names} & PARSERS)
+    return {path: names for path, names in out.items() if names}
+
+
+def test_only_the_records_room_parses_cells() -> None:
+    assert set(parsers_of(sources_of_the_package())) <= set(ALSO_PARSE)
+
+
+def test_a_planted_parser_is_found() -> None:
+    planted = {"auditing/api.py": "def f():\n    from glassine.records.cells import number_of"}
+    assert parsers_of(planted) == {"auditing/api.py": {"number_of"}}
+    assert not parsers_of({"records/lines.py": planted["auditing/api.py"]})

@@ -394,7 +394,6 @@ def test_the_restricted_form_has_public_cut_points_alone_where_its_domain_is_dec
         ({"policy": "strict"}, InvalidPolicyError, "must be a Policy"),
         ({"target": Y[:3]}, InvalidDataError, "target must hold one label a record"),
         ({"holdout": Z[:, :2]}, InvalidDataError, "one column per attribute"),
-        ({"holdout": np.full((3, 4), np.nan)}, InvalidDataError, "missing"),
         ({"holdout": Sample(None, YZ)}, InvalidDataError, "Pass holdout="),
         ({"settings": AuditSettings(random_state=-1)}, InvalidParameterError, "random_state"),
     ],

@@ -24,14 +24,13 @@ from glassine.auditing.findings import (
     ModelSummary,
     TermFinding,
 )
-from glassine.auditing.inputs import AuditInputs, Comparison, check_sensitive, people_hint
+from glassine.auditing.inputs import AuditInputs, Comparison, check_sensitive, compare_records, people_hint
 from glassine.auditing.policy import Policy
 from glassine.auditing.subject import Opened, Raw, Subject, texts_of
 from glassine.auditing.suppression import Suppression
 from glassine.auditing.tree_facts import CONTRADICTION
 from glassine.auditing.tree_figures import INFERRED, MISMATCH
 from glassine.auditing.trees import TREE_MEASUREMENTS, attacked
-from glassine.data.inference import eager, violations
 from glassine.data.table import Table
 from glassine.domain import Integer, Real
 from glassine.errors import InvalidDataError
@@ -39,6 +38,7 @@ from glassine.formats.canonical import LongText
 from glassine.formats.sklearn.interpret import EbmExtras, extras_of_interpret, is_interpret_ebm
 from glassine.models import AdditiveModel
 from glassine.models.additive import score_meaning, summarize_model
+from glassine.models.scoring import recipe_of
 from glassine.models.shapes import COVERAGE
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class AdditiveSubject(Subject):
     @property
     def has_data(self) -> bool:
         """Whether there are training records."""
-        return self.frame is not None
+        return self.table is not None
 
     @property
     def has_domain(self) -> bool:
@@ -105,7 +105,12 @@ class AdditiveSubject(Subject):
     @property
     def mismatch(self) -> str:
         """Why the data are not the training records; empty if nothing says so."""
-        return MISMATCH.format(parts="bins") if self.outside or self.leakage.differing else ""
+        return self.comparison.unread or (MISMATCH.format(parts="bins") if self.leakage.differing else "")
+
+    @property
+    def odd(self) -> tuple[str, ...]:
+        """The columns that terms read and that hold what the domain does not declare."""
+        return self.comparison.tested
 
     @property
     def bars(self) -> list[float]:
@@ -113,28 +118,27 @@ class AdditiveSubject(Subject):
         return [size for _, sizes in self.extras.histograms for size in sizes]
 
     @cached_property
-    def frame(self) -> Any:
-        """The training records in memory; None where there are none."""
-        if self.inputs.data is None:
-            return None
-        frame = eager(self.inputs.data)
-        if not len(frame):
+    def table(self) -> Table | None:
+        """The training records; None where there are none."""
+        table = self.inputs.table
+        if table is not None and not len(table):
             raise InvalidDataError("data hold no record.", remedy="Give the training records, or leave them out.")
-        return frame.to_native()
+        return table
 
     @cached_property
     def leakage(self) -> BinLeakage:
         """What the bins reveal."""
-        table = self.inputs.table
-        return leak_bins(self.model, self.inputs.domain, self.frame, None if table is None else table.persons)
+        table = self.table
+        return leak_bins(self.model, self.inputs.domain, table, None if table is None else table.persons)
 
     @cached_property
-    def outside(self) -> dict[str, int]:
-        """Records outside the domain, by attribute or constraint."""
-        domain, tested = self.inputs.domain, self.model.tested
-        if self.frame is None or domain is None or not tested:
-            return {}
-        return violations(domain.restrict(tested), self.frame)
+    def comparison(self) -> Comparison:
+        """How the training records that were given differ from what the domain says, or else bins."""
+        return (
+            Comparison()
+            if self.table is None
+            else compare_records(self.table, self.inputs.domain, recipe_of(self.model), self.model.tested)
+        )
 
     @property
     def inferred(self) -> list[str]:
@@ -164,7 +168,7 @@ class AdditiveSubject(Subject):
     def notes(self, raw: Raw) -> Iterator[str]:
         """Yield what is odd about the data, the domain and the log of edits."""
         yield from people_hint(self.inputs)
-        yield from Comparison(outside=self.outside).notes(self.suppression)
+        yield from self.comparison.notes(self.suppression)
         yield from self._beside_guarantee()
         if any(entry.origin == "counted" for entry in self.leakage.terms):
             yield RecordNote("The model does not publish exact sizes of bins: they were counted in the data.")

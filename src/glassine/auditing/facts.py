@@ -11,7 +11,7 @@ needs, ``files`` the files that were read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
@@ -158,6 +158,8 @@ class Case:
     mismatch : str
         Why the data that were given are not the training records, or several models have no records in common; empty if
         nothing says so.
+    odd : sequence of str
+        The columns that a model tests and that hold what the domain does not declare.
     has_domain, domain_inferred : bool
         Whether a domain was given, and whether a part of it was inferred from data.
     people : bool
@@ -173,6 +175,7 @@ class Case:
     retrainable: bool = False
     countable: bool = False
     mismatch: str = ""
+    odd: Sequence[str] = ()
     has_domain: bool = True
     domain_inferred: bool = False
     people: bool = False

@@ -6,19 +6,18 @@ from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
 from glassine.attacks.outcome import RecordNote
 from glassine.auditing.suppression import Suppression
 from glassine.counting import MAX_STEPS
-from glassine.data.inference import infer_domain, is_identifier_name, repeats, violations
+from glassine.data.inference import draft, is_identifier_name, outside_of, repeats
 from glassine.data.labels import Sample
 from glassine.data.table import NO_RECORDS, Table, as_table
-from glassine.domain import Domain
-from glassine.domain.attributes import is_whole
-from glassine.domain.literals import attributes_of, is_missing
+from glassine.domain import Category, Domain
+from glassine.domain.attributes import Attribute, is_whole
 from glassine.errors import (
     InvalidDataError,
     InvalidParameterError,
@@ -31,9 +30,11 @@ from glassine.errors import (
 )
 from glassine.formats.canonical import FileForm
 from glassine.formats.sklearn.parameters import StatedParameters
-from glassine.models import DecisionTree, RuleList
 from glassine.records.arrays import AnyArray
+from glassine.records.cells import Flag
 from glassine.records.engines import is_lazy
+from glassine.records.flags import bounds, is_number, sentence
+from glassine.records.reading import read
 
 if TYPE_CHECKING:
     from glassine.attacks.disclosure import CountNoise
@@ -191,7 +192,7 @@ class AuditSettings:
         Whether you can train the model again: advice is then to do so, even without the records, and not to ask its
         publisher.
     require_clean_copy : bool, default=False
-        Whether a file fails that Glassine did not write, whatever the policy says: as in a pipeline.
+        Whether a file fails that Glassine did not write, under every policy: as in a pipeline.
 
     Raises
     ------
@@ -315,29 +316,45 @@ class AuditInputs:
         """Whether records are given: those of the training data, or others."""
         return self.data is not None or self.holdout is not None
 
+    def by(self, attributes: Mapping[str, Attribute]) -> Self:
+        """Return the same with records read by some attributes, those of a lazy frame collected."""
+        sides = [
+            side if side.data is None else replace(side, data=as_table(side.data).by(attributes))
+            for side in (self.members, self.others)
+        ]
+        return replace(self, members=sides[0], others=sides[1])
+
     @cached_property
     def columns(self) -> dict[str, AnyArray] | None:
         """The training records as columns, shape (n,) each."""
         return None if self.table is None else self.table.arrays
 
 
-def inferred_domain(model: DecisionTree | RuleList, columns: Mapping[str, AnyArray], notes: list[str]) -> Domain | None:
-    """Return the domain of the model's attributes as the data show it, with a warning; None if they show none."""
-    import polars as pl
+def inferred_domain(
+    names: Sequence[str], recipe: Mapping[str, Attribute], columns: Mapping[str, AnyArray], notes: list[str]
+) -> Domain | None:
+    """Return the domain of some columns as the data show it, with a warning; None if they show none.
 
-    used = [name for name in model.attributes if name in columns]
-    if not used:
+    The recipe is what the model's literals imply of those that it tests.
+    """
+    used = {name: columns[name] for name in names if name in columns}
+    try:
+        domain, undeclared = draft(used)
+    except InvalidDataError:
         return None
-    frame = {
-        name: [
-            None if gap else value for value, gap in zip(columns[name].tolist(), is_missing(columns[name]), strict=True)
-        ]
-        for name in used
-    }
+    if any(name in undeclared for name in recipe):
+        return None
+    attributes = {name: domain[name] for name in domain}
+    for name, named in recipe.items():
+        shown = attributes.get(name)
+        # What the model names is possible, too.
+        if isinstance(shown, Category) and isinstance(named, Category):
+            attributes[name] = replace(shown, values=tuple(dict.fromkeys((*shown.values, *named.values))))
+    domain = Domain(attributes)
     text = "No domain was given: it was inferred from the data, which understates what an attacker learns."
     notes.append(text)
     warn_caller(text, PrivacyLeakWarning)
-    return infer_domain(pl.DataFrame(frame, strict=False))
+    return domain
 
 
 def check_sensitive(name: str, domain: Domain | None, columns: Container[str] | None) -> None:
@@ -372,9 +389,10 @@ def people_hint(inputs: AuditInputs) -> list[RecordNote]:
 class Comparison:
     """How the training records that were given differ from what a model and a domain say."""
 
-    # Records outside the domain, by attribute or constraint; only those above zero.
-    outside: Mapping[str, int] = field(default_factory=dict)
-    outside_tested: bool = False  # Whether they lie outside it in an attribute that the model tests
+    # Records outside the domain, by attribute or constraint and by reason; only those above zero.
+    outside: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    whole: Mapping[str, str] = field(default_factory=dict)  # Outside what the records of each lie
+    tested: tuple[str, ...] = ()  # Those of them that the model tests
     # n_parts, n_differing: leaves or rules, and those for which the model publishes another number of records.
     n_parts: int = 0
     n_differing: int = 0
@@ -383,7 +401,13 @@ class Comparison:
     @property
     def mismatch(self) -> bool:
         """Whether the records are not the training records, or the domain is not theirs."""
-        return self.outside_tested or self.n_differing > 0
+        return bool(self.tested) or self.n_differing > 0
+
+    @property
+    def unread(self) -> str:
+        """What the model tests and records hold otherwise than the domain declares, without a number of them."""
+        tested = (sentence(name, None, self.whole[name], self.outside[name]) for name in self.tested)
+        return first_of(tested, MOST_HINTS, mark="")
 
     def notes(self, suppression: Suppression) -> list[RecordNote]:
         """Return the differences in sentences, small counts suppressed."""
@@ -393,10 +417,11 @@ class Comparison:
                 "The data are a lazy frame: they were counted where they lie, not read record by record. Single "
                 "records, subgroups by column and membership were not measured."
             )
-        for name, count in self.outside.items():
-            number = suppression.count(count)
-            lie = "record of the data lies" if number == 1 else "records of the data lie"
-            notes.append(f"{name}: {number} {lie} outside the domain.")
+        for name, reasons in self.outside.items():
+            hidden = suppression.hidden(tuple(reasons.values()))
+            shown = {why: None if hide else n for (why, n), hide in zip(reasons.items(), hidden, strict=True)}
+            number = suppression.count(sum(reasons.values()))
+            notes.append(sentence(name, number, self.whole[name], shown))
         if self.n_differing:
             notes.append(
                 f"The data is not the training data: {self.n_differing:,} of {self.n_parts:,} leaves or rules capture "
@@ -405,24 +430,40 @@ class Comparison:
         return [RecordNote(note) for note in notes]
 
 
-def outside_domain(domain: Domain | None, frame: object, columns: Mapping[str, AnyArray]) -> dict[str, int]:
-    """Return how many records lie outside the domain, by attribute or constraint."""
-    present = [name for name in domain or () if name in columns]
-    return violations(domain.restrict(present), frame) if domain is not None and present else {}
-
-
-def compare(
-    model: DecisionTree | RuleList, sizes: Sequence[int], outside: Mapping[str, int], *, counted: bool = False
+def compare_records(
+    table: Table, domain: Domain | None, recipe: Mapping[str, Attribute], tested: Collection[str]
 ) -> Comparison:
-    """Return how records differ from a model, given those in each of its parts and those outside the domain."""
-    tested = set(attributes_of(model.literals))
-    published = [cell.evidence.size for cell in model.cells] if model.counts_are_exact else []
+    """Return how many records lie outside the domain, or hold nothing that the model tests.
+
+    The recipe is what the model's literals imply: without a public domain, records need numbers where it tests numbers,
+    and one of its values in some record.
+    """
+    public = domain is not None and not domain.inferred
+    if domain is not None:
+        present = [name for name in domain if name in table.names]
+        found = compare(outside_of(domain.restrict(present), table) if present else {}, domain, tested)
+    else:
+        found = Comparison()
+    if public or not recipe:
+        return found
+    numbers_of = read(table, recipe)[1].counts()
+    foreign = {
+        name: own
+        for name, own in outside_of(Domain(recipe), table).items()
+        if is_number(recipe[name]) or not numbers_of[name][Flag.OK]
+    }
+    outside = {**{name: own for name, own in found.outside.items() if name not in foreign}, **foreign}
+    whole = {**found.whole, **{name: bounds(name, recipe, implied=True) for name in foreign}}
+    own = (*found.tested, *foreign)
+    return replace(found, outside=outside, whole=whole, tested=tuple(name for name in outside if name in own))
+
+
+def compare(outside: Mapping[str, Mapping[str, int]], domain: Domain, tested: Collection[str]) -> Comparison:
+    """Return which records lie outside a domain, by attribute or constraint and by reason."""
     return Comparison(
         outside=outside,
-        outside_tested=any(tested & {name, *name.split(" + ")} for name in outside),
-        n_parts=len(model.cells),
-        n_differing=sum(size is not None and size != sizes[i] for i, size in enumerate(published)),
-        counted=counted,
+        whole={name: bounds(name, domain) for name in outside},
+        tested=tuple(name for name in outside if set(tested) & {name, *name.split(" + ")}),
     )
 
 

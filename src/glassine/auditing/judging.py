@@ -33,6 +33,7 @@ from glassine.auditing.findings.values import Verdict
 from glassine.auditing.membership_criteria import COUNTS, attack_bounds
 from glassine.auditing.policy import Policy
 from glassine.auditing.suppression import Suppression
+from glassine.errors import first_of
 
 EMPTY = "empty"
 """Flag of a part that no record of the domain can reach."""
@@ -81,7 +82,8 @@ def advise(policy: Policy, case: Case, checks: Sequence[Check]) -> tuple[Remedy,
     """
     failing = [check for check in checks if check.status == "fail"]
     open_ = [check for check in checks if check.status == "unknown"]
-    out = [helpful for check in failing if (helpful := _remedy(policy, case, check)) is not None]
+    out = [recoded(case.odd)] if case.odd else []
+    out += [helpful for check in failing if (helpful := _remedy(policy, case, check)) is not None]
     guarantee = _about_guarantee(policy, case, failing, open_)
     out += guarantee
     for check in open_:
@@ -104,6 +106,14 @@ def advise(policy: Policy, case: Case, checks: Sequence[Check]) -> tuple[Remedy,
     return in_one_copy({entry.text: entry for entry in out}.values())
 
 
+def recoded(columns: Sequence[str]) -> Remedy:
+    """Return what comes before all other advice where records hold what the domain does not declare."""
+    return remedy(
+        f"Recode {first_of(columns)} in the records as the domain declares, or correct the domain. `glassine domain "
+        "check` lists the rows."
+    )
+
+
 def _remedy(policy: Policy, case: Case, check: Check) -> Remedy | None:
     """Return what helps with a check that failed, or what to give for one that is unknown."""
     criterion = policy.criterion(check.rule)
@@ -116,7 +126,7 @@ def _remedy(policy: Policy, case: Case, check: Check) -> Remedy | None:
     if helpful is DOMAIN and not (case.has_data or case.retrainable):
         helpful = CUT_POINTS  # a domain is drafted from records
     elif helpful is COUNTED and case.mismatch:
-        helpful = MATCHING
+        helpful = recoded(case.odd) if case.odd else MATCHING
     elif helpful is SAME_RECORDS and not case.mismatch:
         helpful = COUNTED_TOGETHER if case.countable else APART if case.has_data else PROVING
     return None if helpful is None else replace(helpful, text=_addressed(helpful.text, case))

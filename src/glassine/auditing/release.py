@@ -11,7 +11,7 @@ import numpy as np
 
 from glassine.attacks.membership.outputs import generator
 from glassine.attacks.membership.suite import MembershipAttacks
-from glassine.attacks.outcome import UNCOVERED, Measured, Measurement, NotApplicable, Outcome
+from glassine.attacks.outcome import UNCOVERED, Measured, Measurement, NotApplicable, Outcome, RecordNote
 from glassine.attacks.values import ValueLeakage
 from glassine.auditing.describe import describe_guarantee, relied_on
 from glassine.auditing.describe_membership import describe_membership
@@ -41,7 +41,7 @@ from glassine.auditing.group_privacy import (
     measure_representatives,
     widths_left,
 )
-from glassine.auditing.inputs import AuditInputs
+from glassine.auditing.inputs import AuditInputs, compare
 from glassine.auditing.policy import Policy
 from glassine.auditing.release_attacks import gaps_of, guesses_of, membership_of, midpoints_of, together_of
 from glassine.auditing.release_inputs import DECISIONS, TRUE, Leaves, ReleaseInputs, inputs_of_data, inputs_of_fit
@@ -256,6 +256,16 @@ class ReleaseSubject(Subject):
         return tuple(name for name in domain if domain[name].inferred)
 
     @property
+    def odd(self) -> tuple[str, ...]:
+        """The columns of the records that hold what the release's domain does not declare."""
+        return tuple(dict.fromkeys((*self.records.outside, *self.records.outside_others)))
+
+    @property
+    def mismatch(self) -> str:
+        """Why the data are not read; empty if they are."""
+        return self.records.lacking if self.records.outside else ""
+
+    @property
     def domain(self) -> None:
         """None: a release has its own."""
 
@@ -320,6 +330,10 @@ class ReleaseSubject(Subject):
             yield BLACK_BOX
             return
         yield from (KNOWN_GROUP, NOT_COUNTED)
+        domain, sides = self.records.release.domain, (self.records.outside, self.records.outside_others)
+        for outside, said in zip(sides, ("", "Of the holdout, "), strict=True):
+            for note in compare(outside, domain, ()).notes(self.suppression):
+                yield RecordNote(f"{said}{note}")
         if relied_on(self.guarantee) and self.records.beside:
             yield UNCOVERED
 

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.membership.outputs import Records
 from glassine.attacks.outcome import NotApplicable
+from glassine.data.inference import outside_of
 from glassine.data.labels import Sample
 from glassine.data.persons import Persons
 from glassine.data.table import Table
-from glassine.errors import GlassineError, InvalidDataError, Text, parameter
+from glassine.domain import Domain
+from glassine.errors import GlassineError, InvalidDataError, Text, first_of, parameter
 from glassine.microaggregation import SemanticDistance, microaggregate
 from glassine.records.arrays import AnyArray, Indices, Ints
 from glassine.records.columns import Columns
+from glassine.records.flags import bounds, sentence
 from glassine.surrogates.answers import distinct_records
 from glassine.surrogates.fitting import check_words, joined_groups, label_array, representatives_of
 from glassine.surrogates.measuring import MeasuredExplainer
@@ -32,6 +36,9 @@ STRANGERS = (
 )
 
 Labels = AnyArray | None
+
+Outside: TypeAlias = Mapping[str, Mapping[str, int]]
+"""Number of records that a domain does not describe, by attribute and reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -94,6 +101,9 @@ class ReleaseInputs:
     groups: Ints | None = None  # Their groups; shape (n,), or None
     others: Side | None = None  # A holdout: other people of the same population
     lacking: str = ""  # Why there are no people or no groups; empty if there are
+    # outside, outside_others: training records, and those of the holdout, that the domain does not describe.
+    outside: Outside = field(default_factory=dict)
+    outside_others: Outside = field(default_factory=dict)
 
     def lacks(self, reason: str = "no record is behind the release.") -> NotApplicable:
         """Return why a figure is not measured: no records are there, or this reason."""
@@ -179,9 +189,8 @@ def inputs_of_fit(explainer: MeasuredExplainer, y: object = None, holdout: Sampl
         truth = _values(release, training.targets)
     decisions = _values(release, training.answers)
     people = Side(columns=training.columns, truth=truth, decisions=decisions, persons=training.persons)
-    return ReleaseInputs(
-        release=release, people=people, groups=training.groups, others=_others(release, holdout, explainer)
-    )
+    others, outside = _others(release, holdout, explainer)
+    return ReleaseInputs(release=release, people=people, groups=training.groups, others=others, outside_others=outside)
 
 
 def _values(release: SurrogateRelease, places: Ints) -> AnyArray:
@@ -192,18 +201,33 @@ def _values(release: SurrogateRelease, places: Ints) -> AnyArray:
     return values[at]
 
 
-def _others(release: SurrogateRelease, holdout: Sample, explainer: MeasuredExplainer | None) -> Side | None:
+def _others(
+    release: SurrogateRelease, holdout: Sample, explainer: MeasuredExplainer | None
+) -> tuple[Side | None, Outside]:
     if holdout.data is None:
         if holdout.target is not None:
             raise InvalidDataError(
                 f"{parameter('target')} labels a holdout, and none is given.", remedy=f"Pass {parameter('holdout=')}."
             )
-        return None
+        return None, {}
     _, native, data = open_records(holdout.data, release.domain)
-    columns = read(data, release.domain, refuse_outside=False)
+    columns, outside = _read(data, release.domain)
+    if columns is None:
+        return None, outside
     answered = None if explainer is None else explainer.black_box_.ask_once(native, columns.n_records)
     truth = _true_labels(release, holdout.target, columns.n_records)
-    return Side(columns=columns, truth=truth, decisions=answered, persons=_persons_of(holdout.data))
+    return Side(columns=columns, truth=truth, decisions=answered, persons=_persons_of(holdout.data)), {}
+
+
+def _read(data: object, domain: Domain) -> tuple[Columns | None, Outside]:
+    """Return records as columns, or none and how many the domain does not describe, by attribute and reason."""
+    try:
+        return read(data, domain, refuse_outside=False), {}
+    except InvalidDataError:
+        outside = outside_of(domain, data)
+        if not outside:
+            raise
+        return None, outside
 
 
 def _persons_of(records: object) -> Persons | None:
@@ -225,22 +249,26 @@ def inputs_of_data(release: SurrogateRelease, people: Sample, holdout: Sample) -
     # the release holds.
     if release.provenance.records == "queries":
         return ReleaseInputs(release=release, lacking=NOBODY)
-    others = _others(release, holdout, None)
+    others, odd_others = _others(release, holdout, None)
     if people.data is None:
         if people.target is not None:
             raise InvalidDataError(
                 f"{parameter('target')} labels the training records, and none are given.",
                 remedy=f"Pass {parameter('data=')}.",
             )
-        return ReleaseInputs(release=release, others=others, lacking=NO_DATA)
+        return ReleaseInputs(release=release, others=others, lacking=NO_DATA, outside_others=odd_others)
     _, _, opened = open_records(people.data, release.domain)
-    columns = read(opened, release.domain, refuse_outside=False)
+    columns, odd = _read(opened, release.domain)
+    if columns is None:
+        told = [sentence(name, None, bounds(name, release.domain), why) for name, why in odd.items()]
+        lacking = first_of(told, mark="")
+        return ReleaseInputs(release=release, lacking=lacking, others=others, outside=odd, outside_others=odd_others)
     whose = _persons_of(people.data)
     groups = _groups(release, opened, columns, whose)
     side = Side(columns=columns, truth=_true_labels(release, people.target, columns.n_records), persons=whose)
     if groups is None:
-        return ReleaseInputs(release=release, lacking=STRANGERS, others=others)
-    return ReleaseInputs(release=release, people=side, groups=groups, others=others)
+        return ReleaseInputs(release=release, lacking=STRANGERS, others=others, outside_others=odd_others)
+    return ReleaseInputs(release=release, people=side, groups=groups, others=others, outside_others=odd_others)
 
 
 def _groups(release: SurrogateRelease, opened: object, columns: Columns, persons: Persons | None) -> Ints | None:

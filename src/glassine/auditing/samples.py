@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import numpy as np
 
 from glassine.data.labels import Sample
 from glassine.data.persons import listed
-from glassine.data.table import Table, as_table, frame_of, held, with_persons
+from glassine.data.table import Table, as_table, frame_of, held, table_of, with_persons
 from glassine.domain import Domain
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.formats import as_model
-from glassine.records.containers import check_width
+from glassine.records.containers import schema
 from glassine.records.engines import is_lazy
 
 if TYPE_CHECKING:
@@ -90,22 +90,19 @@ def _unsealed(sample: Sample) -> Sample:
 
 
 def _named(sample: Sample, model: object, domain: Domain | None) -> Sample:
-    """Return records with the attributes of the model as columns, if they are an array."""
-    records = sample.data
-    if not isinstance(records, np.ndarray):
+    """Return records as a table, if they are no frame; without names their columns are the model's attributes."""
+    records: Any = sample.data
+    if not isinstance(records, np.ndarray | list | tuple | Mapping):
         return sample
     from glassine.formats.sklearn.forest import is_sklearn_forest
 
-    if is_sklearn_forest(model):
-        numbered = [f"x{i}" for i in range(records.shape[-1])]
+    names = schema(records).names
+    if names is None and is_sklearn_forest(model):
+        numbered = [f"x{i}" for i in range(np.asarray(records).shape[-1])]
         names = tuple(getattr(model, "feature_names_in_", numbered))
-    else:
+    if names is None:
         names = as_model(model, domain).attributes
-    check_width(records, len(names))
-    import polars as pl
-
-    columns = {name: column.tolist() for name, column in zip(names, records.T, strict=True)}
-    return replace(sample, data=pl.DataFrame(columns, strict=False))
+    return replace(sample, data=table_of(records, names))
 
 
 def _opened(sample: Sample, domain: Domain | None) -> Sample:

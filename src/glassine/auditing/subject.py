@@ -20,7 +20,7 @@ from glassine.auditing.output_criteria import CLEAN_COPY
 from glassine.auditing.policy import Policy
 from glassine.auditing.suppression import Suppression
 from glassine.domain import Domain
-from glassine.errors import InvalidParameterError, parameter
+from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.formats.canonical import FileForm, LongText, bounded, long_texts
 from glassine.formats.registry import PublishedModel
 from glassine.formats.sklearn.parameters import StatedParameters
@@ -148,6 +148,11 @@ class Subject(ABC):
         return ""
 
     @property
+    def odd(self) -> Sequence[str]:
+        """The columns of the training records that a model tests and that hold what the domain does not declare."""
+        return ()
+
+    @property
     def domain(self) -> Domain | None:
         """In what domain it is audited."""
         return self.inputs.domain
@@ -195,7 +200,7 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
     raw: dict[str, Outcome[Any]] = {}
     for measurement in asked:
         subject.inputs.progress(measurement.title.lower())
-        raw[measurement.name] = measurement.run(subject)
+        raw[measurement.name] = _run(measurement, subject)
     measured = {m.name: _hidden(m, raw[m.name], suppression) for m in asked}
     subject = _doubted(subject.settled(raw), measured.get("membership"))
     facts = subject.facts(raw)
@@ -220,6 +225,7 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
         retrainable=settings.retrainable,
         countable=subject.countable,
         mismatch=subject.mismatch,
+        odd=subject.odd,
         has_domain=subject.has_domain,
         domain_inferred=bool(subject.inferred),
         people=subject.people,
@@ -252,6 +258,16 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
         files=files,
         counted="people" if subject.people else "records",
     )
+
+
+def _run(measurement: Measurement[Any, Any], subject: Subject) -> Outcome[Any]:
+    """Make a measurement; one that cannot read what records hold where the domain declares other values is unknown."""
+    try:
+        return measurement.run(subject)
+    except InvalidDataError:
+        if not subject.odd:
+            raise
+        return NotApplicable(subject.mismatch)
 
 
 def _doubted(subject: Subject, membership: Outcome[Any] | None) -> Subject:

@@ -25,8 +25,8 @@ from glassine.auditing.inputs import (
     Comparison,
     check_sensitive,
     compare,
+    compare_records,
     inferred_domain,
-    outside_domain,
     people_hint,
 )
 from glassine.auditing.policy import Policy
@@ -44,6 +44,7 @@ from glassine.formats import as_model
 from glassine.formats.builder import not_judged
 from glassine.formats.canonical import LongText
 from glassine.models import DecisionTree, RuleList
+from glassine.models.records import counted_records, implied, of_columns
 from glassine.records.arrays import AnyArray, Indices, Ints
 from glassine.records.cuts import cuts_of
 from glassine.records.engines import Groups, LazyTable, is_lazy
@@ -63,20 +64,21 @@ class CountedData:
     """What an audit counts in records that it does not read."""
 
     sizes: tuple[int, ...]  # Number of records in each part of the model
-    outside: dict[str, int]  # Number of records outside the domain, by attribute; only those above zero
+    # Number of records outside the domain, by attribute and reason; only those above zero.
+    outside: dict[str, dict[str, int]]
 
 
 def count_data(model: DecisionTree | RuleList, frame: object, domain: Domain) -> CountedData:
     """Count the records of a lazy frame in each part of a model, and those outside the domain."""
     # An engine groups the records by the values that the model's literals distinguish, and reads every other attribute
-    # of the domain separately. A category that is not declared counts as missing.
+    # of the domain separately. None is refused.
     tested = [name for name in domain if name in set(attributes_of(model.literals))]
     table = LazyTable(frame=frame, strict=False, keep_undeclared=True)
     groups = table.group({name: wide(domain[name]) for name in tested}, cuts=cuts_of(model.literals, domain))
     present = _names(frame)
-    outside = table.outside({name: domain[name] for name in domain if name in tested or name in present})
     return CountedData(
-        sizes=_sizes(model, groups), outside={name: sum(reasons.values()) for name, reasons in outside.items()}
+        sizes=_sizes(model, groups),
+        outside=table.outside({name: domain[name] for name in domain if name in tested or name in present}),
     )
 
 
@@ -91,8 +93,7 @@ def _sizes(model: DecisionTree | RuleList, groups: Groups) -> tuple[int, ...]:
     if not groups.columns.attributes:
         out[0] = groups.counts.sum()
     else:
-        records: dict[str, AnyArray] = {name: groups.columns.values(name) for name in groups.columns.attributes}
-        np.add.at(out, model.apply(records), groups.counts)
+        np.add.at(out, model.apply(of_columns(groups.columns, lenient=True)), groups.counts)
     return tuple(out.tolist())
 
 
@@ -148,10 +149,12 @@ class TreeSubject(Subject):
     ) -> Self:
         """Return a tree or a rule list with what is given beside it; its domain is inferred where there is none."""
         model, domain, notes = opened.value, inputs.domain, list[str]()
+        recipe = implied(model.literals)
+        inputs = inputs.by(recipe) if domain is None else inputs
         if domain is not None and domain.inferred:
             notes.append(INFERRED)
         elif domain is None and inputs.columns is not None and inputs.needs_domain:
-            domain = inferred_domain(model, inputs.columns, notes)
+            domain = inferred_domain(model.attributes, recipe, inputs.columns, notes)
             model = as_model(opened.artefact, domain)
         model = rounded(model, inputs.settings.statements.rounded_to)
         if alone := not_judged(model.source or ""):
@@ -259,7 +262,11 @@ class TreeSubject(Subject):
     @cached_property
     def rows(self) -> Indices | None:
         """The leaf or rule of each record, shape (n,)."""
-        return None if self.columns is None else self.model.apply(self.columns)
+        if self.columns is None or self.table is None:
+            return None
+        known = {} if self.declared is None else {name: self.declared[name] for name in self.declared}
+        recipe = {name: known.get(name, attribute) for name, attribute in implied(self.model.literals).items()}
+        return self.model.apply(counted_records(self.table, recipe))
 
     @property
     def has_data(self) -> bool:
@@ -269,17 +276,27 @@ class TreeSubject(Subject):
     @cached_property
     def comparison(self) -> Comparison:
         """How the training records that were given differ from what the model and the domain say."""
-        if self.counted is not None:
-            return compare(self.model, self.data_sizes, self.counted.outside, counted=True)
+        tested = attributes_of(self.model.literals)
         sampled = self.inputs.settings.disclosure is not None and self.inputs.settings.disclosure.training == "sample"
-        if self.columns is None or sampled:
+        if self.counted is not None and self.declared is not None:
+            found = replace(compare(self.counted.outside, self.declared, tested), counted=True)
+        elif self.table is None or sampled:
             return Comparison()
-        return compare(self.model, self.data_sizes, outside_domain(self.domain, self.table, self.columns))
+        else:
+            found = compare_records(self.table, self.domain, implied(self.model.literals), tested)
+        sizes = zip(self.published_sizes, self.data_sizes, strict=True)
+        n_differing = sum(size is not None and size != counted for size, counted in sizes)
+        return replace(found, n_parts=len(self.model.cells), n_differing=n_differing)
 
     @property
     def mismatch(self) -> str:
-        """Why the data are not the training records; empty if nothing says so."""
-        return MISMATCH.format(parts=self.nouns[1]) if self.comparison.mismatch else ""
+        """Why the data are not the training records, or the domain is not theirs; empty if nothing says so."""
+        return self.comparison.unread or (MISMATCH.format(parts=self.nouns[1]) if self.comparison.n_differing else "")
+
+    @property
+    def odd(self) -> tuple[str, ...]:
+        """The columns that the model tests and that hold what the domain does not declare."""
+        return self.comparison.tested
 
     @cached_property
     def doubted_weights(self) -> str:

@@ -13,7 +13,7 @@ import narwhals as nw
 import numpy as np
 
 from glassine.data.persons import plain, spelled_alike, spelling_advice
-from glassine.data.table import NO_RECORDS, as_table
+from glassine.data.table import NO_RECORDS, as_table, frame_of
 from glassine.domain.attributes import Attribute, Binary, Category, Integer, Real
 from glassine.domain.domain import Domain
 from glassine.domain.literals import is_missing
@@ -54,7 +54,7 @@ SHARE = 10
 """Texts with more different values than a tenth of the records may identify people, for any attribute name."""
 
 ROWS_OF_A_PERSON = 5
-"""Records of a value, in the mean, up to which numbers without a telling name may be those of people."""
+"""Records of a value, in the mean, up to which numbers without such a name may be those of people."""
 
 UNEVEN = 0.1
 """Largest gap between the distribution of numbers of people and an even one; of amounts it is .4 and more."""
@@ -320,7 +320,7 @@ def violations(domain: Domain, frame: object) -> dict[str, int]:
     ----------
     domain : Domain
         The public domain; each attribute must be a column.
-    frame : data frame
+    frame : data frame, or another container of named columns
         The records, shape (n, at least d).
     """
     return {name: sum(numbers.values()) for name, numbers in outside_of(domain, frame).items()}
@@ -337,8 +337,10 @@ def broken_rules(domain: Domain, frame: object) -> dict[str, dict[str, list[int]
     It is for the holder of the records: rows reveal which they are. A record has one reason at most for each attribute.
     Parameters and errors as for :func:`violations`.
     """
-    table = as_table(frame)
-    eager(table)
+    table: object = frame
+    if frame_of(frame) is not None:
+        table = as_table(frame)
+        eager(table)
     broken: dict[str, dict[str, list[int]]] = {}
     for name, why in rows_outside(table, domain).items():
         own = enumerate(reasons(domain[name]), 1) if why.any() else ()

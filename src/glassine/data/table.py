@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -14,12 +14,13 @@ import numpy.typing as npt
 
 from glassine.data.persons import Persons, stated_persons
 from glassine.domain.attributes import LARGEST, Attribute, Integer, Real, prefixes
+from glassine.domain.literals import EXACT
 from glassine.errors import InvalidDataError, parameter
 from glassine.records.alignment import check_alignment
 from glassine.records.arrays import AnyArray, Array, Bools, Indices, Ints, read_only
-from glassine.records.cells import FOREIGN, Flag, FlagArray, Reader, double, number_of, value_of
+from glassine.records.cells import FOREIGN, Coded, Flag, FlagArray, Plain, Reader, double, is_gap, number_of, value_of
 from glassine.records.columns import decoder, values_of
-from glassine.records.containers import Opened, plain_column
+from glassine.records.containers import Opened, batches, plain_column
 from glassine.records.engines import is_distributed
 
 NO_RECORDS = "data must hold at least one record, got none. Check the file and its filters."
@@ -110,7 +111,7 @@ class Table(Opened):
 
         Whole numbers without gaps and Booleans are int64, other numbers float64, everything else Python objects. A
         column with an attribute is read by it: a number is not clipped, what is no number is NaN, a category is the
-        declared value, and one that is not declared stays as it is.
+        declared value, and one that is not declared stays unchanged.
         """
         if len(self.frame) == 0:
             raise InvalidDataError(NO_RECORDS)
@@ -195,6 +196,10 @@ class Table(Opened):
 
 
 def _as_they_are(series: nw.Series[Any]) -> AnyArray:
+    if series.dtype == nw.Object:
+        # A library asks each object whether it is missing, and some raise an error.
+        cells = series.to_list()
+        return read_only(np.fromiter((None if is_gap(cell) else cell for cell in cells), object, len(cells)))
     gaps = series.null_count() > 0
     # NumPy has no whole numbers of 128 bits, and unsigned ones of 64 may be too large for its signed type.
     large = series.dtype in (nw.Int128, nw.UInt128) or (series.dtype == nw.UInt64 and bool((series > 2**62).any()))
@@ -220,7 +225,7 @@ def _as_declared(series: nw.Series[Any], values: AnyArray, attribute: Attribute)
         return read_only(np.where(flags == Flag.INFINITE, np.copysign(np.inf, numbers), numbers))
     listed = values_of(attribute)
     texts = any(isinstance(value, str) for value in listed)
-    if values.dtype.kind in "if" and not texts:
+    if (values.dtype.kind == "i" or series.dtype.is_float()) and not texts:
         # Numbers equal those that are declared.
         return values
     if prefixes(listed):
@@ -234,7 +239,9 @@ def _as_declared(series: nw.Series[Any], values: AnyArray, attribute: Attribute)
         cells = np.asarray(values, dtype=object)[undeclared].tolist()
         read[undeclared] = _objects([_plain(cell, numbers=not texts) for cell in cells])
     kinds = set(map(type, read.tolist()))
-    if texts or str in kinds:
+    # A double would round a large whole number to another declared one.
+    large = any(type(value) is int and abs(value) >= EXACT for value in set(read.tolist()))
+    if texts or str in kinds or (large and kinds != {int}):
         return read_only(read)
     whole = kinds <= {int} and all(abs(value) < 2**63 for value in set(read.tolist()))
     return read_only(read.astype(np.int64 if whole else np.float64))
@@ -287,6 +294,34 @@ def as_table(data: object) -> Table:
         return data
     opened = open_native(data)
     return Table(collect(opened))
+
+
+def table_of(records: object, names: Sequence[str]) -> Table:
+    """Return records that are no frame as a table of some columns: an array, arrays by name, rows or mappings."""
+    import polars as pl
+
+    (columns,) = batches(records, names)
+    return Table(nw.from_native(pl.DataFrame({name: _series(column) for name, column in columns.items()})))
+
+
+def _series(column: Plain) -> Any:
+    """Return a column of a type that all of its cells have; others stay the objects that they are."""
+    import polars as pl
+
+    if isinstance(column, pl.Series):
+        return column
+    if isinstance(column, Coded):
+        column = [column.values[place] if place >= 0 else None for place in column.places.tolist()]
+    plain = isinstance(column, np.ndarray) and column.dtype.kind in "biuf" and not isinstance(column, np.ma.MaskedArray)
+    cells: Any = column if plain or not isinstance(column, np.ndarray) else column.tolist()
+    kinds = set() if plain else set(map(type, cells)) - {type(None)}
+    try:
+        if plain or any(kinds <= alike for alike in ({str}, {bool}, {int}, {int, float})):
+            return pl.Series(cells, strict=not kinds)
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+        # Whole numbers beyond 128 bits, numbers beyond doubles, halves of characters.
+        pass
+    return pl.Series(list(cells), dtype=pl.Object)
 
 
 def with_persons(data: object, persons: object, what: str = "data") -> Table:

@@ -78,7 +78,7 @@ class Format:
     Examples
     --------
     >>> [format.name for format in formats() if format.read_all is not None]
-    ['LightGBM', 'scikit-learn forest', 'ONNX', 'PMML', 'XGBoost', 'treelite']
+    ['LightGBM', 'scikit-learn forest', 'ONNX', 'PMML', 'XGBoost', 'imodels tree', 'treelite']
     """
 
     name: str

@@ -70,8 +70,12 @@ def read_records(data: object, attributes: Sequence[str], literals: Iterable[Lit
     records = named(data, attributes)
     _check_present(tested, schema(records).names or ())
     if not tested:
-        return Records(n_records=n_records(records), holds=lambda _, rows: np.ones(len(rows), dtype=bool))
+        return _untested(records)
     return of_literals(records, asked)
+
+
+def _untested(data: object) -> Records:
+    return Records(n_records=n_records(data), holds=lambda _, rows: np.ones(len(rows), dtype=bool))
 
 
 def named(data: Any, attributes: Sequence[str]) -> Any:
@@ -126,14 +130,14 @@ def of_columns(columns: Columns, *, lenient: bool) -> Records:
 
 
 def counted_records(data: object, recipe: Mapping[str, Attribute]) -> Records:
-    """Return records as an audit counts them: where a model sends each, whatever its cells hold.
+    """Return records as an audit counts them: where a model sends each, for all cells.
 
     Parameters
     ----------
     data : data frame, mapping of str to ndarray of shape (n,), Table, or other container of named columns
         The records.
     recipe : mapping of str to Attribute
-        The tested attributes, at least one: of a domain, else what :func:`implied` says. A number beyond its bounds
+        The tested attributes: of a domain, else what :func:`implied` says. A number beyond its bounds
         stays what it is, and what is no number is missing; a value that is not declared is another one than all that
         are.
 
@@ -142,6 +146,8 @@ def counted_records(data: object, recipe: Mapping[str, Attribute]) -> Records:
     InvalidDataError
         If an attribute is not a column.
     """
+    if not recipe:
+        return _untested(data)
     columns, flags = read(data, {name: wide(attribute) for name, attribute in recipe.items()})
     return of_columns(settled(columns, flags, keep_undeclared=True), lenient=True)
 

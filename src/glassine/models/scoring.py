@@ -62,9 +62,9 @@ def _bins_of(bins: Bins, columns: Columns) -> Indices:
     return codes
 
 
-def _indices(model: ScoringModel, data: object) -> tuple[int, Iterator[Indices]]:
+def _indices(model: ScoringModel, data: object, *, lenient: bool = False) -> tuple[int, Iterator[Indices]]:
     """Return the number of records and, term by term, the flat index of each record's bin or cell."""
-    columns = read_records(model, data)
+    columns = read_records(model, data, lenient=lenient)
     if columns is None:
         return n_records(data), iter(())
     return columns.n_records, _walk(model, columns)
@@ -82,8 +82,10 @@ def _walk(model: ScoringModel, columns: Columns) -> Iterator[Indices]:
         yield parts[0] if len(parts) == 1 else parts[0] * term.shape[1] + parts[1]
 
 
-def bin_indices(model: ScoringModel, data: object) -> tuple[Indices, ...]:
+def bin_indices(model: ScoringModel, data: object, *, lenient: bool = False) -> tuple[Indices, ...]:
     """Return for each term the bin of each record, shape (n,); of a pair, its cell in row-major order.
+
+    A lenient reading refuses no record: what is no number is missing.
 
     Examples
     --------
@@ -93,7 +95,7 @@ def bin_indices(model: ScoringModel, data: object) -> tuple[Indices, ...]:
     >>> bin_indices(model, {"age": np.array([40, 41, np.nan])})[0].tolist()
     [0, 1, 2]
     """
-    return tuple(_indices(model, data)[1])
+    return tuple(_indices(model, data, lenient=lenient)[1])
 
 
 class ScoringModel:

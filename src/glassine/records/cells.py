@@ -68,6 +68,9 @@ BEYOND = sys.float_info.max
 MOST_DIGITS = 400
 """A decimal number of a larger exponent is beyond all doubles, or smaller than all."""
 
+SHORT = 16
+"""Most cells of a column that are read one by one at once: the faster ways begin slowly."""
+
 MOST_COMPARED = 32
 """Most declared numbers with which a column is compared one by one; more are looked up by bisection."""
 
@@ -155,13 +158,12 @@ def kinds_of(column: Plain, rows: Bools) -> FlagArray:
     else:
         cells = list(compress(column, rows.tolist()))
     values = list(map(value_of, cells))
-    texts = {text: number_of(text) is not None for text in set(filter(_is_text, values))}
-    kinds = (Kind(texts[v]) if _is_text(v) else Kind.OTHER if v is FOREIGN else Kind.NUMBER for v in values)
+    texts: dict[object, Kind] = {
+        text: Kind.TEXT if number_of(text) is None else Kind.NUMBER
+        for text in {v for v in values if isinstance(v, str)}
+    }
+    kinds = (texts[v] if isinstance(v, str) else Kind.OTHER if v is FOREIGN else Kind.NUMBER for v in values)
     return np.fromiter(kinds, np.uint8, len(values))
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
 
 
 def _value_of_numpy(cell: Any) -> object:
@@ -209,7 +211,7 @@ class Reader:
       every literal is decided by the number itself, and rounding would let the choice of a direction decide instead.
       A text is the number that it writes.
     - A category is declared if Python finds it equal to a listed value: 1, 1.0 and True are one value. A text is looked
-      up as it is written, and then as the number that it writes ("1", "1.0", "01", "true"). A number is looked up among
+      up as written, and then as the number that it writes ("1", "1.0", "01", "true"). A number is looked up among
       the listed numbers, then by its own spelling among the listed texts, and then as the number that a listed text
       writes, the first of them.
     - In a category with prefixes, a text that is not listed is the longest prefix that it begins with. A number begins
@@ -307,7 +309,7 @@ class Reader:
         zero, which nothing can be written to.
         """
         if isinstance(values, pl.Series):
-            return self._of_series(values)
+            return self._of_series(values) if len(values) > SHORT else self._one_by_one(values.to_list())
         if isinstance(values, Coded):
             read, flags = self._of_objects([*values.values, None])
             places = np.where(values.places < 0, len(values.values), values.places)
@@ -429,7 +431,9 @@ class Reader:
         return read, flags
 
     def _of_objects(self, cells: list[Any]) -> tuple[AnyArray, FlagArray]:
-        """Read objects, each in the way of its own type; the ways give the same answers."""
+        """Read objects, each in the way of its type; the ways give the same answers."""
+        if len(cells) <= SHORT:
+            return self._one_by_one(cells)
         kinds = set(map(type, cells))
         gaps = {kind for kind in kinds if kind is type(None) or _name(kind) in ("NAType", "NaTType")}
         if kinds - {type(None)} == {str}:

@@ -14,7 +14,7 @@ import polars as pl
 
 from glassine.errors import InvalidDataError, parameter
 from glassine.records.arrays import AnyArray
-from glassine.records.cells import FOREIGN, Coded, FlagArray, Plain
+from glassine.records.cells import FOREIGN, SHORT, Coded, FlagArray, Plain
 from glassine.records.columns import Columns, is_column
 
 Frame: TypeAlias = "nw.DataFrame[Any] | nw.LazyFrame[Any]"
@@ -46,7 +46,7 @@ class Schema:
     Attributes
     ----------
     names : tuple of str, or None
-        The columns, in order; None where their places alone tell them apart, as in an array.
+        The columns, in order; None where their places alone distinguish them, as in an array.
     kinds : mapping of str to narwhals data type, or None
         The declared types; None where a type follows from the records, as in pandas and in lists.
     """
@@ -82,8 +82,10 @@ def schema(container: object) -> Schema:
             return Schema(names=tuple(dict.fromkeys(key for row in container for key in row)))
         return Schema(names=None)
     frame = frame_of(container)
+    if frame.implementation.is_pandas_like():
+        return Schema(names=tuple(frame.columns))
     kinds = dict(frame.collect_schema())
-    return Schema(names=tuple(kinds), kinds=None if frame.implementation.is_pandas_like() else kinds)
+    return Schema(names=tuple(kinds), kinds=kinds)
 
 
 def batches(container: object, names: Sequence[str]) -> Iterator[dict[str, Plain]]:
@@ -219,7 +221,7 @@ def _of_rows(rows: Sequence[Any], names: Sequence[str]) -> dict[str, Plain]:
 
 
 def _of_frame(frame: Frame, names: Sequence[str]) -> Iterator[dict[str, Plain]]:
-    present = frame.collect_schema()
+    present = frame.columns if isinstance(frame, nw.DataFrame) else frame.collect_schema().names()
     listed = [name for name in names if is_column(name, present)]
     if isinstance(frame, nw.DataFrame):
         native: Any = frame.to_native()
@@ -261,6 +263,8 @@ def _of_pandas(series: Any) -> Plain:
     if isinstance(dtype, np.dtype) and dtype.kind in "biufcO":
         array: AnyArray = series.to_numpy()
         return array
+    if len(series) <= SHORT:
+        return list(series.tolist())
     if hasattr(series, "cat") and hasattr(series.cat, "codes"):
         return Coded(values=series.cat.categories.tolist(), places=series.cat.codes.to_numpy())
     if hasattr(series.array, "__arrow_array__") and hasattr(dtype, "pyarrow_dtype") | (_storage(dtype) == "pyarrow"):

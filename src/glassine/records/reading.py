@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -114,7 +114,7 @@ def rows_outside(container: object, recipe: Recipe, names: Iterable[str] | None 
     columns, flags = read(container, {name: wide(attribute) for name, attribute in attributes.items()})
 
     def cells(name: str) -> Plain:
-        parts = [batch[name] for batch in batches(container, (name,))]
+        parts: list[Any] = [batch[name] for batch in batches(container, (name,))]
         return parts[0] if len(parts) == 1 else [cell for part in parts for cell in part]
 
     return {

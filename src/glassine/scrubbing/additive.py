@@ -305,7 +305,7 @@ def _counted(model: AdditiveModel, term: Term, data: Any) -> Term:
             intercept=(0.0,),
             link="identity",
         )
-        cells, n_cells = bin_indices(alone, data)[0], math.prod(term.shape)
+        cells, n_cells = bin_indices(alone, data, lenient=True)[0], math.prod(term.shape)
         held = data.counts(cells, n_cells) if _knows_persons(data) else np.bincount(cells, minlength=n_cells)
         sizes = held.astype(np.float64)
         return replace(term, weights=sizes.reshape(term.shape))

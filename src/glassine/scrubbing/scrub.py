@@ -17,11 +17,12 @@ from glassine.domain import Between, Domain, Integer, OneOf, Real
 from glassine.domain import Literal as Condition
 from glassine.domain.domain import check_domain
 from glassine.domain.grid import on_grid, public_grid
-from glassine.domain.literals import is_missing
+from glassine.domain.literals import attributes_of, is_missing
 from glassine.errors import InvalidDataError, InvalidModelError, InvalidParameterError, check_choice, parameter
 from glassine.models import AdditiveModel, DecisionTree, Evidence, RuleList
 from glassine.models.guarantee import DOMAIN_FROM_DATA
 from glassine.models.implied import OutcomeCounts, implied_advantage
+from glassine.models.records import counted_records
 from glassine.models.transform import merge_leaves, moved_rules, moved_tree, rewritten
 
 MERGED = "leaves were merged by their counts in the training data, which the guarantee does not cover"
@@ -159,12 +160,12 @@ def scrub(
         tree = moved_tree(model, moves, domain)
         n_dropped = len(model.cells) - len(tree.cells)
         if smallest_leaf and data is not None:
-            merged = merge_leaves(tree, _counted_sizes(tree, data), smallest_leaf)
+            merged = merge_leaves(tree, _counted_sizes(tree, domain, data), smallest_leaf)
             # A person in two leaves is one in both together: what was merged is counted again.
             while len(merged.cells) < len(tree.cells):
-                tree, merged = merged, merge_leaves(merged, _counted_sizes(merged, data), smallest_leaf)
+                tree, merged = merged, merge_leaves(merged, _counted_sizes(merged, domain, data), smallest_leaf)
         if largest_advantage is not None:
-            tree = _merged_to(tree, data, largest_advantage)
+            tree = _merged_to(tree, domain, data, largest_advantage)
         moved: DecisionTree | RuleList = tree
         n_merged = n_before - n_dropped - len(moved.cells)
     else:
@@ -184,10 +185,10 @@ def scrub(
     )
 
 
-def _merged_to(tree: DecisionTree, data: object, limit: float) -> DecisionTree:
+def _merged_to(tree: DecisionTree, domain: Domain, data: object, limit: float) -> DecisionTree:
     """Return a tree with its smallest leaves merged until its counts imply at most an advantage."""
     while len(tree.cells) > 1:
-        sizes = _published_sizes(tree) if data is None else _counted_sizes(tree, data)
+        sizes = _published_sizes(tree) if data is None else _counted_sizes(tree, domain, data)
         counts = [cell.evidence.counts for cell in tree.cells]
         exact = data is None and tree.counts_are_exact and None not in counts
         table = np.array(counts if exact else [[sizes[cell.node]] for cell in tree.cells], dtype=np.float64)
@@ -211,9 +212,11 @@ def _published_sizes(tree: DecisionTree) -> dict[int, int]:
     return {cell.node: cell.evidence.size or 0 for cell in tree.cells}
 
 
-def _counted_sizes(tree: DecisionTree, data: object) -> dict[int, int]:
+def _counted_sizes(tree: DecisionTree, domain: Domain, data: object) -> dict[int, int]:
+    """Return how many records lie in each leaf; none is refused, and each lies where the tree sends it."""
     table = as_table(data)
-    counted = table.counts(tree.apply(table.arrays), len(tree.cells))
+    recipe = {name: domain[name] for name in attributes_of(tree.literals)}
+    counted = table.counts(tree.apply(counted_records(table, recipe)), len(tree.cells))
     return {cell.node: int(size) for cell, size in zip(tree.cells, counted, strict=True)}
 
 

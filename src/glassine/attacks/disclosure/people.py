@@ -147,7 +147,8 @@ def _column(values: AnyArray, category: bool) -> Column:
     if values.dtype.kind in "iufb":
         known, inverse = np.unique(present, return_inverse=True)
         if not category:
-            apart = np.diff(known.astype(np.float32)) > CLOSEST
+            with np.errstate(over="ignore", invalid="ignore"):
+                apart = np.diff(known.astype(np.float32)) > CLOSEST
             levels = np.concatenate([[0], np.cumsum(apart)])[: len(known)].astype(np.int32)
     else:
         index: dict[Any, int] = {}
