@@ -46,7 +46,7 @@ class Schema:
     Attributes
     ----------
     names : tuple of str, or None
-        The columns, in order; None where their places alone tell them apart, as in an array.
+        The columns, in order; None where their places alone distinguish them, as in an array.
     kinds : mapping of str to narwhals data type, or None
         The declared types; None where a type follows from the records, as in pandas and in lists.
     """
