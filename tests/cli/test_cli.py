@@ -380,10 +380,10 @@ def unfitted() -> Any:
     return DecisionTreeClassifier()
 
 
-def forest() -> Any:
-    from sklearn.ensemble import RandomForestClassifier
+def scaler() -> Any:
+    from sklearn.preprocessing import StandardScaler
 
-    return RandomForestClassifier(2, random_state=0).fit([[0], [1]], [0, 1])
+    return StandardScaler().fit([[0], [1]])
 
 
 def nothing(folder: Path) -> None:
@@ -479,7 +479,7 @@ BAD: dict[str, tuple[Callable[[Path], None], tuple[str, ...], str]] = {
         "dict",
     ),
     "unfitted estimator": (store("tree.pkl", unfitted), ("audit", "tree.pkl", "--trust-pickle"), "fitted"),
-    "unsupported estimator": (store("tree.pkl", forest), ("audit", "tree.pkl", "--trust-pickle"), "RandomForest"),
+    "a transformer": (store("tree.pkl", scaler), ("audit", "tree.pkl", "--trust-pickle"), "StandardScaler"),
     "binary rubbish": (put("tree.json", bytes(range(256)) * 20), AUDIT, "tree.json"),
     "empty file": (put("tree.json", b""), AUDIT, "empty"),
     "a folder": (nothing, ("audit", ".", "-o", "report.html"), "."),

@@ -13,6 +13,7 @@ from glassine.cli.options import Group, TargetRangeOption, words_of
 from glassine.cli.reading import check_person, identifiers, read_records, tell_repeats
 from glassine.domain.attributes import LARGEST as LARGEST_NUMBER
 from glassine.errors import InvalidDataError, InvalidDomainError, InvalidParameterError
+from glassine.records.cells import number_of
 from glassine.records.purpose import Purpose
 
 if TYPE_CHECKING:
@@ -279,7 +280,12 @@ def _check_target(column: Any, name: str, *, number: bool, public: bool) -> None
         )
     if public:
         return
-    if number and not kind.is_numeric():
+    # Lines of a private fit stand alone, so that a column of numbers is one of texts that read as such.
+    if (
+        number
+        and not kind.is_numeric()
+        and not any(isinstance(value, str) and number_of(value) is not None for value in column)
+    ):
         raise InvalidDataError(
             f"the target {name!r} holds no numbers.", remedy="Name another column, or declare classes."
         )
