@@ -98,6 +98,10 @@ def room(module: str) -> str:
     return [*module.split("."), "the package itself"][1]
 
 
+USER_PAGES = ("tutorials", "how-to", "reference", "explanation")
+"""The folders of the pages for users."""
+
+
 def comment_lines(text: str) -> tuple[int, int]:
     """Return how many lines have a comment, and how many have code; docstrings are neither."""
     strings: set[int] = set()
@@ -205,6 +209,12 @@ def figures(package: Path) -> dict[str, object]:
     }
 
 
+def words_of_pages(root: Path) -> int:
+    """Return how many words the pages for users have together, code included, what is generated left out."""
+    pages = [page for kind in USER_PAGES for page in (root / "docs" / kind).glob("*.md")]
+    return sum(len(page.read_text().split()) for page in pages)
+
+
 def main() -> None:
     """Print the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -212,7 +222,8 @@ def main() -> None:
     package = parser.parse_args().folder / "src" / "glassine"
     if not package.is_dir():
         parser.error(f"{package} is not a folder. Name a checkout of the repository.")
-    for name, value in figures(package).items():
+    pages = {"words of the user pages": words_of_pages(package.parents[1])}
+    for name, value in (figures(package) | pages).items():
         shown = f"{value:,}" if isinstance(value, int) else str(value)
         sys.stdout.write(f"{name + ' ':.<48} {shown}\n")
 

@@ -9,6 +9,7 @@ from glassine import learners as learners
 from glassine import microaggregation as microaggregation
 from glassine import models as models
 from glassine import privacy as privacy
+from glassine import records as records
 from glassine import report as report
 from glassine import scrubbing as scrubbing
 from glassine import server as server

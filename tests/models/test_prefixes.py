@@ -14,6 +14,7 @@ import pytest
 
 import glassine
 from glassine.domain import Binary, Category, Domain, OneOf, Prefix
+from glassine.domain.attributes import GAP_TEXTS
 from glassine.errors import GlassineError, UnsupportedModelError
 from glassine.formats import format_rules, to_onnx, to_pmml, to_python, to_sklearn, to_sql, to_text, write_model
 from glassine.models import Branch, DecisionTree, Evidence, Node, Rule, RuleList
@@ -43,8 +44,10 @@ LITERALS = [
 
 @pytest.mark.parametrize("literal", LITERALS, ids=str)
 def test_every_export_predicts_what_the_model_predicts(literal: OneOf, tmp_path: Path) -> None:
-    model, frame = tree(literal), records()
+    # Texts that stand for a gap are missing to a model; an export leaves it to its caller to make NULL of them.
+    model, frame = tree(literal), records().filter(~pl.col("icd").is_in(GAP_TEXTS) | pl.col("icd").is_null())
     expected = model.predict(frame).tolist()
+    assert len(frame) > 20
     (tmp_path / "model.py").write_text(to_python(model))
     space = runpy.run_path(str(tmp_path / "model.py"))
     assert [space["predict"](row) for row in frame.to_dicts()] == expected

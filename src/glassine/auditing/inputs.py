@@ -192,7 +192,7 @@ class AuditSettings:
         Whether you can train the model again: advice is then to do so, even without the records, and not to ask its
         publisher.
     require_clean_copy : bool, default=False
-        Whether a file fails that Glassine did not write, whatever the policy says: as in a pipeline.
+        Whether a file fails that Glassine did not write, under every policy: as in a pipeline.
 
     Raises
     ------

@@ -129,9 +129,11 @@ def header_of(path: Path, written: RecordsFileOptions, domain: Domain | None = N
 
         declared = {} if domain is None else {name: domain[name] for name in domain}
         file = RecordsFile(path=path, dialect=written.dialect)
-        return open_text(file, head, declared, purpose=Purpose.PRIVATE).names
+        names = open_text(file, head, declared, purpose=Purpose.PRIVATE).names
     except Exception:
         return None
+    # A line without a declared name may be a record, of which nothing is quoted.
+    return names if not declared or any(name in declared for name in names) else None
 
 
 def unopened(

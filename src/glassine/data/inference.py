@@ -54,7 +54,7 @@ SHARE = 10
 """Texts with more different values than a tenth of the records may identify people, for any attribute name."""
 
 ROWS_OF_A_PERSON = 5
-"""Records of a value, in the mean, up to which numbers without a telling name may be those of people."""
+"""Records of a value, in the mean, up to which numbers without such a name may be those of people."""
 
 UNEVEN = 0.1
 """Largest gap between the distribution of numbers of people and an even one; of amounts it is .4 and more."""

@@ -111,7 +111,7 @@ class Table(Opened):
 
         Whole numbers without gaps and Booleans are int64, other numbers float64, everything else Python objects. A
         column with an attribute is read by it: a number is not clipped, what is no number is NaN, a category is the
-        declared value, and one that is not declared stays as it is.
+        declared value, and one that is not declared stays unchanged.
         """
         if len(self.frame) == 0:
             raise InvalidDataError(NO_RECORDS)

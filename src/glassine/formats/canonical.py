@@ -59,7 +59,7 @@ class CleanCopy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileForm:
-    """A file that holds a model, and whether it may be released as it is.
+    """A file that holds a model, and whether it may be released unchanged.
 
     Attributes
     ----------

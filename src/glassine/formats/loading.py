@@ -142,7 +142,7 @@ def load_file(
 ) -> ModelFile:
     r"""Read a model from a file, and say what of the file may be released: itself, or a clean copy.
 
-    A file may be released as it is if its bytes are those that Glassine writes of the model in it. Any other file can
+    A file may be released unchanged if its bytes are those that Glassine writes of the model in it. Any other file can
     hold records in a comment, in metadata or between its values. An audit of the result judges the model; what may be
     released is the copy alone.
 

@@ -464,7 +464,7 @@ class _Reader:
         return _Split(tuple(literal for literal, _ in out), tuple(plan for _, plan in out))
 
     def _rest(self, own: Evidence, below: Sequence[Evidence], n_leaves: int) -> Evidence:
-        """Return what is known of the records of a node that take no child, and end in some leaves of its own."""
+        """Return what is known of the records of a node that take no child, and end in leaves of that node."""
         if own.counts is not None and all(part.counts is not None for part in below):
             left = [a - sum((p.counts or ())[i] for p in below) for i, a in enumerate(own.counts)]
             if all(number >= 0 for number in left) and (n_leaves < 2 or not any(left)):

@@ -177,7 +177,7 @@ def read_skops(data: bytes, path: str | os.PathLike[str], *, trusted: Sequence[s
 
 VERSION = re.compile(r'"?[0-9]{1,4}(\.[0-9]{1,4}){1,3}([a-z.]{1,6}[0-9]{1,3})?"?')
 VERSIONS = ("_skops_version", "_sklearn_version", "protocol")
-"""Where a schema states the versions of libraries, and that of its own form."""
+"""Where a schema states the versions of libraries, and that of its form."""
 
 
 def stated_versions(data: bytes) -> dict[str, Any]:

@@ -77,6 +77,9 @@ OUTCOMES = (
     "records, targets and identifiers are as many; what fails after the charge is one constant error, which reveals "
     "that it failed, as where a lazy frame is not collected or memory does not suffice"
 )
+UNSEALED = (
+    "code of the learner itself holds the records until the last draw: that it keeps the order is tested, not enforced"
+)
 RECORDS = "the unit is one record; for k records together epsilon is k times as large, and a delta grows faster"
 WHOLE_PERSONS = (
     "all records of one person have the same identifier, and no record of another person has it",
@@ -248,7 +251,9 @@ def certify(
     error_bound: int | None,
 ) -> Certificate:
     """Return the certificate of a fit without a delta."""
-    certificate = certificate_of(events, model, epsilon=budget.total, unit=budget.unit, paid=paid, public=public)
+    certificate = certificate_of(
+        events, model, epsilon=budget.total, unit=budget.unit, paid=paid, public=public, sealed=True
+    )
     return replace(certificate, error_bound=error_bound)
 
 
@@ -262,6 +267,7 @@ def certificate_of(
     paid: Paid,
     public: Mapping[str, Any],
     assumptions: Sequence[str] = (),
+    sealed: bool = False,
 ) -> Certificate:
     """Return the certificate of a fit, with the assumptions of all of them; its constructor adds up the events."""
     # What was released may be given by its SHA-256, if it is no model. The events are those of neighbors that differ by
@@ -272,13 +278,14 @@ def certificate_of(
             remedy="Fit with a budget, or write a certificate that says not private.",
         )
     of_unit = WHOLE_PERSONS if unit.is_person else (RECORDS,)
+    more = assumptions if sealed else (*assumptions, UNSEALED)
     return Certificate(
         epsilon=float(epsilon),
         delta=float(delta),
         events=of_groups(events, unit.most_records),
         neighboring=relation_of(unit),
         unit=unit,
-        assumptions=(*of_unit, OUTCOMES, TIMING, ONE_FIT, *assumptions, *paid.assumptions),
+        assumptions=(*of_unit, OUTCOMES, TIMING, ONE_FIT, *more, *paid.assumptions),
         caveats=paid.caveats,
         public=public,
         randomness=paid.origin,

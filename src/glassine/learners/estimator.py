@@ -328,7 +328,7 @@ class PrivateParameters(Parameters, PrivateLearner):
         if self._predicts_number(y):
             if type(X).__name__ == "CountTable":
                 return None
-            limits = public_range(self.target_range, domain, name)
+            limits = public_range(getattr(self, "target_range", None), domain, name)
             return None if limits is None else {"target_range": limits, "target": name}
         classes = declared_classes(domain, name, getattr(self, "classes", None), booleans=_holds_booleans(X, y))
         if classes is None:

@@ -130,7 +130,7 @@ def of_columns(columns: Columns, *, lenient: bool) -> Records:
 
 
 def counted_records(data: object, recipe: Mapping[str, Attribute]) -> Records:
-    """Return records as an audit counts them: where a model sends each, whatever its cells hold.
+    """Return records as an audit counts them: where a model sends each, for all cells.
 
     Parameters
     ----------

@@ -211,7 +211,7 @@ class Reader:
       every literal is decided by the number itself, and rounding would let the choice of a direction decide instead.
       A text is the number that it writes.
     - A category is declared if Python finds it equal to a listed value: 1, 1.0 and True are one value. A text is looked
-      up as it is written, and then as the number that it writes ("1", "1.0", "01", "true"). A number is looked up among
+      up as written, and then as the number that it writes ("1", "1.0", "01", "true"). A number is looked up among
       the listed numbers, then by its own spelling among the listed texts, and then as the number that a listed text
       writes, the first of them.
     - In a category with prefixes, a text that is not listed is the longest prefix that it begins with. A number begins
@@ -431,7 +431,7 @@ class Reader:
         return read, flags
 
     def _of_objects(self, cells: list[Any]) -> tuple[AnyArray, FlagArray]:
-        """Read objects, each in the way of its own type; the ways give the same answers."""
+        """Read objects, each in the way of its type; the ways give the same answers."""
         if len(cells) <= SHORT:
             return self._one_by_one(cells)
         kinds = set(map(type, cells))

@@ -46,7 +46,7 @@ class Schema:
     Attributes
     ----------
     names : tuple of str, or None
-        The columns, in order; None where their places alone tell them apart, as in an array.
+        The columns, in order; None where their places alone distinguish them, as in an array.
     kinds : mapping of str to narwhals data type, or None
         The declared types; None where a type follows from the records, as in pandas and in lists.
     """
@@ -294,9 +294,14 @@ def _of_arrow(column: Any) -> Plain:
         return _of_arrow(column.cast(kind.value_type))
     if types.is_float16(kind):
         return _of_arrow(column.cast(pa.float32()))
-    text = types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
+    if types.is_string(kind) or types.is_large_string(kind):
+        # Arrow takes each text once in a third of the time that converting all of them takes.
+        whole = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
+        coded = whole.dictionary_encode().unify_dictionaries().combine_chunks()
+        return Coded(values=coded.dictionary.to_pylist(), places=coded.indices.fill_null(-1).to_numpy())
     number = types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
-    if text or number or types.is_null(kind) or types.is_dictionary(kind) or types.is_decimal128(kind):
+    known = number or types.is_null(kind) or types.is_dictionary(kind) or types.is_decimal128(kind)
+    if known or types.is_string_view(kind):
         read: Any = pl.from_arrow(column)
         return pl.Series(read)
     if types.is_decimal(kind):

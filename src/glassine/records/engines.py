@@ -257,7 +257,7 @@ class Distinct:
 
 
 def _unchanged(column: Plain) -> pl.Series:
-    """Return a column as it is, of the types that an engine's columns have."""
+    """Return a column unchanged, of the types that an engine's columns have."""
     if isinstance(column, pl.Series):
         return column
     if isinstance(column, Coded):
@@ -319,7 +319,7 @@ def merged(parts: Sequence[pl.DataFrame], question: Distinct | Outside) -> pl.Da
 
 
 def ask(frame: nw.LazyFrame[Any], question: Distinct | Outside) -> pl.DataFrame:
-    """Return what a question makes of all records of a lazy frame, wherever they lie."""
+    """Return what a question makes of all records of a lazy frame."""
     names = question.columns
     if not names:
         # A frame without columns would have no rows.

@@ -149,7 +149,7 @@ def declared(attribute: Attribute) -> str:
 
 
 def bounds(name: str, recipe: Mapping[str, Attribute] | Domain, *, implied: bool = False) -> str:
-    """Return outside what cells are told to lie: the domain, or what a model's literals imply where there is none."""
+    """Return outside what cells are said to lie: the domain, or what a model's literals imply where there is none."""
     # Of several attributes that are tied there is no more to say.
     said = declared(recipe[name]) if name in recipe else ""
     return f"what the model tests ({said})" if implied else f"the domain{said and f', which declares {said}'}"
@@ -167,7 +167,7 @@ def sentence(names: str, number: object, whole: str, why: Mapping[str, object] |
     whole : str
         Outside what, as :func:`bounds` says.
     why : mapping of str to object, optional
-        The number of each reason, as far as it may be shown; None where it may not. Reasons can be told apart from it.
+        The number of each reason, as far as it may be shown; None where it may not. Reasons can be distinguished by it.
 
     Examples
     --------

@@ -52,6 +52,7 @@ class PrivateLearner(ABC):
     released: ClassVar[frozenset[str]]
     keeps_undeclared: ClassVar[bool]
 
+    domain: Any
     epsilon: float | None
     ledger: Any
     dataset: Any

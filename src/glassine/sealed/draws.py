@@ -1,7 +1,7 @@
 """The one door of draws: all that is random in a private fit is added to exact counts, or chosen by them, here.
 
 Nothing else in ``sealed`` or ``learners`` calls a sampler on counts of records, so that a test that records these
-functions on one dataset and forces their results on a neighboring one sees everything that a fit can tell.
+functions on one dataset and forces their results on a neighboring one sees everything that a fit can reveal.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ class Source:
     names : tuple of str
         The attributes, in the order of the columns.
     named : bool
-        Whether the columns have names, or their places alone tell them apart.
+        Whether the columns have names, or their places alone distinguish them.
     """
 
     container: Any
@@ -66,7 +66,7 @@ class Source:
         if columns is None or y is None or (isinstance(y, np.ndarray) and y.ndim != 1 and y.shape[1:] != (1,)):
             return None
         if isinstance(columns, int):
-            # Places alone tell the columns apart: they are the domain's attributes in order.
+            # Places alone distinguish the columns: they are the domain's attributes in order.
             named, present = False, domain.names
             if columns != len(present):
                 raise InvalidDataError(
@@ -234,7 +234,7 @@ def _may_differ(X: Any, values: Any) -> bool:
 
 
 def _of_rows(rows: Sequence[Any], names: Sequence[str]) -> dict[str, list[Any]]:
-    """Return columns of rows, each row by itself: what is absent is a gap, what is too much is dropped."""
+    """Return columns of rows, each row alone: what is absent is a gap, what is too much is dropped."""
 
     def cells(row: Any) -> list[Any]:
         if isinstance(row, Mapping):

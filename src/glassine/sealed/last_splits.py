@@ -41,6 +41,9 @@ __all__: list[str] = []
 CHUNK = 2**19
 """Leaves of a chunk: 9 MB, which stay in the last cache between the two steps, and are many enough for threads."""
 
+MANY = 2**22
+"""Leaves beyond which models are counted without a sum over each leaf."""
+
 REMEMBERED = 2**12
 """Most leaves of few records that are summed once: 64 kB, so that they stay in the second-level cache."""
 
@@ -67,7 +70,7 @@ def last_level(
     """Return the sums below every node of m < ``size`` literals after which one split may come, (binom(p, m), 2^m)."""
     p = len(atoms.blocks)
     nodes = [empty_level(p, m) for m in range(size)]
-    if not counts.table[0].any() and not costs.penalty and not costs.fewest:
+    if many_leaves(p, size) and not counts.table[0].any() and not costs.penalty and not costs.fewest:
         # All leaves weigh the same, as where models are counted: a node's splits are counted, not their leaves.
         _, weight = leaf(counts.table[0], costs)
         for m, level in enumerate(nodes):
@@ -87,6 +90,11 @@ def last_level(
             if k:
                 spread(combination(start, k), counts.binom, leaves, costs, nodes[k - 1])
     return completed(nodes, counts, implied)
+
+
+def many_leaves(p: int, size: int) -> bool:
+    """Return whether models are counted by a kernel of their own: it takes seconds to compile, and less to run."""
+    return sum(comb(p, k) << k for k in range(size + 1)) > MANY
 
 
 def _leaves(
@@ -420,7 +428,8 @@ def load_last_level(counts: Counts, atoms: Atoms, implied: Implied, costs: Costs
     few = Weighed(np.zeros(1), np.zeros(1))
     wide = np.zeros((1, 1))
     remember.load(1, chosen, costs, few)
-    sum_empty.load(chosen, atoms, implied, 1.0, costs, level)
+    if many_leaves(len(atoms.blocks), size):
+        sum_empty.load(chosen, atoms, implied, 1.0, costs, level)
     for kind in (np.uint8, np.uint32) if size > MOST_OF_A_BYTE else (np.uint8,):
         leaves = Leaves(wide, wide, np.zeros((1, 1), dtype=kind))
         sum_leaves.load(chosen, counts, atoms, implied, costs, 1, few, leaves)

@@ -111,7 +111,7 @@ def unit_of(records_per_person: object, persons: object) -> PrivacyUnit:
 
 
 def check_persons(X: object, person_weights: object) -> None:
-    """Raise if records of persons cannot be told apart, or a weight is none; nothing is looked at."""
+    """Raise if records of persons cannot be distinguished, or a weight is none; nothing is looked at."""
     check_choice(person_weights, "person_weights", WEIGHTS)
     if isinstance(X, CountTable):
         raise InvalidDataError(

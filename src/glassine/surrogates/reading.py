@@ -31,7 +31,7 @@ Query: TypeAlias = Any
 """One record as a user has it: a mapping, a sequence in the order of the attributes, or one row."""
 
 ANY_NUMBER = Reader(Real(-LARGEST, LARGEST, missing=True))
-"""Reads any finite number as it is."""
+"""Reads any finite number unchanged."""
 
 COARSE = 20
 """About how many steps of an inferred range are distinguished in its published bounds."""

@@ -376,7 +376,7 @@ def _goes_on(rule: str, code: str) -> bool:
 
 
 def _in_brackets(code: str) -> str:
-    """Return one rule in brackets; as it is where it is no such rule, so that its line is named as one not read."""
+    """Return one rule in brackets; unchanged where it is no such rule, so that its line is named as one not read."""
     start = PLAIN.fullmatch(code.translate(SIGNS))
     if start is None:
         return code

@@ -26,6 +26,7 @@ from glassine.learners.greedy.published import (
 )
 from glassine.learners.greedy.strict import LOOKAHEAD, grow_strictly, rehearse
 from glassine.learners.intake import metadata_of
+from glassine.privacy.accounting import Event
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.release import Paid, Price
 from glassine.privacy.unit import RECORD, PrivacyUnit, of_groups
@@ -197,7 +198,8 @@ class PrivateGreedyRuleListClassifier(PrivateEstimator, Classes, Lists):
         self, known: Metadata, pools: PoolPlan, plan: GreedyPlan, lost: float, intake: Any, paid: Paid
     ) -> dict[str, Any]:
         """Release thresholds, then rules and their class counts in turn, each given the others."""
-        question, cuts, events = pools.query(), {}, ()
+        question, cuts = pools.query(), dict[str, tuple[float, ...]]()
+        events: tuple[Event, ...] = ()
         if question is not None:
             part = Part(epsilon=plan.literals * plan.unit.most_records, total=plan.epsilon, unit=plan.unit)
             events, cuts = question.events(part), question.draw(intake, part, paid.randomness, None)

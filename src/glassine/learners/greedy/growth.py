@@ -27,6 +27,7 @@ from glassine.privacy.accounting import Event
 from glassine.records.arrays import AnyArray, Bools, Ints
 from glassine.records.columns import Columns
 from glassine.sealed.lists import DrawnList, list_model
+from glassine.sealed.plan import Metadata
 
 Part: TypeAlias = tuple[Literal, ...]
 """The literals of a rule on one attribute."""
@@ -346,7 +347,9 @@ class Growth:
     scale: float | None = None  # Scale of the noise on the counts
     events: tuple[Event, ...] = ()  # What was released
 
-    def model(self, pool: GreedyPool, intake: Intake, *, source: str, guarantee: Guarantee | None = None) -> RuleList:
+    def model(
+        self, pool: GreedyPool, intake: Metadata | Intake, *, source: str, guarantee: Guarantee | None = None
+    ) -> RuleList:
         """Return the list as a published model."""
         labels = [*(label for _, label in self.drawn.rules), self.drawn.default]
         return list_model(

@@ -81,7 +81,7 @@ class GreedyRuleListClassifier(OrdinaryLearner, Classes, Lists):
     >>> import numpy as np
     >>> from glassine import Domain
     >>> X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 5)
-    >>> rules = GreedyRuleListClassifier(2, Domain.binary(["a", "b"])).fit(X, X[:, 0] | X[:, 1])
+    >>> rules = GreedyRuleListClassifier(2, domain=Domain.binary(["a", "b"])).fit(X, X[:, 0] | X[:, 1])
     >>> len(rules.model_.rules), rules.certificate_.holds
     (3, False)
     """
