@@ -50,14 +50,14 @@ print(json.dumps([
 def changed_package(folder: Path) -> Path:
     """Copy the package with the attack of the documentation in it: two files are new, one has two more lines."""
     copy = copied_package(folder)
-    attack, section, line = examples("SINGLING_OUT", "singling_section")
+    attack, section, line = examples("SINGLING_OUT", "Records that stand alone")
     (copy / "attacks" / "singling.py").write_text(attack)
     (copy / "report" / "sections" / "singling.py").write_text(section)
     path = copy / "auditing" / "trees.py"
     text = path.read_text()
     for mark, added in (
         ("from glassine.attacks.values", "from glassine.attacks.singling import SINGLING_OUT\n"),
-        ("    PARTS,\n", line),
+        ("    replace(VALUES(_values), facts=facts_of_values),\n", line),
     ):
         assert text.count(mark) == 1
         text = text.replace(mark, added + mark)

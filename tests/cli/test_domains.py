@@ -12,10 +12,11 @@ from typing import Any
 import polars as pl
 import pytest
 
-from glassine import Binary, Category, Domain, Integer, Real
+from glassine import Binary, Category, Domain, Integer, Real, RuleList, load_model, write_model
 from glassine.data import infer_domain
-from glassine.domain import Attribute
+from glassine.domain import Attribute, OneOf
 from glassine.errors import InvalidDataError
+from glassine.models import Evidence, Rule
 from tests.cli.running import Run
 
 N = 60
@@ -257,3 +258,31 @@ def test_a_check_counts_the_records_that_a_private_fit_reads_otherwise(tmp_path:
     (tmp_path / "people.csv").write_bytes("age,note\n1,a\n".encode("utf-16"))
     done = run("domain", "check", "domain.json", "--data", "people.csv", cwd=tmp_path)
     assert (done.status, "a private fit refuses this file" in done.err) == (0, True)
+
+
+def test_two_declared_texts_of_one_number_are_pointed_out(tmp_path: Path, run: Run) -> None:
+    Domain({"code": Category(("01", "1", "2")), "age": Integer(0, 99)}).to_json(tmp_path / "domain.json")
+    done = run("domain", "check", "domain.json", cwd=tmp_path)
+    assert done.status == 0
+    assert "code: `01` and `1` write one number." in done.err
+
+
+@pytest.mark.parametrize("declared", [(1, 2, 3), ("1", "2", "3"), ("01", "02", "03")])
+@pytest.mark.parametrize("tested", [(1, 2), ("1", "2"), ("01", 2.0)])
+def test_codes_of_a_model_and_of_a_domain_are_one_value_in_every_spelling(
+    tmp_path: Path, run: Run, declared: tuple[Any, ...], tested: tuple[Any, ...]
+) -> None:
+    rules = tuple(
+        Rule(antecedent=(OneOf("code", (value,)),), evidence=Evidence(counts=counts))
+        for value, counts in zip(tested, ((30, 90), (20, 70)), strict=True)
+    )
+    rest = Rule(antecedent=(), evidence=Evidence(counts=(300, 80)))
+    write_model(RuleList(attributes=("code",), rules=(*rules, rest), classes=("a", "b")), tmp_path / "m.json")
+    Domain({"code": Category(declared)}).to_json(tmp_path / "domain.json")
+    spellings = ["1", "2", "3"]
+    pl.DataFrame({"code": [spellings[i % 3] for i in range(60)]}).write_csv(tmp_path / "records.csv")
+    assert run("domain", "check", "domain.json", "--data", "records.csv", cwd=tmp_path).status == 0
+    model = load_model(tmp_path / "m.json", Domain({"code": Category(declared)}))
+    assert [literal.values for rule in model.rules[:2] for literal in rule.antecedent] == [declared[:1], declared[1:2]]
+    done = run("audit", "m.json", "--domain", "domain.json", "--data", "records.csv", "--json", cwd=tmp_path)
+    assert done.status in (0, 1, 3), done.err

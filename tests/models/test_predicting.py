@@ -204,9 +204,9 @@ def test_audit_and_as_model_take_our_fitted_estimators_and_the_model_predicts_as
         assert isinstance(model, DecisionTree | RuleList)
         assert model.apply(frame).tolist() == fitted.apply(frame).tolist()
     audited, plain = audit(fitted, domain=DOMAIN), audit(model, domain=DOMAIN)
-    # An estimator may hold more than its model, which leaves with it where it is saved as it is.
-    beside = [note for note in audited.notes if note.startswith("The estimator holds ")]
-    assert len(beside) <= 1
+    # An estimator holds more than its model, which is released in its place.
+    beside = [note for note in audited.notes if note.startswith("The estimator is judged as the model ")]
+    assert len(beside) == 1
     notes = tuple(note for note in audited.notes if note not in beside)
     # Estimators that keep a least leaf state it: a model alone states nothing.
     assert isinstance(audited.subject, ModelSummary)

@@ -293,6 +293,7 @@ def check_command(
             for text, names in _alike(remarks(table.restrict(outside)) if outside else {}).items():
                 if "--" in text:
                     tell(f"glassine: {_shown(names)}: {text}")
+    _tell_of_spellings(declared)
     size = declared.size()
     inferred = [name for name in declared if declared[name].inferred]
     if as_json:
@@ -308,6 +309,19 @@ def check_command(
     else:
         print_value("\n".join(_lines(declared, size, inferred, broken, n_records)), False)
     raise typer.Exit(1 if broken else 0)
+
+
+def _tell_of_spellings(declared: Domain) -> None:
+    """Say which declared texts write one number: a column of numbers can hold one of them alone."""
+    from glassine.domain import Category
+    from glassine.records.cells import written_twice
+    from glassine.records.columns import values_of
+
+    for name in declared:
+        attribute = declared[name]
+        for texts in written_twice(values_of(attribute)) if isinstance(attribute, Category) else ():
+            listed = " and ".join(f"`{text}`" for text in texts)
+            tell(f"glassine: {name}: {listed} write one number. Where the column holds numbers, they are one value.")
 
 
 def _tell_of_lines(data: Path, written: RecordsFileOptions, declared: Domain, table: Table) -> None:

@@ -19,6 +19,8 @@ from glassine.models.additive import AdditiveModel
 from glassine.models.rule_list import RuleList
 from glassine.models.transform import M, rewritten
 from glassine.models.tree import DecisionTree
+from glassine.records.cells import Flag, Reader
+from glassine.records.columns import values_of
 
 
 def near(name: str, names: Iterable[str]) -> str:
@@ -236,13 +238,15 @@ def conformed(model: M, domain: Domain | None) -> M:
     """Return a model in the terms of a domain: no condition holds of missing values where there are none."""
     # A model that was read without the domain can say age <= 40 or missing. Conditions that speak of nothing but
     # missing values stay. The model itself is returned where nothing changes.
-    check_domain(model, domain)
     if domain is None:
         return model
+    for literal in model.literals:
+        require(literal.attribute, domain, "the model tests")
     plain = {literal: _declared(literal, domain) for literal in model.literals}
-    if all(old == new and _as_binary(old) == _as_binary(new) for old, new in plain.items()):
-        return model
-    return rewritten(model, literal=plain.__getitem__)
+    if not all(old == new and _as_binary(old) == _as_binary(new) for old, new in plain.items()):
+        model = rewritten(model, literal=plain.__getitem__)
+    check_domain(model, domain)
+    return model
 
 
 def _as_binary(literal: Literal) -> bool:
@@ -250,8 +254,11 @@ def _as_binary(literal: Literal) -> bool:
 
 
 def _declared(literal: Literal, domain: Domain) -> Literal:
-    """Return a literal as a domain has its attribute: binary or not, and without missing values where it has none."""
+    """Return a literal as a domain has its attribute: its values, binary or not, and nothing missing if none is."""
     attribute = domain[literal.attribute]
+    if isinstance(literal, OneOf):
+        values = tuple(dict.fromkeys(_value_of(value, attribute) for value in literal.values))
+        literal = literal if values == literal.values else dataclasses.replace(literal, values=values)
     if isinstance(literal, OneOf) and literal.binary is not isinstance(attribute, Binary):
         literal = dataclasses.replace(literal, binary=not literal.binary)
     if attribute.missing:
@@ -261,6 +268,18 @@ def _declared(literal: Literal, domain: Domain) -> Literal:
     else:
         says_more = bool(literal.values)
     return with_missing(literal, False) if says_more else literal
+
+
+def _value_of(value: Scalar, attribute: Attribute) -> Scalar:
+    """Return a value of a model as the attribute declares it, read as a record's cell is: the code 1 may be "1"."""
+    declared = values_of(attribute) if isinstance(attribute, Category | Binary) else ()
+    # A text may be part of a prefix: of which records the model means it to hold is not known.
+    if value in declared or prefixes_of((*declared, value)) or not (declared or isinstance(value, str)):
+        return value
+    read, flag = Reader(attribute).cell(value)
+    if flag is not Flag.OK:
+        return value
+    return declared[int(read)] if declared else int(read) if read == int(read) else read
 
 
 # Conditions along a path, and the outcomes at its end, as the writers of models need them.

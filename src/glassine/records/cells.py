@@ -491,6 +491,22 @@ def _present(series: pl.Series, gaps: int) -> Bools | None:
     return series.is_not_null().to_numpy() if gaps else None
 
 
+def written_twice(values: Sequence[Any]) -> list[tuple[str, ...]]:
+    """Return the texts of each number that several declared texts write.
+
+    Examples
+    --------
+    >>> written_twice(("01", "1", "1.0", "2", "a"))
+    [('01', '1', '1.0')]
+    """
+    alike: dict[int | float, list[str]] = {}
+    for value in values:
+        number = number_of(value) if isinstance(value, str) and not isinstance(value, Prefix) else None
+        if number is not None:
+            alike.setdefault(number, []).append(value)
+    return [tuple(texts) for texts in alike.values() if len(texts) > 1]
+
+
 def declared_numbers(values: Sequence[Any]) -> dict[int | float, int]:
     """Return the codes of the numbers that are declared, or written in a text that is; its own spelling goes first.
 
