@@ -431,6 +431,7 @@ class LazyTable:
 
     frame: Any  # The records; lazy frame
     strict: bool = True  # Whether a value that is none of its attribute is refused, as by an ordinary fit
+    typed: bool = True  # Whether a column is refused whose declared type cannot hold values of its attribute
     keep_undeclared: bool = False  # Whether a category that is not declared has a code of its own
     keep: str | None = None  # A further column that distinguishes records, unchanged
     only: Mapping[str, Attribute] = field(default_factory=dict)  # A record that lacks a value of these is left out
@@ -502,7 +503,8 @@ class LazyTable:
     ) -> pl.DataFrame:
         """Return the distinct records, or a share of them, and how often each occurs."""
         frame = _lazy(self.frame)
-        check_types(schema(frame), dict(looked_at))
+        if self.typed:
+            check_types(schema(frame), dict(looked_at))
         question = Distinct(
             keys=keys,
             checked=dict(looked_at) if self.strict else {},
