@@ -13,7 +13,6 @@ from glassine.cli.options import Group, TargetRangeOption, words_of
 from glassine.cli.reading import check_person, identifiers, read_records, tell_repeats
 from glassine.domain.attributes import LARGEST as LARGEST_NUMBER
 from glassine.errors import InvalidDataError, InvalidDomainError, InvalidParameterError
-from glassine.records.cells import number_of
 from glassine.records.purpose import Purpose
 
 if TYPE_CHECKING:
@@ -281,11 +280,7 @@ def _check_target(column: Any, name: str, *, number: bool, public: bool) -> None
     if public:
         return
     # Lines of a private fit stand alone, so that a column of numbers is one of texts that read as such.
-    if (
-        number
-        and not kind.is_numeric()
-        and not any(isinstance(value, str) and number_of(value) is not None for value in column)
-    ):
+    if number and not kind.is_numeric() and not _holds_number(column):
         raise InvalidDataError(
             f"the target {name!r} holds no numbers.", remedy="Name another column, or declare classes."
         )
@@ -293,6 +288,17 @@ def _check_target(column: Any, name: str, *, number: bool, public: bool) -> None
         raise InvalidDataError(
             f"the target {name!r} holds fractions, which are no classes.", remedy="Name another column."
         )
+
+
+def _holds_number(column: Any) -> bool:
+    """Return whether any value of a column reads as a number."""
+    import numpy as np
+
+    from glassine.domain import Real
+    from glassine.records.reading import Reader
+
+    numbers, _ = Reader(Real(-LARGEST_NUMBER, LARGEST_NUMBER, missing=True)).column(column)
+    return not bool(np.isnan(numbers).all())
 
 
 def _as_stored(names: tuple[Scalar, ...], texts: tuple[str, ...], column: Any) -> tuple[Scalar, ...]:
