@@ -295,7 +295,7 @@ def _holds_number(column: Any) -> bool:
     import numpy as np
 
     from glassine.domain import Real
-    from glassine.records.reading import Reader
+    from glassine.records import Reader
 
     numbers, _ = Reader(Real(-LARGEST_NUMBER, LARGEST_NUMBER, missing=True)).column(column)
     return not bool(np.isnan(numbers).all())
