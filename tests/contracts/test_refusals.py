@@ -36,6 +36,8 @@ COVERED = {
     "records must be at least one, got none": "there is at least one",
     "X and y must have one length": "records, targets and identifiers are as many",
     "persons must hold one identifier for each record": "records, targets and identifiers are as many",
+    "has the index of the records in another order": "their indexes are in one order",
+    "has another index than the records": "their indexes are in one order",
     "the rows of X must have one length": "all rows have one length",
     "rows must have": "all rows have one length",
     "no record has a value for": "every declared column is there",
