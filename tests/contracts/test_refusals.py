@@ -77,6 +77,7 @@ NAMES_AND_SHAPES = (
     "which is not a value of its domain",
     "is declared with prefixes",
     "a frame of a distributed engine is not collected",
+    "the Python processes of Spark lack Glassine",  # follows from what is installed
     "a CountTable does not say whose",
     "a CountTable cannot be split",
     "is the target, and cannot also hold the persons",
