@@ -39,7 +39,7 @@ from glassine.data.labels import class_places
 from glassine.data.table import Table
 from glassine.domain import Domain
 from glassine.domain.literals import attributes_of
-from glassine.errors import CountingLimitError, InvalidDataError, InvalidParameterError, parameter
+from glassine.errors import CountingLimitError, InvalidDataError, InvalidModelError, InvalidParameterError, parameter
 from glassine.formats import as_model
 from glassine.formats.builder import not_judged
 from glassine.formats.canonical import LongText
@@ -73,7 +73,7 @@ def count_data(model: DecisionTree | RuleList, frame: object, domain: Domain) ->
     # An engine groups the records by the values that the model's literals distinguish, and reads every other attribute
     # of the domain separately. None is refused.
     tested = [name for name in domain if name in set(attributes_of(model.literals))]
-    table = LazyTable(frame=frame, strict=False, keep_undeclared=True)
+    table = LazyTable(frame=frame, strict=False, typed=False, keep_undeclared=True)
     groups = table.group({name: wide(domain[name]) for name in tested}, cuts=cuts_of(model.literals, domain))
     present = _names(frame)
     return CountedData(
@@ -155,7 +155,11 @@ class TreeSubject(Subject):
             notes.append(INFERRED)
         elif domain is None and inputs.columns is not None and inputs.needs_domain:
             domain = inferred_domain(model.attributes, recipe, inputs.columns, notes)
-            model = as_model(opened.artefact, domain)
+            try:
+                model = as_model(opened.artefact, domain)
+            except InvalidModelError:
+                # The records show no domain in which the model can be read, such as one of prefixes.
+                domain = None
         model = rounded(model, inputs.settings.statements.rounded_to)
         if alone := not_judged(model.source or ""):
             notes.append(alone)

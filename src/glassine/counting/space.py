@@ -207,7 +207,7 @@ class ListFactor:
         out: dict[str, AnyArray] = {}
         for i, name in enumerate(self.attributes):
             values = [item[i] for item in self._items]
-            whole = all(isinstance(v, int) and not isinstance(v, bool) for v in values)
+            whole = all(isinstance(v, int) and not isinstance(v, bool) and abs(v) < 2**63 for v in values)
             column = np.array(values, dtype=np.int64) if whole else np.array([*values, None], dtype=object)[:-1]
             out[name] = column[picked]
         return out

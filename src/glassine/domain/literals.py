@@ -53,7 +53,7 @@ def is_missing(column: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
         if type(None) not in kinds:
             return np.zeros(len(column), dtype=bool)
         return np.array([v is None for v in values], dtype=bool)
-    return np.array([v is None or (v != v if isinstance(v, float) else False) for v in values], dtype=bool)
+    return np.array([v is None or (v != v if issubclass(type(v), float) else False) for v in values], dtype=bool)
 
 
 def _is_number(value: Any) -> bool:

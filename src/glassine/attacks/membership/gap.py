@@ -234,7 +234,7 @@ def _numbers(column: AnyArray) -> Array:
     gaps = is_missing(column)
     try:
         return np.where(gaps, np.nan, np.where(gaps, 0, column).astype(float))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         texts = np.array([str(value) for value in column.tolist()])
         ranks = np.unique(texts, return_inverse=True)[1].astype(float)
         return np.where(gaps, np.nan, ranks)

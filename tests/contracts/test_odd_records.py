@@ -1,0 +1,283 @@
+"""Every consumer of records gives for each odd cell what `Reader.cell` says, in every container that can hold it."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from glassine import audit
+from glassine.attacks.bins import leak_bins
+from glassine.auditing import AuditSettings
+from glassine.data.inference import broken_rules
+from glassine.data.labels import Sample
+from glassine.data.table import as_table, table_of
+from glassine.domain import Attribute, Between, Category, Domain, Integer, OneOf, Real
+from glassine.domain.attributes import prefixes
+from glassine.models import AdditiveModel, CategoryBins, DecisionTree, NumericBins, Term
+from glassine.models.evidence import Evidence
+from glassine.models.records import counted_records
+from glassine.models.tree import Branch, Node
+from glassine.records import Flag, Reader
+from glassine.records.cells import FOREIGN, number_of, value_of
+from glassine.records.columns import values_of
+from glassine.records.flags import NEAR, bounds, sentence, wide
+from glassine.scrubbing.scrub import _counted_sizes
+from tests.records.odd_cells import ATTRIBUTES, NUMBERS, ODD_CELLS, TEXTS
+
+SHOWN = AuditSettings(show_small_counts=True)
+
+
+# What is expected, cell by cell.
+
+
+def cut_of(attribute: Attribute) -> float:
+    """Return a threshold; that of a wide number lies beyond its upper bound, as a published one may."""
+    return 120.5 if attribute == ATTRIBUTES["whole"] else 0.5
+
+
+def is_number(attribute: Attribute) -> bool:
+    return isinstance(attribute, Integer | Real)
+
+
+def leaf_of(attribute: Attribute, cell: Any) -> int:
+    """Return the leaf: 0 up to the threshold or at the first declared value, 1 for all else, gaps among them."""
+    value, flag = Reader(wide(attribute)).cell(cell)
+    if is_number(attribute):
+        return int(not value <= cut_of(attribute))
+    return int(flag != Flag.OK or value != 0)
+
+
+def reason_of(attribute: Attribute, cell: Any) -> str | None:
+    """Return why a cell lies outside its attribute, in words."""
+    value, flag = Reader(wide(attribute)).cell(cell)
+    plain = value_of(cell)
+    if flag == Flag.MISSING:
+        return None if attribute.missing else "missing"
+    if isinstance(attribute, Integer | Real):
+        if flag == Flag.UNDECLARED:
+            return f"{'texts' if isinstance(plain, str) else 'values'} that are no number"
+        if value < attribute.lo or value > attribute.hi:
+            return f"below {attribute.lo}" if value < attribute.lo else f"above {attribute.hi}"
+        fraction = isinstance(attribute, Integer) and abs(value - round(value)) > NEAR
+        return "no whole number" if fraction else None
+    if flag == Flag.OK:
+        return None
+    text = isinstance(plain, str) and number_of(plain) is None
+    return f"{'texts' if text else 'other values' if plain is FOREIGN else 'numbers'} that are not declared"
+
+
+def expected(attribute: Attribute, cells: Sequence[Any]) -> tuple[list[int], dict[str, list[int]]]:
+    """Return the size of each leaf, and the rows of each reason."""
+    sizes = Counter(leaf_of(attribute, cell) for cell in cells)
+    rows: dict[str, list[int]] = {}
+    for i, cell in enumerate(cells):
+        if (why := reason_of(attribute, cell)) is not None:
+            rows.setdefault(why, []).append(i)
+    return [sizes[0], sizes[1]], rows
+
+
+# Consumers.
+
+
+def tree_of(attribute: Attribute) -> DecisionTree:
+    """Return a tree of one test, which says where missing values go."""
+    literal = Between("x", hi=cut_of(attribute)) if is_number(attribute) else OneOf("x", (values_of(attribute)[0],))
+    nodes = (
+        Node(branches=(Branch(literal, 1), Branch(literal.negate(), 2))),
+        *(Node(evidence=Evidence(label=label)) for label in (0, 1)),
+    )
+    return DecisionTree(nodes, ("x",), (0, 1))
+
+
+def additive_of(attribute: Attribute) -> AdditiveModel:
+    """Return an additive model of the same test: two bins, those of values that are not declared, and missing ones."""
+    if is_number(attribute):
+        bins: Any = NumericBins("x", (cut_of(attribute),))
+    else:
+        bins = CategoryBins("x", (values_of(attribute)[:1], values_of(attribute)[1:]))
+    return AdditiveModel(
+        attributes=("x",),
+        terms=(Term(bins=(bins,), scores=np.zeros(bins.n_bins)),),
+        intercept=(0.0,),
+        link="identity",
+    )
+
+
+def check_audits(attribute: Attribute, cells: Sequence[Any], data: Any) -> None:
+    """Audit a tree beside records: sizes, and what is told of them, are those of single cells."""
+    sizes, rows = expected(attribute, cells)
+    domain = Domain({"x": attribute})
+    findings = audit(tree_of(attribute), domain=domain, data=data, settings=SHOWN)
+    assert [part.size for part in findings.value("parts").parts] == sizes
+    told = [str(note) for note in findings.notes if "outside" in note]
+    if not rows:
+        assert told == []
+        return
+    order = sorted(rows, key=list(rows_in_order(attribute)).index)
+    why = {reason: len(rows[reason]) for reason in order}
+    assert told == [sentence("x", sum(why.values()), bounds("x", domain), why)]
+    assert findings.advice[0].text.startswith("Recode x in the records")
+    assert {check.status for check in findings.checks if check.rule == "smallest_leaf"} <= {"unknown", "fail"}
+
+
+def rows_in_order(attribute: Attribute) -> tuple[str, ...]:
+    from glassine.records.flags import reasons
+
+    return reasons(attribute)
+
+
+def check_tables(attribute: Attribute, cells: Sequence[Any], data: Any) -> None:
+    """Check a domain against records, and count leaves as scrubbing does."""
+    sizes, rows = expected(attribute, cells)
+    domain = Domain({"x": attribute})
+    assert broken_rules(domain, data) == ({"x": rows} if rows else {})
+    table = as_table(data) if not isinstance(data, np.ndarray | list | dict) else table_of(data, ("x",))
+    tree = tree_of(attribute)
+    found = _counted_sizes(tree, domain, table)
+    assert [found[cell.node] for cell in tree.cells] == sizes
+    assert np.bincount(tree.apply(counted_records(data, {"x": attribute})), minlength=2).tolist() == sizes
+
+
+def check_bins(attribute: Attribute, cells: Sequence[Any], data: Any) -> None:
+    """Audit an additive model: the same for the sizes of bins."""
+    if isinstance(attribute, Category) and prefixes(attribute.values):
+        return  # An additive model lists values, and groups none by how they begin.
+    domain, model = Domain({"x": attribute}), additive_of(attribute)
+    findings = audit(model, domain=domain, data=data, settings=SHOWN)
+    assert isinstance(leak_bins(model, domain, data).terms[0].sizes, tuple)
+    sizes = leak_bins(model, domain, data).terms[0].sizes
+    assert sizes is not None
+    assert sum(sizes) == len(cells)
+    assert sizes[0] == expected(attribute, cells)[0][0]
+    told = [str(note) for note in findings.notes if "outside" in note]
+    assert len(told) == bool(expected(attribute, cells)[1])
+
+
+def check_attacks(attribute: Attribute, cells: Sequence[Any], data: Any) -> None:
+    """Membership, disclosure and everything else that reads single records is measured, or is unknown for a reason."""
+    domain = Domain({"x": attribute})
+    labels = [i % 2 for i in range(len(cells))]
+    for declared in (domain, None):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            findings = audit(
+                tree_of(attribute), data, labels, domain=declared, holdout=Sample(data, labels), settings=SHOWN
+            )
+        assert "membership" in findings.measured
+
+
+CONSUMERS: dict[str, Callable[[Attribute, Sequence[Any], Any], None]] = {
+    "audit": check_audits,
+    "tables": check_tables,
+    "bins": check_bins,
+    "attacks": check_attacks,
+}
+
+
+# Containers, and the odd cells that they can hold.
+
+
+def objects(cells: Sequence[Any]) -> Any:
+    out = np.empty(len(cells), dtype=object)
+    for i, cell in enumerate(cells):
+        out[i] = cell
+    return out
+
+
+def structured(cells: Sequence[Any]) -> Any:
+    out = np.empty(len(cells), dtype=[("x", object)])
+    out["x"] = objects(cells)
+    return out
+
+
+ANY: dict[str, Callable[[Sequence[Any]], Any]] = {
+    "pandas objects": lambda cells: pd.DataFrame({"x": pd.Series(objects(cells))}),
+    "polars objects": lambda cells: pl.DataFrame({"x": pl.Series(list(cells), dtype=pl.Object)}),
+    "mappings": lambda cells: [{"x": cell} for cell in cells],
+    "structured": structured,
+    "array of objects": lambda cells: objects(cells)[:, None],
+    "masked objects": lambda cells: np.ma.masked_array(objects(cells)[:, None], np.zeros((len(cells), 1), dtype=bool)),
+    "arrays by name": lambda cells: {"x": objects(cells)},
+}
+
+OF_TEXTS: dict[str, Callable[[Sequence[Any]], Any]] = {
+    "pandas texts": lambda cells: pd.DataFrame({"x": pd.array(cells, dtype="string")}),
+    "pandas arrow texts": lambda cells: pd.DataFrame({"x": pd.array(cells, dtype="string[pyarrow]")}),
+    "pandas categories": lambda cells: pd.DataFrame({"x": pd.Categorical(cells)}),
+    "polars texts": lambda cells: pl.DataFrame({"x": cells}, schema={"x": pl.String}),
+    "polars categories": lambda cells: pl.DataFrame({"x": cells}, schema={"x": pl.Categorical}),
+    "arrow texts": lambda cells: pa.table({"x": pa.array(cells, pa.string())}),
+}
+
+OF_NUMBERS: dict[str, Callable[[Sequence[Any]], Any]] = {
+    "pandas doubles": lambda cells: pd.DataFrame({"x": np.array(cells, dtype=float)}),
+    "pandas nullable": lambda cells: pd.DataFrame({"x": pd.array(cells, dtype="Float64")}),
+    "pandas arrow doubles": lambda cells: pd.DataFrame({"x": pd.array(cells, dtype="double[pyarrow]")}),
+    "sparse": lambda cells: pd.DataFrame({"x": pd.arrays.SparseArray(np.array(cells, dtype=float))}),
+    "polars doubles": lambda cells: pl.DataFrame({"x": cells}, schema={"x": pl.Float64}),
+    "arrow doubles": lambda cells: pa.table({"x": pa.array(cells, pa.float64())}),
+    "array": lambda cells: np.array(cells, dtype=float)[:, None],
+}
+
+ENGINES: dict[str, Callable[[pl.DataFrame], Any]] = {
+    "polars": lambda frame: frame.lazy(),
+    "duckdb": lambda frame: duckdb.from_arrow(frame.to_arrow()),
+}
+
+DOUBLES = tuple(float(n) for n in NUMBERS if (n is not None and abs(n) < 1e300) or n in (math.inf, -math.inf))
+LINES = tuple(text for text in TEXTS if not set(text) & set("\t\n\x00"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("consumer", CONSUMERS)
+@pytest.mark.parametrize("name", ATTRIBUTES)
+@pytest.mark.parametrize("container", [*ANY, *OF_TEXTS, *OF_NUMBERS])
+def test_every_consumer_reads_what_the_cells_say(container: str, name: str, consumer: str) -> None:
+    if container in ANY:
+        make, cells = ANY[container], ODD_CELLS
+    elif container in OF_TEXTS:
+        make, cells = OF_TEXTS[container], (*TEXTS, None)
+    else:
+        make, cells = OF_NUMBERS[container], DOUBLES
+    CONSUMERS[consumer](ATTRIBUTES[name], cells, make(cells))
+
+
+@pytest.mark.parametrize("name", ["whole", "binary", "words and numbers", "prefixes"])
+@pytest.mark.parametrize("container", ["pandas objects", "mappings"])
+def test_audits_of_odd_objects_read_what_the_cells_say(container: str, name: str) -> None:
+    check_audits(ATTRIBUTES[name], ODD_CELLS, ANY[container](ODD_CELLS))
+
+
+@pytest.mark.parametrize("name", ["whole", "binary", "words", "codes as texts"])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_lazy_frames_give_what_frames_give(engine: str, name: str) -> None:
+    for cells in ((*TEXTS, None), DOUBLES):
+        kind = pl.String if isinstance(cells[0], str) else pl.Float64
+        check_audits(ATTRIBUTES[name], cells, ENGINES[engine](pl.DataFrame({"x": cells}, schema={"x": kind})))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ATTRIBUTES)
+def test_files_give_what_frames_give(name: str, tmp_path: Path) -> None:
+    """Of texts that a line can hold: a file of texts, one with types, and the command that audits or checks them."""
+    frame = pl.DataFrame({"x": [*LINES]}, schema={"x": pl.String})
+    (tmp_path / "x.csv").write_text("x\n" + "".join(f'"{text}"\n' for text in LINES), encoding="utf-8")
+    frame.write_parquet(tmp_path / "x.parquet")
+    read = [
+        pl.read_csv(tmp_path / "x.csv", infer_schema=False),
+        pl.read_parquet(tmp_path / "x.parquet"),
+        pl.scan_parquet(tmp_path / "x.parquet"),
+    ]
+    for data in read:
+        check_audits(ATTRIBUTES[name], LINES, data)
