@@ -57,7 +57,8 @@ def check_weights(n_invalid: int, name: str) -> None:
 
 def is_lazy(data: object) -> bool:
     """Return whether data are a frame whose engine computes only when asked: Polars, DuckDB, Dask, Spark and so on."""
-    return isinstance(_opened(data), nw.LazyFrame)
+    # Without data nothing of narwhals is asked, so that an audit of a model alone does not import it.
+    return data is not None and isinstance(_opened(data), nw.LazyFrame)
 
 
 def is_distributed(data: object) -> bool:
