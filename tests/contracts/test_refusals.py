@@ -96,7 +96,7 @@ NOT_PRIVATE = (
     # read_checked, index_of and sample_weight: audits and learners without privacy.
     "holds a missing value, NaN or infinity, which its attribute does not allow",
     "holds no value that its attribute declares",
-    "among its values. Convert it to a numeric type",
+    "must hold numbers, got something else among its values",
     "MISSING_LABEL",
     "the target holds a value that is not one of the declared classes",
     "sample_weight must",

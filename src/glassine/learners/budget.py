@@ -69,8 +69,8 @@ REFUSALS = (
     "no fit is refused because of the records: there is at least one, all rows have one length, "
     "records, targets and identifiers are as many, their indexes are in one order, the quotes of a CSV file are closed "
     "within each record, every declared column is there in a type that can hold its values, a lazy frame is collected "
-    "without an error and gives the same records each time, and neither memory nor a limit on the number of records is exceeded; a refusal "
-    "reveals that one of these fails, so the step from no record to one is not covered"
+    "without an error and gives the same records each time, and neither memory nor a limit on the number of records "
+    "is exceeded; a refusal reveals that one of these fails, so the step from no record to one is not covered"
 )
 OUTCOMES = (
     "before the charge nothing is refused because of a value: the names and declared types of columns are public, and "
