@@ -36,6 +36,8 @@ COVERED = {
     "records must be at least one, got none": "there is at least one",
     "X and y must have one length": "records, targets and identifiers are as many",
     "persons must hold one identifier for each record": "records, targets and identifiers are as many",
+    "has the index of the records in another order": "their indexes are in one order",
+    "has another index than the records": "their indexes are in one order",
     "the rows of X must have one length": "all rows have one length",
     "rows must have": "all rows have one length",
     "no record has a value for": "every declared column is there",
@@ -75,6 +77,7 @@ NAMES_AND_SHAPES = (
     "which is not a value of its domain",
     "is declared with prefixes",
     "a frame of a distributed engine is not collected",
+    "the Python processes of Spark lack Glassine",  # follows from what is installed
     "a CountTable does not say whose",
     "a CountTable cannot be split",
     "is the target, and cannot also hold the persons",
@@ -93,7 +96,7 @@ NOT_PRIVATE = (
     # read_checked, index_of and sample_weight: audits and learners without privacy.
     "holds a missing value, NaN or infinity, which its attribute does not allow",
     "holds no value that its attribute declares",
-    "among its values. Convert it to a numeric type",
+    "must hold numbers, got something else among its values",
     "MISSING_LABEL",
     "the target holds a value that is not one of the declared classes",
     "sample_weight must",
