@@ -59,6 +59,7 @@ nitpick_ignore = [
     ("py:obj", "glassine.auditing.facts.T"),
     ("py:class", "glassine.domain.groups.Group"),
     ("py:class", "glassine.privacy.randomness.Randomness"),
+    ("py:class", "glassine.records.cells.Coded"),
 ]
 
 

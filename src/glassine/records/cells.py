@@ -216,7 +216,7 @@ class Reader:
       writes, the first of them.
     - In a category with prefixes, a text that is not listed is the longest prefix that it begins with. A number begins
       with none.
-    - None, NaN, pandas' NA and NaT, and the texts of :data:`~glassine.domain.attributes.GAP_TEXTS` that the attribute
+    - None, NaN, pandas' NA and NaT, and the texts of ``GAP_TEXTS`` that the attribute
       does not list are missing. What is no text, number or gap is undeclared.
 
     Guarantee

@@ -24,7 +24,7 @@ Recipe: TypeAlias = Mapping[str, Attribute] | Domain
 def read(container: object, recipe: Recipe, names: Iterable[str] | None = None) -> tuple[Columns, Flags]:
     """Return the columns of a container as their attributes read them, and what was odd about each cell.
 
-    No record is refused: :mod:`glassine.records.flags` says what a purpose makes of what is odd. Ties between
+    No record is refused: ``glassine.records.flags`` says what a purpose makes of what is odd. Ties between
     attributes (the domain's groups) are not enforced.
 
     Guarantee
@@ -35,7 +35,7 @@ def read(container: object, recipe: Recipe, names: Iterable[str] | None = None) 
     Parameters
     ----------
     container : data frame, mapping of str to array, ndarray, list, Columns, or Opened
-        The records, as for :func:`~glassine.records.containers.batches`; there may be none.
+        The records, as for ``glassine.records.containers.batches``; there may be none.
     recipe : Domain, or mapping of str to Attribute
         The public attributes.
     names : iterable of str, optional
@@ -146,7 +146,7 @@ def read_checked(
     ------
     InvalidDataError
         As for :func:`read`; if the declared type of a column cannot hold values of its attribute; if a value is
-        refused (:func:`~glassine.records.flags.refuse`).
+        refused (``refuse``).
     """
     attributes = {name: recipe[name] for name in (recipe if names is None else names)}
     columns, flags = read(container, attributes)
@@ -160,7 +160,7 @@ def read_checked(
 def read_settled(
     container: object, recipe: Recipe, names: Iterable[str] | None = None, *, keep_undeclared: bool = False
 ) -> Columns:
-    """Return columns as a private fit takes them: no value is refused (:func:`~glassine.records.flags.settled`).
+    """Return columns as a private fit takes them: no value is refused (``settled``).
 
     Raises
     ------

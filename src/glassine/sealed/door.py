@@ -42,7 +42,7 @@ def keep(estimator: Any, attributes: Mapping[str, Any]) -> None:
 class PrivateLearner(ABC):
     """An estimator whose fit spends privacy budget; each kind of model plans its release in its own way.
 
-    A learner sees what is public of the records (:class:`~glassine.sealed.plan.Metadata`) and the answers of an oracle.
+    A learner sees what is public of the records (``Metadata``) and the answers of an oracle.
 
     Notes
     -----
