@@ -19,8 +19,8 @@ from glassine import Domain, GreedyRuleListClassifier, as_model, reconstruct
 from glassine.data.bits import BitSets
 from glassine.domain import OneOf
 from glassine.learners.exhaustive.list_search import Limits, ListSearch
-from glassine.learners.exhaustive.losses import Loss
 from glassine.models import Branch, DecisionTree, Evidence, Node, Rule, RuleList
+from glassine.sealed.losses import Loss
 
 Model = DecisionTree | RuleList
 Rules = tuple[tuple[int, int], ...]

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from glassine.compiling import compiled
 from glassine.data.bits import BitSets
 from glassine.data.conjunctions import ConjunctionCounts, binomials, combinations, count_conjunctions
-from glassine.learners.exhaustive.tree_sums import Counts, signed_insides
+from glassine.sealed.tree_sums import Counts, signed_insides
 
 Ints = npt.NDArray[np.int64]
 Nested = int | list[Any]

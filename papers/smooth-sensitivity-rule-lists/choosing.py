@@ -21,9 +21,9 @@ from glassine.learners.greedy.impurity import (
     weighted_impurities,
 )
 from glassine.privacy.mechanisms import laplace
-from glassine.privacy.noisy_choice import cauchy_calibration, exponential_mechanism, smooth_cauchy_min
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.sensitivity import COUNTED_GINI, published_smooth_gini, smooth_gini
+from glassine.sealed.noisy_choice import cauchy_calibration, exponential_mechanism, smooth_cauchy_min
 
 Counts = npt.NDArray[np.int64]
 Choice = Callable[[Counts, Counts, float, float, Randomness], int]

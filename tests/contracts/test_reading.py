@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 
 from glassine import (
     Domain,
+    OptimalTreeClassifier,
     PrivateEBMClassifier,
     PrivateEBMRegressor,
     PrivateGreedyRuleListClassifier,
@@ -490,16 +491,33 @@ def test_queries_are_read_as_records_are(container: str) -> None:
     assert read == records_read(ANYTHING["list"](rows))
 
 
-def test_rows_of_different_lengths_are_refused_before_anything_is_drawn() -> None:
-    tree = PrivateTreeClassifier(1, epsilon=0.1, domain=ONE, classes=(0, 1))
+@pytest.mark.parametrize(
+    ("rows", "same"),
+    [
+        ([[1, 0], [1], [], None, [0, 1, 2]], [[1, 0], [1, None], [None, None], [None, None], [0, 1]]),
+        ([{"a": 1}, {"b": 0}, {"a": 1, "b": 0, "c": 2}], [[1, None], [None, 0], [1, 0]]),
+    ],
+    ids=["rows", "mappings"],
+)
+def test_a_row_of_a_private_fit_has_gaps_for_what_it_lacks_and_no_more_than_is_declared(
+    rows: list[Any], same: list[Any]
+) -> None:
+    """A refusal would tell of one record."""
+    domain = Domain({"a": Binary(missing=True), "b": Binary(missing=True)})
+
+    def model(records: list[Any]) -> dict[str, Any]:
+        tree = PrivateTreeClassifier(1, epsilon=1e3, domain=domain, classes=(0, 1), random_state=0)
+        labels = [place % 2 for place in range(len(records) * 9)]
+        return to_dict(tree.fit(records * 9, labels).model_)
+
+    assert model(rows) == model(same)
+    assert model(rows) != model([[0, 0] for _ in rows])
+
+
+def test_rows_of_different_lengths_are_refused_by_an_ordinary_fit() -> None:
+    tree = OptimalTreeClassifier(1, domain=ONE, classes=(1, 0))
     with pytest.raises(InvalidDataError, match="one length"):
         tree.fit([[1], [1, 2]], [0, 1])
-
-
-def test_mappings_without_a_key_of_the_domain_are_refused() -> None:
-    tree = PrivateTreeClassifier(1, epsilon=0.1, domain=Domain({**{"b": Binary()}, "a": Binary()}), classes=(0, 1))
-    with pytest.raises(InvalidDataError, match="'b'"):
-        tree.fit([{"a": 1}, {"a": 0}], [0, 1])
 
 
 def test_an_arrow_dictionary_of_numbers_is_read_by_value() -> None:

@@ -36,12 +36,14 @@ COVERED = {
     "records must be at least one, got none": "there is at least one",
     "X and y must have one length": "records, targets and identifiers are as many",
     "persons must hold one identifier for each record": "records, targets and identifiers are as many",
+    "has the index of the records in another order": "their indexes are in one order",
+    "has another index than the records": "their indexes are in one order",
     "the rows of X must have one length": "all rows have one length",
     "rows must have": "all rows have one length",
     "no record has a value for": "every declared column is there",
     "must hold numbers, got the type": "in a type that can hold its values",
     "which cannot hold the values of its attribute": "in a type that can hold its values",
-    "the target is an array of whole numbers, and the declared classes are texts": "in a type that can hold its values",
+    "and the declared classes are texts": "in a type that can hold its values",
     "the lazy frame gave another number of records": "gives the same records each time",
     "the engine of the lazy frame failed": "a lazy frame is collected without an error",
     "costs are exact for at most": "a limit on the number of records is exceeded",
@@ -52,6 +54,7 @@ NAMES_AND_SHAPES = (
     "must be a list, an array, a series or the name of a column",
     "must have shape (n,), got values",
     "names must hold at least one attribute",
+    "missing_in names",
     "data lack the column",
     "data lack the target column",
     "an array of records must have shape",
@@ -75,6 +78,7 @@ NAMES_AND_SHAPES = (
     "which is not a value of its domain",
     "is declared with prefixes",
     "a frame of a distributed engine is not collected",
+    "the Python processes of Spark lack Glassine",  # follows from what is installed
     "a CountTable does not say whose",
     "a CountTable cannot be split",
     "is the target, and cannot also hold the persons",
@@ -83,9 +87,6 @@ NAMES_AND_SHAPES = (
     "is not a number in the domain",
     "is compared with a number, but the domain declares other values of it",
     'labels="true" needs y',
-    "a target must be a category or binary attribute",
-    "must increase strictly",
-    "literals must hold at least one literal",
 )
 """Refusals that follow from parameters, from names of columns and from numbers of columns."""
 
@@ -93,10 +94,14 @@ NOT_PRIVATE = (
     # read_checked, index_of and sample_weight: audits and learners without privacy.
     "holds a missing value, NaN or infinity, which its attribute does not allow",
     "holds no value that its attribute declares",
-    "among its values. Convert it to a numeric type",
+    "must hold numbers, got something else among its values",
     "MISSING_LABEL",
     "the target holds a value that is not one of the declared classes",
     "sample_weight must",
+    # private_quantiles by itself: a fit asks it of columns that conform, behind the door.
+    "values must be one column of numbers",
+    "values must be finite",
+    "multiplicities must hold",
     # Table.arrays: audits and attacks.
     "NO_RECORDS",
     # Counts that are asked of a frame itself: no fit asks for them.

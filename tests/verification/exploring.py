@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from glassine.sealed import draws, queries
+from glassine.sealed import door, draws, queries
 from glassine.sealed.lists import ListSums
 from glassine.sealed.quantiles import quantile_distribution
 from glassine.sealed.trees import TreeSums
@@ -74,6 +74,8 @@ def _scripted(answers: Sequence[Any]) -> Iterator[_Script]:
         patch.setattr(ListSums, "draw", lambda sums, randomness: script.draw(sums, randomness))
         patch.setattr(queries, "private_quantiles", script.quantiles)
         patch.setattr(draws, "laplace", script.laplace)
+        # An open choice leaves the fit as an exception, of which the door would say nothing.
+        patch.setattr(door, "behind", lambda work: work())
         yield script
 
 

@@ -18,8 +18,8 @@ from glassine import PrivateGreedyRuleListClassifier, PrivateRuleListClassifier,
 from glassine.data.persons import identifier
 from glassine.domain import Domain
 from glassine.formats import fingerprint
-from glassine.learners import persons
 from glassine.learners.exhaustive import families
+from glassine.sealed import ingest, persons
 from glassine.sealed.persons import Persons
 from glassine.verification import Claim, ExhaustiveResult, Runs, lower_bound, multisets, verify_exhaustively
 from tests.learners import greedy_law
@@ -219,7 +219,7 @@ def plant(monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
     if fault == "a pick that looks at others":
         monkeypatch.setattr(persons, "_ranks", ranks_that_look_at_others)
     elif fault == "a missing identifier is one person":
-        monkeypatch.setattr(persons, "identifier", missing_is_one_person)
+        monkeypatch.setattr(ingest, "identifier", missing_is_one_person)
     elif fault == "no limit of records":
         monkeypatch.setattr(Persons, "times", every_record_counts)
 

@@ -247,9 +247,9 @@ def main() -> None:
     gc.set_threshold(200_000, 50, 100)
     install()
     announce_compilation()
-    # Modules that read tables, models or rules import narwhals; an audit of a model file alone uses none of it. A
-    # library that OpenDP uses imports asyncio.
-    with deferred("asyncio", "narwhals"):
+    # Modules that read tables, models or rules import narwhals and polars; an audit of a model file alone uses neither.
+    # A library that OpenDP uses imports asyncio.
+    with deferred("asyncio", "narwhals", "polars"):
         status = _run(sys.argv[1:])
     # Nor is there a need to look for it in the end, which frees everything.
     gc.disable()

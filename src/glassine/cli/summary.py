@@ -15,7 +15,8 @@ from glassine.errors import first_of
 if TYPE_CHECKING:
     from glassine.auditing.findings import Findings
     from glassine.cli.fitting import FileOptions
-    from glassine.domain import Literal
+    from glassine.domain import Domain, Literal
+    from glassine.domain.attributes import Scalar
     from glassine.formats import PublishedModel
     from glassine.models import Evidence
     from glassine.models.additive import AdditiveModel
@@ -122,7 +123,8 @@ def _model_lines(outcome: Outcome) -> list[str]:
     if outcome.order.model == ADDITIVE:
         additive: Any = _shortened(outcome.estimator.model_)
         return _term_lines(additive)
-    lines = model_text(_shortened(outcome.estimator.model_), outcome.estimator.domain_).rstrip("\n").split("\n")
+    shown = model_text(_shortened(outcome.estimator.model_), _with_stars(outcome.estimator.domain_))
+    lines = shown.rstrip("\n").split("\n")
     if lines[0].startswith(COMMENT):  # the guarantee follows in words
         del lines[0]
     if outcome.order.model in (RULE_LIST, GREEDY):  # of what a reader of the file needs, the classes stand below
@@ -147,7 +149,7 @@ def _shortened(model: PublishedModel) -> PublishedModel:
         if isinstance(one, Between):
             return replace(one, lo=_digits(one.lo, 12), hi=_digits(one.hi, 12))
         # A prefix stands with its star, as in the domain.
-        return replace(one, values=tuple("".join(v) if isinstance(v, str) else v for v in one.values))
+        return replace(one, values=_starred(one.values))
 
     def bins(one: Bins) -> Bins:
         return replace(one, cuts=tuple(_digits(cut, 12) for cut in one.cuts)) if isinstance(one, NumericBins) else one
@@ -158,6 +160,21 @@ def _shortened(model: PublishedModel) -> PublishedModel:
     if isinstance(model, AdditiveModel):
         return replace(model, terms=tuple(replace(term, bins=tuple(map(bins, term.bins))) for term in model.terms))
     return rewritten(model, literal=literal, evidence=evidence)
+
+
+def _with_stars(domain: Domain) -> Domain:
+    """Return a domain in which prefixes are texts, as in the model that is shown."""
+    from glassine.domain import Category, Domain
+
+    shown = {name: domain[name] for name in domain}
+    for name, one in shown.items():
+        if isinstance(one, Category):
+            shown[name] = Category(tuple(dict.fromkeys(_starred(one.values))), missing=one.missing)
+    return Domain(shown)
+
+
+def _starred(values: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
+    return tuple("".join(value) if isinstance(value, str) else value for value in values)
 
 
 def _digits(value: float, digits: int) -> float:

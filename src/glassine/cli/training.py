@@ -279,7 +279,8 @@ def _check_target(column: Any, name: str, *, number: bool, public: bool) -> None
         )
     if public:
         return
-    if number and not kind.is_numeric():
+    # Lines of a private fit stand alone, so that a column of numbers is one of texts that read as such.
+    if number and not kind.is_numeric() and not _holds_number(column):
         raise InvalidDataError(
             f"the target {name!r} holds no numbers.", remedy="Name another column, or declare classes."
         )
@@ -287,6 +288,17 @@ def _check_target(column: Any, name: str, *, number: bool, public: bool) -> None
         raise InvalidDataError(
             f"the target {name!r} holds fractions, which are no classes.", remedy="Name another column."
         )
+
+
+def _holds_number(column: Any) -> bool:
+    """Return whether any value of a column reads as a number."""
+    import numpy as np
+
+    from glassine.domain import Real
+    from glassine.records import Reader
+
+    numbers, _ = Reader(Real(-LARGEST_NUMBER, LARGEST_NUMBER, missing=True)).column(column)
+    return not bool(np.isnan(numbers).all())
 
 
 def _as_stored(names: tuple[Scalar, ...], texts: tuple[str, ...], column: Any) -> tuple[Scalar, ...]:

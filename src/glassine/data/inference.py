@@ -420,12 +420,20 @@ def names_people(name: str, n_values: int, n_records: int) -> bool:
     --------
     >>> [names_people("intake_type_id", 8, 20_000), names_people("visit_id", 8, 20), names_people("patient", 30, 9_000)]
     [False, True, True]
+    >>> [
+    ...     names_people("member", 2, 9_000),
+    ...     names_people("account_type_id", 8, 20_000),
+    ...     names_people("patient_id", 8, 20_000),
+    ... ]
+    [False, False, True]
     """
     if not is_identifier_name(name):
         return False
     # A few codes in many records are no people, unless the name says so.
     parts = {part.lower() for part in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name)}
-    of_people = bool(parts & (PEOPLE | NUMBERED)) and n_values > MANY_VALUES
+    people = PEOPLE | NUMBERED
+    of_few = len(parts & people) == 1 and len(parts & (NUMBERS - {"code", "key"})) == 1 and len(parts) == 2
+    of_people = of_few or (bool(parts & people) and n_values > MANY_VALUES)
     return of_people or n_values > FEW_CODES or n_values * SHARE >= n_records
 
 

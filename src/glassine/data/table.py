@@ -13,15 +13,17 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.data.persons import Persons, stated_persons
-from glassine.domain.attributes import LARGEST, Attribute, Integer, Real, prefixes
+from glassine.domain.attributes import Attribute, Integer, Real, Scalar, prefixes
 from glassine.domain.literals import EXACT
 from glassine.errors import InvalidDataError, parameter
 from glassine.records.alignment import check_alignment
 from glassine.records.arrays import AnyArray, Array, Bools, Indices, Ints, read_only
-from glassine.records.cells import FOREIGN, Coded, Flag, FlagArray, Plain, Reader, double, is_gap, number_of, value_of
-from glassine.records.columns import decoder, values_of
-from glassine.records.containers import Opened, batches, plain_column
+from glassine.records.cells import FOREIGN, Coded, Flag, FlagArray, Plain, double, is_gap, number_of, value_of
+from glassine.records.columns import values_of
+from glassine.records.containers import Opened, batches
 from glassine.records.engines import is_distributed
+from glassine.records.flags import wide
+from glassine.records.reading import read
 
 NO_RECORDS = "data must hold at least one record, got none. Check the file and its filters."
 
@@ -60,8 +62,8 @@ class Table(Opened):
         The records as they were opened, shape (n, d).
     source : Source or None
         The file that they were parsed from.
-    values : dict of str to ndarray
-        The columns that :attr:`arrays` has made so far.
+    values, plain : dict of str to ndarray
+        The columns that :attr:`arrays` has made so far, and the same before an attribute read them.
     cells : dict
         What :func:`glassine.records.read` has read of single columns, by name and attribute.
     persons : Persons or None
@@ -83,6 +85,7 @@ class Table(Opened):
     cells: dict[tuple[str, Attribute], tuple[AnyArray, FlagArray]] = field(default_factory=dict)
     persons: Persons | None = None
     declared: Mapping[str, Attribute] = field(default_factory=dict)
+    plain: dict[str, AnyArray] = field(default_factory=dict)
 
     @property
     def container(self) -> nw.DataFrame[Any]:
@@ -122,10 +125,28 @@ class Table(Opened):
             # One walk: to look a column up by its name takes some frames a walk over all of them.
             for name, series in zip(self.frame.columns, self.frame.iter_columns(), strict=True):
                 if name not in self.values:
-                    values = _as_they_are(series)
+                    if name not in self.plain:
+                        self.plain[name] = _as_they_are(series)
                     attribute = self.declared.get(name)
-                    self.values[name] = values if attribute is None else _as_declared(series, values, attribute)
+                    self.values[name] = self.plain[name] if attribute is None else self._read(name, attribute)
         return {name: self.values[name] for name in self.frame.columns}
+
+    def _read(self, name: str, attribute: Attribute) -> AnyArray:
+        """Return the values of a column as an attribute reads them."""
+        values = self.plain[name]
+        if isinstance(attribute, Integer | Real):
+            if values.dtype.kind in "if":
+                return values
+            listed: tuple[Scalar, ...] = ()
+        else:
+            listed = values_of(attribute)
+            texts = any(isinstance(value, str) for value in listed)
+            # Whole numbers beside gaps may have been rounded.
+            if not texts and (values.dtype.kind == "i" or self.frame[name].dtype.is_float()):
+                # Numbers equal those that are declared; an infinite one is none of them, and has no distance to others.
+                return values if np.isfinite(values).all() else read_only(np.where(np.isinf(values), np.nan, values))
+        columns, flags = read(self, {name: wide(attribute)})
+        return _as_declared(columns.array(name), flags.arrays[name], values, listed)
 
     # People where persons are stated, else records: what findings count.
 
@@ -215,36 +236,30 @@ def _as_they_are(series: nw.Series[Any]) -> AnyArray:
     return read_only(out)
 
 
-def _as_declared(series: nw.Series[Any], values: AnyArray, attribute: Attribute) -> AnyArray:
-    """Return the values of a column as an attribute reads them."""
-    column = plain_column(series.to_native())
-    if isinstance(attribute, Integer | Real):
-        if values.dtype.kind in "if":
-            return values
-        numbers, flags = Reader(Real(-LARGEST, LARGEST, missing=True)).column(column)
-        return read_only(np.where(flags == Flag.INFINITE, np.copysign(np.inf, numbers), numbers))
-    listed = values_of(attribute)
-    texts = any(isinstance(value, str) for value in listed)
-    if (values.dtype.kind == "i" or series.dtype.is_float()) and not texts:
-        # Numbers equal those that are declared.
-        return values
+def _as_declared(codes: AnyArray, flags: FlagArray, values: AnyArray, listed: Sequence[Scalar]) -> AnyArray:
+    """Return what was read of a column as values; of a number, that lists none, it is what was read."""
+    if not listed:
+        return read_only(np.where(flags == Flag.INFINITE, np.copysign(np.inf, codes), codes))
     if prefixes(listed):
         # A text that a prefix stands for is the value.
         return read_only(_objects([_plain(cell, numbers=False) for cell in values.tolist()]))
-    codes, flags = Reader(attribute).column(column)
-    read = decoder(attribute)[codes]
+    texts = any(isinstance(value, str) for value in listed)
+    found = np.array([*listed, None], dtype=object)[codes]
     undeclared = (flags == Flag.UNDECLARED) | (flags == Flag.INFINITE)
     if undeclared.any():
         # Beside numbers a text that writes one is that number, as in a column of numbers.
         cells = np.asarray(values, dtype=object)[undeclared].tolist()
-        read[undeclared] = _objects([_plain(cell, numbers=not texts) for cell in cells])
-    kinds = set(map(type, read.tolist()))
+        found[undeclared] = _objects([_plain(cell, numbers=not texts) for cell in cells])
+    if texts:
+        return read_only(found)
+    seen = set(found.tolist())
+    kinds = set(map(type, seen))
     # A double would round a large whole number to another declared one.
-    large = any(type(value) is int and abs(value) >= EXACT for value in set(read.tolist()))
-    if texts or str in kinds or (large and kinds != {int}):
-        return read_only(read)
-    whole = kinds <= {int} and all(abs(value) < 2**63 for value in set(read.tolist()))
-    return read_only(read.astype(np.int64 if whole else np.float64))
+    large = any(type(value) is int and abs(value) >= EXACT for value in seen)
+    if str in kinds or (large and kinds != {int}):
+        return read_only(found)
+    whole = kinds <= {int} and all(abs(value) < 2**63 for value in seen)
+    return read_only(found.astype(np.int64 if whole else np.float64))
 
 
 def _plain(cell: object, *, numbers: bool) -> str | int | float | None:

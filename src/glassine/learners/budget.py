@@ -67,15 +67,15 @@ LEAST_PER_RECORD = Fraction(1, 2**30)
 
 REFUSALS = (
     "no fit is refused because of the records: there is at least one, all rows have one length, "
-    "records, targets and identifiers are as many, the quotes of a CSV file are closed within each record, every "
-    "declared column is there in a type that can hold its values, a lazy frame is collected without an error and gives "
-    "the same records each time, and neither memory nor a limit on the number of records is exceeded; a refusal "
-    "reveals that one of these fails, so the step from no record to one is not covered"
+    "records, targets and identifiers are as many, their indexes are in one order, the quotes of a CSV file are closed "
+    "within each record, every declared column is there in a type that can hold its values, a lazy frame is collected "
+    "without an error and gives the same records each time, and neither memory nor a limit on the number of records "
+    "is exceeded; a refusal reveals that one of these fails, so the step from no record to one is not covered"
 )
 OUTCOMES = (
     "before the charge nothing is refused because of a value: the names and declared types of columns are public, and "
-    "records, targets and identifiers are as many; what fails after the charge is one constant error, which reveals "
-    "that it failed, as where a lazy frame is not collected or memory does not suffice"
+    "records, targets and identifiers are as many, with indexes in one order; what fails after the charge is one "
+    "constant error, which reveals that it failed, as where a lazy frame is not collected or memory does not suffice"
 )
 UNSEALED = (
     "code of the learner itself holds the records until the last draw: that it keeps the order is tested, not enforced"

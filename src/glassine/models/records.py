@@ -159,6 +159,7 @@ def implied(literals: Iterable[Literal]) -> Mapping[str, Category | Real]:
 
     Examples
     --------
+    >>> from glassine.domain import OneOf
     >>> implied([Between("age", hi=40), OneOf("code", (Prefix("E", but=("E10",)),))])["code"].values
     (Prefix('E', but=('E10',)), 'E10')
     """

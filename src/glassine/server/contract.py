@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from glassine.codec import LARGEST, decoded
-from glassine.domain import Attribute, Binary, Category, Domain, Integer
+from glassine.domain import Attribute, Binary, Category, Domain, Integer, Real
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidDataError, InvalidParameterError
 from glassine.surrogates.release import MAX_CLOSEST, SurrogateRelease
@@ -76,6 +76,11 @@ def _constraints(value: object, release: SurrogateRelease) -> ContrastConstraint
 def _query(value: object, release: SurrogateRelease) -> dict[str, Scalar | None]:
     if not isinstance(value, dict):
         raise InvalidDataError(f"'query' must be an object of values by attribute, got {_kind(value)}.")
+    for name, entry in value.items():
+        # A cell of a file may be a number in a text; JSON has numbers, and the service's description asks for one.
+        number = name in release.domain and isinstance(release.domain[name], Integer | Real)
+        if number and entry is not None and (isinstance(entry, bool) or not isinstance(entry, int | float)):
+            raise InvalidDataError(f"{name!r} must be a finite number, got {_kind(entry)}.")
     record = release.query(value)
     # Bounds that were inferred are bounds here: the release says nothing of what lies beyond them.
     for name in release.domain:

@@ -304,12 +304,12 @@ class SurrogateExplainer(MeasuredExplainer):
             If the black box fails, answers with something else than labels, or with scores or rare labels that are not
             declared as classes.
         """
-        check_alignment(X, y=y, persons=persons)
         self._fit(X, y, records="training", persons=persons)
         return self
 
     def _fit(self, X: object, y: object, *, records: str, persons: object = None) -> None:
         plan = settings.plan_of(self, records)
+        check_alignment(X, y=y, persons=persons)
         declared, whose = self.domain, None
         if isinstance(declared, Domain):
             refuse_prefixes(declared, "explanations")

@@ -331,7 +331,7 @@ def in_classes_of(model: object, records: Records, what: str) -> Records:
 
 def class_text(value: object) -> str:
     """Return a class as text; a whole number is the same with and without a point."""
-    if isinstance(value, float) and value.is_integer():
+    if issubclass(type(value), float) and value.is_integer():
         return str(int(value))
     return str(value)
 
