@@ -652,3 +652,50 @@ def test_two_large_values_in_a_leaf_of_a_regression_fail_and_a_guarantee_covers_
     assert status(model) == "unknown"
     private = replace(model, guarantee=Guarantee(epsilon=1.0, count_scale=1.0))
     assert status(private, replace(policy, accept_guarantee=True)) == "pass"
+
+
+OF_OUTCOMES = {
+    "purest_leaf": 0.9,
+    "largest_advantage": 0.9,
+    "certain_by_membership": 0.5,
+    "smallest_class_count": 1,
+    "zero_classes": 2,
+}
+
+
+@pytest.mark.parametrize("change", ["none", "swapped", "of no class", "missing", "another spelling"])
+def test_outcomes_that_contradict_published_counts_do_not_decide(change: str) -> None:
+    ages = [20] * 100 + [60] * 100
+    outcomes: list[str | None] = ["no"] * 40 + ["yes"] * 60 + ["no"] * 50 + ["yes"] * 50
+    if change == "another spelling":
+        outcomes = [{"no": "healthy", "yes": "ill"}[str(outcome)] for outcome in outcomes]
+    elif change != "none":
+        outcomes[0] = {"swapped": "yes", "of no class": "maybe", "missing": None}[change]
+    data = pd.DataFrame({"age": ages, "sex": "f", "ill": outcomes})
+    policy = bits_policy(**OF_OUTCOMES, smallest_leaf=10, degrees_of_freedom=1)
+    findings = audit(tree_of((40, 60), (50, 50)), policy=policy, domain=DOMAIN, data=data, target="ill")
+    noted = [note for note in findings.notes if note.startswith("The outcomes are not those of training: ")]
+    expected = "pass" if change == "none" else "unknown"
+    assert {rule: status for rule, status in statuses(findings).items() if rule in OF_OUTCOMES} == dict.fromkeys(
+        OF_OUTCOMES, expected
+    )
+    # Sizes agree, and what follows from them stays known.
+    assert {
+        statuses(findings)[rule] for rule in ("smallest_leaf", "degrees_of_freedom", "largest_bits_per_record")
+    } == {"pass"}
+    if change == "none":
+        assert not noted
+    else:
+        n = 2 if change == "another spelling" else 1
+        assert noted == [
+            f"The outcomes are not those of training: {n} of 2 leaves or rules hold other numbers of some class than "
+            "the model says."
+        ]
+        assert findings.verdict == "inconclusive"
+        assert "exactly the records" in findings.advice[0].text
+
+
+def test_what_fails_by_published_counts_fails_whatever_the_outcomes() -> None:
+    data = pd.DataFrame({"age": [20] * 100 + [60] * 100, "sex": "f", "ill": ["no"] * 100 + ["yes"] * 100})
+    findings = audit(tree_of((99, 1), (50, 50)), domain=DOMAIN, data=data, target="ill")
+    assert statuses(findings)["purest_leaf"] == "fail"

@@ -43,7 +43,7 @@ COVERED = {
     "no record has a value for": "every declared column is there",
     "must hold numbers, got the type": "in a type that can hold its values",
     "which cannot hold the values of its attribute": "in a type that can hold its values",
-    "the target is an array of whole numbers, and the declared classes are texts": "in a type that can hold its values",
+    "and the declared classes are texts": "in a type that can hold its values",
     "the lazy frame gave another number of records": "gives the same records each time",
     "the engine of the lazy frame failed": "a lazy frame is collected without an error",
     "costs are exact for at most": "a limit on the number of records is exceeded",
@@ -54,6 +54,7 @@ NAMES_AND_SHAPES = (
     "must be a list, an array, a series or the name of a column",
     "must have shape (n,), got values",
     "names must hold at least one attribute",
+    "missing_in names",
     "data lack the column",
     "data lack the target column",
     "an array of records must have shape",
@@ -86,9 +87,6 @@ NAMES_AND_SHAPES = (
     "is not a number in the domain",
     "is compared with a number, but the domain declares other values of it",
     'labels="true" needs y',
-    "a target must be a category or binary attribute",
-    "must increase strictly",
-    "literals must hold at least one literal",
 )
 """Refusals that follow from parameters, from names of columns and from numbers of columns."""
 
@@ -100,6 +98,10 @@ NOT_PRIVATE = (
     "MISSING_LABEL",
     "the target holds a value that is not one of the declared classes",
     "sample_weight must",
+    # private_quantiles by itself: a fit asks it of columns that conform, behind the door.
+    "values must be one column of numbers",
+    "values must be finite",
+    "multiplicities must hold",
     # Table.arrays: audits and attacks.
     "NO_RECORDS",
     # Counts that are asked of a frame itself: no fit asks for them.

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from glassine import Category, Domain, Integer, PrivateEBMClassifier, PrivateEBMRegressor
-from glassine.errors import InvalidMechanismError, InvalidParameterError
+from glassine.errors import InvalidMechanismError, InvalidParameterError, ReleaseFailedError
 from glassine.learners.additive import penalized as ebm_penalized
 from glassine.learners.additive.budget import GaussianBudget, usable
 from glassine.learners.additive.fitting import Plan
@@ -17,6 +17,7 @@ from glassine.learners.additive.memory import most_released, pairs_asked_for
 from glassine.privacy import accounting
 from glassine.privacy.conversions import mu_from_epsilon
 from glassine.privacy.fine_gaussian import UNITS, FineNoise, slack_of
+from glassine.sealed import door
 
 DOMAIN = Domain({"x": Integer(0, 30), "z": Integer(0, 3), "job": Category(("a", "b", "c"), missing=True)})
 RNG = np.random.default_rng(0)
@@ -100,8 +101,14 @@ def test_no_draw_makes_a_fit_spend_more_than_was_fixed(name: str, monkeypatch: p
 
 def test_a_stage_that_takes_more_than_its_share_is_stopped_before_it_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ebm_penalized, "SELECT_SHARE", 0.9)
+    greedy = regressor(epsilon=300.0, interactions=1, random_state=0)
+    with pytest.raises(ReleaseFailedError):
+        greedy.fit(X, target(greedy))
+    assert not hasattr(greedy, "model_")
+    # What is said outside is constant; inside, it is the filter that stops the stage.
+    monkeypatch.setattr(door, "behind", lambda work: work())
     with pytest.raises(InvalidMechanismError, match="exceeds what is left"):
-        regressor(epsilon=300.0, interactions=1, random_state=0).fit(X, target(regressor()))
+        greedy.fit(X, target(greedy))
 
 
 def test_a_fit_that_may_draw_too_many_values_is_refused_beforehand() -> None:

@@ -71,26 +71,44 @@ def test_sums_are_equal_bit_for_bit(
     assert interpreted == compiled
 
 
+RECORDS = pl.DataFrame({"age": RNG.integers(0, 91, N), "region": RNG.choice(["a", "b", "c"], N)})
+
+
+def some_fit(learner: Any) -> Any:
+    fitted = learner.fit(RECORDS, (RECORDS["age"].to_numpy() > 50).astype(np.int64))
+    return fitted.model_, getattr(fitted, "certificate_", None)
+
+
+def test_ordinary_fits_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    learner = OptimalTreeClassifier(2, domain=AGES, classes=(0, 1), min_samples_leaf=20)
+    interpreted, compiled = in_both_ways(monkeypatch, lambda: some_fit(learner))
+    assert interpreted == compiled
+    assert len(interpreted[0].cells) > 1
+
+
 @pytest.mark.parametrize(
     "learner",
     [
         PrivateTreeClassifier(2, epsilon=1.0, domain=AGES, classes=(0, 1), random_state=0),
         PrivateRuleListClassifier(2, epsilon=1.0, domain=AGES, classes=(0, 1), random_state=0),
         PrivateTreeRegressor(2, epsilon=1.0, domain=AGES, target_range=(0, 1), random_state=0),
-        OptimalTreeClassifier(2, domain=AGES, classes=(0, 1), min_samples_leaf=20),
     ],
 )
-def test_fits_draw_the_same(learner: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    records = pl.DataFrame({"age": RNG.integers(0, 91, N), "region": RNG.choice(["a", "b", "c"], N)})
-    labels = (records["age"].to_numpy() > 50).astype(np.int64)
+def test_private_fits_run_compiled_kernels_alone(learner: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Whether a kernel is compiled or interpreted would show by seconds, files and messages how many records there are.
+    called, seen = compiling.Kernel.__call__, list[bool]()
 
-    def fit() -> Any:
-        fitted = learner.fit(records, labels)
-        return fitted.model_, getattr(fitted, "certificate_", None)
+    def watched(kernel: compiling.Kernel, *values: Any) -> Any:
+        seen.append(compiling.interpreting())
+        return called(kernel, *values)
 
-    interpreted, compiled = in_both_ways(monkeypatch, fit)
-    assert interpreted == compiled
-    assert len(interpreted[0].cells) > 1
+    monkeypatch.setattr(compiling.Kernel, "__call__", watched)
+    monkeypatch.setattr(compiling, "LEFT", [10**9])
+    model, _ = some_fit(learner)
+    assert seen
+    assert not any(seen)
+    assert compiling.LEFT == [10**9]
+    assert len(model.cells) > 1
 
 
 def test_a_process_interprets_so_many_steps_and_then_compiles(monkeypatch: pytest.MonkeyPatch) -> None:

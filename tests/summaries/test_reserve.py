@@ -15,7 +15,7 @@ import pytest
 from sklearn.base import clone
 
 from glassine import Ledger, PrivateSummary, audit, render_text
-from glassine.errors import InvalidCertificateError, InvalidModelError, InvalidParameterError
+from glassine.errors import InvalidCertificateError, InvalidModelError, InvalidParameterError, ReleaseFailedError
 from glassine.formats import fingerprint
 from glassine.learners import Reserve
 from glassine.learners.additive.budget import GaussianBudget
@@ -23,6 +23,7 @@ from glassine.learners.summaries import estimator, measuring
 from glassine.learners.summaries.estimator import Reservable
 from glassine.privacy import accounting
 from glassine.privacy.accounting import DiscreteGaussianNoise
+from glassine.sealed import door
 from tests.summaries.people import DOMAIN, RANGE, people
 
 TREE = Reserve(share=0.25, model="tree", size=2)
@@ -93,6 +94,10 @@ def test_a_measurement_that_spends_more_than_its_part_cannot_be_certified(monkey
         return honest(training, model, 2 * kept, *more)
 
     monkeypatch.setattr(estimator, "release_measurement", double)
+    with pytest.raises(ReleaseFailedError):
+        fitted(Reserve(share=0.5, model="tree", size=1))
+    # What is said outside is constant; inside, it is the certificate that refuses.
+    monkeypatch.setattr(door, "behind", lambda work: work())
     with pytest.raises(InvalidCertificateError, match="must claim what its events spend"):
         fitted(Reserve(share=0.5, model="tree", size=1))
 

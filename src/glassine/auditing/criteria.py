@@ -231,8 +231,8 @@ def PUREST_LEAF(limit: float, shares: Shares, case: Case) -> Check:
             f"confidence.{rounded}",
             most,
         )
-    if shares.unsettled:
-        return unknown(shares.unsettled)
+    if doubt := shares.unsettled or case.contrary:
+        return unknown(doubt)
     if any(bounds is None or bounds[1] > limit for bounds in shares.bounds):
         return unknown(
             f"No {case.part} is known to have more than {limit:.0%} of {shares.outcome}, but not all publish their "

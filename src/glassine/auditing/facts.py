@@ -158,6 +158,8 @@ class Case:
     mismatch : str
         Why the data that were given are not the training records, or several models have no records in common; empty if
         nothing says so.
+    contrary : str
+        Why the outcomes that were given are not those of training, though the records may be; empty if nothing says so.
     odd : sequence of str
         The columns that a model tests and that hold what the domain does not declare.
     has_domain, domain_inferred : bool
@@ -175,6 +177,7 @@ class Case:
     retrainable: bool = False
     countable: bool = False
     mismatch: str = ""
+    contrary: str = ""
     odd: Sequence[str] = ()
     has_domain: bool = True
     domain_inferred: bool = False

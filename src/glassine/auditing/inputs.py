@@ -396,6 +396,7 @@ class Comparison:
     # n_parts, n_differing: leaves or rules, and those for which the model publishes another number of records.
     n_parts: int = 0
     n_differing: int = 0
+    n_contrary: int = 0  # Leaves or rules for which the model publishes other numbers of classes, if all sizes agree
     counted: bool = False  # Whether the records were counted by an engine, not read
 
     @property
@@ -426,6 +427,11 @@ class Comparison:
             notes.append(
                 f"The data is not the training data: {self.n_differing:,} of {self.n_parts:,} leaves or rules capture "
                 "another number of records than the model says."
+            )
+        if self.n_contrary:
+            notes.append(
+                f"The outcomes are not those of training: {self.n_contrary:,} of {self.n_parts:,} leaves or rules hold "
+                "other numbers of some class than the model says."
             )
         return [RecordNote(note) for note in notes]
 

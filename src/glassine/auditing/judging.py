@@ -125,7 +125,7 @@ def _remedy(policy: Policy, case: Case, check: Check) -> Remedy | None:
     helpful = entry(check.limit) if callable(entry) else entry
     if helpful is DOMAIN and not (case.has_data or case.retrainable):
         helpful = CUT_POINTS  # a domain is drafted from records
-    elif helpful is COUNTED and case.mismatch:
+    elif helpful is COUNTED and (case.mismatch or case.contrary):
         helpful = recoded(case.odd) if case.odd else MATCHING
     elif helpful is SAME_RECORDS and not case.mismatch:
         helpful = COUNTED_TOGETHER if case.countable else APART if case.has_data else PROVING

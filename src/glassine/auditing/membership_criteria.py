@@ -82,8 +82,8 @@ def LARGEST_ADVANTAGE(limit: float, cells: Cells, case: Case) -> Check:
     alone = "" if counts.n_outcomes > 1 else f" It is that of an attack on the {case.part} alone."
     if low > limit:
         return failed(f"With only about {per}, the membership advantage is about {_figure(low)}.{alone}", _up(low))
-    if cells.unsettled:
-        return unknown(cells.unsettled)
+    if doubt := cells.unsettled or case.contrary:
+        return unknown(doubt)
     if high > limit:
         reach = f"up to about {_figure(high)}" if high < 1 else "not bounded"
         return unknown(f"By the counts that are known, the membership advantage is {reach} (limit {limit:g}).")
@@ -133,8 +133,8 @@ def CERTAIN_BY_MEMBERSHIP(limit: float, cells: Cells, case: Case) -> Check:
         return failed(
             f"More than {limit:.1%} of {case.counted}, by an upper estimate, are {pure}.", _rounded(low, most)
         )
-    if cells.unsettled:
-        return unknown(cells.unsettled)
+    if doubt := cells.unsettled or case.contrary:
+        return unknown(doubt)
     if high > limit:
         return unknown(f"Up to {high:.1%} of {case.counted}, by an upper estimate, are {pure} (limit {limit:.1%}).")
     if not cells.certain.upper:
@@ -167,7 +167,7 @@ def _failed_or_doubted(limit: float, membership: MembershipFinding, case: Case) 
     if not bounds:
         return unknown("No membership attack could be made."), 1.0, ""
     low, high = max(low for low, _ in bounds), max(high for _, high in bounds)
-    doubt = case.mismatch
+    doubt = case.mismatch or case.contrary
     if membership.overlap and not doubt:
         doubt = (
             "The holdout overlaps with the training data, so membership cannot be measured. Use records that were not "

@@ -64,8 +64,8 @@ def SMALLEST_CLASS_COUNT(limit: int, cells: Cells, case: Case) -> Check:
             f"{n_small:,} of {n:,} {parts} {hold} a class of fewer than {limit:,} {case.counted}, but not of none.",
             fewest,
         )
-    if cells.unsettled:
-        return unknown(cells.unsettled)
+    if doubt := cells.unsettled or case.contrary:
+        return unknown(doubt)
     if ((upper > 0) & (lower < limit)).any():
         return unknown(f"The published counts are rounded, so that a class may hold fewer than {limit:,}.")
     if not upper.any():
@@ -97,8 +97,8 @@ def ZERO_CLASSES(limit: int, cells: Cells, case: Case) -> Check:
     if surely > limit:
         hold = "holds" if surely == 1 else "hold"
         return failed(f"{surely:,} {of} {hold} no {case.counted} of some class, which excludes it for all.", surely)
-    if cells.unsettled:
-        return unknown(cells.unsettled)
+    if doubt := cells.unsettled or case.contrary:
+        return unknown(doubt)
     if possibly > limit:
         return unknown(f"The published counts are rounded: up to {possibly:,} {of} may lack a class.")
     if not occupied.any():

@@ -148,6 +148,11 @@ class Subject(ABC):
         return ""
 
     @property
+    def contrary(self) -> str:
+        """Why the outcomes are not those of training, though the records may be; empty if nothing says so."""
+        return ""
+
+    @property
     def odd(self) -> Sequence[str]:
         """The columns of the training records that a model tests and that hold what the domain does not declare."""
         return ()
@@ -225,6 +230,7 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
         retrainable=settings.retrainable,
         countable=subject.countable,
         mismatch=subject.mismatch,
+        contrary=subject.contrary,
         odd=subject.odd,
         has_domain=subject.has_domain,
         domain_inferred=bool(subject.inferred),

@@ -105,20 +105,21 @@ MISMATCH = (
     "The data does not match the model: its {parts} hold other numbers of records. Use the records the model was "
     "trained on."
 )
+CONTRARY = (
+    "The outcomes do not match the model: its {parts} hold other numbers of some class. Use the outcomes the model was "
+    "trained on."
+)
 INFERRED = "The domain was inferred from data, which understates what an attacker learns."
 
 
 def count_classes(
     model: DecisionTree | RuleList, rows: Indices, columns: Mapping[str, AnyArray] | None, target: str | None
 ) -> Ints | None:
-    """Return how many records of each class are in each part; None where a record's class is not known."""
+    """Return how many records of each class, and last of none, are in each part; None where no outcome was passed."""
     if columns is None or target is None or target not in columns or not model.classes:
         return None
-    labels = class_places(columns[target], model.classes)
-    if (labels < 0).any():
-        return None
-    counts = np.zeros((len(model.cells), len(model.classes)), dtype=np.int64)
-    np.add.at(counts, (rows, labels), 1)
+    counts = np.zeros((len(model.cells), len(model.classes) + 1), dtype=np.int64)
+    np.add.at(counts, (rows, class_places(columns[target], model.classes)), 1)
     return counts
 
 
@@ -290,12 +291,27 @@ class TreeSubject(Subject):
             found = compare_records(self.table, self.domain, implied(self.model.literals), tested)
         sizes = zip(self.published_sizes, self.data_sizes, strict=True)
         n_differing = sum(size is not None and size != counted for size, counted in sizes)
-        return replace(found, n_parts=len(self.model.cells), n_differing=n_differing)
+        n_contrary = 0 if n_differing else self._count_contrary()
+        return replace(found, n_parts=len(self.model.cells), n_differing=n_differing, n_contrary=n_contrary)
+
+    def _count_contrary(self) -> int:
+        """Return of how many parts the model publishes other numbers of classes than the outcomes give."""
+        if self.outcomes is None or not self.model.counts_are_exact:
+            return 0
+        published = [cell.evidence.counts for cell in self.model.cells]
+        # A record of no class, which the model cannot have counted, is a contradiction as well.
+        pairs = zip(published, self.outcomes.tolist(), strict=True)
+        return sum(counts is not None and [*counts, 0] != found for counts, found in pairs)
 
     @property
     def mismatch(self) -> str:
         """Why the data are not the training records, or the domain is not theirs; empty if nothing says so."""
         return self.comparison.unread or (MISMATCH.format(parts=self.nouns[1]) if self.comparison.n_differing else "")
+
+    @property
+    def contrary(self) -> str:
+        """Why the outcomes are not those of training, though the records may be; empty if nothing says so."""
+        return CONTRARY.format(parts=self.nouns[1]) if self.comparison.n_contrary else ""
 
     @property
     def odd(self) -> tuple[str, ...]:
@@ -357,9 +373,14 @@ class TreeSubject(Subject):
         return [int(size) for size in self.occupants.sizes]
 
     @cached_property
-    def class_counts(self) -> Ints | None:
-        """Training records of each class in each part, shape (parts, classes); None where classes are not known."""
+    def outcomes(self) -> Ints | None:
+        """Records of each class, and last of none, in each part, shape (parts, classes + 1); None without outcomes."""
         return None if self.rows is None else count_classes(self.model, self.rows, self.columns, self.inputs.target)
+
+    @cached_property
+    def class_counts(self) -> Ints | None:
+        """Training records of each class in each part, shape (parts, classes); None where a class is not known."""
+        return None if self.outcomes is None or self.outcomes[:, -1].any() else self.outcomes[:, :-1]
 
     @cached_property
     def possible(self) -> ProbabilisticDataset | None:

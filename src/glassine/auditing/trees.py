@@ -180,7 +180,7 @@ def _disclosure(subject: TreeSubject) -> Outcome[Inferred]:
         from glassine.auditing.describe_disclosure import assume
 
         return assume(question, inputs, inputs.settings.disclosure)
-    hindrance = subject.mismatch or subject.noise or ""
+    hindrance = subject.mismatch or subject.contrary or subject.noise or ""
     return expose(question, subject.table, subject.columns, hindrance=hindrance)
 
 
