@@ -205,8 +205,12 @@ def subgroups(column: AnyArray) -> dict[str, Indices]:
     present = np.flatnonzero(~gaps)
     values = column[present]
     if column.dtype.kind in "if" and len(np.unique(values)) > 10:
-        edges = np.unique(np.quantile(values.astype(float), [0, 0.25, 0.5, 0.75, 1]))
-        quarter = np.clip(np.searchsorted(edges, values.astype(float), side="left") - 1, 0, len(edges) - 2)
+        numbers = values.astype(float)
+        finite = numbers[np.isfinite(numbers)]
+        # Infinite numbers lie in the first and the last quarter. Differences of halves do not overflow.
+        halves = np.clip(numbers, finite.min(), finite.max()) / 2
+        edges = np.unique(np.quantile(halves, [0, 0.25, 0.5, 0.75, 1]))
+        quarter = np.clip(np.searchsorted(edges, halves, side="left") - 1, 0, len(edges) - 2)
         for i in np.unique(quarter):
             out[f"quarter {i + 1} of {len(edges) - 1}"] = present[quarter == i]
     else:
