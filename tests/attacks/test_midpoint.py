@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from glassine import DecisionTree, Domain, Integer, PrivateTreeClassifier, as_mo
 from glassine.attacks import Measured, MidpointResult, NotApplicable, midpoint_attack
 from glassine.attacks.membership.matching import pairs_at
 from glassine.domain import Between
+from glassine.domain.single import single_sides
 from glassine.errors import InvalidDataError, InvalidModelError, InvalidParameterError
 from glassine.models import Branch, Evidence, Node
 from glassine.models.tree import Forest
@@ -69,14 +71,20 @@ def test_pairs_are_those_that_scikit_learn_could_have_split(values: list[float])
         for high in numbers[numbers > low]:
             threshold = float(low) / 2.0 + float(high) / 2.0
             threshold = float(low) if threshold == high else threshold
-            expected = []
+            first, above = single_sides(threshold) or (threshold, math.nextafter(threshold, math.inf))
+            expected, alike = [], []
             for a in numbers[numbers <= threshold]:
                 for b in numbers[numbers > threshold]:
                     middle = float(a) / 2.0 + float(b) / 2.0
-                    near = np.float32(b) <= np.float32(a) + np.float32(1e-7)
-                    if not near and (float(a) if middle == b else middle) == threshold:
+                    middle = float(a) if middle == b else middle
+                    if np.float32(b) <= np.float32(a) + np.float32(1e-7):
+                        continue
+                    if middle == threshold:
                         expected.append((float(a), float(b)))
-            assert pairs_at(numbers, threshold) == sorted(expected)
+                    if first <= middle < above:
+                        alike.append((float(a), float(b)))
+            assert pairs_at(numbers, threshold, exact=True) == sorted(expected)
+            assert pairs_at(numbers, threshold) == sorted(alike), "a bound stands for all thresholds beside it"
 
 
 @pytest.mark.slow
