@@ -329,7 +329,7 @@ def in_classes_of(model: object, records: Records, what: str) -> Records:
     return Records(as_fitted(model, records.native), named, records.persons)
 
 
-def class_text(value: object) -> str:
+def class_text(value: Any) -> str:
     """Return a class as text; a whole number is the same with and without a point."""
     if issubclass(type(value), float) and value.is_integer():
         return str(int(value))
