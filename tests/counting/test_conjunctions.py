@@ -104,10 +104,10 @@ def test_many_literals_are_cut_into_slices(small: float, monkeypatch: pytest.Mon
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("times", "kind"), [(2**30, np.int32), (2**31 - 1, np.int32), (2**31, np.int64)])
-def test_tables_are_as_narrow_as_the_records_allow(times: int, kind: Any) -> None:
+@pytest.mark.parametrize("times", [1, 2**30, 2**31 - 1, 2**31, 2**33])
+def test_tables_are_equally_wide_for_any_number_of_records(times: int) -> None:
     counts = count_conjunctions(BitSets.pack([np.array([True])], np.array([0]), 1, np.array([times])), 1)
-    assert counts.table.dtype == kind
+    assert counts.table.dtype == np.int64
     assert counts.of((0,)).tolist() == [times]
 
 

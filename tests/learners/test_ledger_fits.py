@@ -27,7 +27,7 @@ domain = Domain.binary(list("abcd"))
 with open(log, "a", buffering=1) as out:
     for i in range(fits):
         kind = PrivateTreeClassifier if i % 2 else PrivateRuleListClassifier
-        learner = kind(2, 0.01, domain, classes=(0, 1), ledger=ledger, dataset="people")
+        learner = kind(2, epsilon=0.01, domain=domain, classes=(0, 1), ledger=ledger, dataset="people")
         try:
             learner.fit(X, y)
         except BudgetExceededError:

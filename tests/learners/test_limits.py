@@ -141,7 +141,13 @@ def test_a_refusal_names_what_fits(make: Any) -> None:
     codes = Category(tuple(f"{letter}{digit:02}" for letter in "ABC" for digit in range(20)))
     domain = Domain({"icd": codes, "age": Integer(0, 99), "pay": Integer(0, 9_999), "b": Binary()})
     X = pl.DataFrame({"icd": ["A00", "C19"] * 10, "age": [1, 9] * 10, "pay": [5, 9] * 10, "b": [0, 1] * 10})
-    settings: dict[str, Any] = {"domain": domain, "classes": (0, 1), "memory_limit": 5e6, "random_state": 0}
+    settings: dict[str, Any] = {
+        "epsilon": 1.0,
+        "domain": domain,
+        "classes": (0, 1),
+        "memory_limit": 5e6,
+        "random_state": 0,
+    }
     with pytest.raises(ClassTooLargeError) as caught:
         make(4, **settings).fit(X, [0, 1] * 10)
     assert "The columns that cost most: 'icd', 'age', 'pay'." in str(caught.value)

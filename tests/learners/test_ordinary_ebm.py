@@ -207,7 +207,7 @@ def test_an_ordinary_fit_is_at_least_as_good_as_a_private_one_with_hardly_any_no
         (EBMRegressor, PrivateEBMRegressor, {"target_range": (0, 10)}),
     ):
         labels, others = target(kind, y), target(kind, truth)
-        noisy = private(1.0, domain=DOMAIN, random_state=0, **public).fit(frame, labels)
+        noisy = private(epsilon=1.0, domain=DOMAIN, random_state=0, **public).fit(frame, labels)
         plain = learner(kind).fit(frame, labels)
         assert plain.score(test, others) > noisy.score(test, others)
         named = learner(kind, interactions=[("age", "smoker")], monotone={"income": "increasing"}).fit(frame, labels)

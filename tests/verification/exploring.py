@@ -61,7 +61,7 @@ class _Script:
             shares = [laplace_log_shares(count, float(scale)) for count in np.ravel(values).tolist()]
             ways = product(range(CUT + 1), repeat=len(shares))
             law = {way: math.fsum(s[n] for s, n in zip(shares, way, strict=True)) for way in ways}
-            return np.array(self.choose(law), dtype=np.int64)
+            return np.array(self.choose(law), dtype=np.int64).reshape(np.shape(values))
         self.noise.append((np.ravel(values).tolist(), float(scale)))
         return np.asarray(values)
 

@@ -14,6 +14,7 @@ from glassine.attacks.values import ValueLeakage, leak_values
 from glassine.auditing.findings import DiversityFinding, GroupsFinding, LeavesFinding, RepresentativesFinding
 from glassine.auditing.release_inputs import Leaves, ReleaseInputs, Side
 from glassine.auditing.suppression import Suppression
+from glassine.data.labels import quartiles
 from glassine.domain import Category
 from glassine.domain.attributes import Scalar
 from glassine.records.arrays import Array, Indices, Ints
@@ -88,7 +89,7 @@ def edges_of(values: Array) -> Array:
     different = np.unique(values[~np.isnan(values)])
     if len(different) <= MOST_VALUES:
         return different[:-1]
-    return np.unique(np.quantile(values[~np.isnan(values)], (0.25, 0.5, 0.75)))
+    return np.unique(quartiles(values[~np.isnan(values)]))
 
 
 def diversity_of(name: str, groups: Ints, codes: Ints, people: Side, suppression: Suppression) -> DiversityFinding:

@@ -14,7 +14,7 @@ from glassine.domain.attributes import Scalar, is_scalar, prefixes
 from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError, InvalidParameterError, first_of, parameter
 from glassine.records.alignment import check_alignment
-from glassine.records.arrays import AnyArray, Indices, Ints
+from glassine.records.arrays import AnyArray, Array, Indices, Ints
 from glassine.records.cells import number_of
 from glassine.records.containers import unmasked
 from glassine.records.reading import read_settled
@@ -205,8 +205,10 @@ def subgroups(column: AnyArray) -> dict[str, Indices]:
     present = np.flatnonzero(~gaps)
     values = column[present]
     if column.dtype.kind in "if" and len(np.unique(values)) > 10:
-        edges = np.unique(np.quantile(values.astype(float), [0, 0.25, 0.5, 0.75, 1]))
-        quarter = np.clip(np.searchsorted(edges, values.astype(float), side="left") - 1, 0, len(edges) - 2)
+        numbers = values.astype(float)
+        finite = numbers[np.isfinite(numbers)]
+        edges = np.unique([finite.min(), *quartiles(numbers), finite.max()])
+        quarter = np.clip(np.searchsorted(edges, numbers, side="left") - 1, 0, len(edges) - 2)
         for i in np.unique(quarter):
             out[f"quarter {i + 1} of {len(edges) - 1}"] = present[quarter == i]
     else:
@@ -221,6 +223,13 @@ def subgroups(column: AnyArray) -> dict[str, Indices]:
     if gaps.any():
         out["missing"] = np.flatnonzero(gaps)
     return out
+
+
+def quartiles(numbers: Array) -> Array:
+    """Return the three quartiles of numbers, shape (3,), none NaN; infinite ones count as the outmost finite."""
+    finite = numbers[np.isfinite(numbers)]
+    # Differences of halves do not overflow.
+    return 2 * np.quantile(np.clip(numbers, finite.min(), finite.max()) / 2, (0.25, 0.5, 0.75))
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)

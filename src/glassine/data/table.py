@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -263,8 +264,10 @@ def _as_declared(codes: AnyArray, flags: FlagArray, values: AnyArray, listed: Se
 
 
 def _plain(cell: object, *, numbers: bool) -> str | int | float | None:
-    """Return a cell that is not declared as a text or a number; None for anything else, which may have no equals."""
+    """Return a cell that is not declared as a text or a finite number; None for others, which may have no equals."""
     value = value_of(cell)
+    if isinstance(value, float) and math.isinf(value):
+        return None
     if isinstance(value, str):
         written = number_of(value) if numbers else None
         return value if written is None else written

@@ -121,9 +121,7 @@ class TreeBuilder(Generic[Key]):
             if key not in self._parts:
                 raise damaged(f"the tree leads to node {key!r:.60}, which the file does not hold.")
             if key in places:
-                raise InvalidModelError(
-                    f"node {key!r:.60} is the child of two nodes, or of itself.", remedy="Export the tree again."
-                )
+                raise damaged(f"node {key!r:.60} is the child of two nodes, or of itself.")
             places[key] = len(places)
             stack += [child for _, child in reversed(self._parts[key][0])]
         if len(places) < len(self._parts) and not self.spare:
@@ -146,14 +144,16 @@ def whole_counts(values: Sequence[float], total: int, near: Callable[[float], fl
     return whole if sum(whole) == total else None
 
 
-def feature_names(names: Sequence[str] | None, width: int, domain: Domain | None, what: str) -> tuple[str, ...]:
+def feature_names(
+    names: Sequence[str] | None, width: int, domain: Domain | None, what: str, *, widest: int = WIDEST
+) -> tuple[str, ...]:
     """Return the names of the features of a file: its own, those of the domain in order, or x0, x1, ..."""
     if names is not None:
         if len(set(names)) < len(names) or not all(names):
             raise InvalidModelError(f"{what} gives two features the same name, or one no name.", remedy="Rename them.")
         return tuple(names)
-    if not 0 <= width <= WIDEST:
-        raise InvalidModelError(f"{what} claims {width} features; at most {WIDEST:,} are read.")
+    if not 0 <= width <= widest:
+        raise InvalidModelError(f"{what} claims {width} features; at most {widest:,} are read.")
     if domain is None:
         return tuple(f"x{i}" for i in range(width))
     if len(domain) != width:
@@ -236,6 +236,31 @@ def from_shares(shares: Sequence[float], label: int, total: int | None = None) -
     return Evidence(total=total, label=label)
 
 
+def classes_by_largest(rows: Sequence[tuple[Sequence[float] | None, Scalar | None]], what: str) -> tuple[Scalar, ...]:
+    """Return the classes in the order of the weights of nodes, as far as their labels, each of the largest, say it."""
+    labels = {label for _, label in rows if label is not None}
+    widths = {len(weights) for weights, _ in rows if weights is not None}
+    if len(widths) > 1:
+        raise InvalidModelError(f"leaves of {what} list {min(widths)} and {max(widths)} weights.")
+    (width,) = widths
+    names: dict[int, Scalar] = {}
+    # Weights that print alike may differ, so unique maxima come first.
+    for tied in (False, True):
+        for weights, label in rows:
+            if weights is None or label is None:
+                continue
+            largest = max(weights)
+            if (weights.count(largest) > 1) is not tied or (tied and label in names.values()):
+                continue
+            at = next((i for i, w in enumerate(weights) if w == largest and not (tied and i in names)), None)
+            if at is not None and names.setdefault(at, label) != label:
+                raise InvalidModelError(f"the label {label!r:.60} is not that of the largest weight of its leaf.")
+    if len(set(names.values())) < len(names) or not labels <= set(names.values()):
+        raise InvalidModelError(f"the labels of {what} are not those of the largest weights of its leaves.")
+    whole = all(name == i and not isinstance(name, bool) for i, name in names.items())
+    return tuple(names.get(i, i if whole else f"class {i}") for i in range(width))
+
+
 # Files with several trees.
 
 ONE_OF_SEVERAL = "In Python, load_model(..., tree=0) reads the first, and load_forest all of them."
@@ -286,6 +311,11 @@ def not_judged(source: str) -> str:
     return f"Tree {int(match[1])} of {int(match[2])}; {text}."
 
 
+def unsized(evidence: Evidence) -> Evidence:
+    """Return what a node predicts, without its numbers of records."""
+    return Evidence(label=evidence.prediction, value=evidence.value)
+
+
 def without_sizes(tree: DecisionTree) -> DecisionTree:
     """Return a tree without numbers of records, which may be those of a sample."""
-    return rewritten(tree, evidence=lambda place, own: Evidence(label=own.prediction, value=own.value))
+    return rewritten(tree, evidence=lambda place, own: unsized(own))

@@ -116,6 +116,14 @@ def scalar(value: object, what: str) -> Scalar:
     return plain
 
 
+def float_of(text: str) -> float:
+    """Return the number that a text spells; NaN where it spells none."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
 def binary(name: str, truth: bool) -> OneOf:
     """Return the literal that a binary attribute is 1, or is 0."""
     return OneOf(name, (1,), negated=not truth, binary=True)

@@ -29,7 +29,7 @@ from glassine.domain.domain import COMPARED
 from glassine.errors import InvalidModelError, UnreadableFileError
 from glassine.files import parse_json
 from glassine.formats.conditions import not_fitted
-from glassine.formats.registry import BY_START, LAST, Format, PublishedModel
+from glassine.formats.registry import BY_START, LAST, PublishedModel, of_object, of_values
 from glassine.models.additive import AdditiveModel
 from glassine.models.bins import CategoryBins, NumericBins
 from glassine.models.evidence import Evidence
@@ -284,13 +284,11 @@ def _of_estimator(obj: object, domain: Domain | None = None) -> PublishedModel:
 
 
 FORMATS = (
-    Format(
+    of_values(
         name="Glassine",
         again="glassine.write_model(model, 'model.json')",
         reads="Glassine's JSON, schema `glassine.model/1`: trees, rule lists and additive models",
         reveals="everything",
-        extensions=(".json",),
-        contents=("values",),
         # What no other format claims is taken for ours, so that its errors say what is wrong with it.
         sniff=lambda values: True,
         rank=LAST,
@@ -298,12 +296,11 @@ FORMATS = (
         to="json",
         write=write_json_model,
     ),
-    Format(
+    of_object(
         name="a Glassine estimator",
         again="glassine.write_model(estimator.model_, 'model.json')",
         reads="fitted estimator of Glassine",
         reveals="the model that it released, its guarantee included",
-        contents=("object",),
         sniff=_is_own_estimator,
         rank=BY_START,
         read=_of_estimator,

@@ -351,8 +351,7 @@ def _one(content: object, kind: Content, domain: Domain | None, tree: int | None
         if format.read_all is not None:
             model = format.read(content, domain, tree)
         else:
-            if tree is not None:  # one model has one place
-                place_of(1, tree, "the file")
+            place_of(1, tree, "the file")  # one model has one place
             model = format.read(content, domain)
     return model if isinstance(model, AdditiveModel) else conformed(model, domain)
 

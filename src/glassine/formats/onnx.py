@@ -336,9 +336,7 @@ def _list(attributes: Attributes, name: str, length: int | None = None) -> list[
         raise InvalidModelError(f"{name} has {len(value)} entries where {length} are expected.")
     kind = str if name in TEXTS else int
     if not all(isinstance(entry, kind) for entry in value):
-        raise InvalidModelError(
-            f"{name} must hold {'texts' if kind is str else 'whole numbers'}.", remedy="Export the tree again."
-        )
+        raise damaged(f"{name} must hold {'texts' if kind is str else 'whole numbers'}.")
     return value
 
 
@@ -390,7 +388,7 @@ def _leaves(
     prefix, several = "class" if kind == "TreeEnsembleClassifier" else "target", n_trees > 1
     owners = attributes.get(f"{prefix}_treeids", [])
     if several and not isinstance(owners, list):
-        raise InvalidModelError(f"{prefix}_treeids must be a list.", remedy="Export the ensemble again.")
+        raise damaged(f"{prefix}_treeids must be a list.")
     length = len(owners if several else attributes.get(f"{prefix}_nodeids", ()))
     nodes = _list(attributes, f"{prefix}_nodeids", length)
     ids = _list(attributes, f"{prefix}_ids", len(nodes))

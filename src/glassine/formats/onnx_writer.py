@@ -99,7 +99,7 @@ def to_onnx(model: PublishedModel, domain: Domain | None = None) -> bytes:
     grown = BinaryTree(model, encoder)
     nodes = [*_inputs(onnx, encoder, names)]
     outputs = _outputs(onnx, model, names)
-    order = _in_order(grown)
+    order = list(grown.levels())
     attributes = {**_branches(grown, order), **_leaves(model, [grown.part[node] for node in order])}
     kind = "TreeEnsembleRegressor" if model.classes is None else "TreeEnsembleClassifier"
     output = nodes[-1].output[0]
@@ -160,16 +160,6 @@ def rounded_down(bound: float) -> float:
     with np.errstate(over="ignore"):
         near = np.float32(bound)
     return float(near if float(near) <= bound else np.nextafter(near, np.float32(-np.inf)))
-
-
-def _in_order(grown: BinaryTree) -> list[int]:
-    """Return the nodes of a tree, each before those below it: as a reader numbers them."""
-    out, stack = [], [0]
-    while stack:
-        node = stack.pop()
-        out.append(node)
-        stack += [child for child in reversed(grown.children[node]) if child >= 0]
-    return out
 
 
 def _branches(grown: BinaryTree, order: Sequence[int]) -> dict[str, Any]:
@@ -256,8 +246,7 @@ def model_from_onnx(data: bytes, domain: Domain | None = None, tree: int | None 
     """Read the tree of an ONNX file, or the additive model that was written in it."""
     if not holds_additive(data):
         return tree_from_onnx(data, domain, tree)
-    if tree is not None:
-        place_of(1, tree, "the ONNX graph")
+    place_of(1, tree, "the ONNX graph")
     return additive_from_onnx(data, domain)
 
 

@@ -14,7 +14,15 @@ from glassine.domain import Domain, Literal, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.domain.literals import complement
 from glassine.errors import InvalidModelError, UnsupportedModelError
-from glassine.formats.builder import TreeBuilder, can_be_missing, from_shares, place_of, source_of, without_sizes
+from glassine.formats.builder import (
+    TreeBuilder,
+    can_be_missing,
+    from_shares,
+    place_of,
+    source_of,
+    unsized,
+    without_sizes,
+)
 from glassine.formats.conditions import damaged, with_missing
 from glassine.formats.pmml_documents import Element, is_own, parsed_xml, sizes_of, stated_guarantee
 from glassine.formats.pmml_fields import Fields, Role, fields_of, number_of, typed
@@ -295,7 +303,7 @@ class _Reader:
                 raise UnsupportedModelError(f"a Node holds a {odd[0]}, which is not read.")
             below, evidence = node.below("Node"), self._evidence(node)
             if copied:
-                evidence = _unsized(evidence)
+                evidence = unsized(evidence)
             if not below:
                 self.builder.leaf(key, evidence)
                 continue
@@ -495,8 +503,7 @@ class _Reader:
             self.n_dropped += 1
             total = None
         if self.regression:
-            value = None if score is None else number_of(score, "a score of the TreeModel")
-            return Evidence(total=total, value=value)
+            return Evidence(total=total, value=None if score is None else number_of(score))
         listed = {
             typed(str(child.attributes.get("value")), self.fields.target_type): child
             for child in node.below("ScoreDistribution")
@@ -509,22 +516,18 @@ class _Reader:
         stated = [number for number in counts if number is not None]
         if len(stated) == len(counts) and total in (None, sum(stated)):
             return Evidence(counts=tuple(stated), label=label)
-        numbers = [0.0 if text is None else number_of(text, "a recordCount of the TreeModel") for text in texts]
+        numbers = [0.0 if text is None else number_of(text) for text in texts]
         whole = sum(numbers)
         if label is not None and whole > 0 and all(number >= 0 for number in numbers) and None not in texts:
             return from_shares([number / whole for number in numbers], label, total)
         return Evidence(total=total, label=label)
 
 
-def _unsized(evidence: Evidence) -> Evidence:
-    return Evidence(label=evidence.prediction, value=evidence.value)
-
-
 def _whole(text: str | None) -> int | None:
     """Return a count, None if it is not stated or not whole."""
     if text is None:
         return None
-    value = number_of(text, "a recordCount of the TreeModel")
+    value = number_of(text)
     if value < 0:
         raise InvalidModelError(f"a recordCount of the TreeModel must be at least 0, got {text!r:.40}.")
     return int(value) if value.is_integer() and value < 2**53 else None

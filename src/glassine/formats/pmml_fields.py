@@ -138,12 +138,9 @@ def typed(text: str, kind: str) -> Scalar:
     return text
 
 
-def number_of(text: str, what: str) -> float:
+def number_of(text: str) -> float:
     """Return the number that an attribute of the file holds."""
-    value = typed(text, "double")
-    if isinstance(value, str | bool):
-        raise InvalidModelError(f"{what} must be a number, got {text!r:.40}.")
-    return float(value)
+    return float(typed(text, "double"))
 
 
 def value_of(name: str, text: str, kind: str, domain: Domain | None) -> Scalar:
@@ -280,8 +277,8 @@ def _interval(name: str, element: Element, kind: str) -> Region:
     if closed is None:
         raise damaged(f"an Interval of {name!r:.60} has the closure {element.attributes.get('closure')!r:.40}.")
     margins = [element.attributes.get(key) for key in ("leftMargin", "rightMargin")]
-    lo = -math.inf if margins[0] is None else number_of(margins[0], f"a margin of {name!r:.60}")
-    hi = math.inf if margins[1] is None else number_of(margins[1], f"a margin of {name!r:.60}")
+    lo = -math.inf if margins[0] is None else number_of(margins[0])
+    hi = math.inf if margins[1] is None else number_of(margins[1])
     if closed[0] and lo > -math.inf:
         lo = math.ceil(lo) - 1.0 if kind == "integer" else math.nextafter(lo, -math.inf)
     if not closed[1] and hi < math.inf:
@@ -299,7 +296,7 @@ def _extremes(name: str, use: Mapping[str, str], valid: Region, missing: Role) -
     ends = [use.get(key) for key in ("lowValue", "highValue")]
     if None in ends:
         raise damaged(f"the MiningField {name!r:.60} treats outliers, but does not say which values are.")
-    low, high = (number_of(str(end), f"an end of {name!r:.60}") for end in ends)
+    low, high = (number_of(str(end)) for end in ends)
     for region, end in (
         (Region(((-math.inf, math.nextafter(low, -math.inf)),)), low),
         (Region(((high, math.inf),)), high),

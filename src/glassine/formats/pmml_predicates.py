@@ -16,7 +16,7 @@ from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import sides
 from glassine.formats.conditions import attribute_of, binary, damaged, with_missing
 from glassine.formats.pmml_documents import Element
-from glassine.formats.pmml_fields import Fields, Role, Values, tested_field, typed, value_of, values_of
+from glassine.formats.pmml_fields import Fields, Role, Values, number_of, tested_field, value_of, values_of
 from glassine.formats.regions import NOTHING, NUMBERS, TEXTS, Region, literal_of_region, region_of, within
 
 PREDICATES = ("True", "False", "SimplePredicate", "CompoundPredicate", "SimpleSetPredicate")
@@ -99,10 +99,7 @@ def _simple(element: Element, fields: Fields, domain: Domain | None) -> Test:
         return Test(OneOf(name, (value,), negated=operator == "notEqual"))
     if operator not in OPERATORS:
         raise UnsupportedModelError(f"the operator {operator!r:.40} of a SimplePredicate is not read.")
-    number = typed(text, "double")
-    if isinstance(number, str):
-        raise InvalidModelError(f"{text!r:.40} is not a number, but {name!r:.60} is compared with it.")
-    bound = single(number) if rounded else float(number)
+    bound = single(number_of(text)) if rounded else number_of(text)
     return Test(sides(name, OPERATORS[operator], bound, domain, single=rounded is not None)[0])
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
-from glassine.errors import InvalidModelError, UnsupportedModelError
+from glassine.errors import UnsupportedModelError
 from glassine.formats.conditions import attribute_of, damaged
 from glassine.formats.pmml_documents import Element, sizes_of, stated_guarantee
 from glassine.formats.pmml_fields import Fields, Role, fields_of, number_of, typed
@@ -74,7 +74,7 @@ def rules_of_document(root: Element, model: Element, domain: Domain | None = Non
     last = [] if default is None else [typed(default, fields.target_type)]
     classes = tuple(dict.fromkeys((*fields.labels, *scores, *last)))
     if not classes:
-        raise InvalidModelError("the RuleSetModel names no class.", remedy="Export it again.")
+        raise damaged("the RuleSetModel names no class.")
     # A record with a value that the file calls invalid has no prediction.
     guards = [literal for name in fields.active if name in fields.entries for literal in logic.invalid(name)[:-1]]
     rules = [Rule(antecedent=(literal,)) for literal in guards]
@@ -144,7 +144,7 @@ def scorecard_of_document(root: Element, model: Element, domain: Domain | None =
                     "an Attribute of the Scorecard has no partialScore: a computed one is not read.",
                     remedy="Write the points themselves.",
                 )
-            rows.append((predicate_of(the_predicate(row), fields, domain), number_of(score, "a partialScore")))
+            rows.append((predicate_of(the_predicate(row), fields, domain), number_of(score)))
         parts.append((entry.attributes.get("name", ""), rows))
     logic = _logic(fields, domain, [predicate for _, rows in parts for predicate, _ in rows])
     invalid = next((name for name in fields.active if name in fields.entries and logic.invalid(name)), None)
@@ -153,7 +153,7 @@ def scorecard_of_document(root: Element, model: Element, domain: Domain | None =
             f"the Scorecard gives no score for values of {invalid!r:.60} that the domain allows.",
             remedy="Give a domain of the values that the file calls valid.",
         )
-    intercept, terms = number_of(model.attributes.get("initialScore", "0"), "the initialScore"), []
+    intercept, terms = number_of(model.attributes.get("initialScore", "0")), []
     # Where each characteristic has its own attributes, they name the terms.
     tested = [tuple(dict.fromkeys(name for test, _ in rows for name in fields_in(test))) for _, rows in parts]
     own_names = len(set(tested)) < len(tested)

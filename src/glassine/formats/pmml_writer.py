@@ -46,27 +46,39 @@ def additive_to_pmml(model: AdditiveModel) -> str:
     prefix = "term"
     while any(name.startswith(prefix) for name in names):
         prefix += "_"
-    kind = "regression" if model.classes is None else "classification"
     link = "" if model.classes is None else ' normalizationMethod="softmax"'
     limits = []
     if model.target_bounds is not None:
         low, high = model.target_bounds
         ends = f'      <Target field={quoted(target)} min="{low!r}" max="{high!r}"/>'
         limits = ["    <Targets>", ends, "    </Targets>"]
-    return head_of(without_counts(model.guarantee)) + "\n".join(
+    return head_of(without_counts(model.guarantee)) + _body(
+        _data_fields(target, model),
+        f'RegressionModel modelName="additive" functionName="{_purpose(model)}"{link}',
+        (model.tested, target),
+        [*limits, *_derived(prefix, model), *_tables(prefix, model)],
+    )
+
+
+def _purpose(model: AdditiveModel | DecisionTree) -> str:
+    return "regression" if model.classes is None else "classification"
+
+
+def _body(fields: Sequence[str], opening: str, schema: tuple[Iterable[str], str], lines: Sequence[str]) -> str:
+    """Return a document behind its head, given the element of the model as it opens, its inputs and its target."""
+    names, target = schema
+    return "\n".join(
         [
-            f'  <DataDictionary numberOfFields="{len(names)}">',
-            *_data_fields(target, model),
+            f'  <DataDictionary numberOfFields="{len(fields)}">',
+            *fields,
             "  </DataDictionary>",
-            f'  <RegressionModel modelName="additive" functionName="{kind}"{link}>',
+            f"  <{opening}>",
             "    <MiningSchema>",
-            *(f'      <MiningField name={quoted(name)} invalidValueTreatment="asIs"/>' for name in model.tested),
+            *(f'      <MiningField name={quoted(name)} invalidValueTreatment="asIs"/>' for name in names),
             f'      <MiningField name={quoted(target)} usageType="target"/>',
             "    </MiningSchema>",
-            *limits,
-            *_derived(prefix, model),
-            *_tables(prefix, model),
-            "  </RegressionModel>",
+            *lines,
+            f"  </{opening.partition(' ')[0]}>",
             "</PMML>",
             "",
         ]
@@ -322,7 +334,6 @@ def to_pmml(model: PublishedModel, domain: Domain | None = None) -> str:
         )
     check_domain(model, domain)
     target = fresh_name(TARGET, model.attributes)
-    kind = "regression" if model.classes is None else "classification"
     # Of an attribute that is not tested the model knows no type, and no engine needs its field.
     tested = {literal.attribute for literal in model.literals}
     names = [name for name in model.attributes if domain is not None or name in tested]
@@ -330,22 +341,11 @@ def to_pmml(model: PublishedModel, domain: Domain | None = None) -> str:
     outcome = "double" if model.classes is None else field_type(model.classes, "the classes are")
     optype = "continuous" if model.classes is None else "categorical"
     fields.append(_data_field(target, optype, outcome, map(text_of, model.classes or ())))
-    schema = [f'      <MiningField name={quoted(name)} invalidValueTreatment="asIs"/>' for name in names]
-    lines = [
-        f'  <DataDictionary numberOfFields="{len(fields)}">',
-        *fields,
-        "  </DataDictionary>",
-        f'  <TreeModel functionName="{kind}" splitCharacteristic="multiSplit" missingValueStrategy="none"'
-        ' noTrueChildStrategy="returnNullPrediction">',
-        "    <MiningSchema>",
-        *schema,
-        f'      <MiningField name={quoted(target)} usageType="target"/>',
-        "    </MiningSchema>",
-        *_nodes(model),
-        "  </TreeModel>",
-        "</PMML>",
-    ]
-    return head_of(model.guarantee, model.sizes) + "\n".join(lines) + "\n"
+    opening = (
+        f'TreeModel functionName="{_purpose(model)}" splitCharacteristic="multiSplit" missingValueStrategy="none"'
+        ' noTrueChildStrategy="returnNullPrediction"'
+    )
+    return head_of(model.guarantee, model.sizes) + _body(fields, opening, (names, target), _nodes(model))
 
 
 def _field(name: str, model: DecisionTree, domain: Domain | None) -> str:
@@ -457,8 +457,7 @@ def model_from_pmml(data: bytes, domain: Domain | None = None, tree: int | None 
     single = next((child for child in root.children if child.tag in ("RuleSetModel", "Scorecard")), None)
     if single is None and not holds_additive(root):
         return tree_of_document(root, domain, tree)
-    if tree is not None:
-        place_of(1, tree, "the PMML file")
+    place_of(1, tree, "the PMML file")
     if single is None:
         return additive_from_pmml(data, domain)
     read = rules_of_document if single.tag == "RuleSetModel" else scorecard_of_document

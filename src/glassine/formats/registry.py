@@ -108,6 +108,10 @@ class Format:
 
 of_text = partial(Format, contents=("text",), extensions=(".txt",))
 """A format of printed texts."""
+of_values = partial(Format, contents=("values",), extensions=(".json",))
+"""A format of JSON."""
+of_object = partial(Format, contents=("object",), again="skops.io.dump, or pass the fitted estimator in Python")
+"""A format of objects in memory."""
 
 
 @cache

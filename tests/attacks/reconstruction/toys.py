@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from glassine import Domain
-from glassine.domain import OneOf
+from glassine.formats.conditions import binary
 from glassine.models import Branch, DecisionTree, Evidence, Node, Rule, RuleList
 
 Rows = list[list[int]]
@@ -48,7 +48,7 @@ def tree(
         rest = [c for c in left if c != column]
         zero = grow([i for i in members if not rows[i][column]], rest, depth - 1)
         one = grow([i for i in members if rows[i][column]], rest, depth - 1)
-        off, on = OneOf(names[column], (1,), negated=True), OneOf(names[column], (1,))
+        off, on = binary(names[column], False), binary(names[column], True)
         nodes[place] = Node(branches=(Branch(off, zero), Branch(on, one)))
         return place
 
@@ -66,7 +66,7 @@ def rule_list(
         wanted = {a: rng.randrange(2), b: rng.randrange(2)}
         members = [i for i in left if all(rows[i][c] == v for c, v in wanted.items())]
         left = [i for i in left if i not in members]
-        antecedent = tuple(OneOf(names[c], (1,), negated=not v) for c, v in wanted.items())
+        antecedent = tuple(binary(names[c], v == 1) for c, v in wanted.items())
         rules.append(Rule(antecedent=antecedent, evidence=evidence(labels, members, n_classes, told)))
     rules.append(Rule(evidence=evidence(labels, left, n_classes, told)))
     return RuleList(tuple(rules), tuple(names), tuple(range(n_classes)))

@@ -30,6 +30,7 @@ class Split:
     sample: int  # Trees of one sample were trained on the same records; each bootstrap sample is another
     attribute: str  # The attribute, or column of what a pipeline makes of the records
     threshold: float
+    exact: bool  # Whether the threshold is the library's own, not the bound of a model that was read
     rows: Indices  # Candidates at the node whose value is not missing; shape (k,)
     values: Array  # Their values, rounded to single precision; shape (k,)
 
@@ -185,6 +186,7 @@ def _of_fitted(model: Any, matrix: npt.NDArray[np.float32], tree: int, sample: i
                 sample=sample,
                 attribute=name,
                 threshold=float(threshold[node]),
+                exact=True,
                 rows=rows[~missing],
                 values=values[~missing],
             )
@@ -241,6 +243,7 @@ def _thresholds(
             sample=sample,
             attribute=attribute,
             threshold=float(bound),
+            exact=False,
             rows=rows[present],
             values=values[present],
         )
@@ -357,10 +360,11 @@ Rows = Indices
 ValuePair: TypeAlias = tuple[float, float]
 
 
-def pairs_at(values: Array, threshold: float) -> list[ValuePair]:
+def pairs_at(values: Array, threshold: float, *, exact: bool = False) -> list[ValuePair]:
     """Return the pairs of values between which scikit-learn would place just this threshold.
 
-    Shapes: ``values`` (k,), increasing.
+    Shapes: ``values`` (k,), increasing. Unless the threshold is ``exact``, a bound of single precision stands for every
+    threshold between the two numbers that it divides.
 
     Examples
     --------
@@ -372,8 +376,8 @@ def pairs_at(values: Array, threshold: float) -> list[ValuePair]:
     if not len(below) or not len(above):
         return []
     found: set[ValuePair] = set()
-    # A bound of single precision stands for every threshold between the two numbers that it divides.
-    first, stop = single_sides(threshold) or (threshold, math.nextafter(threshold, math.inf))
+    alone = (threshold, math.nextafter(threshold, math.inf))
+    first, stop = alone if exact else single_sides(threshold) or alone
     # From both sides: where one value is tiny beside the other, several have the same midpoint.
     for own, other, turned in ((below, above, False), (above, below, True)):
         near = np.searchsorted(other, 2 * first - own)
@@ -403,7 +407,7 @@ class Match:
     @classmethod
     def of(cls, split: Split) -> Match:
         """Return a split with every pair that explains it."""
-        return cls(split, pairs_at(np.unique(split.values), split.threshold))
+        return cls(split, pairs_at(np.unique(split.values), split.threshold, exact=split.exact))
 
     def holders(self, value: float) -> Rows:
         """Return the candidates at the node that hold a value."""

@@ -327,12 +327,12 @@ def _trials(splits: Sequence[Split], rng: np.random.Generator) -> dict[str, _Tri
         gaps = len(values) - 1
         for i in rng.choice(gaps, min(each, gaps), replace=False):
             threshold = float(placed_between(values[i : i + 1], values[i + 1 : i + 2])[0])
-            if single_sides(split.threshold) is not None:
+            if not split.exact and single_sides(split.threshold) is not None:
                 threshold = single_bound(threshold)
             # One record of each value is left out; others may hold the same value by chance.
             left = n_holders > 1
             left[:i], left[i + 2 :] = True, True
-            n_pairs = len(pairs_at(values[left], threshold))
+            n_pairs = len(pairs_at(values[left], threshold, exact=split.exact))
             own.tried += 1
             own.one += n_pairs == 1
             own.some += n_pairs > 0

@@ -25,7 +25,7 @@ from glassine.formats.boosted.ensemble import (
     spelled,
 )
 from glassine.formats.builder import TreeBuilder, feature_names, place_of, sides, source_of
-from glassine.formats.conditions import attribute_of, damaged, scalar
+from glassine.formats.conditions import attribute_of, damaged, float_of, scalar
 from glassine.formats.registry import BY_START, of_text
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree, Forest
@@ -113,10 +113,7 @@ WHOLE = 1e-3
 
 
 def _number(text: str | None) -> float:
-    try:
-        value = float(text or "") if re.fullmatch(r"[-+0-9.eE]+", text or "") else math.nan
-    except ValueError:
-        return math.nan
+    value = float_of(text) if text and re.fullmatch(r"[-+0-9.eE]+", text) else math.nan
     return value if math.isfinite(value) else math.nan
 
 
@@ -438,11 +435,7 @@ def sections(text: str) -> tuple[dict[str, str], list[dict[str, str]], dict[str,
 
 def _floats(tree: dict[str, str], key: str, length: int | None) -> list[float]:
     values: list[Any] = []
-    for entry in tree.get(key, "").split():
-        try:
-            value = float(entry)
-        except ValueError:
-            value = math.nan
+    for value in map(float_of, tree.get(key, "").split()):
         # The largest double stands for no bound.
         values.append(max(-1e300, min(1e300, value)) * (1 + 1e-9) if abs(value) > 1e300 else value)
     if key == "threshold":

@@ -29,7 +29,8 @@ from glassine.formats.builder import (
     whole_counts,
     without_sizes,
 )
-from glassine.formats.registry import Format
+from glassine.formats.conditions import damaged
+from glassine.formats.registry import of_values
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree, Forest, Table
 
@@ -222,9 +223,7 @@ def _branches(
     if kind == "categorical_test_node":
         codes = whole_numbers(node.get("category_list"), None, "category_list")
         if any(not 0 <= code < 2**32 for code in codes):
-            raise InvalidModelError(
-                "category_list must hold codes from 0 to 2^32 - 1.", remedy="Export the model again."
-            )
+            raise damaged("category_list must hold codes from 0 to 2^32 - 1.")
         values = spelled(name, codes, None, domain, "the treelite model")
         right = node.get("category_list_right_child") is True
         pair = picked(name, values, domain, gaps[::-1] if right else gaps)
@@ -248,14 +247,12 @@ def _bound(bound: object) -> float:
     return float(bound)
 
 
-FORMAT = Format(
+FORMAT = of_values(
     name="treelite",
     again="model.dump_as_json() of treelite 4",
     reads="JSON of treelite's `dump_as_json`",
     reveals="conditions, shares or scores as classes or values, often numbers of records and class counts",
     leaves_out="names of attributes and categories; whether boosted trees saw samples of the records",
-    extensions=(".json",),
-    contents=("values",),
     sniff=lambda data: isinstance(data, dict) and {"trees", "num_feature"} <= set(data) and "schema" not in data,
     read=tree_from_treelite,
     read_all=forest_from_treelite,

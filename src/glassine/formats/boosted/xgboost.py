@@ -28,7 +28,7 @@ from glassine.formats.boosted.ensemble import (
 from glassine.formats.boosted.xgboost_parts import COUNTING, SEVERAL, Shared, check_spelling, shared_parts
 from glassine.formats.builder import TreeBuilder, place_of, sides, source_of
 from glassine.formats.conditions import damaged
-from glassine.formats.registry import Format
+from glassine.formats.registry import of_values
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree, Forest
 
@@ -245,9 +245,7 @@ def _chosen(tree: dict[str, Any]) -> dict[int, list[int]]:
             raise damaged("the XGBoost tree lists a category for two nodes.")
         out[node] = codes[start : start + size]
     if any(not 0 <= code < MOST_CODES for code in codes):
-        raise InvalidModelError(
-            f"codes of categories must be from 0 to {MOST_CODES - 1}.", remedy="Export the model again."
-        )
+        raise damaged(f"codes of categories must be from 0 to {MOST_CODES - 1}.")
     return out
 
 
@@ -371,14 +369,13 @@ def _counts(
     return binary_counts(shared.chance, sizes, hessians, weights, gains, lists.children)
 
 
-FORMAT = Format(
+FORMAT = of_values(
     name="XGBoost",
     again="booster.save_model('model.json')",
     reads="XGBoost's JSON or UBJSON",
     reveals="conditions, scores as classes or values, often numbers of records and class counts",
     leaves_out="sample weights; numbers of records where its sums do not determine them",
     extensions=(".json", ".ubj"),
-    contents=("values",),
     sniff=lambda data: isinstance(data, dict) and "learner" in data and "schema" not in data,
     read=tree_from_xgboost,
     read_all=forest_from_xgboost,

@@ -14,7 +14,7 @@ from glassine.domain.attributes import LARGEST, Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.boosted.ensemble import MOST_CODES, whole_numbers
 from glassine.formats.builder import feature_names
-from glassine.formats.conditions import attribute_of, damaged
+from glassine.formats.conditions import attribute_of, damaged, float_of
 
 COUNTING = ("reg:squarederror", "reg:linear", "reg:absoluteerror", "reg:quantileerror")
 """Objectives under which every record has the second derivative 1."""
@@ -126,11 +126,7 @@ def shared_parts(data: object, domain: Domain | None) -> Shared:
 def _parameter(objective: dict[str, Any], group: str, key: str, usual: float) -> float:
     """Return a number of the objective's parameters, NaN where it is none."""
     entry = objective.get(group)
-    text = str(entry.get(key, usual)) if isinstance(entry, dict) else str(usual)
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
+    return float_of(str(entry.get(key, usual) if isinstance(entry, dict) else usual))
 
 
 def _number(text: object, what: str, largest: int) -> int:
@@ -154,11 +150,7 @@ def _base(text: object, objective: str, n_classes: int) -> list[float]:
     """Return the scores that every record starts with; the file holds the probability or the value that they mean."""
     inner = str(text).strip()
     parts = inner[1:-1].split(",") if inner.startswith("[") and inner.endswith("]") else [inner]
-    try:
-        scores = [float(entry) for entry in parts]
-    except ValueError:
-        scores = [math.nan]
-    scores = scores * n_classes if len(scores) == 1 else scores
+    scores = [float_of(entry) for entry in parts] * (n_classes if len(parts) == 1 else 1)
     positive = objective in (*CHANCES, *POSITIVE)
     if (
         len(scores) != max(1, n_classes)
@@ -196,9 +188,7 @@ def _named(entry: dict[str, Any], name: str) -> tuple[Scalar, ...] | None:
     else:
         stops = whole_numbers(ends, None, f"the categories of {name!r:.60}")
         if not stops or stops[0] != 0 or stops[-1] != len(codes) or sorted(stops) != stops:
-            raise InvalidModelError(
-                f"the categories of {name!r:.60} do not fit their letters.", remedy="Export the model again."
-            )
+            raise damaged(f"the categories of {name!r:.60} do not fit their letters.")
         raw = bytes(value & 0xFF for value in codes)
         out = tuple(raw[a:b].decode("utf-8", "replace") for a, b in itertools.pairwise(stops))
     plain = [value for value in out if not isinstance(value, str) or value.isascii()]

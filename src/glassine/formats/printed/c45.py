@@ -12,8 +12,8 @@ from glassine.domain import Category, Domain, Literal, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import TreeBuilder, sides
-from glassine.formats.conditions import attribute_of, damaged, near
-from glassine.formats.printed.conditions import NUMBER, plain
+from glassine.formats.conditions import attribute_of, damaged
+from glassine.formats.printed.conditions import NUMBER, plain, value_of
 from glassine.formats.registry import BY_LEAF, first_line, of_text
 from glassine.models.evidence import Evidence, SizeOrigin
 from glassine.models.tree import DecisionTree
@@ -318,7 +318,7 @@ def _test(entry: _Entry, domain: Domain | None) -> tuple[str, str, tuple[Scalar,
     name, within, rest = entry.test.partition(" in {")
     if within and rest.endswith("}"):
         values = [part.strip() for part in rest[:-1].split(",")]
-        return name.strip(), "=", tuple(_spelled(name.strip(), value, domain) for value in values)
+        return name.strip(), "=", tuple(value_of(name.strip(), value, domain) for value in values)
     ordered = ORDERED.fullmatch(entry.test)
     if ordered is not None:
         name = ordered[1].strip()
@@ -328,7 +328,7 @@ def _test(entry: _Entry, domain: Domain | None) -> tuple[str, str, tuple[Scalar,
         raise _bad(entry.line, f"{entry.test[:60]!r} is not a condition such as 'age <= 40' or 'colour = red'")
     name, operator, text = entry.test[: match.start()].strip(), match[0], entry.test[match.end() :].strip()
     if operator in ("=", "!="):
-        return name, operator, (_spelled(name, text, domain),)
+        return name, operator, (value_of(name, text, domain),)
     if not re.fullmatch(NUMBER, text) or abs(float(text)) > 1e300:
         raise _bad(entry.line, f"{text[:40]!r} is not a finite number")
     return name, operator, (float(text),)
@@ -356,17 +356,6 @@ def _ordered(line: int, name: str, text: str, domain: Domain | None) -> tuple[Sc
             f"{low!r:.40} comes after {high!r:.40} in the domain.", remedy=f"List the levels of {name!r:.40} in order."
         )
     return attribute.values[first : last + 1]
-
-
-def _spelled(name: str, text: str, domain: Domain | None) -> Scalar:
-    """Return a value as the domain spells it."""
-    attribute = attribute_of(name, domain)
-    if not isinstance(attribute, Category):
-        return plain(text)
-    for value in attribute.values:
-        if str(value) == text:
-            return value
-    raise InvalidModelError(f"{text[:40]!r} is not a value of {name!r}.{near(text, map(str, attribute.values))}")
 
 
 def _evidence(entry: _Entry, classes: Sequence[Scalar] | None, certain: bool) -> Evidence:

@@ -14,7 +14,7 @@ from glassine.domain.attributes import Scalar
 from glassine.domain.single import single as rounded
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import sides
-from glassine.formats.conditions import binary, just_at, just_below, near, require, with_missing
+from glassine.formats.conditions import attribute_of, binary, just_at, just_below, near, require, with_missing
 
 OPERATORS = re.compile(r"<=|>=|!=|==|<|>|=")
 NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
@@ -49,6 +49,12 @@ def word(text: str) -> str | None:
     except ValueError:
         return None
     return value if isinstance(value, str) else None
+
+
+def typed(text: str) -> Scalar:
+    """Return what a text denotes: a string in JSON's quotes, else as it reads."""
+    quoted = word(text)
+    return plain(text) if quoted is None else quoted
 
 
 @lru_cache(maxsize=8)
@@ -126,21 +132,19 @@ def _truth(name: str, domain: Domain | None) -> Literal:
     return binary(name, True)
 
 
-def _value(name: str, text: str, domain: Domain | None) -> Scalar:
+def value_of(name: str, text: str, domain: Domain | None) -> Scalar:
     """Return the value of an attribute that a text denotes."""
-    quoted = word(text)
-    typed: Scalar = plain(text) if quoted is None else quoted
-    attribute = None if domain is None else domain[name]
+    quoted, read, attribute = word(text), typed(text), attribute_of(name, domain)
     if isinstance(attribute, Category | Binary):
         values: tuple[Scalar, ...] = (0, 1) if isinstance(attribute, Binary) else attribute.values
         wanted = text if quoted is None else quoted
         for value in values:
-            if str(value) == wanted or (value == typed and isinstance(value, str) == isinstance(typed, str)):
+            if str(value) == wanted or (value == read and isinstance(value, str) == isinstance(read, str)):
                 return value
         raise InvalidModelError(f"{wanted!r} is not a value of {name!r}.{near(wanted, map(str, values))}")
-    if isinstance(attribute, Integer | Real) and (isinstance(typed, bool | str)):
+    if isinstance(attribute, Integer | Real) and isinstance(read, bool | str):
         raise InvalidModelError(f"{name!r} is a number, but is compared with {text!r}.", remedy="Give a number.")
-    return typed
+    return read
 
 
 def _number(name: str, text: str, domain: Domain | None) -> float:
@@ -155,7 +159,7 @@ def _number(name: str, text: str, domain: Domain | None) -> float:
 
 def _compared(name: str, operator: str, text: str, domain: Domain | None, single: bool) -> Literal:
     if operator in ("=", "==", "!="):
-        return OneOf(name, (_value(name, text, domain),), negated=operator == "!=")
+        return OneOf(name, (value_of(name, text, domain),), negated=operator == "!=")
     bound = _number(name, text, domain)
     return sides(name, operator, rounded(bound) if single else bound, domain, single=single)[0]
 
@@ -198,7 +202,7 @@ def _listed(text: str, domain: Domain | None) -> OneOf | None:
     parts = _split(match[3], ",") if match[3].strip() else []
     if not all(parts):
         raise _cannot(text, "a value of the list is empty")
-    return OneOf(name, tuple(_value(name, part, domain) for part in parts), negated=bool(match[2]))
+    return OneOf(name, tuple(value_of(name, part, domain) for part in parts), negated=bool(match[2]))
 
 
 def condition(text: str, domain: Domain | None, *, single: bool = False) -> Literal:

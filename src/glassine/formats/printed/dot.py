@@ -5,13 +5,12 @@ from __future__ import annotations
 import html
 import math
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
-from glassine.formats.builder import BY_ESTIMATOR, TreeBuilder, whole_counts
+from glassine.formats.builder import BY_ESTIMATOR, TreeBuilder, classes_by_largest, whole_counts
 from glassine.formats.conditions import at_most, damaged
 from glassine.formats.printed.conditions import NUMBER
 from glassine.formats.registry import BY_START, of_text
@@ -79,7 +78,8 @@ def tree_from_dot(text: str, domain: Domain | None = None) -> DecisionTree:
             raise InvalidModelError(f"the graph has an edge from node {start}, which it does not hold.")
         children[start].append(int(match[2]))
     regression = any(node.regression for node in nodes.values())
-    classes = None if regression else _classes(list(nodes.values()))
+    rows = [(node.values, node.label) for node in nodes.values()]
+    classes = None if regression else classes_by_largest(rows, "the graph")
     counted = classes is not None and all(_counts(node) is not None for node in nodes.values())
     builder: TreeBuilder[int] = TreeBuilder("the graph", domain, silent=True, remedy=BY_ESTIMATOR)
     for key, node in nodes.items():
@@ -99,9 +99,7 @@ def _node(quoted: str | None, marked: str | None, key: int) -> _Node:
     """Return what a label says: the test first, where there is one, then figures."""
     if marked is not None:
         if re.search(r"&#[xX]?[0-9a-fA-F]{8}", marked):
-            raise InvalidModelError(
-                f"the label of node {key} names no character after '&#'.", remedy="Export the tree again."
-            )
+            raise damaged(f"the label of node {key} names no character after '&#'.")
         lines = [html.unescape(line).replace('\\"', '"') for line in re.split(r"<br ?/>", marked)]
     else:
         lines = [re.sub(r"\\(.)", r"\1", line) for line in re.split(r"\\n", quoted or "")]
@@ -132,27 +130,6 @@ def _node(quoted: str | None, marked: str | None, key: int) -> _Node:
     alone = len(values) == 1 and "class" not in figures and not {"gini", "entropy", "log_loss"} & set(figures)
     regression = alone or bool(set(ERRORS) & set(figures))
     return _Node(None if match is None else (match[1], bound), whole, values, figures.get("class"), regression)
-
-
-def _classes(nodes: Sequence[_Node]) -> tuple[Scalar, ...]:
-    """Return the classes: the names that labels give, else numbers."""
-    widths = {len(node.values) for node in nodes}
-    if len(widths) != 1:
-        raise InvalidModelError("the nodes of the graph have values of different numbers of classes.")
-    (width,) = widths
-    names: dict[int, Scalar] = {}
-    for node in nodes:
-        if node.label is not None and node.values.count(max(node.values)) == 1:
-            names.setdefault(node.values.index(max(node.values)), node.label)
-    for node in nodes:
-        if node.label is not None and node.label not in names.values():
-            tied = [i for i, value in enumerate(node.values) if value == max(node.values) and i not in names]
-            if not tied:
-                raise InvalidModelError(f"a node is of the class {node.label[:40]!r}, which others give another place.")
-            names[tied[0]] = node.label
-    if not names:
-        return tuple(range(width))
-    return tuple(names.get(i, f"class {i}") for i in range(width))
 
 
 def _counts(node: _Node) -> tuple[int, ...] | None:

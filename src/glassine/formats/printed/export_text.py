@@ -11,10 +11,10 @@ from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.domain.single import single as to_single
 from glassine.errors import InvalidModelError, UnsupportedModelError
-from glassine.formats.builder import refuse_gaps
-from glassine.formats.conditions import at_least, at_most, require, with_missing
+from glassine.formats.builder import classes_by_largest, refuse_gaps
+from glassine.formats.conditions import at_least, at_most, float_of, require, with_missing
 from glassine.formats.json import opening_claim
-from glassine.formats.printed.conditions import condition, plain, word
+from glassine.formats.printed.conditions import condition, typed, word
 from glassine.formats.printed.rules import listed_classes
 from glassine.formats.registry import BY_START, of_text
 from glassine.formats.registry import LINE as LINE_START
@@ -64,10 +64,7 @@ def _bad(line: int, why: str) -> UnsupportedModelError:
 
 
 def _number(text: str, line: int) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
+    value = float_of(text)
     if math.isnan(value):
         raise _bad(line, f"{text.strip()[:40]!r} is not a number")
     return value
@@ -178,45 +175,21 @@ def _parse(text: str) -> list[_Leaf | _Split]:
     return nodes
 
 
-def _label(text: str) -> Scalar:
-    """Return the class that a leaf names; one that reads like something else is quoted."""
-    quoted = word(text)
-    return plain(text) if quoted is None else quoted
-
-
 def _classes(leaves: Sequence[_Leaf]) -> tuple[Scalar, ...]:
     """Return the classes in the order of the weights, as far as the leaves reveal it."""
-    labels = list(dict.fromkeys(_label(leaf.label) for leaf in leaves if leaf.label is not None))
-    widths = {len(leaf.weights) for leaf in leaves if leaf.weights is not None}
-    if not widths:
+    labels = list(dict.fromkeys(typed(leaf.label) for leaf in leaves if leaf.label is not None))
+    if all(leaf.weights is None for leaf in leaves):
         if all(isinstance(label, int | float) for label in labels):
             return tuple(sorted(labels, key=lambda label: float(label)))
         return tuple(sorted(labels, key=str))
-    if len(widths) > 1:
-        raise InvalidModelError(f"leaves of the exported tree list {min(widths)} and {max(widths)} weights.")
-    names: dict[int, Scalar] = {}
-    # The label is that of the largest weight; weights that print alike may differ, so unique maxima come first.
-    for tied in (False, True):
-        for leaf in leaves:
-            if leaf.weights is None or leaf.label is None:
-                continue
-            label, largest = _label(leaf.label), max(leaf.weights)
-            if (leaf.weights.count(largest) > 1) is not tied or (tied and label in names.values()):
-                continue
-            at = next((i for i, w in enumerate(leaf.weights) if w == largest and not (tied and i in names)), None)
-            if at is not None and names.setdefault(at, label) != label:
-                raise InvalidModelError(f"the label {leaf.label!r} is not that of the largest weight of its leaf.")
-    (width,) = widths
-    if len(set(names.values())) < len(names) or not set(labels) <= set(names.values()):
-        raise InvalidModelError("the labels of the exported tree are not those of the largest weights of its leaves.")
-    whole = all(name == i and not isinstance(name, bool) for i, name in names.items())
-    return tuple(names.get(i, i if whole else f"class {i}") for i in range(width))
+    rows = [(leaf.weights, None if leaf.label is None else typed(leaf.label)) for leaf in leaves]
+    return classes_by_largest(rows, "the exported tree")
 
 
 def _evidence(leaf: _Leaf, classes: tuple[Scalar, ...] | None, counted: bool) -> Evidence:
     if classes is None:
         return Evidence(value=leaf.value)
-    name = None if leaf.label is None else _label(leaf.label)
+    name = None if leaf.label is None else typed(leaf.label)
     if name is not None and name not in classes:
         raise InvalidModelError(f"the label {leaf.label!r:.60} is not listed in 'classes:'.")
     label = None if name is None else classes.index(name)

@@ -21,6 +21,7 @@ HEAD = re.compile(r"^[ \t]*node\), split, n, (loss|deviance), yval(, \(yprob\))?
 SUMMARY = re.compile(r"^(Classification|Regression) tree:|^Node number 1: |^Call:[ \t\r]*\n[ \t]*rpart\(", re.MULTILINE)
 COMPARED = re.compile(rf"(.+?)(>=|<|<=|>) *({NUMBER})")
 SKIPPED = re.compile(r"n= ?[0-9]+.*|\([0-9]+ observations? deleted.*|\* denotes terminal node|#.*|>.*|")
+ALL_OF_IT = "Give all that print(fit) printed."
 FROM_R = "From R, save it as PMML (package pmml), which says it"
 DIGITS = 1e-3
 """By how much a printed deviance, of four digits, may miss the one of the counts, as a share of it."""
@@ -75,13 +76,11 @@ def tree_from_rpart(text: str, domain: Domain | None = None) -> DecisionTree:
     if head is None:
         raise UnsupportedModelError(
             "the text lacks the line 'node), split, n, ...', as those of summary and printcp do.",
-            remedy="Give all that print(fit) printed.",
+            remedy=ALL_OF_IT,
         )
     lines = _lines(text[head.end() :], text[: head.end()].count("\n") + 1)
     if lines.get(1) is None or lines[1].split != "root":
-        raise InvalidModelError(
-            "the rpart text lacks its root, 'node 1) root'.", remedy="Give all that print(fit) printed."
-        )
+        raise InvalidModelError("the rpart text lacks its root, 'node 1) root'.", remedy=ALL_OF_IT)
     shared = head[2] is not None and any(line.shares is not None for line in lines.values())
     classes = _classes(list(lines.values())) if head[1] == "loss" or shared else None
     by_deviance = head[1] == "deviance"
@@ -93,9 +92,7 @@ def tree_from_rpart(text: str, domain: Domain | None = None) -> DecisionTree:
             continue
         below = [2 * node, 2 * node + 1]
         if not all(child in lines for child in below):
-            raise InvalidModelError(
-                f"node {node} of the rpart text lacks a branch.", remedy="Give all that print(fit) printed."
-            )
+            raise InvalidModelError(f"node {node} of the rpart text lacks a branch.", remedy=ALL_OF_IT)
         pair = _pair(lines[below[0]].split, lines[below[1]].split, node, domain)
         builder.attribute(pair[0].attribute)
         builder.split(node, pair, below, evidence)
@@ -179,9 +176,7 @@ def _evidence(line: _Line, classes: tuple[Scalar, ...] | None, node: int, by_dev
         return Evidence(total=total, value=value, error_rate=0.0 if line.loss == 0 and line.leaf else None)
     label, shares = classes.index(plain(line.yval)), line.shares or ()
     if any(share < 0 for share in shares):
-        raise InvalidModelError(
-            f"node {node} of the rpart text has a negative share.", remedy="Give what print(fit) printed."
-        )
+        raise InvalidModelError(f"node {node} of the rpart text has a negative share.", remedy=ALL_OF_IT)
     whole = None if total is None else whole_counts([share * total for share in shares], total, lambda count: WHOLE)
     if whole and total is not None:
         lost, near = float(total - whole[label]), 0.0

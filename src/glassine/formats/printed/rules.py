@@ -59,9 +59,9 @@ from typing import Any
 from glassine.domain import Domain, Literal, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError
-from glassine.formats.conditions import PRECISION, check_model, conformed, in_single_precision, near, written
+from glassine.formats.conditions import PRECISION, check_model, conformed, float_of, in_single_precision, near, written
 from glassine.formats.json import commented, opening_claim
-from glassine.formats.printed.conditions import condition, plain, quoted_spans, split_conditions, word
+from glassine.formats.printed.conditions import condition, plain, quoted_spans, split_conditions, typed, word
 from glassine.formats.registry import BY_LEAF, first_line, of_text
 from glassine.models.evidence import Evidence
 from glassine.models.rule_list import MAX_RULES, Rule, RuleList
@@ -153,13 +153,7 @@ def _brackets(text: str) -> Iterator[str]:
 
 
 def _label(text: str) -> Scalar | None:
-    if text == "?":
-        return None
-    if text.startswith('"'):
-        name = word(text)
-        if name is not None:
-            return name
-    return plain(text)
+    return None if text == "?" else typed(text)
 
 
 def _facts(text: str, statement: _Statement) -> None:
@@ -201,10 +195,7 @@ def _facts(text: str, statement: _Statement) -> None:
 
 
 def _number(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
+    value = float_of(text)
     if not math.isfinite(value):
         raise _Unread(f"{text!r} is not a finite number")
     return value

@@ -158,17 +158,12 @@ def _rule(entry: object, number: int, last: bool, names: list[str], domain: Doma
             name = names[abs(value) - 1]
             require(name, domain, f"rule {number} of the CORELS list tests")
             literals.append(binary(name, value > 0))
-    counts = None
-    if entry.get("train_labels") is not None:
-        labels = entry["train_labels"]
-        if not isinstance(labels, list | tuple | np.ndarray):
-            raise InvalidModelError(
-                f"the labels of rule {number} of the CORELS list must be two counts, got {labels!r}."
-            )
-        sizes = [_whole(value) for value in labels]
-        if len(sizes) != 2 or any(value is None or value < 0 for value in sizes):
-            raise InvalidModelError(f"the labels of rule {number} of the CORELS list must be two counts, got {sizes}.")
-        counts = tuple(value for value in sizes if value is not None)
+    labels, counts = entry.get("train_labels"), None
+    if labels is not None:
+        sizes = [_whole(value) for value in labels] if isinstance(labels, list | tuple | np.ndarray) else []
+        counts = tuple(value for value in sizes if value is not None and value >= 0)
+        if not len(sizes) == len(counts) == 2:
+            raise InvalidModelError(f"the labels of rule {number} of the CORELS list must be two counts, got {labels}.")
     return Rule(antecedent=tuple(literals), evidence=Evidence(counts=counts, label=label))
 
 

@@ -24,7 +24,7 @@ Array = npt.NDArray[np.float64]
 Step: TypeAlias = tuple[str, float]
 """One arithmetic operation: ``add``, ``sub``, ``mul``, ``div``, ``at least`` or ``at most``, and its number."""
 
-FORWARD: dict[str, Callable[[float, float], float]] = {
+FORWARD: dict[str, Callable[[Any, float], Any]] = {
     "add": lambda x, c: x + c,
     "sub": lambda x, c: x - c,
     "mul": lambda x, c: x * c,
@@ -32,14 +32,7 @@ FORWARD: dict[str, Callable[[float, float], float]] = {
     "at least": max,
     "at most": min,
 }
-ARRAYS: dict[str, Callable[[Array, float], Array]] = {
-    "add": np.add,
-    "sub": np.subtract,
-    "mul": np.multiply,
-    "div": np.divide,
-    "at least": np.maximum,
-    "at most": np.minimum,
-}
+ARRAYS: dict[str, Callable[[Any, float], Any]] = {**FORWARD, "at least": np.maximum, "at most": np.minimum}
 
 
 def run(value: float, steps: tuple[Step, ...]) -> float:

@@ -16,8 +16,8 @@ from glassine.domain import Domain
 from glassine.errors import UnsupportedModelError
 from glassine.formats.builder import place_of, source_of
 from glassine.formats.conditions import not_fitted
-from glassine.formats.registry import BY_LINE, Format
-from glassine.formats.sklearn.pipelines import sklearn_names
+from glassine.formats.registry import BY_LINE, of_object
+from glassine.formats.sklearn.pipelines import end_of, sklearn_names
 from glassine.formats.sklearn.tree import best_of, is_sklearn_tree, tree_from_sklearn
 from glassine.models.evidence import Evidence
 from glassine.models.transform import rewritten
@@ -31,15 +31,7 @@ AGREED_BY_CHANCE = 1e-4
 
 def is_sklearn_forest(obj: object) -> bool:
     """Return whether an object is a scikit-learn forest, or a pipeline or search that ends with one."""
-    if isinstance(obj, type):
-        return False
-    kinds = sklearn_names(obj)
-    if "BaseSearchCV" in kinds:
-        return is_sklearn_forest(getattr(obj, "best_estimator_", getattr(obj, "estimator", None)))
-    if "Pipeline" in kinds:
-        steps = getattr(obj, "steps", None) or [("", None)]
-        return is_sklearn_forest(steps[-1][1])
-    return not set(FORESTS).isdisjoint(kinds)
+    return not set(FORESTS).isdisjoint(sklearn_names(end_of(obj)))
 
 
 def _member(estimator: Any, forest: Any, member: Any) -> Any:
@@ -200,21 +192,19 @@ def _one_of(estimator: object, domain: Domain | None, tree: int | None) -> Decis
 
 
 FORMATS = (
-    Format(
+    of_object(
         name="scikit-learn tree",
         again="skops.io.dump(model, 'model.skops')",
         reads="scikit-learn decision tree, or a pipeline or search that ends with one, also in a skops file or pickle",
         reveals="conditions, and class counts where weights do not hide them",
         leaves_out="class counts that sample weights hide",
         extensions=(".skops", ".pkl", ".joblib"),
-        contents=("object",),
         sniff=is_sklearn_tree,
         read=tree_from_sklearn,
     ),
-    Format(
+    of_object(
         name="scikit-learn forest",
         again="skops.io.dump(model, 'model.skops')",
-        contents=("object",),
         sniff=is_sklearn_forest,
         # Its members are trees of scikit-learn, whose reader refuses a forest.
         rank=BY_LINE - 1,

@@ -15,7 +15,7 @@ from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import refuse_gaps, sides
 from glassine.formats.conditions import at_least, not_fitted, require, scalar
 from glassine.formats.printed.conditions import plain
-from glassine.formats.registry import Format, of_text
+from glassine.formats.registry import of_object, of_text
 from glassine.models.evidence import Evidence
 from glassine.models.rule_list import Rule, RuleList
 
@@ -189,12 +189,11 @@ def rules_from_imodels(obj: Any, domain: Domain | None = None) -> RuleList:
 
 
 FORMATS = (
-    Format(
+    of_object(
         name="imodels",
         again="str(model), or pass the fitted estimator in Python",
         reads="greedy rule list of imodels",
         reveals="conditions and class counts",
-        contents=("object",),
         sniff=is_imodels_list,
         read=rules_from_imodels,
     ),

@@ -12,7 +12,7 @@ from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import TreeBuilder, feature_names, place_of, source_of, whole_counts
 from glassine.formats.conditions import at_most, not_fitted, scalar
-from glassine.formats.registry import Format
+from glassine.formats.registry import of_object
 from glassine.formats.sklearn.tree import tree_from_sklearn
 from glassine.models.evidence import Evidence
 from glassine.models.transform import rewritten
@@ -146,13 +146,11 @@ def _evidence(node: Any, classes: tuple[Scalar, ...] | None, alone: bool) -> Evi
     return Evidence(counts=counts, label=label) if counts is not None else Evidence(total=total, label=label)
 
 
-FORMAT = Format(
+FORMAT = of_object(
     name="imodels tree",
-    again="skops.io.dump, or pass the fitted estimator in Python",
     reads="FIGS model of imodels, or a tree that it shrank",
     reveals="conditions; class counts or values of FIGS, numbers of records of shrunken trees",
     leaves_out="where missing values go in FIGS; class counts of shrunken trees",
-    contents=("object",),
     sniff=is_imodels_tree,
     read=tree_from_imodels,
     read_all=forest_from_imodels,

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from glassine.domain import Category, Domain
 from glassine.domain.attributes import Scalar, is_name, is_scalar
 from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError, first_of
-from glassine.formats.conditions import attribute_of
+from glassine.formats.conditions import attribute_of, float_of, not_fitted
 from glassine.formats.registry import Format
 from glassine.models.additive import AdditiveModel
 from glassine.models.bins import Bins, CategoryBins, NumericBins
@@ -178,7 +178,7 @@ def _ebm(obj: Any) -> dict[str, Any]:
     data = obj
     if not isinstance(obj, Mapping):
         if not getattr(obj, "has_fitted_", hasattr(obj, "term_scores_")):
-            raise InvalidModelError(f"the {type(obj).__name__} is not fitted.", remedy="Fit it first.")
+            raise not_fitted(obj, "'term_scores_'")
         try:
             with warnings.catch_warnings():
                 # interpret warns that its format may change, which the reader checks for itself.
@@ -299,10 +299,7 @@ def _spelled(value: Scalar) -> str:
 
 def _number_of(spelled: str) -> int | float | None:
     """Return the number that a category spells in its shortest form; None for another text."""
-    try:
-        value = float(spelled)
-    except ValueError:
-        return None
+    value = float_of(spelled)
     if not abs(value) < 2**53 or _spelled(value) != spelled:
         return None
     return int(value) if value.is_integer() else value

@@ -14,7 +14,7 @@ from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import BY_ESTIMATOR, TreeBuilder, feature_names, from_shares, sides
 from glassine.formats.conditions import binary, require, scalar
-from glassine.formats.registry import Format
+from glassine.formats.registry import of_object
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree
 
@@ -219,23 +219,19 @@ def _dl85_leaf(node: dict[str, Any], classes: Sequence[Scalar]) -> Evidence:
 
 
 FORMATS = (
-    Format(
+    of_object(
         name="pystreed",
-        again="skops.io.dump, or pass the fitted estimator in Python",
         reads="tree of pystreed",
         reveals="conditions; class counts of classifiers",
         leaves_out="where missing values go; numbers of records of a regression",
-        contents=("object",),
         sniff=lambda obj: not isinstance(obj, type) and "BaseSTreeDSolver" in _class_names(obj),
         read=tree_from_streed,
     ),
-    Format(
+    of_object(
         name="pydl8.5",
-        again="skops.io.dump, or pass the fitted estimator in Python",
         reads="tree of pydl8.5",
         reveals="conditions, and often error rates and numbers of records",
         leaves_out="where missing values go",
-        contents=("object",),
         sniff=lambda obj: not isinstance(obj, type) and bool({"DL85Classifier", "DL85Predictor"} & _class_names(obj)),
         read=tree_from_dl85,
     ),

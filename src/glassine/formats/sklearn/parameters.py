@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from glassine.formats.sklearn.pipelines import sklearn_names
+from glassine.formats.sklearn.pipelines import end_of
 
 Value: TypeAlias = int | float | bool | str | None
 
@@ -63,12 +63,7 @@ def stated_parameters(obj: object) -> StatedParameters | None:
     >>> stated.smallest_leaf, stated.stated_leaf
     (5, 'min_samples_leaf=5')
     """
-    kinds = sklearn_names(obj)
-    if "BaseSearchCV" in kinds:
-        return stated_parameters(getattr(obj, "best_estimator_", None))
-    steps = getattr(obj, "steps", None) if "Pipeline" in kinds else None
-    if steps:
-        return stated_parameters(steps[-1][1])
+    obj = end_of(obj)
     names = {kind.__name__ for kind in type(obj).__mro__}
     least = next((parameter for kind, parameter in LEAST.items() if kind in names), None)
     if least is None:

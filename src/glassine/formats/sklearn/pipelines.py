@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from glassine.errors import InvalidModelError, UnsupportedModelError
+from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError
 from glassine.formats.conditions import scalar
 from glassine.formats.sklearn.encodings import Coded, Column, Number, Stepped, coded, is_gap
 
@@ -22,22 +22,31 @@ def sklearn_names(obj: object) -> list[str]:
     return [cls.__name__ for cls in type(obj).__mro__ if cls.__module__.split(".")[0] == "sklearn"]
 
 
+def _unlike(reason: str) -> InvalidModelError:
+    return InvalidModelError(reason, remedy="Fit the pipeline again.")
+
+
+def end_of(obj: object) -> Any:
+    """Return the estimator at the end of pipelines and searches: the best one of a search, once it is fitted."""
+    kinds = sklearn_names(obj)
+    if "BaseSearchCV" in kinds:
+        return end_of(getattr(obj, "best_estimator_", getattr(obj, "estimator", None)))
+    steps = getattr(obj, "steps", None) if "Pipeline" in kinds else None
+    return end_of(steps[-1][1]) if steps else obj
+
+
 def _array(values: Any, n: int, default: float, what: str) -> list[float]:
     """Return one finite number a column; None stands for the default everywhere."""
     out = [default] * n if values is None else [float(v) for v in np.ravel(values)]
     if len(out) != n or not all(math.isfinite(v) for v in out):
-        raise InvalidModelError(
-            f"{what} must hold {n} finite numbers, got {len(out)}.", remedy="Fit the pipeline again."
-        )
+        raise _unlike(f"{what} must hold {n} finite numbers, got {len(out)}.")
     return out
 
 
 def _scales(step: Any, n: int, where: str) -> list[float]:
     values = _array(step.scale_, n, 1, f"{where}: scale_")
     if not all(v > 0 for v in values):
-        raise InvalidModelError(
-            f"{where}: scale_ must be positive, got {min(values)}.", remedy="Fit the pipeline again."
-        )
+        raise _unlike(f"{where}: scale_ must be positive, got {min(values)}.")
     return values
 
 
@@ -257,16 +266,12 @@ def through(step: object, columns: Columns, where: str) -> Columns:
         )
     width = getattr(step, "n_features_in_", None)
     if width is not None and int(width) != len(columns):
-        raise InvalidModelError(
-            f"{where} was fitted on {width} columns, but gets {len(columns)}.", remedy="Fit it again."
-        )
+        raise _unlike(f"{where} was fitted on {width} columns, but gets {len(columns)}.")
     try:
         return READERS[kinds[0]](step, columns, where)
     except AttributeError as error:
         raise InvalidModelError(f"{where} is not fitted: {error}.", remedy="Fit the pipeline first.") from None
-    except (TypeError, IndexError, OverflowError) as error:
-        raise InvalidModelError(f"{where} holds values that it cannot have: {error}.") from None
-    except ValueError as error:
-        if isinstance(error, InvalidModelError | UnsupportedModelError):
-            raise
+    except GlassineError:
+        raise
+    except (TypeError, IndexError, OverflowError, ValueError) as error:
         raise InvalidModelError(f"{where} holds values that it cannot have: {error}.") from None

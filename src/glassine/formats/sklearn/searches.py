@@ -7,7 +7,7 @@ from typing import Any
 
 from glassine.domain import Domain
 from glassine.errors import UnsupportedModelError
-from glassine.formats.registry import BY_START, Format, PublishedModel, recognized
+from glassine.formats.registry import BY_START, PublishedModel, of_object, recognized
 from glassine.formats.sklearn.pipelines import sklearn_names
 from glassine.formats.sklearn.tree import is_sklearn_tree
 
@@ -35,12 +35,11 @@ def model_of_search(search: Any, domain: Domain | None = None) -> PublishedModel
     return replace(model, guarantee=guarantee)
 
 
-FORMAT = Format(
+FORMAT = of_object(
     name="scikit-learn search",
     again="skops.io.dump(search.best_estimator_, 'model.skops')",
     reads="fitted search of scikit-learn over an estimator of another row",
     reveals="the model that was chosen",
-    contents=("object",),
     sniff=is_search,
     rank=BY_START,
     read=model_of_search,

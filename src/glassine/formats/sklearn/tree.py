@@ -12,10 +12,11 @@ import numpy.typing as npt
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError, parameter
+from glassine.formats.builder import feature_names
 from glassine.formats.conditions import not_fitted, require, scalar, with_missing
 from glassine.formats.sklearn.encodings import Column, Number
 from glassine.formats.sklearn.older import UNROUTED
-from glassine.formats.sklearn.pipelines import sklearn_names, through
+from glassine.formats.sklearn.pipelines import end_of, sklearn_names, through
 from glassine.models.evidence import Evidence
 from glassine.models.tree import Branch, DecisionTree, Node
 
@@ -109,6 +110,8 @@ def class_counts(
 TREES = ("DecisionTreeClassifier", "DecisionTreeRegressor")
 SEARCHES = ("BaseSearchCV",)
 ENSEMBLES = ("BaseEnsemble", "BaseHistGradientBoosting", "_BaseVoting", "_BaseStacking", "BaseGradientBoosting")
+MOST_COLUMNS = 10_000_000
+"""More than a tree was ever fitted on, so that a number in a file does not fill the memory with names."""
 ARRAYS = ("children_left", "children_right", "feature", "threshold", "n_node_samples", "weighted_n_node_samples")
 
 
@@ -144,14 +147,7 @@ def _names(estimator: object, width: int, domain: Domain | None) -> tuple[str, .
         if len(names) != width:
             raise InvalidModelError(f"the estimator names {len(names)} features, but was fitted on {width}.")
         return names
-    if domain is not None:
-        if len(domain) == width:
-            return domain.names
-        raise InvalidModelError(
-            f"the estimator does not name its {width} features, and the domain has {len(domain)} attributes.",
-            remedy="Fit on a data frame, or give a domain with one attribute a feature, in order.",
-        )
-    return tuple(f"x{i}" for i in range(width))
+    return feature_names(None, width, domain, "the estimator", widest=MOST_COLUMNS)
 
 
 def first_columns(estimator: Any, domain: Domain | None) -> list[Column]:
@@ -348,8 +344,7 @@ def tree_from_sklearn(estimator: object, domain: Domain | None = None) -> Decisi
     kinds = sklearn_names(estimator)
     if set(SEARCHES) & set(kinds):
         return tree_from_sklearn(best_of(estimator), domain)
-    steps = getattr(estimator, "steps", ()) if "Pipeline" in kinds else ()
-    end = steps[-1][1] if steps else estimator
+    end = end_of(estimator)
     ends = sklearn_names(end)
     if set(ENSEMBLES) & set(ends):
         instead = f"Explain it by small trees with {parameter('SurrogateExplainer')}, and audit those."

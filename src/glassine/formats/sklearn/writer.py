@@ -287,6 +287,16 @@ class BinaryTree:
         self.part.append(-1)
         return len(self.tests) - 1
 
+    def levels(self) -> dict[int, int]:
+        """Return how deep each node lies, each before those below it: as a reader numbers them."""
+        out: dict[int, int] = {}
+        stack = [(0, 0)]
+        while stack:
+            node, level = stack.pop()
+            out[node] = level
+            stack += [(child, level + 1) for child in reversed(self.children[node]) if child >= 0]
+        return out
+
     def _build(self) -> None:
         """Test every condition of the model, one threshold a node."""
         stack: list[tuple[int, State]] = [(0, (0, 0))]
@@ -340,19 +350,14 @@ def _summaries(
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64], int]:
     """Return values and sizes of the nodes, those of splits summed up from below, and the depth."""
     values, sizes = np.zeros((len(builder.tests), width)), np.zeros(len(builder.tests), dtype=np.int64)
-    order, stack, depth = [], [(0, 0)], 0
-    while stack:
-        node, level = stack.pop()
-        order.append(node)
-        depth = max(depth, level)
-        stack += [(child, level + 1) for child in builder.children[node] if child >= 0]
+    levels = builder.levels()
     probabilities = (
         {}
         if model.classes is None
         else dict(zip((cell.node for cell in model.cells), cell_probabilities(model), strict=True))
     )
     columns = None if model.classes is None else [fitted.classes_.tolist().index(label) for label in model.classes]
-    for node in reversed(order):
+    for node in reversed(levels):
         if builder.part[node] >= 0:
             part = builder.part[node]
             evidence = model.rules[part].evidence if isinstance(model, RuleList) else model.nodes[part].evidence
@@ -363,7 +368,7 @@ def _summaries(
         sizes[node] = sizes[below].sum()
         weights = sizes[below] / sizes[node] if sizes[node] else np.array([0.5, 0.5])
         values[node] = weights @ values[below]
-    return values, sizes, depth
+    return values, sizes, max(levels.values())
 
 
 def _weights(
