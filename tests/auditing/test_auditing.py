@@ -666,7 +666,8 @@ OF_OUTCOMES = {
 @pytest.mark.parametrize("change", ["none", "swapped", "of no class", "missing", "another spelling"])
 def test_outcomes_that_contradict_published_counts_do_not_decide(change: str) -> None:
     ages = [20] * 100 + [60] * 100
-    outcomes: list[str | None] = ["no"] * 40 + ["yes"] * 60 + ["no"] * 50 + ["yes"] * 50
+        respelled = {"no": "healthy", "yes": "ill"}
+        outcomes[:] = [respelled[str(outcome)] for outcome in outcomes]
     if change == "another spelling":
         outcomes[:] = [{"no": "healthy", "yes": "ill"}[str(outcome)] for outcome in outcomes]
     elif change != "none":
