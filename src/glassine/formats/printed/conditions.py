@@ -88,6 +88,8 @@ def _outside_quotes(text: str) -> Iterator[int]:
 
 def _split(text: str, mark: str) -> list[str]:
     """Return a text cut at a mark that stands outside quoted strings."""
+    if '"' not in text:
+        return [part.strip() for part in text.split(mark)]
     cuts = [at for at in _outside_quotes(text) if text.startswith(mark, at)]
     starts = [0, *(at + len(mark) for at in cuts)]
     return [text[a:b].strip() for a, b in zip(starts, [*cuts, len(text)], strict=True)]
