@@ -57,9 +57,16 @@ def typed(text: str) -> Scalar:
     return plain(text) if quoted is None else quoted
 
 
-@lru_cache(maxsize=8)
+SHORT = 200
+"""Characters of a text whose quotes are looked up faster than they are kept: a long text would have to make room."""
+
+
 def quoted_spans(text: str) -> dict[int, int]:
     """Return where each JSON-quoted string of a text starts, and where it ends."""
+    return _spans(text) if len(text) < SHORT else _kept_spans(text)
+
+
+def _spans(text: str) -> dict[int, int]:
     # A quote that starts none says the same of all that follow up to where it fails: they are escaped, or it would end
     # at them. So each character is read at most twice.
     spans: dict[int, int] = {}
@@ -73,6 +80,9 @@ def quoted_spans(text: str) -> dict[int, int]:
         failed = failed if match is None else match.end()
         at = text.find('"', at + 1)
     return spans
+
+
+_kept_spans = lru_cache(maxsize=8)(_spans)
 
 
 def _outside_quotes(text: str) -> Iterator[int]:
