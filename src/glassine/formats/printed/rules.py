@@ -115,11 +115,11 @@ def _code(line: str) -> str:
 
 def _closing(text: str, at: int) -> int | None:
     """Return the position of the bracket that closes the one at a position; quoted strings are skipped."""
-    depth, spans = 0, quoted_spans(text)
     end = text.find("]", at)
     # Most brackets hold neither brackets nor quotes, and a rule may have many thousands.
-    if end < 0 or not (spans or text.find("[", at + 1, end) >= 0):
+    if end < 0 or (text.find("[", at + 1, end) < 0 and text.find('"', at, end) < 0):
         return None if end < 0 else end
+    depth, spans = 0, quoted_spans(text)
     for mark in MARKS.finditer(text, at):
         if mark.start() < at:
             continue
