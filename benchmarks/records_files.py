@@ -78,7 +78,7 @@ def main(data: Path, old: Path) -> None:
     numbers = raw.select(pl.col(name).cast(pl.Int64) for name in NUMBERS)
     domain = Domain(
         {
-            name: Integer(int(numbers[name].min()), int(numbers[name].max()))  # type: ignore[arg-type]
+            name: Integer(int(numbers[name].min()), int(numbers[name].max()))
             if name in NUMBERS
             else Category(tuple(sorted(set(raw[name].unique()) - {"?"})), missing=True)
             for name in NAMES
@@ -90,7 +90,7 @@ def main(data: Path, old: Path) -> None:
         domain.to_json(Path(folder) / "domain.json")
         for kind in ("necessary", "always"):
             path = Path(folder) / f"{kind}.csv"
-            raw.write_csv(path, quote_style=kind)  # type: ignore[arg-type]
+            raw.write_csv(path, quote_style=kind)
             before = measured(old / "src", BEFORE, path, Path(folder) / "domain.json")
             now = measured(HERE.parent / "src", NEW, path, Path(folder) / "domain.json")
             for what, one, other in zip(("columns, CPU s", "table, CPU s", "peak, MB"), before, now, strict=True):

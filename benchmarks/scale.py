@@ -217,8 +217,7 @@ class Family:
     """Processor time and memory of this process and of those below it, looked at five times a second."""
 
     def __init__(self) -> None:
-        import psutil
-
+        psutil: Any = import_module("psutil")
         self._root = psutil.Process()
         self._seconds: dict[tuple[int, float], float] = {}
         self.bytes = 0
@@ -226,8 +225,7 @@ class Family:
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
     def _look(self) -> None:
-        import psutil
-
+        psutil: Any = import_module("psutil")
         total = 0
         for process in [self._root, *self._root.children(recursive=True)]:
             try:

@@ -666,9 +666,9 @@ OF_OUTCOMES = {
 @pytest.mark.parametrize("change", ["none", "swapped", "of no class", "missing", "another spelling"])
 def test_outcomes_that_contradict_published_counts_do_not_decide(change: str) -> None:
     ages = [20] * 100 + [60] * 100
-    outcomes: list[str | None] = ["no"] * 40 + ["yes"] * 60 + ["no"] * 50 + ["yes"] * 50
+    outcomes: list[Any] = ["no"] * 40 + ["yes"] * 60 + ["no"] * 50 + ["yes"] * 50
     if change == "another spelling":
-        outcomes = [{"no": "healthy", "yes": "ill"}[str(outcome)] for outcome in outcomes]
+        outcomes[:] = [{"no": "healthy", "yes": "ill"}[str(outcome)] for outcome in outcomes]
     elif change != "none":
         outcomes[0] = {"swapped": "yes", "of no class": "maybe", "missing": None}[change]
     data = pd.DataFrame({"age": ages, "sex": "f", "ill": outcomes})

@@ -282,7 +282,7 @@ def test_codes_of_a_model_and_of_a_domain_are_one_value_in_every_spelling(
     spellings = ["1", "2", "3"]
     pl.DataFrame({"code": [spellings[i % 3] for i in range(60)]}).write_csv(tmp_path / "records.csv")
     assert run("domain", "check", "domain.json", "--data", "records.csv", cwd=tmp_path).status == 0
-    model = load_model(tmp_path / "m.json", Domain({"code": Category(declared)}))
+    model: Any = load_model(tmp_path / "m.json", Domain({"code": Category(declared)}))
     assert [literal.values for rule in model.rules[:2] for literal in rule.antecedent] == [declared[:1], declared[1:2]]
     done = run("audit", "m.json", "--domain", "domain.json", "--data", "records.csv", "--json", cwd=tmp_path)
     assert done.status in (0, 1, 3), done.err

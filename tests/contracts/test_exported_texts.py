@@ -66,10 +66,11 @@ def test_odd_names_read_back(text: str, tmp_path: Path) -> None:
     model = stump(text, text, (text, "other"))
     read = back(model, tmp_path)
     assert read.literals == model.literals
-    assert [read.classes[cell.evidence.prediction] for cell in read.cells] == [
-        model.classes[cell.evidence.prediction]
-        for cell in model.cells  # type: ignore[index]
-    ]
+    named: list[list[Any]] = []
+    for one in (read, model):
+        classes: Any = one.classes
+        named.append([classes[cell.evidence.prediction] for cell in one.cells])
+    assert named[0] == named[1]
     records = {text: np.array([text, "x"], dtype=object)}
     assert read.predict(records).tolist() == model.predict(records).tolist()
 

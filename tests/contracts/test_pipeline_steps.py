@@ -114,7 +114,7 @@ class OldPickler(pickle.Pickler):
         return of_old(obj) if isinstance(obj, Tree) else NotImplemented
 
 
-class OldJoblib(joblib.numpy_pickle.NumpyPickler):
+class OldJoblib(joblib.numpy_pickle.NumpyPickler):  # type: ignore[misc]  # joblib has no types
     def reducer_override(self, obj: Any) -> Any:
         return of_old(obj) if isinstance(obj, Tree) else NotImplemented
 

@@ -38,12 +38,11 @@ from glassine import (
     SurrogateExplainer,
 )
 from glassine.errors import GlassineError, PrivacyLeakWarning, ReleaseFailedError
-from glassine.learners.estimator import PrivateLearner
 from glassine.learners.greedy.plan import MECHANISMS
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import SEEDED, UNPAID, VOUCHED
 from glassine.privacy.unit import RECORD, PrivacyUnit
-from glassine.sealed.door import FAILED
+from glassine.sealed.door import FAILED, PrivateLearner
 from tests.repo.code_blocks import ROOT
 
 DOMAIN = Domain(

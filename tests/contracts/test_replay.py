@@ -11,6 +11,7 @@ import random
 import warnings
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -187,9 +188,7 @@ LEARNERS: dict[str, tuple[Make, str]] = {
                 epsilon=2.0,
                 literals="coarse",
                 mechanism=mechanism,
-                **({"delta": 1e-5} if mechanism in WITH_DELTA else {}),
-                **CLASSES,
-                **p,
+                **{**({"delta": 1e-5} if mechanism in WITH_DELTA else {}), **CLASSES, **p},
             ),
             "y",
         )
@@ -247,10 +246,10 @@ def test_a_fit_tells_nothing_but_what_it_draws(name: str, monkeypatch: pytest.Mo
         tape = Tape(seed, 3 if persons else 1)
         with monkeypatch.context() as patch:
             tape.install(patch)
-            one = published(lambda given=parameters: make(**given), records, columns, **fit)
+            one = published(partial(make, **parameters), records, columns, **fit)
             tape.at = 0
             wider = [*records[:place], *extra, *records[place:]]
-            two = published(lambda given=parameters: make(**given), wider, columns, **fit)
+            two = published(partial(make, **parameters), wider, columns, **fit)
         assert one == two, (seed, [key for key in one if one[key] != two[key]])
         assert tape.at == len(tape.calls)
         assert not tape.exceeded
@@ -265,7 +264,7 @@ def test_a_fit_tells_nothing_but_what_it_draws(name: str, monkeypatch: pytest.Mo
 def test_counts_that_enter_the_certificate_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     from glassine.learners.exhaustive import private
 
-    honest = private._Exponential._learn
+    honest: Any = private._Exponential._learn
 
     def planted(self: Any, known: Any, conditions: Any, *rest: Any) -> Any:
         *others, oracle = rest

@@ -63,7 +63,11 @@ def signatures() -> dict[str, int]:
     """Return how many signatures each kernel has."""
     modules = [module for name, module in list(sys.modules.items()) if name.startswith("glassine.")]
     kernels = [one for module in modules for one in vars(module).values() if isinstance(one, compiling.Kernel)]
-    return {f"{one.__module__}.{one.__name__}": len(one._dispatcher.signatures) for one in kernels if one._dispatcher}
+    return {
+        f"{one.__module__}.{getattr(one, '__name__', one)}": len(one._dispatcher.signatures)
+        for one in kernels
+        if one._dispatcher
+    }
 
 
 def observed(make: Callable[[], Any], X: Any, y: Any) -> dict[str, Any]:
@@ -88,7 +92,7 @@ NEIGHBORS: dict[str, tuple[Callable[[Any, Any], tuple[Any, Any]], Callable[[Any,
     **{
         f"a record of {odd!r:.12}": (
             lambda X, y: ([list(row) for row in X.rows()], list(y)),
-            lambda X, y, odd=odd: ([[odd, odd, odd], *map(list, X.rows())], [odd, *y]),
+            lambda X, y, odd=odd: ([[odd, odd, odd], *map(list, X.rows())], [odd, *y]),  # type: ignore[misc]
         )
         for odd in ODD
     },
@@ -118,7 +122,7 @@ def test_neighbors_differ_in_nothing_but_what_is_drawn(name: str, case: str, tmp
         assert one["kernels"] == other["kernels"]
 
 
-TREE = {"domain": DOMAIN, "classes": ("no", "yes"), "epsilon": 1.0}
+TREE: dict[str, Any] = {"domain": DOMAIN, "classes": ("no", "yes"), "epsilon": 1.0}
 
 
 def fitted_tree() -> Any:
@@ -204,7 +208,7 @@ def stated_before_drawn(monkeypatch: pytest.MonkeyPatch) -> bool:
 def test_events_are_kept_before_anything_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     assert stated_before_drawn(monkeypatch)
 
-    def late(self: Oracle, query: Any, share: Fraction) -> Any:
+    def late(self: Any, query: Any, share: Fraction) -> Any:
         part = self.part(share)
         answer = query.draw(self._Oracle__records, part, self.paid.randomness, None)
         self._Oracle__events += query.events(part)
@@ -223,9 +227,10 @@ def store(records: Sequence[tuple[int, int, int]], *, numbers: bool = False) -> 
     a, n, y = (np.array([record[i] for record in records], dtype=np.int64) for i in range(3))
     attributes = {name: SMALL[name] for name in SMALL}
     columns = columns_of(attributes, {"a": a.astype(np.int8), "n": n.astype(np.float64)})
+    targets: Any = y * 2.0 - 1 if numbers else None
     intake = HeldIntake(
         columns=columns, labels=y, multiplicities=None, domain=SMALL, classes=(0, 1), caveats=(),
-        values=y * 2.0 - 1 if numbers else None,
+        values=targets,
     )  # fmt: skip
     return Store(intake)
 
@@ -252,7 +257,8 @@ def test_counts_move_by_their_sensitivity_at_most(numbers: bool) -> None:
             for one, two in neighbors()
         ]
         assert max(moved) == question.sensitivity
-        (event,) = question.events(PART)
+        event: Any = question.events(PART)[0]
+        assert len(question.events(PART)) == 1
         assert event.l1_sensitivity == question.sensitivity
         assert event.scale == question.sensitivity / PART.per_record
 
@@ -275,7 +281,8 @@ def test_costs_of_models_grow_with_a_record_by_the_unit_at_most(loss: Loss) -> N
     assert min(step.min() for step in steps) >= 0
     assert max(step.max() for step in steps) <= loss.unit
     draw = Gibbs(members=members, prior=1.0, slack=members.rounding(), name="tree")
-    (event,) = draw.events(PART)
+    event: Any = draw.events(PART)[0]
+    assert len(draw.events(PART)) == 1
     assert float(draw.spent(PART)) + event.slack <= 1
     assert event.inverse_temperature == float(draw.spent(PART))
 
@@ -316,4 +323,5 @@ def test_noise_has_the_scale_that_the_event_states(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(draws, "laplace", spy)
     question = Counts(key=Label())
     question.draw(store(RECORDS), PART, Randomness.of(0), None)
-    assert float(scales[0]) == question.events(PART)[0].scale
+    event: Any = question.events(PART)[0]
+    assert float(scales[0]) == event.scale

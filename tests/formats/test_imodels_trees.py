@@ -45,9 +45,9 @@ def test_one_tree_predicts_as_its_library(model: Any, target: Any) -> None:
 
 def test_counts_of_figs_are_read_and_shrunken_shares_are_none() -> None:
     figs = as_model(FIGSClassifier(max_rules=3, max_trees=1).fit(X, TWO))
-    assert all(cell.evidence.counts for cell in figs.cells)  # type: ignore[union-attr]
+    assert all(cell.evidence.counts for cell in figs.cells)
     shrunken = as_model(HSTreeClassifier(estimator_=DecisionTreeClassifier(max_depth=3)).fit(X, TWO))
-    assert not any(cell.evidence.counts for cell in shrunken.cells)  # type: ignore[union-attr]
+    assert not any(cell.evidence.counts for cell in shrunken.cells)
 
 
 def test_values_of_several_trees_add_up() -> None:

@@ -56,6 +56,7 @@ def read(text: str, tmp_path: object, domain: Domain | None = None) -> RuleList 
 
 def test_the_first_rule_that_holds_decides(tmp_path: object) -> None:
     rules = read(RULES, tmp_path)
+    assert isinstance(rules, RuleList)
     assert [str(cell) for cell in rules.cells] == [
         "age > 60",
         "job = clerk",

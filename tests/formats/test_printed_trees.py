@@ -126,6 +126,7 @@ def test_three_classes_one_class_and_lists() -> None:
 
 def test_what_weka_prints_around_a_tree_is_left_out() -> None:
     pasted = load_model(FILES / "j48_pasted.txt")
+    assert isinstance(pasted, DecisionTree)
     bare = (FILES / "j48_pasted.txt").read_text().split("------------------\n\n")[1].split("\n\nNumber")[0]
     assert [cell.inside for cell in pasted.cells] == [cell.inside for cell in tree_from_c45(bare).cells]
     assert pasted.classes == ("yes", "no")

@@ -26,6 +26,7 @@ from glassine.cli.training import TrainingFile, read_training
 from glassine.learners.additive.penalized import _Stage
 from glassine.privacy.accounting import DiscreteLaplaceNoise
 from glassine.privacy.fine_gaussian import FineNoise
+from glassine.records.purpose import Purpose
 from glassine.sealed import draws
 from glassine.sealed.gibbs import Weighting
 from glassine.verification import Claim, Runs
@@ -120,7 +121,8 @@ def guessed_csv(path: Path, target: str) -> tuple[Any, Any]:
 
 def read_csv(path: Path, target: str) -> tuple[Any, Any]:
     """Read a file as the command line does."""
-    return read_training(TrainingFile(path=path, written=RecordsFileOptions()), target, LARGE, "0,1").frame, target
+    file = TrainingFile(path=path, written=RecordsFileOptions())
+    return read_training(file, Purpose.PRIVATE, target, LARGE, "0,1").frame, target
 
 
 def pairs_in(domain: Domain, classes: tuple[Any, ...], *containers: str) -> list[Pair]:

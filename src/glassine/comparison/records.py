@@ -17,7 +17,7 @@ from glassine.data.table import with_persons
 from glassine.domain import Domain, Integer, Real
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidDataError, InvalidDomainError, InvalidParameterError, parameter
-from glassine.learners.additive.targets import checked_bounds
+from glassine.learners.ranges import checked_bounds
 from glassine.models.quality import Quality
 from glassine.records.arrays import AnyArray, Array, Indices, Ints
 from glassine.records.reading import read_checked

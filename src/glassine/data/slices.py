@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextvars import copy_context
+from functools import partial
 from typing import TypeAlias
 
 from glassine.compiling import interpreting
@@ -50,7 +51,8 @@ def run(slices: Sequence[tuple[int, int]], work: Callable[[int, int], None], pro
             tell(slice_)
         return
     with ThreadPoolExecutor(max_workers=_cores()) as pool:
-        running = {pool.submit(copy_context().run, work, *slice_): slice_ for slice_ in slices[1:]}
+        # Each slice runs in a copy of the context, as its own thread has none.
+        running = {pool.submit(partial(copy_context().run, work, *slice_)): slice_ for slice_ in slices[1:]}
         try:
             for future in as_completed(running):
                 future.result()

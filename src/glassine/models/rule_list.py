@@ -104,7 +104,7 @@ class RuleList(Model):
             Cell(rule.antecedent, tuple(antecedents[:i]), rule.evidence, i) for i, rule in enumerate(self.rules)
         )
 
-    @property
+    @cached_property
     def literals(self) -> tuple[Literal, ...]:
         """Every literal of the list, each once."""
         return tuple(dict.fromkeys(literal for rule in self.rules for literal in rule.antecedent))

@@ -196,9 +196,12 @@ class DecisionTree(Model):
             if not node.branches:
                 yield Cell(path, (), node.evidence, index)
             literals = [branch.literal for branch in node.branches]
+            negations: dict[int, Literal] = {}  # each is made once, as a node of n branches lists n² / 2 of them
             for i in range(len(literals) - 1, -1, -1):
                 own = literals[i]
-                passed = [one.negate() for one in literals[:i] if not are_disjoint(one, own)]
+                met = [j for j in range(i) if not are_disjoint(literals[j], own)]
+                negations |= {j: literals[j].negate() for j in met if j not in negations}
+                passed = map(negations.__getitem__, met)
                 stack.append((node.branches[i].child, (*path, *passed, own)))
 
     @property
