@@ -20,6 +20,7 @@ from sklearn.tree import DecisionTreeClassifier
 from glassine.auditing.policy import Policy
 from glassine.domain import Between, Category, Domain, Integer, Real
 from glassine.domain.grid import on_grid, public_grid, with_cuts
+from glassine.domain.single import single_sides
 from glassine.errors import BlackBoxError, GlassineError, InvalidDataError, InvalidParameterError
 from glassine.microaggregation import SemanticDistance, microaggregate
 from glassine.surrogates import ContrastConstraints, SurrogateExplainer
@@ -536,7 +537,10 @@ def midpoint_share(explainer: SurrogateExplainer) -> float:
         for literal in tree.literals:
             if isinstance(literal, Between) and np.isfinite(literal.hi):
                 values = rows.numbers[literal.attribute].astype(np.float32).astype(float)
-                hits.append(bool((np.abs((values[:, None] + values) / 2 - literal.hi) < 1e-12).any()))
+                # Where rounding to single precision crosses a threshold there lies a bound of the model.
+                below, above = single_sides(literal.hi) or (literal.hi, literal.hi)
+                midway = (values[:, None] + values) / 2
+                hits.append(bool(((midway > below - 1e-12) & (midway < above + 1e-12)).any()))
     return float(np.mean(hits))
 
 

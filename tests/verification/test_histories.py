@@ -18,12 +18,12 @@ from glassine.errors import PrivacyLeakWarning
 from glassine.learners.additive import penalized
 from glassine.learners.additive import records as additive_records
 from glassine.learners.additive.budget import NoisySums, Portion
-from glassine.learners.additive.records import PARTS, HeldRecords
-from glassine.learners.additive.targets import read_numbers
-from glassine.learners.summaries import estimator, release
+from glassine.learners.additive.records import PARTS
+from glassine.learners.summaries import release
 from glassine.privacy.conversions import mu_from_epsilon
 from glassine.privacy.fine_gaussian import FineNoise
 from glassine.privacy.release import fresh_count
+from glassine.sealed import ingest
 
 DOMAIN = Domain(
     {
@@ -199,20 +199,14 @@ def test_a_release_without_noise_is_found(
     assert one.certificate_.model != other.certificate_.model
 
 
-def not_clipped(*given: Any, **named: Any) -> Any:
-    """Return records whose target is brought to units of half the range, and not clipped above."""
-    training = NUMBERS(*given, **named)
-    numbers = given[1]["ill"].to_numpy()
-    assert isinstance(training.records, HeldRecords)
-    return replace(training, records=replace(training.records, values=np.maximum(numbers / 5.0 - 1.0, -1.0)))
+def not_clipped(numbers: Any, bounds: tuple[float, float]) -> Any:
+    """Return targets in units of half the range, not clipped above."""
+    return np.maximum((numbers - bounds[0]) * 2 / (bounds[1] - bounds[0]) - 1, -1.0)
 
 
-def of_the_data(*given: Any, **named: Any) -> Any:
-    """Return records whose target has the range of the records at hand."""
-    numbers = given[1]["ill"].to_numpy()
-    domain = Domain({name: NUMERIC[name] for name in ("age", "job", "grade")})
-    bounds = {"domain": domain, "bounds": (float(numbers.min()), float(numbers.max()))}
-    return NUMBERS(*given, **(named | bounds))
+def of_the_data(numbers: Any, bounds: tuple[float, float]) -> Any:
+    """Return targets in units of half the range of the records at hand."""
+    return SCALED(numbers, (float(numbers.min()), float(numbers.max())))
 
 
 def twice(values: Any, n_levels: int) -> Any:
@@ -220,15 +214,15 @@ def twice(values: Any, n_levels: int) -> Any:
     return [(labels, np.full(len(labels), PARTS)) for labels, _ in PARTS_OF(values, n_levels)]
 
 
-NUMBERS, PARTS_OF = read_numbers, additive_records.parts_of
+SCALED, PARTS_OF = ingest.scaled, additive_records.parts_of
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("room", "name", "fault"),
     [
-        (estimator, "read_numbers", not_clipped),
-        (estimator, "read_numbers", of_the_data),
+        (ingest, "scaled", not_clipped),
+        (ingest, "scaled", of_the_data),
         (additive_records, "parts_of", twice),
     ],
 )

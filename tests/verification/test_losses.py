@@ -15,8 +15,11 @@ from glassine.domain import Binary, Domain
 from glassine.errors import InvalidCertificateError
 from glassine.learners.budget import Budget
 from glassine.learners.exhaustive import families
+from glassine.sealed import door
 from glassine.sealed.gibbs import Weighting
 from glassine.sealed.losses import UNITS, Loss
+from glassine.sealed.oracle import Oracle
+from glassine.sealed.queries import Label
 from glassine.sealed.trees import Leaf
 from glassine.verification import ExhaustiveResult, verify_exhaustively
 from tests.learners import engine
@@ -189,6 +192,12 @@ def test_base_rates_that_are_not_paid_for_are_found(monkeypatch: pytest.MonkeyPa
     # Planted: what the base rates spend is left to the draw besides.
     make = FITS["leaf"][0]
     monkeypatch.setattr(Budget, "model", property(lambda budget: budget.total - budget.literals - budget.counts))
+    # What the door would hide of the failure is looked at.
+    monkeypatch.setattr(door, "behind", lambda work: work())
+    with pytest.raises(RuntimeError, match="more than was charged"):
+        make().fit(np.array([[0], [1]]), np.array([0, 1]))
+    # Planted besides: an oracle that does not count what it is paid.
+    monkeypatch.setattr(Oracle, "_Oracle__pay", Oracle.part)
     with pytest.raises(InvalidCertificateError, match=r"come to epsilon=5\.(2|1999)"):
         make().fit(np.array([[0], [1]]), np.array([0, 1]))
     certify = private.certify
@@ -208,10 +217,9 @@ def test_base_rates_without_noise_are_found(monkeypatch: pytest.MonkeyPatch) -> 
     make = FITS["leaf"][0]
     release = private._Exponential._base_rates
 
-    def exact(learner: Any, bitsets: Any, *rest: Any) -> Any:
-        rates, event = release(learner, bitsets, *rest)
-        shares = private.base_rates(bitsets.totals())
-        return rates._replace(shares=shares), event
+    def exact(learner: Any, oracle: Any, budget: Budget) -> Any:
+        counts = Label().count(oracle._Oracle__records)
+        return release(learner, oracle, budget)._replace(shares=private.base_rates(counts[0]))
 
     monkeypatch.setattr(private._Exponential, "_base_rates", exact)
     result = verify_exhaustively(fits(make), rows((0, 1)), min_records=1, max_records=1, epsilon=4.0, slack=1e-9)

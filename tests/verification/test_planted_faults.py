@@ -331,7 +331,8 @@ def test_half_the_noise_of_leaves_is_found_at_the_default_share(name: str, monke
     assert certificate.epsilon == 1.0
     (noise,) = [event for event in certificate.events if isinstance(event, DiscreteLaplaceNoise)]
     assert noise.scale == pytest.approx(20)
-    found = search(make(), plain, Claim(epsilon=1.0), preliminary=4, runs=Runs(400))
+    # As many as the limit below allows: whether 24 runs of the noise reach the bound depends on the seed.
+    found = search(make(), plain, Claim(epsilon=1.0), preliminary=4, runs=Runs(680))
     assert found.bound.violated, str(found.bound)
     assert found.runs < 60
     assert found.bound.value > 0.07

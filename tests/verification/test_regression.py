@@ -7,19 +7,19 @@ from collections.abc import Callable, Hashable
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from glassine.domain import Binary, Domain
 from glassine.learners.exhaustive.private import PrivateTreeRegressor
-from glassine.sealed.losses import PARTS, Loss
+from glassine.sealed import ingest
+from glassine.sealed.ingest import scaled
+from glassine.sealed.losses import Loss
 from glassine.sealed.queries import Counts
 from glassine.verification import ExhaustiveResult, verify_exhaustively
 from tests.verification.exploring import law_of_fit
 
 private: Any = importlib.import_module("glassine.learners.exhaustive.private")
 families: Any = importlib.import_module("glassine.learners.exhaustive.families")
-read_numeric = families.read_numeric
 squares = Loss.squares
 
 EPSILON = 2.0
@@ -77,22 +77,13 @@ def forget_the_range(patch: pytest.MonkeyPatch) -> None:
 
 
 def take_the_range_from_the_data(patch: pytest.MonkeyPatch) -> None:
-    """Let the grid of values follow the smallest and largest target."""
-
-    def read(estimator: Any, X: Any, y: Any, **more: Any) -> Any:
-        return read_numeric(estimator, X, y, **more | {"bounds": (0.0, max(1.0, *y))})
-
-    patch.setattr(families, "read_numeric", read)
+    """Divide targets by the range up to the largest of them."""
+    patch.setattr(ingest, "scaled", lambda numbers, bounds: scaled(numbers, (bounds[0], max(bounds[1], *numbers))))
 
 
 def do_not_clip(patch: pytest.MonkeyPatch) -> None:
     """Count as many parts as the target says, beyond its range."""
-
-    def read(estimator: Any, X: Any, y: Any, **more: Any) -> Any:
-        intake = read_numeric(estimator, X, y, **more)
-        return replace(intake, labels=np.rint(np.array(y) * PARTS).astype(np.int64))
-
-    patch.setattr(families, "read_numeric", read)
+    patch.setattr(ingest, "scaled", lambda numbers, bounds: numbers * 2 / (bounds[1] - bounds[0]) - 1)
 
 
 @pytest.mark.slow
