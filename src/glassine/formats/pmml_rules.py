@@ -223,6 +223,7 @@ def _axis(
         states = [state(Region.of((value,))) for value in listed]
         groups: dict[tuple[State, ...], list[Scalar]] = {}
         for value, (known, _) in zip(listed, states, strict=True):
+            # The key is a tuple of as many truths as there are tests, whose number the types do not know.
             groups.setdefault(tuple(logic.known(test, {name: known}) for test in tests), []).append(value)  # type: ignore[misc]
         listing = CategoryBins(name, (*map(tuple, groups.values()), (None,)))
         first = [state(Region.of((group[0],))) for group in groups.values()]
