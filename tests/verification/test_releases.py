@@ -236,7 +236,7 @@ def test_a_budget_that_is_spent_twice_is_found(
     with pytest.raises(RuntimeError, match="asks for more than was charged"):
         make().fit(np.array([[0], [1]]), np.array([0, 1]))
     # Planted as well: an account that grants everything. The accountant adds up the events, and refuses.
-    monkeypatch.setattr(Oracle, "_Oracle__pay", lambda oracle, share: oracle.part(share))
+    monkeypatch.setattr(Oracle, "_Oracle__pay", lambda oracle, share, delta: oracle.account.part(share, delta))
     with pytest.raises(InvalidCertificateError, match=r"come to epsilon=4\.(5|49999)"):
         make().fit(np.array([[0], [1]]), np.array([0, 1]))
     certify = vars(exponential)["certify"]
