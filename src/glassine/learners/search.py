@@ -9,7 +9,6 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, ClassVar
 
-import narwhals as nw
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import ParameterGrid
@@ -18,12 +17,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from glassine.data.count_table import CountTable
 from glassine.data.labels import target_name
-from glassine.data.table import frame_of, held
 from glassine.errors import InvalidDataError, InvalidParameterError
 from glassine.formats import fingerprint
 from glassine.learners.budget import LARGEST_EPSILON, check_number, relation_of
 from glassine.learners.estimator import PrivateParameters, tags_of_domain
 from glassine.learners.intake import metadata_of, read_training
+from glassine.learners.reading import in_memory
 from glassine.models.guarantee import LONGEST_SETTING
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal
@@ -38,7 +37,6 @@ from glassine.sealed.oracle import Oracle, asking
 from glassine.sealed.persons import Persons
 from glassine.sealed.plan import Metadata, Plan
 from glassine.sealed.selection import BestOfRuns
-from glassine.sealed.store import HeldIntake
 
 PROOF = "learners/search.md"
 
@@ -265,11 +263,11 @@ class PrivateSearchCV(PrivateParameters, ClassifierMixin, BaseEstimator):  # typ
             accounting = setting.get("accounting", getattr(self.estimator, "accounting", None))
             yield accounting == "published"
 
-    def _read_at_once(self, X: object, y: object, persons: Persons | None) -> tuple[HeldIntake, Metadata]:
+    def _read_at_once(self, X: object, y: object, persons: Persons | None) -> tuple[Any, Metadata]:
         probe = clone(self.estimator)
         intake = read_training(
             probe,
-            _in_memory(X),
+            in_memory(X),
             y,
             domain=probe.domain,
             classes=probe.classes,
@@ -277,8 +275,6 @@ class PrivateSearchCV(PrivateParameters, ClassifierMixin, BaseEstimator):  # typ
             private=True,
             keep_undeclared=probe.keeps_undeclared,
         )
-        if not isinstance(intake, HeldIntake):
-            raise TypeError("nothing is lazy here")
         return intake, metadata_of(intake, target_name(y), probe)
 
     def _plan(self, known: Metadata) -> Plan:
@@ -420,11 +416,3 @@ class PrivateSearchCV(PrivateParameters, ClassifierMixin, BaseEstimator):  # typ
     def __sklearn_tags__(self) -> Any:
         """Return scikit-learn's tags: missing values are allowed where the estimator's domain allows them."""
         return tags_of_domain(super().__sklearn_tags__(), self.domain)
-
-
-def _in_memory(X: object) -> Any:
-    """Return records that can be split: a lazy frame is collected, a table of counts refused."""
-    if isinstance(X, CountTable):
-        raise InvalidDataError("a CountTable cannot be split into parts record by record. Pass the records.")
-    frame = frame_of(X)
-    return held(frame).to_native() if isinstance(frame, nw.LazyFrame) else X

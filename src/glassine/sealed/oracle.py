@@ -14,6 +14,7 @@ from glassine.sealed.queries import Query
 from glassine.sealed.store import Store
 
 A = TypeVar("A")
+R = TypeVar("R")
 
 
 class Oracle:
@@ -96,12 +97,15 @@ class ExactOracle:
 
 
 def asking(
-    learn: Callable[[Oracle], dict[str, Any]], account: Account, progress: Progress | None
-) -> Callable[[Any, Paid], dict[str, Any]]:
+    learn: Callable[[Oracle], R],
+    account: Account,
+    progress: Progress | None,
+    hold: Callable[[Any], Any] = Store,
+) -> Callable[[Any, Paid], R]:
     """Return how a plan learns: by an oracle over the opened records, which forgets them afterwards."""
 
-    def learned(records: Any, paid: Paid) -> dict[str, Any]:
-        oracle = Oracle(Store(records), account, paid, progress)
+    def learned(records: Any, paid: Paid) -> R:
+        oracle = Oracle(hold(records), account, paid, progress)
         try:
             return learn(oracle)
         finally:
