@@ -25,6 +25,8 @@ INSIDE = ("draws", "store", "ingest", "noisy_choice", "tree_sums", "last_splits"
 SEALED = (
     "learners/exhaustive/private.py",
     "learners/antecedents.py",
+    "learners/greedy/estimator.py",
+    "learners/greedy/plan.py",
     "learners/publishing.py",
     "learners/ranges.py",
     "learners/search.py",
@@ -33,7 +35,6 @@ SEALED = (
 
 UNSEALED = (
     "learners/additive: penalized, boosting, pairs, scorecards",
-    "learners/greedy: the seven choices of a rule",
     "learners/summaries: tables, margins, rounds, measurements",
     "surrogates: what private explanations ask the black box on",
     "learners/intake, reading: lazy frames that an engine counts, and fits without a public domain",

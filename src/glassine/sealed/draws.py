@@ -16,6 +16,18 @@ from glassine.privacy.mechanisms import discrete_laplace
 from glassine.privacy.randomness import Randomness
 from glassine.records.arrays import Array, Bools, Ints
 from glassine.sealed import noisy_choice
+from glassine.sealed.noisy_choice import exponential_mechanism, gaussian_min, permute_and_flip, smooth_cauchy_min
+
+__all__ = [
+    "coins",
+    "exponential_mechanism",
+    "gaussian",
+    "gaussian_min",
+    "laplace",
+    "permute_and_flip",
+    "select",
+    "smooth_cauchy_min",
+]
 
 
 def laplace(exact: Ints, scale: Fraction, randomness: Randomness) -> Ints:

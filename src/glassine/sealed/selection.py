@@ -20,7 +20,6 @@ from glassine.privacy.selection import RunCount
 from glassine.records.arrays import Bools
 from glassine.sealed import draws
 from glassine.sealed.accounts import Part
-from glassine.sealed.noisy_choice import exponential_mechanism
 from glassine.sealed.plan import Plan
 from glassine.sealed.queries import Query
 from glassine.sealed.store import HeldIntake, Store
@@ -70,7 +69,7 @@ def best_of_runs(
     """
     results = [run() for _ in range(runs.draw(randomness))]
     scores = [score(result) for result in results]
-    return results[exponential_mechanism(scores, epsilon, sensitivity, monotone=True, randomness=randomness)]
+    return results[draws.exponential_mechanism(scores, epsilon, sensitivity, monotone=True, randomness=randomness)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
