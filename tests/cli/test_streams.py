@@ -136,7 +136,7 @@ def test_a_stream_that_the_shell_closes_changes_no_status(folder: Path, closed: 
 def test_no_output_file_becomes_a_standard_stream(folder: Path) -> None:
     code = (
         "import os, sys\nos.close(2)\nsys.stderr = None\n"
-        "import glassine.cli\nglassine.cli.begin()\n"
+        "import glassine.cli\nfrom glassine.cli.process import begin\nbegin()\n"
         "handle = os.open('first.txt', os.O_CREAT | os.O_WRONLY)\nassert handle > 2, handle\n"
     )
     done = process(code, "audit", "none.json", cwd=folder)
