@@ -52,6 +52,8 @@ def interrupted(folder: Path, after: float) -> Counter[str]:
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=120)
     status = process.returncode
+    if "Traceback" in said:
+        sys.stderr.write(said)
     new = {path.name for path in folder.iterdir()} & {"m.json", "m.certificate.json", "r.html"}
     unnamed = sum(name not in said for name in new) if status else 0
     charged = book.account("people").charges > charges and "stays charged" not in said and status != 0

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -95,7 +96,7 @@ def concluding() -> Iterator[None]:
     _State.printing = True
     try:
         yield
-        _State.done = True
+        conclude()
     finally:
         _State.printing = False
 
@@ -103,3 +104,7 @@ def concluding() -> Iterator[None]:
 def conclude() -> None:
     """Act on no signal from now on: the work is done, or has failed, and its status is known."""
     _State.done = True
+    # A handler of ours is taken away while Python ends: the default one would end the process with another status.
+    if threading.current_thread() is threading.main_thread():
+        for number in SAID:
+            signal.signal(number, signal.SIG_IGN)
