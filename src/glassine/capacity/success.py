@@ -13,9 +13,9 @@ def fresh_success(chance: float, bits_per_person: float) -> float:
     Guarantee
     ---------
     For independent records with sum_i I(X_i; M) at most n times the bits. The success is a mean over the persons. With
-    ``chance`` the false positive rate it bounds the true positive rate; with the best guess of an attacker who knows the
-    population it bounds the share of correct guesses of an attribute, or of the record of a *named* person within any
-    tolerance. It does not bound lists that are matched to the records afterwards. See ``success.md``.
+    ``chance`` the false positive rate it bounds the true positive rate. With the best guess of an attacker who knows
+    the population it bounds the share of correct guesses of an attribute, or of the record of a *named* person within
+    any tolerance. It does not bound lists that are matched to the records afterwards. See ``success.md``.
 
     Parameters
     ----------
