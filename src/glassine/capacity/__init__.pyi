@@ -1,4 +1,15 @@
+from glassine.capacity.classes import COUNTS as COUNTS
+from glassine.capacity.classes import LABELS as LABELS
+from glassine.capacity.classes import DeclaredClass as DeclaredClass
+from glassine.capacity.classes import Published as Published
+from glassine.capacity.classes import multiway_class as multiway_class
+from glassine.capacity.classes import rule_list_class as rule_list_class
+from glassine.capacity.classes import scorecard_class as scorecard_class
+from glassine.capacity.classes import tree_class as tree_class
 from glassine.capacity.codes import additive_bits as additive_bits
+from glassine.capacity.codes import grid_points as grid_points
+from glassine.capacity.codes import multiway_bits as multiway_bits
+from glassine.capacity.codes import multiway_leaves as multiway_leaves
 from glassine.capacity.codes import rule_list_bits as rule_list_bits
 from glassine.capacity.codes import scorecard_bits as scorecard_bits
 from glassine.capacity.codes import tree_bits as tree_bits
@@ -20,6 +31,11 @@ from glassine.capacity.frontiers import ball_advantage as ball_advantage
 from glassine.capacity.frontiers import design_advantage as design_advantage
 from glassine.capacity.frontiers import fresh_advantage as fresh_advantage
 from glassine.capacity.frontiers import strata_advantage as strata_advantage
+from glassine.capacity.statement import AverageCase as AverageCase
+from glassine.capacity.statement import GameBound as GameBound
+from glassine.capacity.statement import average_case as average_case
+from glassine.capacity.statement import people_needed as people_needed
+from glassine.capacity.statement import rounded_up as rounded_up
 from glassine.capacity.success import design_success as design_success
 from glassine.capacity.success import fresh_success as fresh_success
 

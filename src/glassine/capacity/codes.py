@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from fractions import Fraction
 
 from glassine.capacity.divergences import LN2, SLACK
-from glassine.errors import check_whole
+from glassine.errors import InvalidParameterError, check_whole, parameter
 
 MOST = 10**9
 """Largest number of conditions, values or levels."""
@@ -76,6 +78,72 @@ def tree_length(leaves: int, questions: int, leaf_values: int = 1) -> float:
     # The number of leaves, the shape among Catalan(k - 1), a question for each split, a value for each leaf.
     catalan = (math.lgamma(2 * k - 1) - math.lgamma(k) - math.lgamma(k + 1)) / LN2
     return _up(1 + 2 * math.log2(k) + max(catalan, 0.0) + (k - 1) * math.log2(max(asked, 1)) + k * math.log2(values))
+
+
+def multiway_bits(values: Sequence[int], depth: int, leaf_values: int = 1) -> float:
+    """Return a bound on log2 of the number of trees with one branch per value, no attribute twice on a path.
+
+    Guarantee
+    ---------
+    Every tree of the class has its own number of so many bits; which values have a branch is among them. See
+    ``codes.md``.
+
+    Parameters
+    ----------
+    values : sequence of int
+        Declared values of each attribute, fixed before the draw.
+    depth : int
+        Most splits on a path.
+    leaf_values : int, default=1
+        Values that a leaf can have.
+
+    Examples
+    --------
+    >>> round(multiway_bits([2, 3], 1), 2)
+    3.7
+    """
+    sizes, depth = _arities(values), check_whole(depth, "depth", 0, 10**4)
+    leaf = math.log2(check_whole(leaf_values, "leaf_values", 1, MOST))
+    bits = leaf
+    for _ in range(min(depth, len(sizes))):
+        # Each value has no branch or one with a tree: (1 + trees) to the number of values.
+        branch = _log_add(0.0, bits)
+        bits = leaf
+        for size in sizes:
+            bits = _log_add(bits, size * branch)
+    return _up(bits)
+
+
+def multiway_leaves(values: Sequence[int], depth: int) -> int:
+    """Return the most leaves of such a tree, with one for all other values at each split."""
+    sizes = sorted(_arities(values), reverse=True)
+    return math.prod(size + 1 for size in sizes[: check_whole(depth, "depth", 0, 10**4)])
+
+
+def grid_points(lo: float, hi: float, digits: int) -> int:
+    """Return how many thresholds with so many decimal digits lie in [lo, hi].
+
+    Parameters
+    ----------
+    lo, hi : float
+        A range that was fixed before the draw.
+    digits : int
+        Decimal digits, in [-15, 15]; -1 for multiples of 10.
+
+    Examples
+    --------
+    >>> grid_points(0, 100, 0), grid_points(0.0, 1.0, 2)
+    (101, 101)
+    """
+    check_whole(digits, "digits", -15, 15)
+    step = Fraction(10) ** -digits
+    if not (math.isfinite(lo) and math.isfinite(hi) and lo <= hi):
+        raise InvalidParameterError(f"{parameter('lo')} and {parameter('hi')} must be finite and in order.")
+    return math.floor(Fraction(hi) / step) - math.ceil(Fraction(lo) / step) + 1
+
+
+def _arities(values: Sequence[int]) -> list[int]:
+    return [check_whole(value, "values", 1, MOST) for value in values]
 
 
 def rule_list_bits(antecedents: int, rules: int, values: int = 1) -> float:
