@@ -21,7 +21,7 @@ from glassine.errors import InvalidDataError, Text, parameter
 from glassine.records.arrays import AnyArray, Array
 from glassine.records.cells import is_gap
 from glassine.records.flags import reasons, wide
-from glassine.records.lines import DATE
+from glassine.records.headers import DATE
 from glassine.records.reading import read, rows_outside
 
 __all__ = [
