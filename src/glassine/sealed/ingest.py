@@ -15,7 +15,7 @@ import numpy as np
 
 from glassine.data.count_table import CountTable
 from glassine.data.labels import target_name
-from glassine.data.persons import identifier, listed
+from glassine.data.persons import listed
 from glassine.domain import Category, Domain, Real
 from glassine.domain.attributes import LARGEST, Attribute
 from glassine.errors import InvalidDataError, parameter
@@ -23,8 +23,8 @@ from glassine.records import batches, read, schema
 from glassine.records.arrays import AnyArray, Array
 from glassine.records.cells import Reader
 from glassine.records.columns import columns_of, is_column
-from glassine.records.containers import plain_column
 from glassine.records.flags import check_types, settled
+from glassine.records.identifiers import identifier
 from glassine.sealed.persons import Persons
 from glassine.sealed.plan import Metadata
 from glassine.sealed.store import HeldIntake
@@ -255,10 +255,10 @@ def _plain(values: Any) -> Any:
     """Return targets or identifiers as a column; of a list, each in its own sequence is taken out of it."""
     if isinstance(values, list | tuple):
         return [value[0] if _is_alone(value) else value for value in values]
-    column = plain_column(values)
-    if isinstance(column, np.ndarray) and column.ndim == 2 and column.shape[1] == 1:
-        return column[:, 0]
-    return column
+    if isinstance(values, np.ndarray) and values.ndim == 2 and values.shape[1] == 1:
+        return values[:, 0]
+    (column,) = batches({"": values}, ("",))
+    return column[""]
 
 
 def _is_alone(value: Any) -> bool:
