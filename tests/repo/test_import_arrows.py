@@ -21,6 +21,7 @@ ROOMS = [
     ["learners", "microaggregation"],
     ["sealed"],
     ["formats", "privacy"],
+    ["capacity"],
     ["counting", "models"],
     ["data"],
     ["records"],
