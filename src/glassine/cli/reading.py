@@ -230,11 +230,11 @@ LOADING = {
 @contextlib.contextmanager
 def telling_kinds(file: FileContent) -> Iterator[None]:
     """Raise UnjudgedModelError in place of what a reader says of a file of a kind that is known and not judged."""
-    from glassine.formats.unjudged import UnjudgedFile, unjudged_kind
-
     try:
         yield
     except GlassineError as error:
+        from glassine.formats.unjudged import UnjudgedFile, unjudged_kind
+
         kind = unjudged_kind(file.data, error)
         if kind is None:
             raise

@@ -5,17 +5,21 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from glassine.errors import InvalidDataError, parameter
 from glassine.records.arrays import AnyArray
 from glassine.records.cells import FOREIGN, SHORT, Coded, FlagArray, Plain
 from glassine.records.columns import Columns, is_column
+
+if TYPE_CHECKING:
+    import polars as pl
+else:
+    from glassine.records import frames as pl
 
 Frame: TypeAlias = "nw.DataFrame[Any] | nw.LazyFrame[Any]"
 
