@@ -38,7 +38,6 @@ from glassine.records.reading import frequent_texts, read
 
 if TYPE_CHECKING:
     from glassine.attacks.disclosure import CountNoise
-    from glassine.formats.sklearn.interpret import EbmExtras
 
 MOST_HINTS = 3
 """Columns that look like identifiers of which a note is made."""
@@ -168,8 +167,6 @@ class AuditSettings:
     splits : {"auto", "multiway", "binary"}, default="auto"
         How that learning algorithm split categories, as for :class:`~glassine.attacks.Adversary`. A fitted estimator
         states it.
-    extras : EbmExtras, optional
-        What the file of an additive model publishes beside it. Read from the model if it is interpret's object.
     membership : MembershipSettings
         How membership is attacked.
     disclosure : DisclosureSettings, optional
@@ -213,7 +210,6 @@ class AuditSettings:
     quasi: Sequence[str] | None = None
     criterion: str | None = None
     splits: Literal["auto", "multiway", "binary"] = "auto"
-    extras: EbmExtras | None = None
     membership: MembershipSettings = MembershipSettings()
     disclosure: DisclosureSettings | None = None
     statements: Statements = Statements()

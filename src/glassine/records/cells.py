@@ -16,15 +16,19 @@ from decimal import Decimal
 from enum import IntEnum
 from fractions import Fraction
 from itertools import compress
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from glassine.domain.attributes import GAP_TEXTS, LARGEST, Attribute, Category, Integer, Prefix, Real, prefixes
 from glassine.records.arrays import AnyArray, Array, Bools
 from glassine.records.columns import code_type, values_of
+
+if TYPE_CHECKING:
+    import polars as pl
+else:
+    from glassine.records import frames as pl
 
 FlagArray: TypeAlias = npt.NDArray[np.uint8]
 
