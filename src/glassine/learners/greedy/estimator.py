@@ -29,6 +29,7 @@ from glassine.privacy.accounting import Event
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.release import Paid, Price
 from glassine.privacy.unit import RECORD, PrivacyUnit, of_groups
+from glassine.sealed.accounts import Account
 from glassine.sealed.oracle import Oracle, asking
 from glassine.sealed.persons import Persons
 from glassine.sealed.plan import Metadata, Plan
@@ -259,9 +260,7 @@ class PrivateGreedyRuleListClassifier(PrivateEstimator, Classes, Lists):
         certificate = certificate_of(
             events,
             model,
-            epsilon=plan.epsilon,
-            delta=lost,
-            unit=plan.unit,
+            account=Account(total=plan.epsilon, delta=Fraction(lost), unit=plan.unit),
             paid=paid,
             public=self._public(known, pools, pool),
             sealed=not plan.published,
