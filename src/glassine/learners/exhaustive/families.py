@@ -14,7 +14,6 @@ import numpy.typing as npt
 from sklearn.base import RegressorMixin
 
 from glassine.counting.logic import LiteralLogic, RuleLogic
-from glassine.data.bits import BitSets, truths
 from glassine.data.slices import Progress
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
@@ -30,6 +29,7 @@ from glassine.learners.publishing import evidence_of
 from glassine.learners.reading import EngineIntake, multiplicities_of
 from glassine.models import DecisionTree, Evidence, RuleList
 from glassine.records.arrays import Array, Ints
+from glassine.records.bits import BitSets, truths
 from glassine.records.cuts import cuts_of
 from glassine.sealed.lists import ListClass
 from glassine.sealed.losses import MOST_STEPS, PARTS, Loss, released_means, released_probabilities

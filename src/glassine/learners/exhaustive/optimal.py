@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy.typing as npt
 
-from glassine.data.bits import BitSets
 from glassine.domain import Domain
 from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.antecedents import asked
@@ -24,6 +23,7 @@ from glassine.models import DecisionTree, Evidence, RuleList
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal
 from glassine.records.arrays import Ints
+from glassine.records.bits import BitSets
 from glassine.sealed.gibbs import Weighting
 from glassine.sealed.lists import DrawnList
 from glassine.sealed.losses import MOST_STEPS, Loss, base_rates
