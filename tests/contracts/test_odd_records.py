@@ -281,3 +281,17 @@ def test_files_give_what_frames_give(name: str, tmp_path: Path) -> None:
     ]
     for data in read:
         check_audits(ATTRIBUTES[name], LINES, data)
+
+
+@pytest.mark.parametrize("value", [-3, 2.5, 2**53 + 1, "a"])
+def test_a_value_that_no_record_has_is_possible_where_the_model_names_it(value: Any) -> None:
+    attribute = Category((value, "b") if isinstance(value, str) else (value, value + 1))
+    data = pd.DataFrame({"x": [0, 1, 1, 3]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        findings = audit(tree_of(attribute), data, [0, 1, 0, 1], settings=SHOWN)
+    assert [part.size for part in findings.value("parts").parts] == [0, 4]
+    domain = findings.domain
+    assert (domain is None) == isinstance(value, str)
+    if domain is not None:
+        assert domain.inferred == ("x",)

@@ -13,11 +13,11 @@ import numpy as np
 from glassine.attacks.outcome import RecordNote
 from glassine.auditing.suppression import Suppression
 from glassine.counting import MAX_STEPS
-from glassine.data.inference import draft, is_identifier_name, outside_of, repeats
+from glassine.data.inference import draft, infer_domain, is_identifier_name, outside_of, repeats
 from glassine.data.labels import Sample
 from glassine.data.table import NO_RECORDS, Table, as_table
-from glassine.domain import Category, Domain
-from glassine.domain.attributes import Attribute, is_whole
+from glassine.domain import Category, Domain, Integer, Real
+from glassine.domain.attributes import Attribute, Scalar, is_whole
 from glassine.errors import (
     InvalidDataError,
     InvalidParameterError,
@@ -346,15 +346,38 @@ def inferred_domain(
         return None
     attributes = {name: domain[name] for name in domain}
     for name, named in recipe.items():
-        shown = attributes.get(name)
-        # What the model names is possible, too.
-        if isinstance(shown, Category) and isinstance(named, Category):
-            attributes[name] = replace(shown, values=tuple(dict.fromkeys((*shown.values, *named.values))))
+        if name in attributes and isinstance(named, Category):
+            possible = _with_named(attributes[name], used[name], named.values)
+            if possible is None:
+                return None
+            attributes[name] = possible
     domain = Domain(attributes)
     text = "No domain was given: it was inferred from the data, which understates what an attacker learns."
     notes.append(text)
     warn_caller(text, PrivacyLeakWarning)
     return domain
+
+
+def _with_named(shown: Attribute, column: AnyArray, values: Sequence[Scalar]) -> Attribute | None:
+    """Return what a column shows, with the values that the model names, which are possible, too; None if both differ.
+
+    A number gets wider bounds and, for a value between its steps, a finer step.
+    """
+    # Shapes: column (n,).
+    if isinstance(shown, Category):
+        return replace(shown, values=tuple(dict.fromkeys((*shown.values, *values))))
+    numbers = [value for value in values if not isinstance(value, str)]
+    if len(numbers) < len(values):
+        return None
+    named = {"x": np.append(column.astype(float), np.array(numbers, dtype=float))}
+    wider = infer_domain(named)["x"]
+    if isinstance(wider, Integer):
+        # Doubles round large whole numbers.
+        whole = [int(value) for value in numbers]
+        ends = (shown.lo, shown.hi) if isinstance(shown, Integer) else ()
+        return replace(wider, lo=min(wider.lo, *ends, *whole), hi=max(wider.hi, *ends, *whole))
+    # Of a continuum no single value has a measure.
+    return None if isinstance(wider, Real) and wider.resolution is None else wider
 
 
 def check_sensitive(name: str, domain: Domain | None, columns: Container[str] | None) -> None:

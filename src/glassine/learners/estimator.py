@@ -20,6 +20,7 @@ from glassine.data.slices import Progress
 from glassine.domain import Domain
 from glassine.errors import InvalidDataError, InvalidParameterError, first_of, parameter
 from glassine.learners.budget import check_stated, warn_of
+from glassine.learners.declared import DeclaresItsClass
 from glassine.learners.intake import Intake, read_records
 from glassine.learners.publishing import decision_path, probabilities
 from glassine.learners.ranges import public_range
@@ -179,7 +180,8 @@ class TransparentModel(PublishedModel, ABC):
     def log_class_size(self) -> float:
         """Return the log of the number of models among which the fit chose.
 
-        The logarithm is natural, and models with different leaf values are different models.
+        The logarithm is natural, and models with different leaf values are different models. Class counts are not
+        counted: a fitted ordinary model also publishes them exactly, which :meth:`capacity` of such a learner counts.
         It needs no fit where ``domain`` holds the attributes alone and ``classes`` is given. Thresholds that are to be
         quantiles, and values about released base rates, count as many as there can be, so that the figure depends on
         public quantities alone. Divided by epsilon it is about the largest loss, in records of the largest cost, of a
@@ -269,7 +271,7 @@ def tags_of_domain(tags: Any, domain: object) -> Any:
     return tags
 
 
-class OrdinaryLearner(ABC):
+class OrdinaryLearner(DeclaresItsClass, ABC):
     """An estimator whose fit reads the records without noise; each kind of model is learned in its own way.
 
     Notes

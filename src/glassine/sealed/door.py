@@ -14,10 +14,14 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 
 from glassine import compiling
+from glassine.data.sources import read_table
 from glassine.errors import InvalidDataError, ReleaseFailedError
 from glassine.privacy.release import Paid, Planned, release
+from glassine.records import schema
 from glassine.records.alignment import check_alignment
 from glassine.records.engines import is_lazy
+from glassine.records.headers import RecordsFile
+from glassine.records.purpose import Purpose
 from glassine.sealed.ingest import Source, target_column
 from glassine.sealed.persons import check_persons, unit_of
 from glassine.sealed.plan import Metadata, Plan, TargetColumn
@@ -68,9 +72,9 @@ class PrivateLearner(ABC):
 
         Parameters
         ----------
-        X : data frame, array-like of shape (n, d), or CountTable
+        X : data frame, array-like of shape (n, d), RecordsFile, or CountTable
             Training records, the attributes of the domain; there may be none. Values outside it are clipped, or count
-            as missing. A regressor takes no table.
+            as missing. A file is opened after the charge, but for its header. A regressor takes no table.
         y : array-like of shape (n,), or str
             Classes, of a regressor numbers, or the name of the column of ``X`` that holds them.
         persons : array-like of shape (n,), series, or str, optional
@@ -113,6 +117,8 @@ class PrivateLearner(ABC):
             check_persons(X, self.person_weights)
         described = self._describe(X, y, persons, unit)
         if described is None:
+            if isinstance(X, RecordsFile):
+                X = read_table(X, Purpose.PRIVATE, attributes=X.declared).restrict(schema(X).names or ())
             # Something is not public, and taken from the records: the guarantee is void, and says so.
             intake, known = self._read_unsealed(X, y, persons, unit)
             return known, lambda: intake
