@@ -159,8 +159,8 @@ ROOMS = ("records/", "sealed/")
 BESIDE = ("compiling.py", "data/conjunctions.py")
 """What holds records or counts outside of these rooms: the call of a kernel, and the counting of bit sets."""
 
-MOST_LINES = 5200
-"""Most lines of code in both rooms; they had 7,237 in 38 modules before. The aim is 4,500, additive models included."""
+MOST_LINES = 5600
+"""Most lines of code in both rooms. All that held records had 7,237 before, in 38 modules; the aim is 4,500."""
 
 
 @pytest.mark.slow
