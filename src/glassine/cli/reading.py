@@ -25,7 +25,7 @@ from glassine.errors import (
     UnsupportedModelError,
     first_of,
 )
-from glassine.files import FileContent, read_bytes, read_once
+from glassine.files import FileContent, read_once
 from glassine.records.purpose import Purpose
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from glassine.data.table import Table
     from glassine.domain import Attribute, Domain
     from glassine.formats import ModelFile, PublishedModel
-    from glassine.formats.sklearn.interpret import EbmExtras
     from glassine.models import DecisionTree, RuleList
     from glassine.records.containers import Schema
     from glassine.records.headers import RecordsFile
@@ -241,11 +240,11 @@ LOADING = {
 @contextlib.contextmanager
 def telling_kinds(file: FileContent) -> Iterator[None]:
     """Raise UnjudgedModelError in place of what a reader says of a file of a kind that is known and not judged."""
-    from glassine.formats.unjudged import UnjudgedFile, unjudged_kind
-
     try:
         yield
     except GlassineError as error:
+        from glassine.formats.unjudged import UnjudgedFile, unjudged_kind
+
         kind = unjudged_kind(file.data, error)
         if kind is None:
             raise
@@ -319,17 +318,6 @@ def load_trees(path: str | os.PathLike[str], domain: Domain | None, trust_pickle
         return load(path, domain, trust_pickle) if isinstance(read, AdditiveModel) else read
     except SeveralTreesError:
         return load_forest(path, domain, trust_pickle=trust_pickle)
-
-
-def load_extras(path: str | os.PathLike[str]) -> EbmExtras | None:
-    """Return what the JSON of an explainable boosting machine publishes beside the model; None for other files."""
-    from glassine.files import read_json
-    from glassine.formats.sklearn.interpret import extras_of_interpret, is_interpret_json
-
-    if read_bytes(path).lstrip()[:1] != b"{":
-        return None
-    data = read_json(path)
-    return extras_of_interpret(data) if is_interpret_json(data) else None
 
 
 def input_files(**files: Path | FileContent | None) -> tuple[InputFile, ...]:

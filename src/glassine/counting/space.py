@@ -34,7 +34,7 @@ class NumberFactor:
     ) -> None:
         self.attributes = (name,)
         self._attribute = attribute
-        # Exact numbers: beyond 2**53, doubles cannot tell a value from its neighbors, nor from half a step below it.
+        # Exact numbers: beyond 2**53, doubles cannot separate a value from its neighbors.
         cuts: set[float | Fraction] = set()
         for literal in literals:
             for lo, hi in self._pieces(literal):

@@ -5,12 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from glassine.errors import InvalidDataError, parameter
 from glassine.records.arrays import AnyArray
@@ -18,6 +17,11 @@ from glassine.records.cells import FOREIGN, SHORT, Coded, FlagArray, Plain
 from glassine.records.columns import Columns, is_column
 from glassine.records.files import batches_of_file, columns_of_file
 from glassine.records.headers import RecordsFile
+
+if TYPE_CHECKING:
+    import polars as pl
+else:
+    from glassine.records import frames as pl
 
 Frame: TypeAlias = "nw.DataFrame[Any] | nw.LazyFrame[Any]"
 
