@@ -125,7 +125,9 @@ class AdditiveSubject(Subject):
         return (
             Comparison()
             if self.table is None
-            else compare_records(self.table, self.inputs.domain, recipe_of(self.model), self.model.tested)
+            else compare_records(
+                self.table, self.inputs.domain, recipe_of(self.model), self.model.tested, self.suppression.below
+            )
         )
 
     @property

@@ -13,7 +13,7 @@ import numpy as np
 from glassine.attacks.outcome import RecordNote
 from glassine.auditing.suppression import Suppression
 from glassine.counting import MAX_STEPS
-from glassine.data.inference import draft, infer_domain, is_identifier_name, outside_of, repeats
+from glassine.data.inference import FREQUENT, draft, infer_domain, is_identifier_name, outside_of, repeats
 from glassine.data.labels import Sample
 from glassine.data.table import NO_RECORDS, Table, as_table
 from glassine.domain import Category, Domain, Integer, Real
@@ -34,7 +34,7 @@ from glassine.records.arrays import AnyArray
 from glassine.records.cells import Flag
 from glassine.records.engines import is_lazy
 from glassine.records.flags import bounds, is_number, sentence
-from glassine.records.reading import read
+from glassine.records.reading import frequent_texts, read
 
 if TYPE_CHECKING:
     from glassine.attacks.disclosure import CountNoise
@@ -411,6 +411,7 @@ class Comparison:
     # Records outside the domain, by attribute or constraint and by reason; only those above zero.
     outside: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     whole: Mapping[str, str] = field(default_factory=dict)  # Outside what the records of each lie
+    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # Texts among them that many records hold
     tested: tuple[str, ...] = ()  # Those of them that the model tests
     # n_parts, n_differing: leaves or rules, and those for which the model publishes another number of records.
     n_parts: int = 0
@@ -441,7 +442,7 @@ class Comparison:
             hidden = suppression.hidden(tuple(reasons.values()))
             shown = {why: None if hide else n for (why, n), hide in zip(reasons.items(), hidden, strict=True)}
             number = suppression.count(sum(reasons.values()))
-            notes.append(sentence(name, number, self.whole[name], shown))
+            notes.append(sentence(name, number, self.whole[name], shown, self.words.get(name, ())))
         if self.n_differing:
             notes.append(
                 f"The data is not the training data: {self.n_differing:,} of {self.n_parts:,} leaves or rules capture "
@@ -456,9 +457,11 @@ class Comparison:
 
 
 def compare_records(
-    table: Table, domain: Domain | None, recipe: Mapping[str, Attribute], tested: Collection[str]
+    table: Table, domain: Domain | None, recipe: Mapping[str, Attribute], tested: Collection[str], below: int
 ) -> Comparison:
     """Return how many records lie outside the domain, or hold nothing that the model tests.
+
+    A text is named if as many records hold it as a count must have to be shown, ten at least.
 
     The recipe is what the model's literals imply: without a public domain, records need numbers where it tests numbers,
     and one of its values in some record.
@@ -467,6 +470,7 @@ def compare_records(
     if domain is not None:
         present = [name for name in domain if name in table.names]
         found = compare(outside_of(domain.restrict(present), table) if present else {}, domain, tested)
+        found = replace(found, words=_words(table, domain, found.outside, below))
     else:
         found = Comparison()
     if public or not recipe:
@@ -479,8 +483,24 @@ def compare_records(
     }
     outside = {**{name: own for name, own in found.outside.items() if name not in foreign}, **foreign}
     whole = {**found.whole, **{name: bounds(name, recipe, implied=True) for name in foreign}}
+    words = {**found.words, **_words(table, recipe, foreign, below)}
     own = (*found.tested, *foreign)
-    return replace(found, outside=outside, whole=whole, tested=tuple(name for name in outside if name in own))
+    return replace(
+        found, outside=outside, whole=whole, words=words, tested=tuple(name for name in outside if name in own)
+    )
+
+
+def _words(
+    table: Table, recipe: Domain | Mapping[str, Attribute], outside: Mapping[str, Mapping[str, int]], below: int
+) -> dict[str, tuple[str, ...]]:
+    """Return the texts that many records hold in columns with texts outside their attributes."""
+    names = [name for name, why in outside.items() if name in recipe and any(one.startswith("texts") for one in why)]
+    if table.persons is not None:
+        # One record of each person, so that no word of one person's many records is named.
+        rows = np.zeros(len(table), dtype=bool)
+        rows[table.first_of_each(np.arange(len(table)))] = True
+        table = table.take(rows)
+    return frequent_texts(table, recipe, names, max(FREQUENT, below))
 
 
 def compare(outside: Mapping[str, Mapping[str, int]], domain: Domain, tested: Collection[str]) -> Comparison:

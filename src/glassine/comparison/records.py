@@ -316,7 +316,7 @@ def _numbers(column: Any, name: str) -> Array:
     numbers, flags = ANY_NUMBER.column(column)
     if (flags == Flag.UNDECLARED).any():
         raise InvalidDataError(
-            f"the target {name!r} holds no numbers, or something else beside them.", remedy="Name another column."
+            f"the target {name!r} holds no numbers, or other values as well.", remedy="Name another column."
         )
     numbers = np.where(flags == Flag.INFINITE, np.nan, numbers)
     refuse_gaps(numbers)

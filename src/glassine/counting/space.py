@@ -34,7 +34,7 @@ class NumberFactor:
     ) -> None:
         self.attributes = (name,)
         self._attribute = attribute
-        # Exact numbers: beyond 2**53, doubles cannot tell a value from its neighbors, nor from half a step below it.
+        # Exact numbers: beyond 2**53, doubles cannot separate a value from its neighbors.
         cuts: set[float | Fraction] = set()
         for literal in literals:
             for lo, hi in self._pieces(literal):
@@ -255,7 +255,7 @@ def _named(
     # Of thousands of values a literal names few: what is done follows from these.
     own = places[literal.attribute]
     if isinstance(literal, OneOf):
-        named = [i for value in dict.fromkeys(literal.values) if value is not None for i in own.get(value, ())]
+        named = [i for value in dict.fromkeys(literal.values) for i in own.get(value, ())]
         return sorted([*named, *(own.get(None, ()) if literal.missing != literal.negated else ())])
     out: list[int] = []
     for entry, members in own.items():

@@ -1,6 +1,6 @@
 """The types of columns of texts: what all texts of one have in common, where nothing declares it or speed is asked for.
 
-No value depends on it: a text is read as the same value whatever the type of its column is.
+No value depends on it: a text is read as the same value in a column of any type.
 """
 
 from __future__ import annotations

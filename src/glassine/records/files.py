@@ -1,4 +1,4 @@
-"""Files of records as containers: columns from the header, and then the records, each line by itself."""
+"""Files of records as containers: columns from the header, and then the records, each line alone."""
 
 from __future__ import annotations
 
