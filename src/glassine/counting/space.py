@@ -255,7 +255,7 @@ def _named(
     # Of thousands of values a literal names few: what is done follows from these.
     own = places[literal.attribute]
     if isinstance(literal, OneOf):
-        named = [i for value in dict.fromkeys(literal.values) if value is not None for i in own.get(value, ())]
+        named = [i for value in dict.fromkeys(literal.values) for i in own.get(value, ())]
         return sorted([*named, *(own.get(None, ()) if literal.missing != literal.negated else ())])
     out: list[int] = []
     for entry, members in own.items():

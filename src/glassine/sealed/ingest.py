@@ -11,10 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 
 from glassine.data.count_table import CountTable
-from glassine.data.labels import target_name
+from glassine.data.labels import holds_booleans, target_name
 from glassine.data.persons import listed
 from glassine.domain import Category, Domain, Real
 from glassine.domain.attributes import LARGEST, Attribute
@@ -26,11 +27,22 @@ from glassine.records.columns import columns_of, is_column
 from glassine.records.flags import check_types, settled
 from glassine.records.identifiers import identifier
 from glassine.sealed.persons import Persons
-from glassine.sealed.plan import Metadata
+from glassine.sealed.plan import Metadata, TargetColumn
 from glassine.sealed.store import HeldIntake
 
 ANYTHING = Real(-LARGEST, LARGEST, missing=True)
 """As what a target that is a number is read, before it is clipped to its range."""
+
+
+def target_column(X: Any, y: Any) -> TargetColumn:
+    """Return what the arguments of a fit show of its target; no value is looked at."""
+    counted, empty = isinstance(X, CountTable), y[:0] if isinstance(y, np.ndarray) else None
+    if isinstance(y, str):
+        kinds = None if counted or isinstance(X, list | tuple) else schema(X).kinds
+        booleans = kinds is not None and kinds.get(y) == nw.Boolean
+    else:
+        booleans = holds_booleans(y)
+    return TargetColumn(name=target_name(y), booleans=booleans, empty=empty, counted=counted, named=isinstance(y, str))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
