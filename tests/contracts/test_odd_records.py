@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import math
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stderr, redirect_stdout, suppress
+from dataclasses import replace
+from importlib import import_module
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -17,22 +22,33 @@ import pyarrow as pa
 import pytest
 
 from glassine import audit
+from glassine.attacks import infer_sensitive
+from glassine.attacks.alignment import original_records
 from glassine.attacks.bins import leak_bins
 from glassine.auditing import AuditSettings
+from glassine.auditing.release_inputs import _read as side_of
+from glassine.comparison.records import read_labelled
 from glassine.data.inference import broken_rules
 from glassine.data.labels import Sample
+from glassine.data.sources import read_table
 from glassine.data.table import as_table, table_of
-from glassine.domain import Attribute, Between, Category, Domain, Integer, OneOf, Real
+from glassine.domain import Attribute, Between, Binary, Category, Domain, Integer, OneOf, Real
 from glassine.domain.attributes import prefixes
+from glassine.errors import InvalidDataError
+from glassine.formats import write_model
 from glassine.models import AdditiveModel, CategoryBins, DecisionTree, NumericBins, Term
 from glassine.models.evidence import Evidence
-from glassine.models.records import counted_records
+from glassine.models.records import counted_records, implied
 from glassine.models.tree import Branch, Node
-from glassine.records import Flag, Reader
+from glassine.records import Flag, Reader, read, schema
 from glassine.records.cells import FOREIGN, number_of, value_of
 from glassine.records.columns import values_of
-from glassine.records.flags import NEAR, bounds, sentence, wide
+from glassine.records.flags import NEAR, bounds, check_types, sentence, wide
+from glassine.records.headers import RecordsFile
+from glassine.records.purpose import Purpose
 from glassine.scrubbing.scrub import _counted_sizes
+from glassine.surrogates.reading import open_records
+from tests.cli.running import one_after_another
 from tests.records.odd_cells import ATTRIBUTES, NUMBERS, ODD_CELLS, TEXTS
 
 SHOWN = AuditSettings(show_small_counts=True)
@@ -177,11 +193,79 @@ def check_attacks(attribute: Attribute, cells: Sequence[Any], data: Any) -> None
         assert "membership" in findings.measured
 
 
+def check_disclosure(attribute: Attribute, cells: Sequence[Any], data: Any) -> None:
+    """Each record has the shares of classes of the leaf to which what the model tests sends it."""
+    model = tree_of(attribute)
+    reader = Reader(implied(model.literals)["x"])
+    leaves = []
+    for cell in cells:
+        value, flag = reader.cell(cell)
+        number = is_number(attribute)
+        leaves.append(int(not value <= cut_of(attribute)) if number else int(flag != Flag.OK or value != 0))
+    sizes = [leaves.count(0), leaves.count(1)]
+    if 0 in sizes:
+        return
+    counts = [(size - size // 3, size // 3) for size in sizes]
+    published = (model.nodes[0], *(Node(evidence=Evidence(counts=one)) for one in counts))
+    frame = data if not isinstance(data, np.ndarray | list | dict) else table_of(data, ("x",))
+    told = infer_sensitive(replace(model, nodes=published), frame).probabilities
+    assert np.allclose(told, [np.array(counts[leaf]) / sizes[leaf] for leaf in leaves], atol=1e-6)
+
+
+def check_releases(attribute: Attribute, cells: Sequence[Any], data: Any) -> None:
+    """Read the records of a release by its domain: they are what the cells say, or why they are not is counted."""
+    if isinstance(attribute, Category) and prefixes(attribute.values):
+        return  # Explanations have no prefixes.
+    domain = Domain({"x": attribute})
+    unnamed = isinstance(data, dict | list) or getattr(getattr(data, "dtype", None), "names", None)
+    _, _, opened = open_records(table_of(data, ("x",)) if unnamed else data, domain)
+    columns, outside = side_of(opened, domain)
+    flags = {Reader(wide(attribute)).cell(cell)[1] for cell in cells}
+    if is_number(attribute):
+        refused = Flag.UNDECLARED in flags or (not attribute.missing and bool(flags & {Flag.MISSING, Flag.INFINITE}))
+    else:
+        refused = not attribute.missing and flags != {Flag.OK}
+    with suppress(InvalidDataError):
+        check_types(schema(opened), {"x": attribute})
+        assert refused == (columns is None)
+    if columns is None:
+        assert {name: sum(own.values()) for name, own in outside.items()} == {
+            "x": sum(map(len, expected(attribute, cells)[1].values()))
+        }
+    else:
+        wanted = [Reader(attribute).cell(cell)[0] for cell in cells]
+        assert np.array_equal(columns.array("x"), wanted, equal_nan=is_number(attribute))
+
+
+def check_comparisons(attribute: Attribute, cells: Sequence[Any], data: Any) -> None:
+    """Read what `compare` trains on, and what a reconstruction is held against: the cells that neither refuses."""
+    domain = Domain({"x": attribute})
+    table = as_table(data) if not isinstance(data, np.ndarray | list | dict) else table_of(data, ("x",))
+    answers = [Reader(attribute).cell(cell) for cell in cells]
+    fit = np.array([flag in (Flag.OK, Flag.CLIPPED) for _, flag in answers])
+    if fit.sum() < 4:
+        return
+    kept = table.take(fit)
+    classes = [i % 2 for i in range(int(fit.sum()))]
+    frame = table_of(kept, ("x",)).frame.to_native().with_columns(y=pl.Series(classes))
+    labelled = read_labelled(frame, "y", Domain({"x": attribute, "y": Binary()}), None, None)
+    wanted = [value for value, flag in answers if flag in (Flag.OK, Flag.CLIPPED)]
+    assert read(labelled.frame, domain)[0].array("x").tolist() == wanted
+    original = original_records(kept, domain, len(wanted))["x"].tolist()
+    if is_number(attribute):
+        assert np.clip(original, attribute.lo, attribute.hi).tolist() == wanted  # type: ignore[union-attr]
+    else:
+        assert original == [values_of(attribute)[int(code)] for code in wanted]
+
+
 CONSUMERS: dict[str, Callable[[Attribute, Sequence[Any], Any], None]] = {
     "audit": check_audits,
     "tables": check_tables,
     "bins": check_bins,
     "attacks": check_attacks,
+    "disclosure": check_disclosure,
+    "releases": check_releases,
+    "comparisons": check_comparisons,
 }
 
 
@@ -233,6 +317,7 @@ OF_NUMBERS: dict[str, Callable[[Sequence[Any]], Any]] = {
 ENGINES: dict[str, Callable[[pl.DataFrame], Any]] = {
     "polars": lambda frame: frame.lazy(),
     "duckdb": lambda frame: duckdb.from_arrow(frame.to_arrow()),
+    "dask": lambda frame: import_module("dask.dataframe").from_pandas(frame.to_pandas(), npartitions=2),
 }
 
 DOUBLES = tuple(float(n) for n in NUMBERS if (n is not None and abs(n) < 1e300) or n in (math.inf, -math.inf))
@@ -270,14 +355,53 @@ def test_lazy_frames_give_what_frames_give(engine: str, name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ATTRIBUTES)
 def test_files_give_what_frames_give(name: str, tmp_path: Path) -> None:
-    """Of texts that a line can hold: a file of texts, one with types, and the command that audits or checks them."""
-    frame = pl.DataFrame({"x": [*LINES]}, schema={"x": pl.String})
-    (tmp_path / "x.csv").write_text("x\n" + "".join(f'"{text}"\n' for text in LINES), encoding="utf-8")
-    frame.write_parquet(tmp_path / "x.parquet")
-    read = [
-        pl.read_csv(tmp_path / "x.csv", infer_schema=False),
-        pl.read_parquet(tmp_path / "x.parquet"),
-        pl.scan_parquet(tmp_path / "x.parquet"),
-    ]
-    for data in read:
-        check_audits(ATTRIBUTES[name], LINES, data)
+    """Read texts that a line can hold: from a file of texts and one with types, for audits and for a private fit."""
+    attribute, (texts, typed) = ATTRIBUTES[name], files_of(LINES, tmp_path)
+    domain = Domain({"x": attribute})
+    for path in (texts, typed):
+        check_audits(attribute, LINES, read_table(RecordsFile(path=path), Purpose.ORDINARY, domain))
+        columns, flags = read(RecordsFile(path=path, declared={"x": attribute}), domain)
+        answers = [Reader(attribute).cell(text) for text in LINES]
+        assert np.array_equal(columns.array("x"), [value for value, _ in answers], equal_nan=is_number(attribute))
+        assert flags.arrays["x"].tolist() == [flag for _, flag in answers]
+    check_audits(attribute, LINES, pl.scan_parquet(typed))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["whole", "binary", "words and numbers", "codes as texts"])
+def test_commands_say_of_files_what_the_cells_say(name: str, tmp_path: Path) -> None:
+    attribute, domain = ATTRIBUTES[name], Domain({"x": ATTRIBUTES[name]})
+    domain.to_json(tmp_path / "domain.json")
+    write_model(tree_of(attribute), tmp_path / "m.json")
+    sizes, rows = expected(attribute, LINES)
+    with one_after_another() as call:
+        for path in files_of(LINES, tmp_path):
+            arguments = ["m.json", "--domain", "domain.json", "--data", path.name, "--show-small-counts", "--json"]
+            with redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()):
+                assert call("audit", *arguments, cwd=tmp_path) in (1, 3)  # never within policy
+            found = json.loads(out.getvalue())
+            assert [part["size"] for part in found["measured"]["parts"]["parts"]] == sizes
+            with redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()):
+                assert call("domain", "check", "domain.json", "--data", path.name, cwd=tmp_path) == bool(rows)
+            assert all(f"  {why}: {len(own)} (" in out.getvalue() for why, own in rows.items())
+
+
+def files_of(texts: Sequence[str], folder: Path) -> tuple[Path, Path]:
+    """Write texts as a CSV file, each in quotes, and as a Parquet file."""
+    (folder / "x.csv").write_text("x\n" + "".join(f'"{text}"\n' for text in texts), encoding="utf-8")
+    pl.DataFrame({"x": [*texts]}, schema={"x": pl.String}).write_parquet(folder / "x.parquet")
+    return folder / "x.csv", folder / "x.parquet"
+
+
+@pytest.mark.parametrize("value", [-3, 2.5, 2**53 + 1, "a"])
+def test_a_value_that_no_record_has_is_possible_where_the_model_names_it(value: Any) -> None:
+    attribute = Category((value, "b") if isinstance(value, str) else (value, value + 1))
+    data = pd.DataFrame({"x": [0, 1, 1, 3]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        findings = audit(tree_of(attribute), data, [0, 1, 0, 1], settings=SHOWN)
+    assert [part.size for part in findings.value("parts").parts] == [0, 4]
+    domain = findings.domain
+    assert (domain is None) == isinstance(value, str)
+    if domain is not None:
+        assert domain.inferred == ("x",)

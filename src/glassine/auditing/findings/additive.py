@@ -120,8 +120,6 @@ class AdditiveFinding:
         The terms, the most important first.
     attributes : tuple of BinsFinding
         What the bins reveal, attribute by attribute.
-    beside : tuple of str
-        What the artefact publishes beside the model.
     """
 
     link: str
@@ -133,4 +131,3 @@ class AdditiveFinding:
     coverage: float
     terms: tuple[TermFinding, ...]
     attributes: tuple[BinsFinding, ...]
-    beside: tuple[str, ...]
