@@ -12,11 +12,12 @@ import numpy as np
 import polars as pl
 import pytest
 
+from glassine.budget import human_bytes
 from glassine.domain import Binary, Category, Domain, Integer
 from glassine.errors import ClassTooLargeError, InvalidParameterError
 from glassine.learners.exhaustive.private import PrivateRuleListClassifier, PrivateTreeClassifier
 from glassine.privacy.ledger import Ledger
-from glassine.sealed.model_class import SECONDS_PER_STEP, check_limit, check_size, human_bytes
+from glassine.sealed.model_class import SECONDS_PER_STEP, check_limit, check_size
 from tests.learners import engine
 
 

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from glassine.data.persons import Persons, stated_persons
 from glassine.domain.attributes import Attribute, Integer, Real, Scalar, prefixes
@@ -27,6 +28,9 @@ from glassine.records.flags import wide
 from glassine.records.reading import read
 
 NO_RECORDS = "data must hold at least one record, got none. Check the file and its filters."
+
+FEWER = 4
+"""Texts of a column are one object each if they are fewer than the records by this factor: it saves their memory."""
 
 Frame: TypeAlias = "nw.DataFrame[Any] | nw.LazyFrame[Any]"
 
@@ -231,10 +235,26 @@ def _as_they_are(series: nw.Series[Any]) -> AnyArray:
     elif series.dtype == nw.Boolean and not gaps:
         out = np.asarray(series.to_numpy(), dtype=np.int64)
     else:
-        out = np.fromiter(series.to_list(), dtype=object, count=len(series))
+        shared = _shared_texts(series) if series.dtype == nw.String else None
+        out = np.fromiter(series.to_list(), dtype=object, count=len(series)) if shared is None else shared
         if gaps:
             out[series.is_null().to_numpy()] = None
     return read_only(out)
+
+
+def _shared_texts(series: nw.Series[Any]) -> AnyArray | None:
+    """Return texts of which equal ones are one object, None where few are equal or the library is another."""
+    native = series.to_native()
+    if not isinstance(native, pl.Series):
+        return None
+    texts = native.unique(maintain_order=True)
+    if len(texts) * FEWER > len(native):
+        return None
+    if not len(native):
+        return None
+    places = native.replace_strict(texts, pl.int_range(len(texts), eager=True), return_dtype=pl.UInt32)
+    objects: AnyArray = np.fromiter(texts.to_list(), dtype=object, count=len(texts))
+    return np.take(objects, places.to_numpy())
 
 
 def _as_declared(codes: AnyArray, flags: FlagArray, values: AnyArray, listed: Sequence[Scalar]) -> AnyArray:

@@ -1,0 +1,58 @@
+"""How much memory records will take, by what stands before them in a file: rows and columns, read first."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import polars as pl
+
+from glassine.budget import current
+from glassine.records.lines import DelimitedText
+from glassine.records.purpose import Purpose
+
+FIELD = 16
+"""Bytes of a field as text in memory, where it is short."""
+CODED = 8
+"""Bytes of a value that was read, beside the one in the file's type."""
+COLUMN = 5_000
+"""Bytes that a column takes in memory beside its values, the largest of what its readers were measured to take."""
+WIDTHS: dict[type[pl.DataType], float] = {
+    pl.Boolean: 1 / 8,
+    pl.Int8: 1,
+    pl.UInt8: 1,
+    pl.Int16: 2,
+    pl.UInt16: 2,
+    pl.Int32: 4,
+    pl.UInt32: 4,
+    pl.Float32: 4,
+    pl.Date: 4,
+    pl.Null: 1 / 8,
+    pl.Decimal: 16,
+    pl.Int128: 16,
+}
+"""Bytes of a value by its type, where they are not 8; of a text 16, if it is short."""
+
+
+def check_parquet(data: bytes, path: Path, purpose: Purpose) -> None:
+    """Raise CostLimitError if a Parquet file says in its footer that its records take more memory than allowed.
+
+    Run-length encoding makes millions of equal rows a few bytes: the size of the file says nothing.
+    """
+    types = pl.read_parquet_schema(io.BytesIO(data))
+    n = pl.scan_parquet(io.BytesIO(data)).select(pl.len()).collect().item()
+    width = sum(WIDTHS.get(kind.base_type(), FIELD if kind == pl.String else 8) + CODED for kind in types.values())
+    _check(n, len(types), n * width, path, purpose)
+
+
+def check_text(text: DelimitedText) -> None:
+    """Raise CostLimitError if the lines and the columns of a file of text take more memory than allowed."""
+    n, d = text.data.count(b"\n", text.start) + 1, len(text.names)
+    _check(n, d, n * d * (FIELD + CODED), text.path, text.purpose)
+
+
+def _check(n: int, d: int, values: float, path: Path, purpose: Purpose) -> None:
+    # How many records a private fit has is not said. That they are too many for the machine cannot be hidden.
+    private = purpose is Purpose.PRIVATE
+    records = f"the records of {path}" if private else f"the {n:,} records with {d:,} columns of {path}"
+    current().ask_memory(values + d * COLUMN, records, figure=not private)
