@@ -48,7 +48,7 @@ class Budget:
 
     def __post_init__(self) -> None:
         for name, value in (("cpu_limit", self.seconds), ("memory_limit", self.memory)):
-            if not (isinstance(value, int | float) and value > 0):
+            if not value > 0:
                 raise InvalidParameterError(f"{parameter(name)} must be above 0, got {value!r}.")
 
     @contextlib.contextmanager
