@@ -10,7 +10,7 @@ import pytest
 from glassine.budget import Budget, current
 from glassine.data.sources import read_table
 from glassine.errors import CostLimitError, CountingLimitError, InvalidParameterError
-from glassine.records.lines import RecordsFile
+from glassine.records.headers import RecordsFile
 from glassine.records.purpose import Purpose
 
 

@@ -22,11 +22,12 @@ from glassine.errors import (
 from glassine.formats import fingerprint
 from glassine.models import AdditiveModel, DecisionTree, Guarantee, RuleList
 from glassine.models.guarantee import DOMAIN_FROM_DATA
-from glassine.privacy.accounting import Event, Selection
+from glassine.privacy.accounting import Event
 from glassine.privacy.certificate import ONE_PERSON, ONE_RECORD, Certificate
 from glassine.privacy.exact import decimal, float_above
 from glassine.privacy.release import EXACT_DRAWS, Paid
 from glassine.privacy.unit import RECORD, PrivacyUnit, of_groups
+from glassine.sealed.accounts import Account
 from glassine.sealed.gibbs import LEAST_RATE
 
 CLASSES_FROM_DATA = "classes taken from the data: the guarantee does not cover their names"
@@ -149,6 +150,11 @@ class Budget:
         """What is left for the choice of the model."""
         return self.total - self.literals - self.base_rate - self.counts
 
+    @property
+    def account(self) -> Account:
+        """What the fit may spend."""
+        return Account(total=self.total, unit=self.unit)
+
     def per_record(self, epsilon: Fraction) -> Fraction:
         """Return what a part of epsilon leaves for each record that a neighbor may have more."""
         return epsilon / self.unit.most_records
@@ -192,19 +198,6 @@ def check_stated(epsilon: object) -> None:
             f"{parameter('epsilon')} must be stated, the privacy budget that the fit spends, got None.",
             remedy=f"Pass {parameter('epsilon=')}, such as 0.1 or 1.",
         )
-
-
-def selection_event(name: str, epsilon: Fraction, slack: float, budget: Budget, proof: str) -> Selection:
-    """Return the event of drawing a model with a cost to which one record adds at most one."""
-    return Selection(
-        name=name,
-        inverse_temperature=float(epsilon),
-        sensitivity=1.0,
-        monotone=True,
-        slack=slack,
-        share=float(budget.model / budget.total),
-        proof=proof,
-    )
 
 
 def claim(budget: Budget, caveats: Sequence[str], spread: float = 1.0) -> Guarantee:
@@ -251,9 +244,7 @@ def certify(
     error_bound: int | None,
 ) -> Certificate:
     """Return the certificate of a fit without a delta."""
-    certificate = certificate_of(
-        events, model, epsilon=budget.total, unit=budget.unit, paid=paid, public=public, sealed=True
-    )
+    certificate = certificate_of(events, model, account=budget.account, paid=paid, public=public, sealed=True)
     return replace(certificate, error_bound=error_bound)
 
 
@@ -261,9 +252,7 @@ def certificate_of(
     events: Sequence[Event],
     model: DecisionTree | RuleList | AdditiveModel | str,
     *,
-    epsilon: Fraction,
-    delta: Fraction | float = 0.0,
-    unit: PrivacyUnit = RECORD,
+    account: Account,
     paid: Paid,
     public: Mapping[str, Any],
     assumptions: Sequence[str] = (),
@@ -277,11 +266,12 @@ def certificate_of(
             "a fit without events cannot be certified: nothing states what its releases cost.",
             remedy="Fit with a budget, or write a certificate that says not private.",
         )
+    unit = account.unit
     of_unit = WHOLE_PERSONS if unit.is_person else (RECORDS,)
     more = assumptions if sealed else (*assumptions, UNSEALED)
     return Certificate(
-        epsilon=float(epsilon),
-        delta=float(delta),
+        epsilon=float(account.total),
+        delta=float(account.delta),
         events=of_groups(events, unit.most_records),
         neighboring=relation_of(unit),
         unit=unit,
