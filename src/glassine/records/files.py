@@ -6,9 +6,9 @@ import io
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import narwhals as nw
-import polars as pl
 
 from glassine.domain.attributes import GAP_TEXTS, Attribute, Integer, Real
 from glassine.errors import UnreadableFileError
@@ -17,6 +17,11 @@ from glassine.records.columns import is_column, values_of
 from glassine.records.headers import EXCEL, RecordsFile, open_text
 from glassine.records.lines import DelimitedText
 from glassine.records.purpose import Purpose
+
+if TYPE_CHECKING:
+    import polars as pl
+else:
+    from glassine.records import frames as pl
 
 THOUSANDS = r"^\s*[+-]?\d{1,3}([.'\u2019 \u00a0\u202f]\d{3})+(,\d+)?\s*$"
 """A number with a mark before each three digits, and perhaps a decimal comma."""

@@ -12,13 +12,17 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-
-import polars as pl
+from typing import TYPE_CHECKING
 
 from glassine.domain.attributes import GAP_TEXTS, Attribute, Category
 from glassine.errors import InvalidDataError, InvalidParameterError, UnreadableFileError, parameter
 from glassine.records.lines import BLANK, DelimitedText, decoded, in_utf8
 from glassine.records.purpose import Purpose
+
+if TYPE_CHECKING:
+    import polars as pl
+else:
+    from glassine.records import frames as pl
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 """Separators that are looked for, and their names."""

@@ -12,14 +12,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntFlag
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from glassine.errors import UnreadableFileError, parameter
 from glassine.records.purpose import Purpose
+
+if TYPE_CHECKING:
+    import polars as pl
+else:
+    from glassine.records import frames as pl
 
 BLANK = " "
 """What may follow a separator, as in the files of the UCI repository, where it is no part of a value."""
