@@ -87,7 +87,7 @@ def _membership(subject: ForestSubject) -> Outcome[MembershipAttacks]:
     inputs, forest = subject.inputs, subject.forest
     known = () if inputs.table is None else inputs.table.names
     names = attributes_of(forest) or tuple(name for name in known if name != inputs.target)
-    return attacked(forest, inputs, getattr(forest, "classes_", None), names, lambda _members: clone(forest))
+    return attacked(forest, inputs, names, lambda _members: clone(forest))
 
 
 ForestSubject.measurements = (MEMBERSHIP(_membership),)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +13,7 @@ import numpy as np
 from glassine.attacks.outcome import RecordNote
 from glassine.auditing.suppression import Suppression
 from glassine.counting import MAX_STEPS
-from glassine.data.inference import draft, is_identifier_name, outside_of, repeats
+from glassine.data.inference import draft, identifies, is_identifier_name, outside_of, repeats
 from glassine.data.labels import Sample
 from glassine.data.table import NO_RECORDS, Table, as_table
 from glassine.domain import Category, Domain
@@ -261,6 +261,8 @@ class AuditInputs:
     members: Sample = NOTHING
     others: Sample = NOTHING
     settings: AuditSettings = AuditSettings()  # What is looked at, and how
+    # The column of persons, where the model tests it: then records are counted, as it is an attribute.
+    person: str | None = None
     needs_domain: bool = True  # Whether a domain is inferred from the data where none is given: not for attacks alone
     files: tuple[FileForm, ...] = ()  # The files that were read; none where the subject was given in memory
     estimator: bool = False  # Whether it is a fitted estimator, of which the model is judged
@@ -385,6 +387,29 @@ def people_hint(inputs: AuditInputs) -> list[RecordNote]:
     ]
 
 
+def identifiers_of(inputs: AuditInputs, tested: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the tested attributes that identify people, and those that look so by name or values alone."""
+    if inputs.table is None or is_lazy(inputs.data):
+        return (), tuple(filter(is_identifier_name, tested))
+    surely, perhaps, arrays = list[str](), list[str](), inputs.table.arrays
+    shown = [name for name in tested if name in arrays]
+    recurring = {found.column for found in repeats(inputs.table.restrict(shown))} if shown else set()
+    for name in tested:
+        if name == inputs.person or (name in arrays and identifies(name, arrays[name])):
+            surely.append(name)
+        elif name in recurring:
+            perhaps.append(name)
+    return tuple(surely), tuple(perhaps)
+
+
+def identifier_hint(names: Sequence[str]) -> list[RecordNote]:
+    """Return a note on tested attributes that look like identifiers by their name alone, or by their values alone."""
+    if not names:
+        return []
+    looks = "looks like an identifier" if len(names) == 1 else "look like identifiers"
+    return [RecordNote(f"The model tests {first_of(names, MOST_HINTS)}, which {looks}. Retrain without, if so.")]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     """How the training records that were given differ from what a model and a domain say."""
@@ -403,6 +428,12 @@ class Comparison:
     def mismatch(self) -> bool:
         """Whether the records are not the training records, or the domain is not theirs."""
         return bool(self.tested) or self.n_differing > 0
+
+    @property
+    def off_step(self) -> bool:
+        """Whether all that is tested and odd are numbers off the step of their domain, which split as others."""
+        steps = ("no whole number", "no multiple of ")
+        return all(reason.startswith(steps) for name in self.tested for reason in self.outside[name])
 
     @property
     def unread(self) -> str:

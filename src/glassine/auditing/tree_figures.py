@@ -26,6 +26,8 @@ from glassine.auditing.inputs import (
     check_sensitive,
     compare,
     compare_records,
+    identifier_hint,
+    identifiers_of,
     inferred_domain,
     people_hint,
 )
@@ -306,7 +308,16 @@ class TreeSubject(Subject):
     @property
     def mismatch(self) -> str:
         """Why the data are not the training records, or the domain is not theirs; empty if nothing says so."""
-        return self.comparison.unread or (MISMATCH.format(parts=self.nouns[1]) if self.comparison.n_differing else "")
+        if self.comparison.tested and not self._confirmed:
+            return self.comparison.unread
+        return MISMATCH.format(parts=self.nouns[1]) if self.comparison.n_differing else ""
+
+    @property
+    def _confirmed(self) -> bool:
+        """Whether records off the step of a domain are those of training all the same, because all sizes agree."""
+        # That the domain's step is not that of the records is another fact, which a note states.
+        exact = None not in self.published_sizes and not self.comparison.n_differing
+        return exact and self.comparison.off_step
 
     @property
     def contrary(self) -> str:
@@ -315,8 +326,8 @@ class TreeSubject(Subject):
 
     @property
     def odd(self) -> tuple[str, ...]:
-        """The columns that the model tests and that hold what the domain does not declare."""
-        return self.comparison.tested
+        """The columns that the model tests and that hold what the domain does not declare, if that is a doubt."""
+        return () if self._confirmed else self.comparison.tested
 
     @cached_property
     def doubted_weights(self) -> str:
@@ -419,6 +430,11 @@ class TreeSubject(Subject):
         return tuple(name for name in names if self.domain[name].inferred)
 
     @cached_property
+    def identifiers(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The tested attributes that identify people, and those that look so by name or values alone."""
+        return identifiers_of(self.inputs, attributes_of(self.model.literals))
+
+    @cached_property
     def trained_shares(self) -> list[str]:
         """The tested attributes whose shares were taken from the training data, so that they settle nothing."""
         shares = {} if self.domain is None else self.domain.shares
@@ -461,6 +477,7 @@ class TreeSubject(Subject):
             )
         if "reconstruction" in raw and isinstance(self.bits, Measured):
             yield from self.bits.value[1]
+        yield from identifier_hint(self.identifiers[1])
         yield from self.comparison.notes(suppression)
         yield from self._beside_guarantee()
         outcome, groups = raw.get("reconstruction"), raw.get("subgroups")

@@ -30,6 +30,7 @@ __all__ = [
     "columns",
     "draft",
     "header_values",
+    "identifies",
     "identifying",
     "infer_domain",
     "is_identifier_name",
@@ -435,6 +436,36 @@ def names_people(name: str, n_values: int, n_records: int) -> bool:
     of_few = len(parts & people) == 1 and len(parts & (NUMBERS - {"code", "key"})) == 1 and len(parts) == 2
     of_people = of_few or (bool(parts & people) and n_values > MANY_VALUES)
     return of_people or n_values > FEW_CODES or n_values * SHARE >= n_records
+
+
+def identifies(name: str, column: AnyArray) -> bool:
+    """Return whether a column holds identifiers of people: by how its values are distributed, and by its name.
+
+    Whole numbers or texts, more than 20 different ones, of which each stands for few records, or for the records of a
+    person by its name. Amounts and measurements are none, however many values they have.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> clients, amounts = rng.integers(1000, 2 * 10**8, 9_000), rng.lognormal(8, 1, 9_000).round()
+    >>> identifies("client_nbr", clients), identifies("credit_amount", amounts), identifies("client_nbr", clients % 8)
+    (True, False, False)
+    """
+    if not is_identifier_name(name):
+        return False
+    present = column[~is_missing(column)]
+    if present.dtype.kind == "f" and not np.array_equal(present, np.round(present)):
+        return False
+    values = set(present.tolist())
+    few_rows = len(values) * SHARE >= len(present)
+    return (
+        len(values) > MANY_VALUES and names_people(name, len(values), len(present)) and (few_rows or _of_people(name))
+    )
+
+
+def _of_people(name: str) -> bool:
+    """Return whether a name says that it is of people, such as patient_id, and not of visits."""
+    return bool({part.lower() for part in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name)} & (PEOPLE | NUMBERED))
 
 
 def are_handed_out(values: Array, n_records: int) -> bool:
