@@ -42,7 +42,7 @@ TESTS = {
         "learners/test_tree_class.py",
         "verification",
     ),
-    "learners/greedy/impurity.py": ("learners/test_greedy_search.py", "learners/test_greedy_strict.py"),
+    "sealed/gini.py": ("learners/test_greedy_search.py", "learners/test_greedy_strict.py"),
     "learners/greedy/plan.py": ("learners/test_greedy_rule_list.py", "learners/test_greedy_published.py"),
     "auditing/suppression.py": (
         "auditing/test_suppression.py",

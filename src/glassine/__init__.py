@@ -6,4 +6,4 @@ from glassine.exports import exports_of
 
 __version__ = "0.1.0"
 
-__getattr__, __dir__, __all__ = exports_of(__name__, __file__)
+__getattr__, __dir__ = exports_of(__name__, __file__)

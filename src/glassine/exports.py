@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 import sys
-from collections.abc import Callable
 from importlib import import_module
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
-def exports_of(package: str, file: str) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
-    """Return the ``__getattr__``, ``__dir__`` and ``__all__`` of a package, whose names its stub alone lists.
+def exports_of(package: str, file: str) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
+    """Return ``__getattr__``, which has ``__all__``, and ``__dir__`` of a package, whose names its stub alone lists.
 
     The stub ``__init__.pyi`` beside the package's file holds one import a name, ``from glassine.domain import Domain as
     Domain``. Type checkers read the same lines, so that what they know and what is imported cannot differ. A module of
@@ -23,21 +24,31 @@ def exports_of(package: str, file: str) -> tuple[Callable[[str], object], Callab
     (True, False, 'glassine.domain')
     """
     homes: dict[str, str] = {}
-    for node in ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.ImportFrom) and node.module is not None and node.module.startswith("glassine"):
-            homes |= {alias.name: node.module for alias in node.names}
-    names = sorted(name for name, home in homes.items() if home != package)
+
+    # The stub is read at the first name: the command line, which looks none up, can act on Ctrl-C before that.
+    def places() -> dict[str, str]:
+        if not homes:
+            from ast import ImportFrom, parse
+            from pathlib import Path
+
+            for node in parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8")).body:
+                if isinstance(node, ImportFrom) and node.module is not None and node.module.startswith("glassine"):
+                    homes.update({alias.name: node.module for alias in node.names})
+        return homes
 
     def getattribute(name: str) -> object:
-        if name not in homes:
+        if name == "__all__":
+            return sorted(one for one, home in places().items() if home != package)
+        home = places().get(name)
+        if home is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        if homes[name] == package:
+        if home == package:
             return import_module(f"{package}.{name}")
-        value: object = getattr(import_module(homes[name]), name)
+        value: object = getattr(import_module(home), name)
         setattr(sys.modules[package], name, value)
         return value
 
     def directory() -> list[str]:
-        return [*names, *(name for name, home in homes.items() if home == package)]
+        return sorted(places())
 
-    return getattribute, directory, names
+    return getattribute, directory

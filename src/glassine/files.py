@@ -10,6 +10,8 @@ import os
 import re
 import secrets
 import stat
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,8 +32,12 @@ PICKLES = (".pkl", ".pickle", ".joblib")
 """Usual ends of the names of pickles, which run code when they are loaded."""
 MOST_LINKS = 40
 """Most links on a path that are followed, as on Linux."""
+_RECORDED: ContextVar[list[tuple[Path, tuple[int, int]]] | None] = ContextVar("recorded", default=None)
+"""Files that are being written, or were, where someone asks for them: path and identity."""
 HIDDEN = ".glassine."
 """Start of the name of a file that is being written; one whose process was killed can be deleted."""
+FAILING_DISK = "Try again; if it persists, check the disk."
+"""What to do about an input/output error: the file may be whole."""
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -78,7 +84,7 @@ def read_bytes(path: str | os.PathLike[str], *, most: int = MAX_BYTES) -> bytes:
                 IsADirectoryError: "Name a file in it.",
                 FileNotFoundError: "Check the path.",
             }
-            remedy = remedies.get(type(error), "")
+            remedy = remedies.get(type(error), FAILING_DISK if getattr(error, "errno", 0) == errno.EIO else "")
             raise UnreadableFileError(f"cannot read {os.fspath(path)}: {reason}.", remedy=remedy, path=path) from None
     if max(size, len(data)) > most:
         raise UnreadableFileError(
@@ -202,9 +208,10 @@ def write_text(text: str, path: str | os.PathLike[str]) -> None:
 
 def unwritable(path: str | os.PathLike[str], error: OSError) -> UnreadableFileError:
     """Return the error of a file that cannot be written."""
+    usual = "Name a file in a folder that exists and that you may write to, with room for it."
     return UnreadableFileError(
         f"cannot write {os.fspath(path)}: {error.strerror or error}.",
-        remedy="Name a file in a folder that exists and that you may write to, with room for it.",
+        remedy=FAILING_DISK if error.errno == errno.EIO else usual,
         path=path,
     )
 
@@ -230,6 +237,34 @@ def write_bytes(data: bytes, path: str | os.PathLike[str]) -> None:
             _put_named(data, target, mode, masked=masked, replaces=True)
     except OSError as error:
         raise unwritable(path, error) from None
+
+
+@contextlib.contextmanager
+def recorded() -> Iterator[Callable[[], list[Path]]]:
+    """Yield a function that returns the files that were written whole in the block so far, in order."""
+    files: list[tuple[Path, tuple[int, int]]] = []
+    token = _RECORDED.set(files)
+
+    def written() -> list[Path]:
+        found: dict[Path, None] = {}
+        for path, identity in files:
+            with contextlib.suppress(OSError):
+                status = path.stat()
+                if (status.st_dev, status.st_ino) == identity:
+                    found[path] = None
+        return list(found)
+
+    try:
+        yield written
+    finally:
+        _RECORDED.reset(token)
+
+
+def _record(path: Path, handle: int) -> None:
+    """Note a file before it gets its name: a signal may come between the two, so that its identity decides later."""
+    if (files := _RECORDED.get()) is not None:
+        status = os.fstat(handle)
+        files.append((path, (status.st_dev, status.st_ino)))
 
 
 def followed(path: str | os.PathLike[str]) -> Path:
@@ -285,6 +320,7 @@ def _put_nameless(data: bytes, target: Path, mode: int, *, masked: bool, replace
         if not masked:
             os.fchmod(handle, mode)
         os.fsync(handle)
+        _record(target, handle)
         folder = os.open(target.parent, os.O_RDONLY)
         try:
             # With a folder, the call follows the link from the number of the file to the file.
@@ -316,6 +352,7 @@ def _put_named(data: bytes, target: Path, mode: int, *, masked: bool, replaces: 
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
+            _record(target, stream.fileno())
         if not masked:
             os.chmod(temporary, mode)
         if not replaces:

@@ -157,7 +157,7 @@ def test_a_search_that_cannot_be_paid_spends_nothing(folder: Path, run: Run) -> 
 
 KILL = """
 import os, signal
-import glassine.learners.search as searching
+import glassine.sealed.selection as searching
 def struck(*args, **kwargs): os.kill(os.getpid(), signal.SIGINT)
 searching.best_of_runs = struck
 """

@@ -22,7 +22,6 @@ import glassine
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.formats.json import to_dict
 from glassine.learners import publishing
-from glassine.learners.greedy import strict
 from glassine.learners.greedy.plan import MECHANISMS, WITH_DELTA
 from glassine.privacy.conversions import mu_from_epsilon
 from glassine.privacy.fine_gaussian import FineNoise
@@ -140,13 +139,12 @@ class Tape:
 
     def install(self, patch: pytest.MonkeyPatch) -> None:
         patch.setattr(draws, "laplace", self.laplace)
+        patch.setattr(draws, "permute_and_flip", self.flip)
+        patch.setattr(draws, "smooth_cauchy_min", self.cauchy)
+        patch.setattr(draws, "gaussian_min", self.gaussian_least)
         patch.setattr(noisy_choice, "draw_scaled", self.select)
         # Learners that are not sealed yet draw through names of their own.
         patch.setattr(publishing, "discrete_laplace", self.laplace)
-        patch.setattr(strict, "discrete_laplace", self.laplace)
-        patch.setattr(strict, "permute_and_flip", self.flip)
-        patch.setattr(strict, "smooth_cauchy_min", self.cauchy)
-        patch.setattr(strict, "gaussian_min", self.gaussian_least)
         patch.setattr(FineNoise, "release", lambda noise, sums, randomness: self.gaussian(noise, sums))
 
 

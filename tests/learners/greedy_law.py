@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from glassine.learners.greedy import strict as greedy_strict
-from glassine.sealed import door
+from glassine.sealed import door, draws
 from glassine.sealed.noisy_choice import exponential_log_weights
 from tests.verification.exploring import CUT, laplace_log_shares
 
@@ -71,13 +70,13 @@ def _scripted(answers: Sequence[int]) -> Iterator[_Script]:
         patch.setattr(door, "behind", lambda work: work())
         for name, law in (("permute_and_flip", permute_and_flip_law), ("exponential_mechanism", exponential_law)):
             patch.setattr(
-                greedy_strict,
+                draws,
                 name,
                 lambda scores, epsilon, sensitivity, monotone=False, *, randomness, law=law: script.choose(
                     law(scores, epsilon, sensitivity, monotone)
                 ),
             )
-        patch.setattr(greedy_strict, "discrete_laplace", script.laplace)
+        patch.setattr(draws, "laplace", script.laplace)
         yield script
 
 

@@ -15,16 +15,18 @@ from glassine.data import CountTable
 from glassine.domain import ExactlyOne, OneOf
 from glassine.learners.antecedents import Antecedent, both_signs, declared, pairs
 from glassine.learners.greedy import impurity as split_gini
-from glassine.learners.greedy.growth import GreedyPool, Remaining, bit_set_bytes
-from glassine.learners.greedy.impurity import (
+from glassine.learners.greedy.growth import GreedyPool, bit_set_bytes
+from glassine.learners.greedy.rule_list import GreedyRuleListClassifier
+from glassine.learners.intake import Intake, read_training
+from glassine.sealed import gini
+from glassine.sealed.gini import (
     best_split,
     counted_levels,
     impurity_levels,
     loss_levels,
     weighted_impurities,
 )
-from glassine.learners.greedy.rule_list import GreedyRuleListClassifier
-from glassine.learners.intake import Intake, read_training
+from glassine.sealed.remaining import Remaining
 
 DOMAIN = Domain({"n": Integer(0, 9, thresholds=(2, 5)), "c": Category(("x", "y", "z")), "b": Integer(0, 1)})
 
@@ -171,4 +173,4 @@ def test_the_best_split_is_the_first_of_equals_and_none_if_nothing_is_gained() -
     assert best_split(alike, totals, [True, False, True, True]) == 2
     assert best_split(alike[:1], totals, [True]) is None
     assert best_split(alike, totals, [False] * 4) is None
-    assert split_gini.GRID == 2**40
+    assert gini.GRID == 2**40

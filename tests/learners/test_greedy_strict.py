@@ -13,15 +13,16 @@ import pytest
 
 from glassine.domain import Domain
 from glassine.learners.antecedents import both_signs, declared
-from glassine.learners.greedy import strict as greedy_strict
 from glassine.learners.greedy.estimator import PrivateGreedyRuleListClassifier
-from glassine.learners.greedy.growth import GreedyPool, Remaining
-from glassine.learners.greedy.impurity import GRID, impurity_levels
-from glassine.learners.greedy.strict import list_losses
+from glassine.learners.greedy.growth import GreedyPool
 from glassine.learners.intake import read_training
 from glassine.privacy import accounting
 from glassine.privacy.accounting import CountBound
 from glassine.privacy.sensitivity import COUNTED_LOSS, gini_spread
+from glassine.sealed import rule_choices
+from glassine.sealed.gini import GRID, impurity_levels
+from glassine.sealed.remaining import Remaining
+from glassine.sealed.rule_choices import list_losses
 from glassine.verification import verify_exhaustively
 from tests.learners.greedy_law import law_of_fit, permute_and_flip_law
 
@@ -83,7 +84,7 @@ def test_counted_gini_comes_near_to_its_part_beside_many_records() -> None:
 @pytest.mark.slow
 def test_a_sensitivity_that_is_too_small_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     # Planted: errors plus counted impurity taken for errors alone.
-    monkeypatch.setattr(greedy_strict, "COUNTED_LOSS", 1)
+    monkeypatch.setattr(rule_choices, "COUNTED_LOSS", 1)
     law = mechanism(TWO, 1, SEPARATED, with_counts=False, mechanism="counted-gini", epsilon=4.0)
     result = verify_exhaustively(law, ROWS_2, max_records=1, epsilon=3.0, slack=FLOATS)
     assert not result.holds
@@ -94,7 +95,7 @@ def test_a_spread_that_is_too_small_is_found(monkeypatch: pytest.MonkeyPatch) ->
     # Planted: the sensitivity for a thousand records, used for a few.
     honest = mechanism(TWO, 1, with_counts=False, mechanism="global-laplace", epsilon=4.0)
     assert verify_exhaustively(honest, ROWS_2, min_records=1, max_records=1, epsilon=3.0, slack=FLOATS).holds
-    monkeypatch.setattr(greedy_strict, "_half", lambda state: gini_spread(1000, 2))
+    monkeypatch.setattr(rule_choices, "_half", lambda state: gini_spread(1000, 2))
     result = verify_exhaustively(honest, ROWS_2, min_records=1, max_records=1, epsilon=3.0, slack=FLOATS)
     assert not result.holds
 
@@ -103,14 +104,14 @@ def test_a_spread_that_is_too_small_is_found(monkeypatch: pytest.MonkeyPatch) ->
 def test_counts_that_are_paid_once_and_released_twice_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     law = mechanism(ONE, 1, with_counts=True, mechanism="counted-gini", epsilon=2.0, leaf_counts_share=0.9)
     assert verify_exhaustively(law, ROWS_1, min_records=1, max_records=1, epsilon=2.0, slack=FLOATS).holds
-    release = greedy_strict._Strict.release_counts
+    release = rule_choices._Growing.release_counts
 
     def twice(state: Any, counts: Any) -> None:
         release(state, counts)
         release(state, counts)
         state.noisy.pop()
 
-    monkeypatch.setattr(greedy_strict._Strict, "release_counts", twice)
+    monkeypatch.setattr(rule_choices._Growing, "release_counts", twice)
     small = ROWS_1[:2]
     result = verify_exhaustively(law, small, min_records=1, max_records=1, epsilon=2.0, slack=FLOATS)
     assert not result.holds
@@ -150,11 +151,11 @@ def test_smooth_laplace_given_a_bound_keeps_its_part_from_that_size_on() -> None
     epsilon, pool = Fraction(2), pool_of(TWO)
     worst = 0.0
     for least in (1, 2):
-        reach = greedy_strict._reach(gini_spread(least, 2), GRID)
+        reach = rule_choices._reach(gini_spread(least, 2), GRID)
 
         def law(dataset: tuple[Row, ...], reach: int = reach) -> dict[Hashable, float]:
             remaining = growth(dataset, TWO)
-            captured = greedy_strict._with_none(remaining.counts(range(len(pool.antecedents))))
+            captured = rule_choices._with_none(remaining.counts(range(len(pool.antecedents))))
             scores = [-level for level in impurity_levels(captured, remaining.totals())]
             found = permute_and_flip_law(scores, epsilon, reach, True)
             return {str(i): log for i, log in found.items()}

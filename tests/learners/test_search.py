@@ -35,7 +35,6 @@ from glassine.data.persons import identifier
 from glassine.errors import InvalidDataError
 from glassine.formats import fingerprint
 from glassine.learners.intake import HeldIntake
-from glassine.learners.search import n_correct, split
 from glassine.privacy import Parallel, RepeatedSelection, Selection
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.randomness import Randomness
@@ -43,6 +42,7 @@ from glassine.privacy.selection import RunCount
 from glassine.privacy.unit import PrivacyUnit
 from glassine.records.reading import read_checked
 from glassine.sealed.persons import Persons
+from glassine.sealed.selection import n_correct, split
 
 DOMAIN = Domain(
     {"age": Integer(18, 90, thresholds=(25, 40, 60)), "job": Category(("clerk", "baker", "pilot"), missing=True)}
@@ -240,13 +240,13 @@ def test_one_more_record_raises_a_score_by_its_weight_or_not_at_all() -> None:
     fitted = tree(max_depth=1, epsilon=5.0, random_state=0).fit(frame, y)
     weights = np.random.default_rng(0).integers(1, 4, 80)
     held_out = taken(80, times=weights)
-    whole = n_correct(fitted, held_out)
+    whole = n_correct(fitted.model_, held_out)
     assert whole == int(weights[fitted.predict(frame) == y].sum())
     raised = set()
     for i in range(80):
-        raised.add((whole - n_correct(fitted, held_out.take(np.arange(80) != i))) / weights[i])
+        raised.add((whole - n_correct(fitted.model_, held_out.take(np.arange(80) != i))) / weights[i])
     assert raised == {0.0, 1.0}
-    assert n_correct(fitted, held_out.take(np.zeros(80, dtype=bool))) == 0
+    assert n_correct(fitted.model_, held_out.take(np.zeros(80, dtype=bool))) == 0
 
 
 LEARNERS: dict[str, tuple[Any, dict[str, Any]]] = {

@@ -12,11 +12,11 @@ import pytest
 
 from glassine import Domain, PrivateSearchCV, PrivateTreeClassifier
 from glassine.errors import InvalidCertificateError
-from glassine.learners import search as searching
 from glassine.learners.intake import HeldIntake
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import SEEDED, Paid
 from glassine.privacy.selection import RunCount
+from glassine.sealed import selection as searching
 from glassine.sealed.selection import best_of_runs
 from glassine.verification import Claim, Runs, lower_bound
 

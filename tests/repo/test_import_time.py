@@ -56,7 +56,8 @@ def test_a_fit_loads_nothing_that_scikit_learn_imports_for_others(tmp_path: Path
     linear = ["scipy.linalg", "scipy.sparse.linalg", "scipy.special", "scipy.stats", "numpy.f2py", "numpy.ma"]
     own = ["glassine.formats.pmml", "glassine.auditing.policy"]
     heavy = ["pandas", *linear, "joblib", "asyncio", "rich", "numba", "pydantic", *own, "sklearn.base"]
-    assert loaded_after(command(*fit.split()), tmp_path, heavy) == ["sklearn.base"]
+    # Kernels are loaded for every private fit, whatever its records: Numba, which asks for NumPy's masked arrays.
+    assert loaded_after(command(*fit.split()), tmp_path, heavy) == ["numpy.ma", "numba", "sklearn.base"]
     assert (tmp_path / "m.json").exists()
 
 

@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from glassine import Category, Domain
+from glassine import Category, Domain, parse_rules, write_model
 from tests.repo.code_blocks import ROOT, glassine_command
 
 KEPT = "if [a] then [true] ([500 ; 400] examples)\nelse [false] ([500 ; 400] examples)"
@@ -26,13 +26,18 @@ def read_yaml(path: str) -> Any:
     return importlib.import_module("yaml").safe_load((ROOT / path).read_text())
 
 
+def write(rules: str, path: Path) -> None:
+    """Write a rule list as Glassine does: a pipeline passes no other file."""
+    write_model(parse_rules(rules), path)
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Write a model that keeps the policy, one that breaks it, one that cannot be read, and their domain."""
     (tmp_path / "models").mkdir()
     Domain({name: Category((0, 1)) for name in "ab"}).to_json(tmp_path / "domain.json")
-    (tmp_path / "models" / "kept.txt").write_text(KEPT)
-    (tmp_path / "models" / "broken.txt").write_text(BROKEN)
+    write(KEPT, tmp_path / "models" / "kept.json")
+    write(BROKEN, tmp_path / "models" / "broken.json")
     (tmp_path / "models" / "unread.txt").write_text("no model")
     return tmp_path
 
@@ -88,20 +93,20 @@ def test_the_hook_is_handed_models_and_not_what_is_usual_beside_them(path: str, 
 @pytest.mark.slow
 def test_the_hook_audits_every_file_and_fails_with_the_worst(folder: Path) -> None:
     with_domain = ["--domain", "domain.json"]
-    kept = hook(folder, "models/kept.txt", args=with_domain)
+    kept = hook(folder, "models/kept.json", args=with_domain)
     assert kept.returncode == 0, kept.stdout + kept.stderr
-    both = hook(folder, "models/broken.txt", "models/kept.txt", args=with_domain)
+    both = hook(folder, "models/broken.json", "models/kept.json", args=with_domain)
     assert both.returncode == 1
     # A line for each, and an example of how one is audited alone.
     lines = both.stdout.splitlines()
-    assert [sum(line.startswith(f"models/{name}.txt ") for line in lines) for name in ("broken", "kept")] == [1, 1]
-    unread = hook(folder, "models/kept.txt", "models/unread.txt", "models/broken.txt", args=with_domain)
+    assert [sum(line.startswith(f"models/{name}.json ") for line in lines) for name in ("broken", "kept")] == [1, 1]
+    unread = hook(folder, "models/kept.json", "models/unread.txt", "models/broken.json", args=with_domain)
     assert unread.returncode == 2
     assert "models/unread.txt" in unread.stdout + unread.stderr
 
 
 def test_a_file_that_cannot_be_audited_is_an_error_in_junit(folder: Path) -> None:
-    both = hook(folder, "models/kept.txt", "models/unread.txt", args=["--domain", "domain.json", "--ci", "junit"])
+    both = hook(folder, "models/kept.json", "models/unread.txt", args=["--domain", "domain.json", "--ci", "junit"])
     assert both.returncode == 2
     suites = ElementTree.parse(folder / "glassine.xml").getroot()
     assert [suite.get("errors") == "0" for suite in suites] == [True, False]
@@ -111,7 +116,7 @@ def test_a_file_that_cannot_be_audited_is_an_error_in_junit(folder: Path) -> Non
 @pytest.mark.slow
 def test_one_file_that_cannot_be_audited_leaves_no_report_of_an_earlier_run(folder: Path) -> None:
     junit = ["--domain", "domain.json", "--ci", "junit"]
-    assert hook(folder, "models/kept.txt", args=junit).returncode == 0
+    assert hook(folder, "models/kept.json", args=junit).returncode == 0
     assert hook(folder, "models/unread.txt", args=junit).returncode == 2
     shown = hook(folder, "models/unread.txt", args=["--domain", "domain.json", "--ci", "github"])
     assert shown.returncode == 2
@@ -148,38 +153,50 @@ def test_the_action_installs_the_package_of_its_repository(folder: Path) -> None
 
 @pytest.mark.slow
 def test_the_action_annotates_summarizes_and_fails_with_a_model_outside_policy(folder: Path) -> None:
-    done = action(folder, models="models/kept.txt models/broken.txt", domain="domain.json", sarif="sarif")
+    done = action(folder, models="models/kept.json models/broken.json", domain="domain.json", sarif="sarif")
     assert done.returncode == 1, done.stdout + done.stderr
-    assert "::error file=models/broken.txt,title=" in done.stderr
-    assert "file=models/kept.txt" not in done.stderr
+    assert "::error file=models/broken.json,title=" in done.stderr
+    assert "file=models/kept.json" not in done.stderr
     summary = (folder / "summary.md").read_text()
-    assert "## models/kept.txt: within policy" in summary
-    assert "## models/broken.txt: outside policy" in summary
+    assert "## models/kept.json: within policy" in summary
+    assert "## models/broken.json: outside policy" in summary
     names = {path.name for path in (folder / "sarif").iterdir()}
-    assert names == {"models_kept.txt.sarif", "models_broken.txt.sarif"}
+    assert names == {"models_kept.json.sarif", "models_broken.json.sarif"}
 
 
 @pytest.mark.slow
 def test_the_action_takes_patterns_and_passes_models_within_policy(folder: Path) -> None:
-    done = action(folder, models="models/k*.txt", domain="domain.json")
+    done = action(folder, models="models/k*.json", domain="domain.json")
     assert done.returncode == 0, done.stdout + done.stderr
     assert action(folder, models="models/unread.txt").returncode == 2
 
 
 @pytest.mark.slow
+def test_the_action_fails_with_a_file_that_glassine_did_not_write_and_names_the_way(folder: Path) -> None:
+    (folder / "models" / "foreign.txt").write_text(KEPT)
+    done = action(folder, models="models/foreign.txt", domain="domain.json")
+    assert done.returncode == 1
+    assert "::error file=models/foreign.txt,title=Files that Glassine did not write::" in done.stderr
+    assert "--clean-copy clean.txt" in done.stdout
+    copied = action(folder, models="models/foreign.txt", domain="domain.json", options="--clean-copy clean.txt")
+    assert copied.returncode == 0, "the copy is what may be released"
+    assert action(folder, models="clean.txt", domain="domain.json").returncode == 0
+
+
+@pytest.mark.slow
 def test_the_action_tolerates_what_cannot_be_judged_only_if_asked(folder: Path) -> None:
-    (folder / "models" / "open.txt").write_text("if [a <= 30.5] then [true]\nelse [false]")
-    assert action(folder, models="models/open.txt").returncode == 3
-    assert action(folder, models="models/open.txt", tolerate_unknown="true").returncode == 0
-    both = action(folder, models="models/broken.txt models/open.txt", domain="domain.json", tolerate_unknown="true")
+    write("if [a <= 30.5] then [true]\nelse [false]", folder / "models" / "open.json")
+    assert action(folder, models="models/open.json").returncode == 3
+    assert action(folder, models="models/open.json", tolerate_unknown="true").returncode == 0
+    both = action(folder, models="models/broken.json models/open.json", domain="domain.json", tolerate_unknown="true")
     assert both.returncode in (1, 2)
 
 
 @pytest.mark.slow
 def test_the_action_passes_on_what_the_publisher_states_of_a_model_without_counts(folder: Path) -> None:
-    (folder / "models" / "bare.txt").write_text("if [a] then [true]\nelse [false]")
-    assert action(folder, models="models/bare.txt", domain="domain.json").returncode == 3
-    stated = action(folder, models="models/bare.txt", domain="domain.json", options="--stated-leaf 1000")
+    write("if [a] then [true]\nelse [false]", folder / "models" / "bare.json")
+    assert action(folder, models="models/bare.json", domain="domain.json").returncode == 3
+    stated = action(folder, models="models/bare.json", domain="domain.json", options="--stated-leaf 1000")
     assert "title=Smallest" not in stated.stderr
     assert stated.returncode in (0, 3)
 
@@ -193,13 +210,13 @@ def test_the_action_fails_if_it_is_given_no_model(folder: Path, models: str) -> 
 
 @pytest.mark.slow
 def test_the_action_takes_models_line_by_line_and_fails_with_the_worst(folder: Path) -> None:
-    (folder / "models" / "open.txt").write_text("if [a <= 30.5] then [true]\nelse [false]")
-    done = action(folder, models="models/unread.txt\nmodels/open.txt\n")
+    write("if [a <= 30.5] then [true]\nelse [false]", folder / "models" / "open.json")
+    done = action(folder, models="models/unread.txt\nmodels/open.json\n")
     assert done.returncode == 2, done.stdout + done.stderr
 
 
 def test_an_input_of_the_action_is_not_run_as_code(folder: Path) -> None:
-    action(folder, models="models/kept.txt", domain='"; touch owned; "', policy="$(touch owned)")
+    action(folder, models="models/kept.json", domain='"; touch owned; "', policy="$(touch owned)")
     assert not (folder / "owned").exists()
 
 
@@ -212,7 +229,8 @@ def test_the_example_of_gitlab_writes_the_report_that_it_names(folder: Path) -> 
     report = job["artifacts"]["reports"]["junit"]
     assert job["artifacts"]["when"] == "always"
     for text, status in ((KEPT, 0), (BROKEN, 1)):
-        (folder / "model.json").write_text(text)
+        (folder / "model.json").unlink(missing_ok=True)
+        write(text, folder / "model.json")
         (folder / report).unlink(missing_ok=True)
         done = shell("\n".join(job["script"]), folder)
         assert done.returncode == status, done.stdout + done.stderr

@@ -131,6 +131,7 @@ def fill(page: Any, **changes: Any) -> None:
 def ask(page: Any) -> None:
     with page.expect_response(lambda response: response.url.endswith("/explanation")):
         page.click("#ask")
+    page.wait_for_selector("#ask:enabled")  # the answer is drawn in the task that enables the button
     page.wait_for_selector("#answer:not([hidden])")
 
 

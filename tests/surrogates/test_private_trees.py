@@ -22,12 +22,15 @@ from glassine.privacy.accounting import Parallel
 from glassine.privacy.randomness import Randomness
 from glassine.records.columns import Columns
 from glassine.records.reading import read_checked
+from glassine.sealed import partitions
+from glassine.sealed.accounts import Account, Part
 from glassine.sealed.gibbs import Weighting
 from glassine.sealed.losses import PARTS
+from glassine.sealed.partitions import Grouped, GroupTrees
 from glassine.sealed.trees import Split, Tree
-from glassine.surrogates import NumericAnswer, SurrogateExplainer, SurrogateRelease, private_trees
+from glassine.surrogates import NumericAnswer, SurrogateExplainer, SurrogateRelease
 from glassine.surrogates.building import public_metric, public_points
-from glassine.surrogates.private_trees import draw_trees, partition_event, tree_budget, tree_class_of
+from glassine.surrogates.private_trees import tree_class_of
 from glassine.surrogates.statements import reveals
 from tests.oracles.laws import log_distribution
 from tests.surrogates.scenes import PEOPLE, lender, people
@@ -39,6 +42,11 @@ NUMBER = itertools.count()
 TREES = tree_class_of(TINY, CLASSES, 1)
 METRIC = public_metric(TINY, "gower")
 POINTS = np.concatenate([METRIC.embed_one(TINY, record) for record in public_points(TINY, N_CELLS)])
+
+
+def whole(epsilon: float) -> Part:
+    """Return all of an account of so much epsilon."""
+    return Account(total=Fraction(epsilon)).part(Fraction(1))
 
 
 def cells_of(columns: Columns) -> npt.NDArray[np.intp]:
@@ -66,7 +74,7 @@ def log_laws(
         parts, unit = trees.loss.parts, trees.loss.unit
         weighting = Weighting.private(Fraction(epsilon) / parts, 1.0, len(rows) * parts, unit)
         truths = [columns.holds(literal)[rows] for literal in trees.logic.literals]
-        law = log_distribution(trees.sums(private_trees._packed(truths, labels[rows], trees.loss), weighting))
+        law = log_distribution(trees.sums(partitions.packed(truths, labels[rows], trees.loss), weighting))
         out.append(dict(law.items()))
     return out
 
@@ -163,18 +171,11 @@ def test_the_drawn_trees_follow_the_law() -> None:
         return sum(math.exp(log) * right_of(tree) for tree, log in laws.items())
 
     trees, randomness, n, right = tree_class_of(TINY, CLASSES, 1), Randomness.of(5), 1500, 0
-    budget = tree_budget(epsilon, trees, N_CELLS)
-    assert isinstance(partition_event(budget, trees, N_CELLS), Parallel)
+    question, part = GroupTrees(members=trees, n_groups=N_CELLS), whole(epsilon)
+    assert isinstance(question.events(part)[0], Parallel)
+    grouped = Grouped(columns=columns, targets=np.ones(4, dtype=np.int64), groups=groups)
     for _ in range(n):
-        drawn = draw_trees(
-            columns,
-            np.ones(4, dtype=np.int64),
-            groups,
-            N_CELLS,
-            budget=budget,
-            trees=trees,
-            randomness=randomness,
-        )
+        drawn = question.draw(grouped, part, randomness, None)
         right += right_of(drawn[here])
     deviation = math.sqrt(share(epsilon) * (1 - share(epsilon)) / n)
     assert abs(right / n - share(epsilon)) < 4 * deviation
@@ -205,19 +206,17 @@ def test_a_planted_fault_of_numbers_is_found(fault: str, monkeypatch: pytest.Mon
         every = [(a, b, 3 * PARTS) for a in range(4) for b in range(2)]
         # More parts above the lower end than there are, and none below.
         monkeypatch.setattr(
-            private_trees,
-            "_packed",
+            partitions,
+            "packed",
             lambda truths, targets, loss: BitSets.pack_counts(
                 truths, np.column_stack([np.maximum(loss.parts - targets, 0), targets])
             ),
         )
     elif fault == "parts forgotten":
-        honest = private_trees._packed
+        honest = partitions.packed
         whole = replace(NUMBERS.loss, parts=1)
         trees = NUMBERS.with_loss(whole)
-        monkeypatch.setattr(
-            private_trees, "_packed", lambda truths, targets, loss: honest(truths, targets, NUMBERS.loss)
-        )
+        monkeypatch.setattr(partitions, "packed", lambda truths, targets, loss: honest(truths, targets, NUMBERS.loss))
     else:
         private = Weighting.private
         monkeypatch.setattr(
@@ -245,14 +244,9 @@ def test_the_drawn_trees_of_numbers_follow_the_law() -> None:
         mean = float(np.dot(values, weights))
         return mean, math.sqrt(float(np.dot((np.array(values) - mean) ** 2, weights)) / n)
 
-    budget, randomness = tree_budget(epsilon, NUMBERS, N_CELLS), Randomness.of(6)
-    targets = np.full(3, PARTS, dtype=np.int64)
-    drawn = [
-        mean_of(
-            draw_trees(columns, targets, groups, N_CELLS, budget=budget, trees=NUMBERS, randomness=randomness)[here]
-        )
-        for _ in range(n)
-    ]
+    question, randomness = GroupTrees(members=NUMBERS, n_groups=N_CELLS), Randomness.of(6)
+    grouped = Grouped(columns=columns, targets=np.full(3, PARTS, dtype=np.int64), groups=groups)
+    drawn = [mean_of(question.draw(grouped, whole(epsilon), randomness, None)[here]) for _ in range(n)]
     mean, deviation = moments(epsilon)
     assert abs(float(np.mean(drawn)) - mean) < 4 * deviation
     # A draw at half of epsilon would be seen.

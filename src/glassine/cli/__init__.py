@@ -1,5 +1,5 @@
 """The command line: one module a command, and what they share."""
 
-from glassine.cli.entry import main
+from glassine.cli.main import main
 
 __all__ = ["main"]

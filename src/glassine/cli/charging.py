@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from glassine.cli.ledger import account_of, raising, suggesting
-from glassine.cli.progress import uninterrupted
+from glassine.cli.ledger import account_of, raising, stays_charged, suggesting
+from glassine.cli.process import STANDING, uninterrupted
 from glassine.cli.writing import say, tell
 from glassine.errors import GlassineError, InvalidParameterError, UnreadableFileError
 from glassine.files import write_text
@@ -43,6 +43,7 @@ class Charge:
                 # A signal between the two would leave an unknown charge.
                 with uninterrupted():
                     checked.entry = super().charge(*args, **kwargs)
+                    STANDING.append(stays_charged(checked.entry, path))
                 return checked.entry
 
         return Remembering(path)
@@ -71,19 +72,14 @@ class Charge:
 
     @contextlib.contextmanager
     def admitted(self, certificate: Path) -> Iterator[None]:
-        """Say on any failure inside that the budget stays spent, if it is, or how it is raised, if it is too small."""
+        """On any failure inside, certify a charge for which nothing was released; say how a small budget is raised."""
         fits = contextlib.nullcontext() if self.book is None else raising(self.book, self.dataset or "")
         try:
             with fits:
                 yield
         except BaseException:
-            if self.entry is not None:
-                tell(
-                    f"glassine: entry {self.entry.number} of {self.path} stays charged: epsilon "
-                    f"{float(self.entry.epsilon):g} is spent."
-                )
-                if not self.settled:
-                    self._certify(self.entry, certificate)
+            if self.entry is not None and not self.settled:
+                self._certify(self.entry, certificate)
             raise
 
     @staticmethod

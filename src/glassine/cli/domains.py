@@ -25,6 +25,7 @@ from glassine.cli.options import (
     option,
     output_option,
 )
+from glassine.cli.process import concluding
 from glassine.cli.progress import stages
 from glassine.cli.reading import load_kind, read_records, stated_domain
 from glassine.cli.writing import check_ending, check_outputs, print_value, say, tell
@@ -153,10 +154,12 @@ def infer_command(
         from glassine.report.wording import plural
 
         count = plural(len(domain), "attribute")
-        say(f"{output}: {count}, all inferred. Replace bounds and categories by public ones.")
+        said = f"{output}: {count}, all inferred. Replace bounds and categories by public ones."
         if written.words:
             read = shlex.join([str(data), *written.words])
-            say(f"Next, with these options in every command: glassine domain check {output} --data {read}")
+            said += f"\nNext, with these options in every command: glassine domain check {output} --data {read}"
+        with concluding():
+            say(said)
 
 
 def _alike(remarks: Mapping[str, str]) -> dict[str, list[str]]:
@@ -196,7 +199,8 @@ def _write(domain: Domain, output: Path | None, comments: Mapping[str, list[str]
     elif output is not None:
         domain.to_json(output)
     else:
-        say(to_text(domain).rstrip())
+        with concluding():
+            say(to_text(domain).rstrip())
 
 
 def tested_literals(model: PublishedModel) -> list[Literal]:
@@ -255,7 +259,11 @@ def new_command(
         _write(from_dict({"schema": SCHEMA, "attributes": entries}), output, comments)
     elif output is None or output.suffix.lower() == ".toml":
         text = toml_of(entries, (), comments)
-        say(text) if output is None else write_text(text + "\n", output)
+        if output is not None:
+            write_text(text + "\n", output)
+        else:
+            with concluding():
+                say(text)
     else:
         raise InvalidParameterError(
             f"{open_ones} of {len(entries)} attributes have bounds to fill in, which JSON has no room for.",
@@ -265,7 +273,8 @@ def new_command(
         from glassine.report.wording import plural
 
         left = f' Fill in the bounds of {open_ones}: replace each "{FILL_IN}".' if open_ones else ""
-        say(f"{output}: {plural(len(entries), 'attribute')}.{left}")
+        with concluding():
+            say(f"{output}: {plural(len(entries), 'attribute')}.{left}")
 
 
 def check_command(

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Collection, Sequence
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -20,9 +21,11 @@ from glassine import __version__
 from glassine.cli.deferring import deferred
 from glassine.cli.naming import DRAFTING, nearest
 from glassine.cli.options import GroupedCommand, command, without_validators
-from glassine.cli.progress import announce_compilation, install
+from glassine.cli.process import STANDING, Interrupted, conclude
+from glassine.cli.progress import announce_compilation
 from glassine.cli.writing import drop_output, say, tell
 from glassine.errors import GlassineError
+from glassine.files import recorded
 
 ParserError: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 """Base class of what the parser raises; the versions of typer keep it in different modules."""
@@ -245,12 +248,19 @@ def main() -> None:
     warnings.showwarning = _show_warning
     # What is imported lives to the end: looking for garbage in it takes a tenth of a small fit.
     gc.set_threshold(200_000, 50, 100)
-    install()
     announce_compilation()
     # Modules that read tables, models or rules import narwhals and polars; an audit of a model file alone uses neither.
     # A library that OpenDP uses imports asyncio.
-    with deferred("asyncio", "narwhals", "polars"):
-        status = _run(sys.argv[1:])
+    with deferred("asyncio", "narwhals", "polars"), recorded() as written:
+        try:
+            status = _run(sys.argv[1:])
+            conclude()
+        except Interrupted:
+            _list(written())
+            raise
+        if status is None:
+            _list(written())
+            status = 2
     # Nor is there a need to look for it in the end, which frees everything.
     gc.disable()
     sys.exit(status)
@@ -262,8 +272,16 @@ def _parser(loaded: frozenset[str]) -> Any:
     return typer.main.get_command(application(loaded))
 
 
-def _run(arguments: list[str]) -> int:
-    """Run a command and return its exit status."""
+def _list(written: Sequence[Path]) -> None:
+    """Say what stands of a command that ended early: what is charged, and the files that are written whole."""
+    if written:
+        STANDING.append(f"written before: {', '.join(map(str, written))}.")
+    for sentence in STANDING:
+        tell(f"glassine: {sentence}")
+
+
+def _run(arguments: list[str]) -> int | None:
+    """Run a command and return its exit status, None if it ended early by an error, which was said."""
     # Neither --version nor --help, which may stand before a command, has a value.
     words = [word for word in arguments if not word.startswith("-")]
     command = _parser(frozenset({" ".join(words[:1]), " ".join(words[:2])}))
@@ -275,12 +293,12 @@ def _run(arguments: list[str]) -> int:
         # A group of commands without one has done nothing, though some versions of the parser end well.
         return int(ended.exit_code) or (2 if arguments == [] or (len(arguments) == 1 and arguments[0] in GROUPS) else 0)
     except ParserError as error:
-        return _refuse(error, arguments)
+        _refuse(error, arguments)
     except GlassineError as error:
         tell(f"glassine: {error}")
     except BrokenPipeError:
         drop_output()
-        return 0 if not arguments or not {"-h", "--help"}.isdisjoint(arguments) else 2
+        return 0 if not arguments or not {"-h", "--help"}.isdisjoint(arguments) else None
     except OSError as error:
         drop_output()
         named = "" if error.filename is None else f"{error.filename}: "
@@ -290,16 +308,15 @@ def _run(arguments: list[str]) -> int:
         tell(f"{traceback.format_exc()}glassine: internal error, please report it with the lines above.")
     else:
         return 0
-    return 2
+    return None
 
 
-def _refuse(error: Exception, arguments: list[str]) -> int:
+def _refuse(error: Exception, arguments: list[str]) -> None:
     """Say what the parser refuses; a group of commands without one is answered by its help."""
     if type(error).__name__ == "NoArgsIsHelpError":
         tell(str(getattr(error, "message", "")))
     else:
         tell(f"glassine: {refusal(error, arguments)}")
-    return 2
 
 
 def _show_warning(message: Warning | str, *args: Any, **kwargs: Any) -> None:

@@ -20,6 +20,7 @@ from glassine.cli.options import (
     option,
     output_option,
 )
+from glassine.cli.process import concluding
 from glassine.cli.reading import load_kind, read_domain
 from glassine.cli.writing import check_outputs, print_value, say, tell
 from glassine.errors import GlassineError
@@ -65,7 +66,8 @@ def _export_card(model: object, output: Path | None, *, as_json: bool) -> None:
     if as_json:
         print_value({"to": CARD, "file": None if output is None else str(output), "text": page}, True)
         return
-    say(page if output is None else f"Written: {output}. It prints on one page.")
+    with concluding():
+        say(page if output is None else f"Written: {output}. It prints on one page.")
 
 
 class FileOptions(Group):
@@ -135,6 +137,7 @@ def export_command(
     if as_json:
         print_value(summary if isinstance(written, bytes) else {**summary, "text": written}, True)
         return
-    say(str(written).rstrip() if output is None else f"Written: {output}")
+    with concluding():
+        say(str(written).rstrip() if output is None else f"Written: {output}")
     if left_out:
         tell(f"glassine: left out: {left_out}.")

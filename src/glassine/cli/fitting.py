@@ -38,7 +38,8 @@ from glassine.cli.options import (
     option,
     output_option,
 )
-from glassine.cli.progress import Display, uninterrupted
+from glassine.cli.process import uninterrupted
+from glassine.cli.progress import Display
 from glassine.cli.quality import Measured, quality
 from glassine.cli.reading import input_files, opened, read_domain, read_policy, with_inputs
 from glassine.cli.searching import check_search, depth_of

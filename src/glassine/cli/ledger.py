@@ -14,6 +14,7 @@ import typer
 
 from glassine.cli.naming import in_options, nearest
 from glassine.cli.options import JsonOption, LedgerArgument, LedgerDeltaOption, RecordsPerPersonOption, argument, option
+from glassine.cli.process import STANDING, uninterrupted
 from glassine.cli.writing import print_value
 from glassine.errors import BudgetExceededError, DamagedLedgerError, LedgerError, UnreadableFileError, marked
 
@@ -71,7 +72,10 @@ def budget_command(
     Exit status: 0 when it was set, 2 if not.
     """
     book = _open(ledger)
-    book.budget(dataset, epsilon, delta, unit=_unit(records_per_person))
+    # A signal between the two would leave it unsaid.
+    with uninterrupted():
+        book.budget(dataset, epsilon, delta, unit=_unit(records_per_person))
+        STANDING.append(f"the budget of {dataset} in {ledger} is set: epsilon {epsilon:g}.")
     account = account_of(book, dataset)
     print_value(account if as_json else sentence(account), as_json)
 
@@ -92,8 +96,9 @@ def charge_command(
     from glassine.privacy.unit import RECORD
 
     book = _open(ledger)
-    with suggesting(book, dataset), raising(book, dataset):
+    with uninterrupted(), suggesting(book, dataset), raising(book, dataset):
         entry = book.charge(dataset, epsilon, delta, note=note, unit=_unit(records_per_person) or RECORD)
+        STANDING.append(stays_charged(entry, ledger))
     account = account_of(book, dataset)
     print_value({**account, "charge": entry.number} if as_json else sentence(account), as_json)
 
@@ -190,6 +195,11 @@ def _verification_lines(result: dict[str, Any]) -> list[str]:
         if certificate["status"] != "paid":
             lines.append(f"{certificate['status'].upper()}  {certificate['file']}: {certificate['reason']}")
     return [clean(line) for line in lines]
+
+
+def stays_charged(entry: Entry, ledger: Path) -> str:
+    """Return in words that a charge stands, though the command ended early."""
+    return f"entry {entry.number} of {ledger} stays charged: epsilon {float(entry.epsilon):g} is spent."
 
 
 def _unit(records_per_person: int | None) -> PrivacyUnit | None:

@@ -1,10 +1,8 @@
-"""While a command runs: progress on the standard error, and signals that end it, held back where need be."""
+"""While a command runs: progress on the standard error."""
 
 from __future__ import annotations
 
 import contextlib
-import os
-import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -87,44 +85,3 @@ def stages() -> Iterator[Callable[[str], None]]:
     """Show the stage of some work; what is yielded names it."""
     with progress() as display:
         yield display.stage
-
-
-SAID = {signal.SIGINT: b"glassine: interrupted.\n", signal.SIGTERM: b"glassine: terminated.\n"}
-"""Signals that end a command, and what is said of them; the exit status is 128 and their number."""
-
-
-class _State:
-    """Whether signals are held back, and the one that came meanwhile."""
-
-    depth = 0
-    pending: int | None = None
-
-
-def install() -> None:
-    """Let Ctrl-C and SIGTERM end the process in an orderly way: what is open is closed, and what is spent is said."""
-    for number in SAID:
-        signal.signal(number, _end)
-
-
-def _end(number: int, _frame: Any = None) -> None:
-    if _State.depth:
-        _State.pending = number
-        return
-    # The stream may be in use where the signal arrives: its file is not.
-    with contextlib.suppress(OSError):
-        os.write(2, SAID[signal.Signals(number)])
-    sys.exit(128 + number)
-
-
-@contextlib.contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Hold signals back until the block is done; the last one that came is then acted on."""
-    # A mask of the thread would not do: another thread may take the signal, and the handler runs in this one.
-    _State.depth += 1
-    try:
-        yield
-    finally:
-        _State.depth -= 1
-        if not _State.depth and _State.pending is not None:
-            number, _State.pending = _State.pending, None
-            _end(number)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from glassine.cli.process import concluding
 from glassine.errors import UnreadableFileError
 from glassine.files import HIDDEN, followed, write_json, write_text
 
@@ -133,12 +134,14 @@ def text_of(findings: Findings, output: Path | None = None) -> str:
 
 
 def print_value(value: Any, as_json: bool) -> None:
-    """Print plain values as JSON, or text, without characters that steer a terminal."""
+    """Print a command's result, its last act: plain values as JSON, or text, none of which steers a terminal."""
     if as_json:
         plain = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
-        say(STEERING.sub(lambda match: f"\\u{ord(match[0]):04x}", plain))
+        text = STEERING.sub(lambda match: f"\\u{ord(match[0]):04x}", plain)
     else:
-        say(STEERING.sub("\ufffd", str(value).rstrip()))
+        text = STEERING.sub("\ufffd", str(value).rstrip())
+    with concluding():
+        say(text)
 
 
 def one_line(text: str) -> str:
@@ -154,9 +157,7 @@ def say(text: str) -> None:
         drop_output()
     except OSError as error:
         drop_output()
-        raise UnreadableFileError(
-            f"cannot write standard output: {error.strerror or error}. Files that were asked for are written.", path="-"
-        ) from None
+        raise UnreadableFileError(f"cannot write standard output: {error.strerror or error}.", path="-") from None
 
 
 def tell(text: str) -> None:

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from glassine.exports import exports_of
 
-__getattr__, __dir__, __all__ = exports_of(__name__, __file__)
+__getattr__, __dir__ = exports_of(__name__, __file__)

@@ -92,8 +92,8 @@ def complete_atoms(space: Space, literals: Sequence[Literal]) -> list[int]:
 
 
 def _words(masks: Sequence[int], width: int) -> npt.NDArray[np.uint64]:
-    rows = [[(mask >> (WORD * w)) & (2**WORD - 1) for w in range(width)] for mask in masks]
-    return np.array(rows, dtype=np.uint64).reshape(len(masks), width)
+    data = b"".join(mask.to_bytes(width * WORD // 8, "little") for mask in masks)
+    return np.frombuffer(data, dtype="<u8").astype(np.uint64).reshape(len(masks), width)
 
 
 # What the domain alone says about rules: which of them can take nothing, or leave nothing, after others.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
@@ -55,17 +55,17 @@ class NumberFactor:
             gap = shares.fractions[-1:] if attribute.missing else ()
             self.weights = (*(shares.between(attribute, lo, hi) for lo, hi in self._spans), *gap)
 
-    @property
+    @cached_property
     def possible(self) -> int:
         """Atoms that some record can have, as a bit mask."""
         attribute = self._attribute
-        mask = sum(1 << atom for atom, weight in enumerate(self.weights) if weight > 0)
+        mask = _mask_of(atom for atom, weight in enumerate(self.weights) if weight > 0)
         if isinstance(attribute, Real) and attribute.resolution is None:
             # A bound, to which values are clipped, may be an atom of its own.
-            mask |= sum(1 << i for i, (lo, hi) in enumerate(self._spans) if lo < attribute.hi and hi >= attribute.lo)
+            mask |= _mask_of(i for i, (lo, hi) in enumerate(self._spans) if lo < attribute.hi and hi >= attribute.lo)
         return mask
 
-    @property
+    @cached_property
     def present(self) -> int:
         """The possible atoms in which no value is missing, as a bit mask."""
         return self.possible & (1 << len(self._spans)) - 1
@@ -164,34 +164,42 @@ class ListFactor:
     ) -> None:
         self.attributes = attributes
         self._items = items
-        at = {name: i for i, name in enumerate(attributes)}
-        truths = {literal: _truths(literal, items, at[literal.attribute]) for literal in dict.fromkeys(literals)}
+        places: dict[str, dict[Scalar | None, list[int]]] = {name: {} for name in attributes}
+        for i, item in enumerate(items):
+            for name, value in zip(attributes, item, strict=True):
+                places[name].setdefault(value, []).append(i)
+        named = {literal: _named(literal, items, places) for literal in dict.fromkeys(literals)}
+        patterns: list[list[int]] = [[] for _ in items]
+        for place, members in enumerate(named.values()):
+            for i in members:
+                patterns[i].append(place)
         classes: dict[tuple[object, ...], list[int]] = {}
         each: Sequence[Measure] = [1] * len(items) if shares is None else shares.fractions
-        for i in range(len(items)):
+        for i, pattern in enumerate(patterns):
             # Values on which all literals agree are one atom: no count depends on which of them it is. Values of
             # different shares are not, so that values are uniform within an atom.
-            classes.setdefault((each[i], *(truth[i] for truth in truths.values())), []).append(i)
+            classes.setdefault((each[i], *pattern), []).append(i)
         self._classes = list(classes.values())
         self.sizes: tuple[Measure, ...] = tuple(len(members) for members in self._classes)
         self.weights: tuple[Measure, ...] = tuple(
             each[members[0]] * size for members, size in zip(self._classes, self.sizes, strict=True)
         )
+        atom_of = {i: atom for atom, members in enumerate(self._classes) for i in members}
         self._masks = {
-            literal: sum(1 << atom for atom, members in enumerate(self._classes) if truth[members[0]])
-            for literal, truth in truths.items()
+            literal: _mask_of({atom_of[i] for i in members}) ^ (self.possible if _is_rest(literal) else 0)
+            for literal, members in named.items()
         }
 
-    @property
+    @cached_property
     def possible(self) -> int:
         """Atoms that some record can have, as a bit mask: all."""
         return (1 << len(self._classes)) - 1
 
-    @property
+    @cached_property
     def present(self) -> int:
         """The possible atoms in which no value is missing, as a bit mask."""
-        return sum(
-            1 << atom for atom, members in enumerate(self._classes) if any(None not in self._items[i] for i in members)
+        return _mask_of(
+            atom for atom, members in enumerate(self._classes) if any(None not in self._items[i] for i in members)
         )
 
     def mask(self, literal: Literal) -> int:
@@ -232,13 +240,24 @@ def _check_values(literal: Literal, domain: Domain) -> None:
             )
 
 
-def _truths(literal: Literal, items: Sequence[tuple[Scalar | None, ...]], at: int) -> list[bool]:
+def _is_rest(literal: Literal) -> bool:
+    """Return whether a literal holds on all values but those that it names."""
+    return isinstance(literal, OneOf) and literal.negated
+
+
+def _named(
+    literal: Literal,
+    items: Sequence[tuple[Scalar | None, ...]],
+    places: Mapping[str, Mapping[Scalar | None, Sequence[int]]],
+) -> list[int]:
+    """Return the items that a literal names: those on which it holds, or with ``_is_rest`` does not, in order."""
+    # Of thousands of values a literal names few: what is done follows from these.
+    own = places[literal.attribute]
     if isinstance(literal, OneOf):
-        listed = set(literal.values)
-        return [literal.missing if v is None else (v in listed) ^ literal.negated for v in (i[at] for i in items)]
-    truths: list[bool] = []
-    for item in items:
-        entry = item[at]
+        named = [i for value in dict.fromkeys(literal.values) if value is not None for i in own.get(value, ())]
+        return sorted([*named, *(own.get(None, ()) if literal.missing != literal.negated else ())])
+    out: list[int] = []
+    for entry, members in own.items():
         if isinstance(entry, str):
             raise InvalidModelError(
                 f"{literal.attribute!r} is a category with the value {entry!r}, but the model has the threshold "
@@ -246,8 +265,20 @@ def _truths(literal: Literal, items: Sequence[tuple[Scalar | None, ...]], at: in
                 remedy="Declare a number, or read the model with its encoder.",
             )
         inside = entry is not None and literal.lo < entry <= literal.hi
-        truths.append(literal.missing if entry is None else inside ^ literal.negated)
-    return truths
+        if literal.missing if entry is None else inside ^ literal.negated:
+            out += members
+    return sorted(out)
+
+
+def _mask_of(atoms: Iterable[int]) -> int:
+    """Return the bit mask of some atoms."""
+    # One conversion: a sum of powers would take time in the square of the number of atoms.
+    places = np.fromiter(atoms, dtype=np.int64)
+    if not len(places):
+        return 0
+    bits_of = np.zeros(int(places.max()) + 1, dtype=np.uint8)
+    bits_of[places] = 1
+    return int.from_bytes(np.packbits(bits_of, bitorder="little").tobytes(), "little")
 
 
 Factor: TypeAlias = NumberFactor | ListFactor

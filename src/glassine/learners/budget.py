@@ -22,7 +22,7 @@ from glassine.errors import (
 from glassine.formats import fingerprint
 from glassine.models import AdditiveModel, DecisionTree, Guarantee, RuleList
 from glassine.models.guarantee import DOMAIN_FROM_DATA
-from glassine.privacy.accounting import Event, Selection
+from glassine.privacy.accounting import Event
 from glassine.privacy.certificate import ONE_PERSON, ONE_RECORD, Certificate
 from glassine.privacy.exact import decimal, float_above
 from glassine.privacy.release import EXACT_DRAWS, Paid
@@ -192,19 +192,6 @@ def check_stated(epsilon: object) -> None:
             f"{parameter('epsilon')} must be stated, the privacy budget that the fit spends, got None.",
             remedy=f"Pass {parameter('epsilon=')}, such as 0.1 or 1.",
         )
-
-
-def selection_event(name: str, epsilon: Fraction, slack: float, budget: Budget, proof: str) -> Selection:
-    """Return the event of drawing a model with a cost to which one record adds at most one."""
-    return Selection(
-        name=name,
-        inverse_temperature=float(epsilon),
-        sensitivity=1.0,
-        monotone=True,
-        slack=slack,
-        share=float(budget.model / budget.total),
-        proof=proof,
-    )
 
 
 def claim(budget: Budget, caveats: Sequence[str], spread: float = 1.0) -> Guarantee:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import validate_data
 from glassine.data.bits import BitSets, truths
 from glassine.data.count_table import CountTable
 from glassine.data.labels import index_of
-from glassine.data.table import Table, held
+from glassine.data.table import Table, frame_of, held
 from glassine.domain import Domain, Integer, Literal, Real
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter, warn_caller
@@ -389,3 +389,11 @@ class EngineIntake:
     def _labels(self, groups: Groups) -> Ints:
         # Where the target is a number there are no classes to keep.
         return np.zeros(0, dtype=np.int64) if self.table.keep is None else index_of(groups.kept, self.classes)
+
+
+def in_memory(X: object) -> Any:
+    """Return records that can be split: a lazy frame is collected, a table of counts refused."""
+    if isinstance(X, CountTable):
+        raise InvalidDataError("a CountTable cannot be split into parts record by record. Pass the records.")
+    frame = frame_of(X)
+    return held(frame).to_native() if isinstance(frame, nw.LazyFrame) else X

@@ -9,7 +9,6 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, ClassVar
 
-import narwhals as nw
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import ParameterGrid
@@ -17,27 +16,27 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from glassine.data.count_table import CountTable
-from glassine.data.labels import class_codes, target_name
-from glassine.data.table import frame_of, held
+from glassine.data.labels import target_name
 from glassine.errors import InvalidDataError, InvalidParameterError
 from glassine.formats import fingerprint
 from glassine.learners.budget import LARGEST_EPSILON, check_number, relation_of
 from glassine.learners.estimator import PrivateParameters, tags_of_domain
 from glassine.learners.intake import metadata_of, read_training
+from glassine.learners.reading import in_memory
 from glassine.models.guarantee import LONGEST_SETTING
-from glassine.privacy.accounting import Parallel, RepeatedSelection, Selection
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal
-from glassine.privacy.randomness import Randomness, RandomState
+from glassine.privacy.randomness import RandomState
 from glassine.privacy.release import EXACT_DRAWS, Paid, Price
 from glassine.privacy.selection import RunCount
 from glassine.privacy.unit import PrivacyUnit
-from glassine.records.arrays import AnyArray, Array, Bools
+from glassine.records.arrays import AnyArray, Array
+from glassine.sealed.accounts import Account
 from glassine.sealed.door import PrivateLearner, keep
+from glassine.sealed.oracle import Oracle, asking
 from glassine.sealed.persons import Persons
 from glassine.sealed.plan import Metadata, Plan
-from glassine.sealed.selection import best_of_runs
-from glassine.sealed.store import HeldIntake
+from glassine.sealed.selection import BestOfRuns
 
 PROOF = "learners/search.md"
 
@@ -67,26 +66,18 @@ class _Plan:
     delta: Fraction
     run: tuple[float, float]  # Epsilon and delta of each run
 
-    def events(self) -> tuple[Parallel, ...]:
-        """Return what the search releases: fits from one part of the records, and a choice by the other."""
+    @property
+    def account(self) -> Account:
+        """What the search may spend."""
+        return Account(total=self.epsilon, delta=self.delta, unit=self.known.unit)
+
+    @property
+    def question(self) -> BestOfRuns:
+        """The one question that it asks."""
         epsilon, delta = self.run
-        most = self.known.unit.most_records
-        fits = RepeatedSelection(
-            name="the chosen fit, of the training part",
-            candidates=len(self.candidates),
-            epsilon=epsilon,
-            # Of candidates that have no delta, none is lost.
-            delta=delta if self.delta else 0.0,
-            shape=float(self.runs.shape),
-            stop=float(self.runs.stop),
-        )
-        choice = Selection(
-            name="the choice, by the held-out part",
-            inverse_temperature=float(self.epsilon / most),
-            sensitivity=float(most),
-            monotone=True,
-        )
-        return (Parallel(name="the search", branches=((fits,), (choice,)), proof=PROOF),)
+        # Of candidates that have no delta, none is lost.
+        run = epsilon, delta if self.delta else 0.0
+        return BestOfRuns(plans=self.plans, runs=self.runs, fraction=self.fraction, run=run)
 
     def claim(
         self, certificate: Certificate | None = None, paid: Paid | None = None, chosen: int | None = None
@@ -103,7 +94,7 @@ class _Plan:
         return Certificate(
             epsilon=float(self.epsilon),
             delta=float(self.delta),
-            events=self.events(),
+            events=self.question.events(self.account.part(Fraction(1))),
             neighboring=relation_of(self.known.unit),
             unit=self.known.unit,
             assumptions=() if certificate is None else certificate.assumptions,
@@ -272,11 +263,11 @@ class PrivateSearchCV(PrivateParameters, ClassifierMixin, BaseEstimator):  # typ
             accounting = setting.get("accounting", getattr(self.estimator, "accounting", None))
             yield accounting == "published"
 
-    def _read_at_once(self, X: object, y: object, persons: Persons | None) -> tuple[HeldIntake, Metadata]:
+    def _read_at_once(self, X: object, y: object, persons: Persons | None) -> tuple[Any, Metadata]:
         probe = clone(self.estimator)
         intake = read_training(
             probe,
-            _in_memory(X),
+            in_memory(X),
             y,
             domain=probe.domain,
             classes=probe.classes,
@@ -284,8 +275,6 @@ class PrivateSearchCV(PrivateParameters, ClassifierMixin, BaseEstimator):  # typ
             private=True,
             keep_undeclared=probe.keeps_undeclared,
         )
-        if not isinstance(intake, HeldIntake):
-            raise TypeError("nothing is lazy here")
         return intake, metadata_of(intake, target_name(y), probe)
 
     def _plan(self, known: Metadata) -> Plan:
@@ -300,8 +289,8 @@ class PrivateSearchCV(PrivateParameters, ClassifierMixin, BaseEstimator):  # typ
             ),
             caveats=caveats,
             check=plan.claim,
-            queries=tuple(query for one in plan.plans for query in one.queries),
-            learn=partial(self._draw, plan),
+            queries=(plan.question,),
+            learn=asking(partial(self._learn, plan), plan.account, None),
         )
 
     def _settings(self) -> tuple[dict[str, Any], ...]:
@@ -378,30 +367,10 @@ class PrivateSearchCV(PrivateParameters, ClassifierMixin, BaseEstimator):  # typ
             candidate.set_params(delta=run[1])
         return candidate
 
-    def _draw(self, plan: _Plan, intake: Any, paid: Paid) -> dict[str, Any]:
-        """Hold some records out, fit a random number of settings, and publish one of the fits."""
-        training = split(intake, plan.fraction, paid.randomness)
-        # Both may be empty: a fit without records is as private as any other, a refusal would reveal the coins.
-        part, held_out = intake.take(training), intake.take(~training)
-
-        def run() -> tuple[int, dict[str, Any]]:
-            place = paid.randomness.below(len(plan.settings))
-            return place, plan.plans[place].learn(part, paid)
-
-        def score(result: tuple[int, dict[str, Any]]) -> int:
-            place, released = result
-            keep(plan.candidates[place], {**plan.known.features, **released})
-            return n_correct(plan.candidates[place], held_out)
-
-        place, released = best_of_runs(
-            plan.runs,
-            run,
-            score,
-            epsilon=plan.epsilon,
-            sensitivity=plan.known.unit.most_records,
-            randomness=paid.randomness,
-        )
-        return self._published(plan, place, released, paid)
+    def _learn(self, plan: _Plan, oracle: Oracle) -> dict[str, Any]:
+        """Publish one of a random number of fits."""
+        place, released = oracle.ask(plan.question, Fraction(1), plan.delta)
+        return self._published(plan, place, released, oracle.paid)
 
     def _published(self, plan: _Plan, place: int, released: dict[str, Any], paid: Paid) -> dict[str, Any]:
         """Return the fitted attributes: the chosen fit, whose model and certificate state what the search spent."""
@@ -412,6 +381,8 @@ class PrivateSearchCV(PrivateParameters, ClassifierMixin, BaseEstimator):  # typ
             epsilon=claim.epsilon,
             delta=claim.delta,
             setting=_in_words(plan.settings[place])[:LONGEST_SETTING] or None,
+            # Those of the search: what its payment and its seed void is not known to a run.
+            caveats=paid.caveats,
         )
         model = replace(model, guarantee=guarantee)
         certificate = replace(claim, model=fingerprint(model))
@@ -445,38 +416,3 @@ class PrivateSearchCV(PrivateParameters, ClassifierMixin, BaseEstimator):  # typ
     def __sklearn_tags__(self) -> Any:
         """Return scikit-learn's tags: missing values are allowed where the estimator's domain allows them."""
         return tags_of_domain(super().__sklearn_tags__(), self.domain)
-
-
-def split(intake: HeldIntake, fraction: Fraction, randomness: Randomness) -> Bools:
-    """Draw which records are for training, shape (n,): one coin for each record, or for each person."""
-
-    # A coin depends on nothing, so that no record decides on which side another one is.
-    def training() -> bool:
-        return not randomness.bernoulli(fraction.numerator, fraction.denominator)
-
-    if intake.persons is None:
-        return np.array([training() for _ in intake.labels], dtype=bool)
-    coins = {key: training() for key in dict.fromkeys(intake.persons.identifiers)}
-    return np.array([coins[key] for key in intake.persons.identifiers], dtype=bool)
-
-
-def n_correct(estimator: Any, held_out: HeldIntake) -> int:
-    """Return how many records, each as often as it counts, a fitted estimator classifies correctly.
-
-    Guarantee
-    ---------
-    none: it is not released. One more record, or person, raises it by at most their weight, and lowers it never; see
-    ``search.md``.
-    """
-    if not len(held_out.labels):
-        return 0
-    right = class_codes(estimator.predict(held_out.columns), held_out.classes) == held_out.labels
-    return int(right.sum() if held_out.multiplicities is None else held_out.multiplicities[right].sum())
-
-
-def _in_memory(X: object) -> Any:
-    """Return records that can be split: a lazy frame is collected, a table of counts refused."""
-    if isinstance(X, CountTable):
-        raise InvalidDataError("a CountTable cannot be split into parts record by record. Pass the records.")
-    frame = frame_of(X)
-    return held(frame).to_native() if isinstance(frame, nw.LazyFrame) else X

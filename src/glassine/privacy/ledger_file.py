@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from glassine.errors import DamagedLedgerError, LedgerError
+from glassine.files import FAILING_DISK
 from glassine.privacy.ledger_log import Log, create
 
 NO_LEDGER = "Call budget to create it."
@@ -21,6 +22,9 @@ NO_LEDGER = "Call budget to create it."
 
 LARGEST_ROW = 2**23
 """Bytes of the longest entry; SQLite refuses longer ones before it makes room for them."""
+
+SETTINGS = ("trusted_schema = OFF", "cell_size_check = ON", "synchronous = EXTRA")
+"""How SQLite reads and writes a ledger. EXTRA also flushes the folder, so that a power cut undoes no charge."""
 
 BETWEEN_TRIES = 0.002
 """Seconds between two tries for the write lock: about what a process needs to open the file again."""
@@ -50,20 +54,21 @@ class LedgerFile:
             # Without mode=rw a ledger that was moved away would start anew, its charges forgotten.
             with closing(self._connect("mode=rw")) as connection:
                 connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_ROW)
-                # EXTRA also flushes the folder, so that a power cut does not undo an acknowledged charge.
-                for setting in ("trusted_schema = OFF", "cell_size_check = ON", "synchronous = EXTRA"):
+                for setting in SETTINGS:
                     connection.execute(f"PRAGMA {setting}")
-                self._begin(connection, write=write)
                 try:
+                    self._begin(connection, write=write)
                     log = Log(connection, self.path)
                     # Another name, or another file under this one, could have come before the lock.
                     self._check_same(identity)
                     yield log
                     connection.execute("COMMIT")
-                except BaseException:
+                except BaseException as error:
                     # A failed COMMIT may have ended the transaction.
                     with suppress(sqlite3.Error):
                         connection.execute("ROLLBACK")
+                    if _looks_damaged(error):
+                        self._check_disk(connection)
                     raise
             if write:
                 self._check_same(identity)
@@ -184,7 +189,9 @@ class LedgerFile:
             try:
                 ((entries,),) = connection.execute("PRAGMA user_version").fetchall()
             except sqlite3.DatabaseError:
-                # A commit that was cut short, which the journal undoes; the log is checked afterwards.
+                # A commit that was cut short, which the journal undoes; the log is checked afterwards. If the disk
+                # failed instead, nothing may be undone.
+                self._check_disk(connection)
                 return
         # A journal belongs to the present entries or, if its commit was cut short, to those before the last.
         if before == self._journal() and before[1] not in (entries, entries - 1):
@@ -211,11 +218,37 @@ class LedgerFile:
         of_first_page = int.from_bytes(first[:4]) == 1
         return header, int.from_bytes(first[-4:]) if of_first_page else None
 
+    def _check_disk(self, connection: sqlite3.Connection) -> None:
+        """Raise if what looks damaged does so because the disk fails, now or just before: the file may be whole."""
+        # SQLite reports an input/output error of a read as damage: as code 11 of a statement, as a line of
+        # integrity_check. A backup reads every page, and returns the error as what it is. Python's own reading would
+        # not do: closing the file drops the locks that SQLite holds on it.
+        with closing(sqlite3.connect(":memory:")) as copy:
+            try:
+                copy.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_ROW)
+                connection.backup(copy)
+                for setting in SETTINGS:
+                    copy.execute(f"PRAGMA {setting}")
+                Log(copy, self.path, journal="memory")
+            except (sqlite3.Error, LedgerError, UnicodeDecodeError) as error:
+                if getattr(error, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_IOERR:
+                    return
+        raise self._failing_disk()
+
+    def _failing_disk(self) -> LedgerError:
+        return LedgerError(
+            f"cannot use the ledger {self.path}: the disk reported an input/output error.",
+            remedy=f"Release nothing. {FAILING_DISK}",
+            path=self.path,
+        )
+
     def _explained(self, error: Exception) -> LedgerError:
         """Return the error that says what to do about one of SQLite or the operating system."""
         code = getattr(error, "sqlite_errorcode", None)
         primary = None if code is None else code & 0xFF
         kind: type[LedgerError] = LedgerError
+        if isinstance(error, OSError) and error.errno == errno.EIO:
+            return self._failing_disk()
         if isinstance(error, OSError):
             reason = f"{error.strerror or error}"
         elif code in LOCK_FAILURES or (
@@ -232,7 +265,9 @@ class LedgerFile:
             reason = "it was moved while it was in use. Look for the file that was moved"
         elif primary in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
             reason = "it is read-only. Make it and its folder writable"
-        elif primary in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_INTERRUPT):
+        elif primary == sqlite3.SQLITE_IOERR:
+            return self._failing_disk()
+        elif primary in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_INTERRUPT):
             reason = str(error)
         else:
             kind, reason = (
@@ -240,6 +275,14 @@ class LedgerFile:
                 "it is damaged. Restore it from a copy, and charge what was released since",
             )
         return kind(f"cannot use the ledger {self.path}: {reason}. Release nothing.", path=self.path)
+
+
+def _looks_damaged(error: BaseException) -> bool:
+    """Return whether an error says that a ledger is not as it was written."""
+    codes = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+    if isinstance(error, sqlite3.Error):
+        return (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF in codes
+    return isinstance(error, DamagedLedgerError | UnicodeDecodeError)
 
 
 LOCK_FAILURES = (

@@ -208,8 +208,9 @@ class Log:
         If the file is another database, or the ledger of another version of Glassine.
     """
 
-    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
-        self._connection, self.path = connection, path
+    def __init__(self, connection: sqlite3.Connection, path: Path, *, journal: str = "delete") -> None:
+        # journal: the journal mode that the file must have; a copy in memory has another.
+        self._connection, self.path, self._journal = connection, path, journal
         self._check_file()
         self._identity, entries, charges, self._hash = self._read_head()
         self.rows: list[Row] = []
@@ -291,7 +292,7 @@ class Log:
                 path=self.path,
             )
         ((mode,),) = self._connection.execute("PRAGMA journal_mode").fetchall()
-        if mode != "delete":
+        if mode != self._journal:
             raise self._damage(f"its journal mode is {mode!r}")
         # Before anything is read from a table: a view or a trigger is code.
         expected = {("table", name, name, statement) for name, statement in TABLES.items()}

@@ -10,9 +10,11 @@ from glassine.privacy.unit import RECORD, PrivacyUnit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """What one query may spend of an account of pure epsilon."""
+    """What one query may spend of an account."""
 
-    epsilon: Fraction  # For all records of the unit together
+    # epsilon, delta: for all records of the unit together.
+    epsilon: Fraction
+    delta: Fraction = Fraction(0)
     total: Fraction  # Epsilon of the whole fit
     unit: PrivacyUnit  # Whose data it covers
 
@@ -28,12 +30,13 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pure:
-    """Epsilon of a fit, without a delta; parts add up to it at most."""
+class Account:
+    """Epsilon of a fit, and delta where it has one; parts add up to them at most."""
 
-    total: Fraction
-    unit: PrivacyUnit = RECORD
+    total: Fraction  # Epsilon
+    delta: Fraction = Fraction(0)
+    unit: PrivacyUnit = RECORD  # Whose data they cover
 
-    def part(self, share: Fraction) -> Part:
-        """Return what a query may spend at a share of the total."""
-        return Part(epsilon=self.total * share, total=self.total, unit=self.unit)
+    def part(self, share: Fraction, delta: Fraction = Fraction(0)) -> Part:
+        """Return what a query may spend at a share of epsilon, and with a delta."""
+        return Part(epsilon=self.total * share, delta=delta, total=self.total, unit=self.unit)

@@ -14,8 +14,20 @@ import numpy as np
 from glassine.privacy.fine_gaussian import FineNoise
 from glassine.privacy.mechanisms import discrete_laplace
 from glassine.privacy.randomness import Randomness
-from glassine.records.arrays import Array, Ints
+from glassine.records.arrays import Array, Bools, Ints
 from glassine.sealed import noisy_choice
+from glassine.sealed.noisy_choice import exponential_mechanism, gaussian_min, permute_and_flip, smooth_cauchy_min
+
+__all__ = [
+    "coins",
+    "exponential_mechanism",
+    "gaussian",
+    "gaussian_min",
+    "laplace",
+    "permute_and_flip",
+    "select",
+    "smooth_cauchy_min",
+]
 
 
 def laplace(exact: Ints, scale: Fraction, randomness: Randomness) -> Ints:
@@ -27,6 +39,12 @@ def laplace(exact: Ints, scale: Fraction, randomness: Randomness) -> Ints:
 def gaussian(exact: Ints, noise: FineNoise, randomness: Randomness) -> Array:
     """Return sums of units, known modulo 2^64, with discrete Gaussian noise, as multiples of one."""
     return (exact + noise.draw(exact.shape, randomness)) / noise.units
+
+
+def coins(number: int, fraction: Fraction, randomness: Randomness) -> Bools:
+    """Draw as many coins, true with a probability; shape (number,)."""
+    sides = (randomness.bernoulli(fraction.numerator, fraction.denominator) for _ in range(number))
+    return np.fromiter(sides, dtype=bool, count=number)
 
 
 def select(numerators: Sequence[int], denominator: int, randomness: Randomness) -> int:

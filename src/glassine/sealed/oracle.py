@@ -9,11 +9,12 @@ from typing import Any, NoReturn, TypeVar
 from glassine.data.slices import Progress
 from glassine.privacy.accounting import Event
 from glassine.privacy.release import Paid
-from glassine.sealed.accounts import Part, Pure
+from glassine.sealed.accounts import Account, Part
 from glassine.sealed.queries import Query
 from glassine.sealed.store import Store
 
 A = TypeVar("A")
+R = TypeVar("R")
 
 
 class Oracle:
@@ -23,11 +24,12 @@ class Oracle:
     before its price is off the account and its event is kept.
     """
 
-    __slots__ = ("__events", "__left", "__progress", "__records", "account", "paid")
+    __slots__ = ("__events", "__left", "__lost", "__progress", "__records", "account", "paid")
 
-    def __init__(self, records: Any, account: Pure, paid: Paid, progress: Progress | None = None) -> None:
+    def __init__(self, records: Any, account: Account, paid: Paid, progress: Progress | None = None) -> None:
         self.__records = records
         self.__left = account.total
+        self.__lost = account.delta
         self.__events: list[Event] = []
         self.__progress = progress
         self.account = account
@@ -53,18 +55,19 @@ class Oracle:
         """Return what a share of the account is, in public."""
         return self.account.part(share)
 
-    def ask(self, query: Query[A], share: Fraction) -> A:
-        """Return the answer to a query, which costs a share of the account."""
-        part = self.__pay(share)
+    def ask(self, query: Query[A], share: Fraction, delta: Fraction = Fraction(0)) -> A:
+        """Return the answer to a query, which costs a share of the account's epsilon, and a delta if it needs one."""
+        part = self.__pay(share, delta)
         # The event is kept first: whatever happens in the draw, it is stated.
         self.__events += query.events(part)
         return query.draw(self.__records, part, self.paid.randomness, self.__progress)
 
-    def __pay(self, share: Fraction) -> Part:
-        part = self.part(share)
-        if not 0 < part.epsilon <= self.__left:
+    def __pay(self, share: Fraction, delta: Fraction) -> Part:
+        part = self.account.part(share, delta)
+        if not 0 < part.epsilon <= self.__left or not 0 <= delta <= self.__lost:
             raise RuntimeError("the plan asks for more than was charged")
         self.__left -= part.epsilon
+        self.__lost -= delta
         return part
 
     def close(self) -> None:
@@ -94,12 +97,15 @@ class ExactOracle:
 
 
 def asking(
-    learn: Callable[[Oracle], dict[str, Any]], account: Pure, progress: Progress | None
-) -> Callable[[Any, Paid], dict[str, Any]]:
+    learn: Callable[[Oracle], R],
+    account: Account,
+    progress: Progress | None,
+    hold: Callable[[Any], Any] = Store,
+) -> Callable[[Any, Paid], R]:
     """Return how a plan learns: by an oracle over the opened records, which forgets them afterwards."""
 
-    def learned(records: Any, paid: Paid) -> dict[str, Any]:
-        oracle = Oracle(Store(records), account, paid, progress)
+    def learned(records: Any, paid: Paid) -> R:
+        oracle = Oracle(hold(records), account, paid, progress)
         try:
             return learn(oracle)
         finally:

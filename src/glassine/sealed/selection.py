@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
+
+from glassine.data.labels import class_codes
+from glassine.data.slices import Progress
+from glassine.models import AdditiveModel, DecisionTree, RuleList
+from glassine.privacy.accounting import Event, Parallel, RepeatedSelection, Selection
 from glassine.privacy.exact import Number
 from glassine.privacy.randomness import Randomness
+from glassine.privacy.release import SEEDED, Paid
 from glassine.privacy.selection import RunCount
-from glassine.sealed.noisy_choice import exponential_mechanism
+from glassine.records.arrays import Bools
+from glassine.sealed import draws
+from glassine.sealed.accounts import Part
+from glassine.sealed.plan import Plan
+from glassine.sealed.queries import Query
+from glassine.sealed.store import HeldIntake, Store
 
 T = TypeVar("T")
 
@@ -55,4 +69,101 @@ def best_of_runs(
     """
     results = [run() for _ in range(runs.draw(randomness))]
     scores = [score(result) for result in results]
-    return results[exponential_mechanism(scores, epsilon, sensitivity, monotone=True, randomness=randomness)]
+    return results[draws.exponential_mechanism(scores, epsilon, sensitivity, monotone=True, randomness=randomness)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BestOfRuns(Query["Chosen"]):
+    """One of a random number of fits, judged by how many records that were held out it classifies correctly.
+
+    Whether a record, or a person with all records, is held out is a coin of its own. Each run draws one of some plans,
+    and learns it from the other records through an oracle of its own. Neither the number of runs nor the other fits
+    leave.
+    """
+
+    plans: tuple[Plan, ...]  # One for each setting, each of which spends what a run may
+    runs: RunCount  # The law of the number of runs
+    fraction: Fraction  # Probability with which a record, or a person with all records, is held out
+    # Epsilon and delta of each run; the delta is 0 where no plan has one.
+    run: tuple[float, float]
+
+    def events(self, part: Part) -> tuple[Event, ...]:
+        """Return what is released: fits from one part of the records, and a choice by the other."""
+        epsilon, delta = self.run
+        most = part.unit.most_records
+        fits = RepeatedSelection(
+            name="the chosen fit, of the training part",
+            candidates=len(self.plans),
+            epsilon=epsilon,
+            delta=delta,
+            shape=float(self.runs.shape),
+            stop=float(self.runs.stop),
+        )
+        choice = Selection(
+            name="the choice, by the held-out part",
+            inverse_temperature=float(part.epsilon / most),
+            sensitivity=float(most),
+            monotone=True,
+        )
+        return (Parallel(name="the search", branches=((fits,), (choice,)), proof="learners/search.md"),)
+
+    def draw(self, records: Store, part: Part, randomness: Randomness, progress: Progress | None) -> Chosen:
+        """Hold some records out, fit a random number of settings, and choose one of the fits."""
+        training = split(records.held, self.fraction, randomness)
+        # Both may be empty: a fit without records is as private as any other, a refusal would reveal the coins.
+        fitted, held_out = records.held.take(training), records.held.take(~training)
+        # The payment is that of the whole search, which states it; a certificate of a run says what its bits are.
+        paid = Paid(randomness=randomness, caveats=(SEEDED,) if randomness.seeded else ())
+
+        def run() -> Chosen:
+            place = randomness.below(len(self.plans))
+            return Chosen(place, self.plans[place].learn(fitted, paid))
+
+        return best_of_runs(
+            self.runs,
+            run,
+            lambda chosen: n_correct(chosen.released["model_"], held_out),
+            epsilon=part.epsilon,
+            sensitivity=part.unit.most_records,
+            randomness=randomness,
+        )
+
+    def exact(self, records: Store) -> Chosen:
+        """Raise: without a budget there is no number of runs; scikit-learn's searches are exact."""
+        raise NotImplementedError("a search without privacy is scikit-learn's")
+
+    def load(self) -> None:
+        """Load the kernels of all plans."""
+        for plan in self.plans:
+            plan.load()
+
+
+class Chosen(NamedTuple):
+    """A fit: the place of its setting, and its fitted attributes by name."""
+
+    place: int
+    released: dict[str, Any]
+
+
+def split(intake: HeldIntake, fraction: Fraction, randomness: Randomness) -> Bools:
+    """Draw which records are for training, shape (n,): one coin for each record, or for each person."""
+    # A coin depends on nothing, so that no record decides on which side another one is.
+    if intake.persons is None:
+        return ~draws.coins(len(intake.labels), fraction, randomness)
+    keys = list(dict.fromkeys(intake.persons.identifiers))
+    out = dict(zip(keys, draws.coins(len(keys), fraction, randomness).tolist(), strict=True))
+    return np.array([not out[key] for key in intake.persons.identifiers], dtype=bool)
+
+
+def n_correct(model: DecisionTree | RuleList | AdditiveModel, held_out: HeldIntake) -> int:
+    """Return how many records, each as often as it counts, a released model classifies correctly.
+
+    Guarantee
+    ---------
+    none: it is not released. One more record, or person, raises it by at most their weight, and lowers it never; see
+    ``learners/search.md``.
+    """
+    if not len(held_out.labels):
+        return 0
+    right = class_codes(model.predict(held_out.columns), held_out.classes) == held_out.labels
+    return int(right.sum() if held_out.multiplicities is None else held_out.multiplicities[right].sum())

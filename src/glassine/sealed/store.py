@@ -108,6 +108,11 @@ class Store:
         return "<Store>"
 
     @property
+    def held(self) -> Any:
+        """The records, for queries that take parts of them."""
+        return self._records
+
+    @property
     def n_records(self) -> int:
         """Number of records, multiplicities counted."""
         return int(self._records.n_records)

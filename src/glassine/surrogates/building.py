@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -17,14 +18,18 @@ from glassine.learners.publishing import evidence_of
 from glassine.microaggregation import SemanticDistance, microaggregate
 from glassine.models import DecisionTree, Evidence, Guarantee
 from glassine.models.guarantee import DOMAIN_FROM_DATA
+from glassine.privacy.accounting import Event
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import SEEDED, UNPAID, Paid, Planned, Price, release
 from glassine.records.arrays import Array, Ints
 from glassine.records.columns import Columns, values_of
+from glassine.sealed.accounts import Account
 from glassine.sealed.door import behind
 from glassine.sealed.losses import PARTS
+from glassine.sealed.oracle import Oracle, asking
+from glassine.sealed.partitions import Grouped, GroupTrees
 from glassine.sealed.trees import Tree, TreeClass
 from glassine.surrogates.answers import Answers, Names, NumericAnswer, distinct_records
 from glassine.surrogates.distances import Metric, as_metric
@@ -33,8 +38,6 @@ from glassine.surrogates.group_trees import grow_trees
 from glassine.surrogates.private_trees import (
     certify_labels,
     certify_partition,
-    draw_trees,
-    partition_event,
     tree_budget,
     tree_class_of,
 )
@@ -260,7 +263,9 @@ def _private_trees(plan: Plan, material: Material, groups: Ints, n_groups: int, 
     outcome = material.outcome
     every = tree_class_of(material.domain, outcome.tree_classes, plan.growth.max_depth or 1)
     budget = tree_budget(epsilon, every, n_groups)
-    event = partition_event(budget, every, n_groups)
+    labels_only = not plan.private_partition
+    account = Account(total=budget.total * (2 if labels_only else 1))
+    question = GroupTrees(members=every, n_groups=n_groups, labels_only=labels_only)
     boxed = plan.labels == "black-box" and not plan.fixed_black_box
     reasons = {
         DOMAIN_FROM_DATA: material.domain.inferred,
@@ -268,7 +273,7 @@ def _private_trees(plan: Plan, material: Material, groups: Ints, n_groups: int, 
     }
     caveats = tuple(text for text, holds in reasons.items() if holds)
 
-    def certificate(paid: Paid) -> Certificate:
+    def certificate(events: tuple[Event, ...], paid: Paid) -> Certificate:
         public: dict[str, Any] = {
             "partition": f"{n_groups} public cells" if plan.private_partition else f"{plan.method} groups of {plan.k}",
             "model class": f"all trees of depth {plan.growth.max_depth} over public cut points",
@@ -279,21 +284,13 @@ def _private_trees(plan: Plan, material: Material, groups: Ints, n_groups: int, 
             public["range of the answers"] = [plan.answer.lo, plan.answer.hi]
             public["step of the answers"] = plan.answer.step
         if plan.private_partition:
-            return certify_partition(epsilon, event, paid, public, black_box_labels=plan.labels == "black-box")
+            return certify_partition(epsilon, events, paid, public, black_box_labels=plan.labels == "black-box")
         if plan.labels == "true":
-            return certify_labels(epsilon, paid, public)
+            return certify_labels(epsilon, events, paid, public)
         return Certificate.none(f"{WHOLE_PARTITION}; {ATTRIBUTES_OPEN}")
 
-    def draw(paid: Paid) -> Trees:
-        drawn = draw_trees(
-            material.columns,
-            outcome.parts(material.targets, PARTS) if isinstance(outcome, NumericAnswer) else material.targets,
-            groups,
-            n_groups,
-            budget=budget,
-            trees=every,
-            randomness=paid.randomness,
-        )
+    def learn(oracle: Oracle) -> Trees:
+        drawn, paid = oracle.ask(question, Fraction(1)), oracle.paid
         limits = paid.caveats if plan.private_partition else (*paid.caveats, WHOLE_PARTITION)
         claimed = Guarantee(epsilon=float(budget.total), caveats=limits)
         published = tuple(
@@ -307,14 +304,18 @@ def _private_trees(plan: Plan, material: Material, groups: Ints, n_groups: int, 
             )
             for tree in drawn
         )
-        return published, material, certificate(paid)
+        return published, material, certificate(oracle.events, paid)
+
+    targets = outcome.parts(material.targets, PARTS) if isinstance(outcome, NumericAnswer) else material.targets
+    grouped = Grouped(columns=material.columns, targets=targets, groups=groups)
+    draw = partial(asking(learn, account, None, hold=lambda records: records), grouped)
 
     price = _price(plan, n_groups)
     if price is None:
         # Groups follow from all records, labels from a black box: nothing is claimed of the release, or paid for.
         randomness = Randomness.of(plan.random_state)
         return draw(Paid(randomness=randomness, caveats=(*caveats, *((SEEDED,) if randomness.seeded else ()))))
-    check = partial(certificate, Paid(randomness=UNPAID, caveats=caveats))
+    check = partial(certificate, question.events(account.part(Fraction(1))), Paid(randomness=UNPAID, caveats=caveats))
     planned = Planned(price=price, caveats=caveats, check=check, draw=lambda paid: behind(lambda: draw(paid)))
     return release(planned, ledger=plan.ledger, dataset=plan.dataset, random_state=plan.random_state)
 

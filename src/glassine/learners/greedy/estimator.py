@@ -14,7 +14,7 @@ from glassine.learners.antecedents import PoolPlan
 from glassine.learners.budget import certificate_of, guarantee_of, relation_of
 from glassine.learners.estimator import PrivateEstimator, fitted
 from glassine.learners.exhaustive.families import Classes, Lists
-from glassine.learners.greedy.growth import GreedyPool, Remaining, count_bytes, most_satisfied
+from glassine.learners.greedy.growth import GreedyPool, Growth, count_bytes
 from glassine.learners.greedy.plan import GreedyPlan, GreedyWish
 from glassine.learners.greedy.published import (
     AS_PUBLISHED,
@@ -24,15 +24,17 @@ from glassine.learners.greedy.published import (
     stated_events,
     whole_delta,
 )
-from glassine.learners.greedy.strict import LOOKAHEAD, grow_strictly, rehearse
 from glassine.learners.intake import metadata_of
 from glassine.privacy.accounting import Event
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.release import Paid, Price
 from glassine.privacy.unit import RECORD, PrivacyUnit, of_groups
-from glassine.sealed.accounts import Part
+from glassine.sealed.oracle import Oracle, asking
 from glassine.sealed.persons import Persons
 from glassine.sealed.plan import Metadata, Plan
+from glassine.sealed.queries import Query
+from glassine.sealed.rule_choices import LOOKAHEAD, RuleChoices
+from glassine.sealed.satisfied import most_satisfied
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -158,7 +160,10 @@ class PrivateGreedyRuleListClassifier(PrivateEstimator, Classes, Lists):
             ),
             caveats=caveats,
             check=partial(self._check, known, pools, plan, lost, caveats),
-            learn=partial(self._draw, known, pools, plan, lost),
+            queries=() if plan.published else self._questions(known, pools, plan),
+            learn=partial(self._learn_as_published, known, pools, plan)
+            if plan.published
+            else asking(partial(self._learn, known, pools, plan), plan.account, self.progress),
         )
 
     def _budget(self, *, with_literals: bool, unit: PrivacyUnit) -> GreedyPlan:
@@ -183,7 +188,8 @@ class PrivateGreedyRuleListClassifier(PrivateEstimator, Classes, Lists):
         if plan.published:
             events = stated_events(plan, Node.of(plan, known.n_records or 0))
         else:
-            events = rehearse(plan, pool, len(known.classes), len(widest) + 1)
+            question = self._question(known, plan, pool, candidates=len(widest) + 1)
+            events = question.events(plan.account.part(plan.rules_share, plan.delta or Fraction(0)))
         Certificate(
             epsilon=float(plan.epsilon),
             delta=lost,
@@ -194,29 +200,71 @@ class PrivateGreedyRuleListClassifier(PrivateEstimator, Classes, Lists):
             public=self._public(known, pools, pool),
         )
 
-    def _draw(
-        self, known: Metadata, pools: PoolPlan, plan: GreedyPlan, lost: float, intake: Any, paid: Paid
+    def _questions(self, known: Metadata, pools: PoolPlan, plan: GreedyPlan) -> tuple[Query[Any], ...]:
+        """Return what a fit asks, with the largest pool."""
+        widest = self._question(known, plan, GreedyPool.of(known.domain, pools.widest()))
+        return *filter(None, [pools.query()]), widest
+
+    def _question(
+        self, known: Metadata, plan: GreedyPlan, pool: GreedyPool, candidates: int | None = None
+    ) -> RuleChoices:
+        return RuleChoices(
+            mechanism=plan.mechanism,
+            pool=pool,
+            n_classes=len(known.classes),
+            support=plan.support,
+            records=plan.records,
+            steps=plan.steps,
+            counts=plan.counts,
+            candidates=candidates,
+        )
+
+    def _learn(self, known: Metadata, pools: PoolPlan, plan: GreedyPlan, oracle: Oracle) -> dict[str, Any]:
+        """Ask for thresholds, then for rules and their class counts in turn, each given the others."""
+        thresholds = pools.query()
+        cuts = {} if thresholds is None else oracle.ask(thresholds, plan.literals / plan.total)
+        pool = GreedyPool.of(known.domain, pools.with_cuts(cuts))
+        question = self._question(known, plan, pool)
+        drawn, counts = oracle.ask(question, plan.rules_share, plan.delta or Fraction(0))
+        grown = Growth(drawn=drawn, counts=counts), question.scale, oracle.events
+        return self._published(known, pools, plan, pool, grown, oracle.paid)
+
+    def _learn_as_published(
+        self, known: Metadata, pools: PoolPlan, plan: GreedyPlan, intake: Any, paid: Paid
     ) -> dict[str, Any]:
-        """Release thresholds, then rules and their class counts in turn, each given the others."""
-        question, cuts = pools.query(), dict[str, tuple[float, ...]]()
+        """Release as the paper does, from the records themselves: nothing of it is guaranteed."""
+        thresholds, cuts = pools.query(), dict[str, tuple[float, ...]]()
         events: tuple[Event, ...] = ()
-        if question is not None:
-            part = Part(epsilon=plan.literals * plan.unit.most_records, total=plan.epsilon, unit=plan.unit)
-            events, cuts = question.events(part), question.draw(intake, part, paid.randomness, None)
-        rules = pools.with_cuts(cuts)
-        pool = GreedyPool.of(known.domain, rules)
-        grow = grow_as_published if plan.published else grow_strictly
-        growth = grow(plan, pool, Remaining.of(intake, pool.antecedents), paid.randomness, self.progress)
-        claim = guarantee_of(plan.epsilon, lost, unit=plan.unit, count_scale=growth.scale, caveats=paid.caveats)
+        if thresholds is not None:
+            part = plan.account.part(plan.literals / plan.total)
+            events, cuts = thresholds.events(part), thresholds.draw(intake, part, paid.randomness, None)
+        pool = GreedyPool.of(known.domain, pools.with_cuts(cuts))
+        growth, scale, stated = grow_as_published(plan, pool, intake, paid.randomness, self.progress)
+        return self._published(known, pools, plan, pool, (growth, scale, (*events, *stated)), paid)
+
+    def _published(
+        self,
+        known: Metadata,
+        pools: PoolPlan,
+        plan: GreedyPlan,
+        pool: GreedyPool,
+        grown: tuple[Growth, float, tuple[Event, ...]],
+        paid: Paid,
+    ) -> dict[str, Any]:
+        """Return the fitted attributes of a grown list, with the scale of its noise and what it spent."""
+        growth, scale, events = grown
+        lost = whole_delta(plan, known.n_records or 0)
+        claim = guarantee_of(plan.epsilon, lost, unit=plan.unit, count_scale=scale, caveats=paid.caveats)
         model = growth.model(pool, known, source=f"glassine.{type(self).__name__}", guarantee=claim)
         certificate = certificate_of(
-            [*events, *growth.events],
+            events,
             model,
             epsilon=plan.epsilon,
             delta=lost,
             unit=plan.unit,
             paid=paid,
             public=self._public(known, pools, pool),
+            sealed=not plan.published,
         )
         return fitted(known, model, certificate)
 

@@ -9,6 +9,7 @@ from glassine.errors import InvalidParameterError, check_choice, parameter
 from glassine.learners.budget import LARGEST_EPSILON, LARGEST_SCALE, check_number
 from glassine.privacy.exact import decimal
 from glassine.privacy.unit import RECORD, PrivacyUnit
+from glassine.sealed.accounts import Account
 
 MECHANISMS = (
     "smooth-laplace",
@@ -119,6 +120,16 @@ class GreedyPlan:
     def epsilon(self) -> Fraction:
         """Epsilon that the fit claims."""
         return self.total * self.unit.most_records
+
+    @property
+    def account(self) -> Account:
+        """What the fit may spend."""
+        return Account(total=self.epsilon, delta=self.delta or Fraction(0), unit=self.unit)
+
+    @property
+    def rules_share(self) -> Fraction:
+        """The share of epsilon for the rules and their counts: what the thresholds leave."""
+        return 1 - self.literals / self.total
 
     @property
     def needs_delta(self) -> bool:

@@ -9,9 +9,9 @@ from fractions import Fraction
 import numpy as np
 
 from glassine.data.slices import Progress
-from glassine.learners.greedy.growth import GreedyPool, Growth, Remaining
-from glassine.learners.greedy.impurity import weighted_impurities
+from glassine.learners.greedy.growth import GreedyPool, Growth
 from glassine.learners.greedy.plan import GreedyPlan
+from glassine.learners.intake import Intake
 from glassine.privacy.accounting import Event, Stated
 from glassine.privacy.events import UNPROVED
 from glassine.privacy.exact import float_above
@@ -19,8 +19,10 @@ from glassine.privacy.mechanisms import cauchy, discrete_laplace, gaussian, lapl
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.sensitivity import published_smooth_gini
 from glassine.records.arrays import Array, Ints
+from glassine.sealed.gini import weighted_impurities
 from glassine.sealed.lists import DrawnList
 from glassine.sealed.noisy_choice import draw
+from glassine.sealed.remaining import Remaining
 
 AS_PUBLISHED = "as published; see errata: the guarantee does not hold as stated"
 
@@ -117,9 +119,9 @@ def defects(plan: GreedyPlan, *, default_delta: bool) -> tuple[str, ...]:
 
 
 def grow_as_published(
-    plan: GreedyPlan, pool: GreedyPool, remaining: Remaining, randomness: Randomness, progress: Progress | None = None
-) -> Growth:
-    """Grow a list by Algorithm 1 and its variants.
+    plan: GreedyPlan, pool: GreedyPool, intake: Intake, randomness: Randomness, progress: Progress | None = None
+) -> tuple[Growth, float, tuple[Event, ...]]:
+    """Grow a list by Algorithm 1 and its variants; return it, the scale of its noise, and what it states.
 
     The variants under global sensitivity have no support check, and epsilon / (2 K - 1) for each of their two
     operations a rule: the paper says that the budget of that step is saved, and not how. Counts of records, in the
@@ -129,6 +131,7 @@ def grow_as_published(
     ---------
     none: see :func:`defects`.
     """
+    remaining = Remaining.of(intake, pool.antecedents)
     n = int(remaining.totals().sum())
     node = Node.of(plan, n)
     scale = float_above(Fraction(1) / Fraction(node.epsilon))
@@ -153,12 +156,8 @@ def grow_as_published(
     noisy.append(discrete_laplace(remaining.totals(), scale, randomness))
     # Algorithm 2: of equal counts the last class is predicted.
     labels = [len(row) - 1 - int(np.argmax(row[::-1])) for row in noisy]
-    return Growth(
-        drawn=DrawnList(tuple(zip(chosen, labels, strict=False)), labels[-1]),
-        counts=np.maximum(np.array(noisy), 0),
-        scale=scale,
-        events=stated_events(plan, node),
-    )
+    drawn = DrawnList(tuple(zip(chosen, labels, strict=False)), labels[-1])
+    return Growth(drawn=drawn, counts=np.maximum(np.array(noisy), 0)), scale, stated_events(plan, node)
 
 
 def _choose(plan: GreedyPlan, node: Node, captured: Ints, totals: Ints, randomness: Randomness) -> int:

@@ -16,13 +16,14 @@ from glassine.learners.antecedents import asked
 from glassine.learners.budget import check_number
 from glassine.learners.estimator import OrdinaryLearner, fitted
 from glassine.learners.exhaustive.families import Classes, Lists
-from glassine.learners.greedy.growth import GreedyPool, Growth, Remaining, count_bytes
-from glassine.learners.greedy.impurity import best_split
+from glassine.learners.greedy.growth import GreedyPool, Growth, count_bytes
 from glassine.learners.intake import read_training
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal
 from glassine.records.arrays import Ints
+from glassine.sealed.gini import best_split
 from glassine.sealed.lists import DrawnList
+from glassine.sealed.remaining import Remaining
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
