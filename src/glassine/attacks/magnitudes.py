@@ -91,7 +91,7 @@ class NumberInference:
     @classmethod
     def of(cls, predicted: Array, targets: Array) -> NumberInference | None:
         """Return it for predictions and true values, shape (n,) each; None without any."""
-        present = ~np.isnan(targets) & np.isfinite(predicted)
+        present = np.isfinite(targets) & np.isfinite(predicted)
         if not present.any():
             return None
         truth, answers = targets[present], predicted[present]
