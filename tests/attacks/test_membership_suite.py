@@ -68,7 +68,7 @@ def test_every_attack_on_breast_cancer_records() -> None:
     assert found.midpoint.value.advantage is not None
     made = [*(result.advantage.value for result in found.results), found.midpoint.value.advantage.value]
     assert found.strongest.advantage.value == max(made)
-    assert steps == [(i + 1, 16) for i in range(16)]
+    assert steps == [(i + 1, 17) for i in range(17)]
     told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert told["gap"]["value"]["roc_log_log"][-1] == [1.0, 1.0]
     assert told["shift"]["status"] == "measured"

@@ -22,7 +22,6 @@ from glassine.models.implied import Bounds, OutcomeCounts
 from glassine.records.arrays import Array, Ints
 
 if TYPE_CHECKING:
-    from glassine.auditing.criteria import Limits
     from glassine.auditing.findings.guarantee import GuaranteeFinding
 
 __all__ = [
@@ -203,7 +202,7 @@ class Case:
         Whether persons were stated, so that people were counted in place of records.
     of_classes : bool
         Whether the subject predicts a class.
-    limits : Limits or None
+    limits : mapping of str to float or None
         All limits of the policy, for a criterion whose doubt depends on another one.
     """
 
@@ -220,7 +219,7 @@ class Case:
     domain_inferred: bool = False
     people: bool = False
     of_classes: bool = True
-    limits: Limits | None = None
+    limits: Mapping[str, float | None] = field(default_factory=dict)
 
     @property
     def counted(self) -> str:

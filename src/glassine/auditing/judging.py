@@ -55,7 +55,10 @@ PRIVATE_ADDITIVE = remedy(
 
 def judge(policy: Policy, case: Case, suppression: Suppression) -> tuple[Check, ...]:
     """Return the checks of a policy: a claimed guarantee first, then by that guarantee or by what was measured."""
-    out, case = [], replace(case, limits=policy)
+    out, case = (
+        [],
+        replace(case, limits={one.key: getattr(policy, one.key) for one in policy.criteria if not one.stated}),
+    )
     for criterion in policy.criteria:
         stated = case.facts.get(criterion.stated) if criterion.stated else Measured(getattr(policy, criterion.key))
         limit = stated.value if isinstance(stated, Measured) else None

@@ -265,7 +265,7 @@ def LARGEST_MEASURED_ADVANTAGE(limit: float, membership: MembershipFinding, case
 
 def _implied_fails(case: Case) -> bool:
     """Return whether the advantage that the counts imply is beyond its own limit, or not known."""
-    limit, fact = None if case.limits is None else case.limits.largest_advantage, case.facts.get("implied")
+    limit, fact = case.limits.get("largest_advantage"), case.facts.get("implied")
     if limit is None or not isinstance(fact, Measured):
         return False
     implied = fact.value
