@@ -1,5 +1,6 @@
 from glassine import attacks as attacks
 from glassine import auditing as auditing
+from glassine import capacity as capacity
 from glassine import comparison as comparison
 from glassine import counting as counting
 from glassine import data as data

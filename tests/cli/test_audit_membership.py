@@ -135,7 +135,7 @@ def test_audit_attacks_where_a_holdout_is_given(folder: Path, run: Run) -> None:
         (("--confidence", "nan"), "confidence must lie strictly between 0 and 1"),
         (("--max-advantage", "2"), "--max-advantage is"),
         (("--max-advantage", "nan"), "--max-advantage is"),
-        (("--target", "income"), "has no column 'income' for --target"),
+        (("--target", "income"), "--target names 'income', which is not a column"),
         (("-o", "others.csv"), "is read or written already"),
         (("--holdout", "nowhere.csv"), "cannot read"),
     ],

@@ -7,12 +7,13 @@ import hmac
 import json
 import math
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from glassine import Domain, Ledger, OptimalTreeClassifier, PrivateTreeClassifier
-from glassine.formats import load_model
+from glassine.formats import load_model, write_model
 from glassine.formats.json import fingerprint
 from glassine.privacy.certificate import LOSS_BOUND, Certificate
 from glassine.privacy.events import Selection
@@ -288,3 +289,19 @@ def test_fits_keep_their_error_bound_against_the_best_tree() -> None:
         kept.append(int((learner.predict(X) != y).sum()) <= fewest + bound)
     # Each fit keeps it with probability 0.95: of 40, fewer than 33 do so once in 1,000 times.
     assert sum(kept) >= 33
+
+
+def test_a_statement_of_the_average_case_is_no_guarantee(tmp_path: Path, run: Run) -> None:
+    domain = Domain.binary(["a", "b"])
+    learner = OptimalTreeClassifier(1, domain=domain, classes=(0, 1))
+    learner.fit([[0, 0], [0, 1], [1, 0], [1, 1]] * 9, [0, 0, 1, 1] * 9)
+    bounds = learner.capacity(10**9, 2 * 10**9)
+    assert bounds.strictest.mean_advantage < 1e-3
+    stated = replace(learner.certificate_, average_case=bounds, model=fingerprint(learner.model_))
+    write_model(learner.model_, tmp_path / "tree.json")
+    (tmp_path / "tree.certificate.json").write_text(stated.to_json())
+    done = verify(run, tmp_path, "--json")
+    assert done.status == 1
+    assert statuses(done)["claim"] == "fail"
+    assert statuses(done)["guarantee"] != "pass"
+    assert run("audit", "tree.json", cwd=tmp_path).status != 0

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 from glassine.attacks.outcome import Outcome
 from glassine.auditing.facts import Kind
 from glassine.auditing.findings import GuaranteeFinding, ModelSummary
-from glassine.auditing.inputs import AuditInputs, people_hint
+from glassine.auditing.identifiers import people_hint
+from glassine.auditing.inputs import AuditInputs
 from glassine.auditing.policy import Policy
 from glassine.auditing.subject import Opened, Raw, Subject
 from glassine.auditing.trees import MEMBERSHIP, attacked

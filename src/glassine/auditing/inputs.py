@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,11 +13,16 @@ import numpy as np
 from glassine.attacks.outcome import RecordNote
 from glassine.auditing.suppression import Suppression
 from glassine.counting import MAX_STEPS
-from glassine.data.inference import draft, identifies, is_identifier_name, outside_of, repeats
+from glassine.data.inference import (
+    FREQUENT,
+    draft,
+    infer_domain,
+    outside_of,
+)
 from glassine.data.labels import Sample
 from glassine.data.table import NO_RECORDS, Table, as_table
-from glassine.domain import Category, Domain
-from glassine.domain.attributes import Attribute, is_whole
+from glassine.domain import Category, Domain, Integer, Real
+from glassine.domain.attributes import Attribute, Scalar, is_whole
 from glassine.errors import (
     InvalidDataError,
     InvalidParameterError,
@@ -32,13 +37,11 @@ from glassine.formats.canonical import FileForm
 from glassine.formats.sklearn.parameters import StatedParameters
 from glassine.records.arrays import AnyArray
 from glassine.records.cells import Flag
-from glassine.records.engines import is_lazy
 from glassine.records.flags import bounds, is_number, sentence
-from glassine.records.reading import read
+from glassine.records.reading import frequent_texts, read
 
 if TYPE_CHECKING:
     from glassine.attacks.disclosure import CountNoise
-    from glassine.formats.sklearn.interpret import EbmExtras
 
 MOST_HINTS = 3
 """Columns that look like identifiers of which a note is made."""
@@ -168,8 +171,6 @@ class AuditSettings:
     splits : {"auto", "multiway", "binary"}, default="auto"
         How that learning algorithm split categories, as for :class:`~glassine.attacks.Adversary`. A fitted estimator
         states it.
-    extras : EbmExtras, optional
-        What the file of an additive model publishes beside it. Read from the model if it is interpret's object.
     membership : MembershipSettings
         How membership is attacked.
     disclosure : DisclosureSettings, optional
@@ -213,7 +214,6 @@ class AuditSettings:
     quasi: Sequence[str] | None = None
     criterion: str | None = None
     splits: Literal["auto", "multiway", "binary"] = "auto"
-    extras: EbmExtras | None = None
     membership: MembershipSettings = MembershipSettings()
     disclosure: DisclosureSettings | None = None
     statements: Statements = Statements()
@@ -348,15 +348,38 @@ def inferred_domain(
         return None
     attributes = {name: domain[name] for name in domain}
     for name, named in recipe.items():
-        shown = attributes.get(name)
-        # What the model names is possible, too.
-        if isinstance(shown, Category) and isinstance(named, Category):
-            attributes[name] = replace(shown, values=tuple(dict.fromkeys((*shown.values, *named.values))))
+        if name in attributes and isinstance(named, Category):
+            possible = _with_named(attributes[name], used[name], named.values)
+            if possible is None:
+                return None
+            attributes[name] = possible
     domain = Domain(attributes)
     text = "No domain was given: it was inferred from the data, which understates what an attacker learns."
     notes.append(text)
     warn_caller(text, PrivacyLeakWarning)
     return domain
+
+
+def _with_named(shown: Attribute, column: AnyArray, values: Sequence[Scalar]) -> Attribute | None:
+    """Return what a column shows, with the values that the model names, which are possible, too; None if both differ.
+
+    A number gets wider bounds and, for a value between its steps, a finer step.
+    """
+    # Shapes: column (n,).
+    if isinstance(shown, Category):
+        return replace(shown, values=tuple(dict.fromkeys((*shown.values, *values))))
+    numbers = [value for value in values if not isinstance(value, str)]
+    if len(numbers) < len(values):
+        return None
+    named = {"x": np.append(column.astype(float), np.array(numbers, dtype=float))}
+    wider = infer_domain(named)["x"]
+    if isinstance(wider, Integer):
+        # Doubles round large whole numbers.
+        whole = [int(value) for value in numbers]
+        ends = (shown.lo, shown.hi) if isinstance(shown, Integer) else ()
+        return replace(wider, lo=min(wider.lo, *ends, *whole), hi=max(wider.hi, *ends, *whole))
+    # Of a continuum no single value has a measure.
+    return None if isinstance(wider, Real) and wider.resolution is None else wider
 
 
 def check_sensitive(name: str, domain: Domain | None, columns: Container[str] | None) -> None:
@@ -368,48 +391,6 @@ def check_sensitive(name: str, domain: Domain | None, columns: Container[str] | 
         )
 
 
-def people_hint(inputs: AuditInputs) -> list[RecordNote]:
-    """Return which columns look like identifiers that recur, where records are counted; no figure of them is given."""
-    if inputs.counts_people or inputs.data is None or is_lazy(inputs.data) or inputs.table is None:
-        return []
-    # A public declaration says what a column is; the name of an identifier says more.
-    public = {name for name in inputs.domain or () if not inputs.domain[name].inferred} if inputs.domain else set()
-    names = [name for name in inputs.table.names if name not in public or is_identifier_name(name)]
-    names = [found.column for found in repeats(inputs.table.restrict(names))] if names else []
-    if not names:
-        return []
-    looks = "looks like an identifier, and its" if len(names) == 1 else "look like identifiers, and their"
-    return [
-        RecordNote(
-            f"{first_of(names, MOST_HINTS)} {looks} values recur: one person may have several records. Records are "
-            f"counted here. Pass `{parameter('persons', names[0])}` to count people."
-        )
-    ]
-
-
-def identifiers_of(inputs: AuditInputs, tested: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the tested attributes that identify people, and those that look so by name or values alone."""
-    if inputs.table is None or is_lazy(inputs.data):
-        return (), tuple(filter(is_identifier_name, tested))
-    surely, perhaps, arrays = list[str](), list[str](), inputs.table.arrays
-    shown = [name for name in tested if name in arrays]
-    recurring = {found.column for found in repeats(inputs.table.restrict(shown))} if shown else set()
-    for name in tested:
-        if name == inputs.person or (name in arrays and identifies(name, arrays[name])):
-            surely.append(name)
-        elif name in recurring:
-            perhaps.append(name)
-    return tuple(surely), tuple(perhaps)
-
-
-def identifier_hint(names: Sequence[str]) -> list[RecordNote]:
-    """Return a note on tested attributes that look like identifiers by their name alone, or by their values alone."""
-    if not names:
-        return []
-    looks = "looks like an identifier" if len(names) == 1 else "look like identifiers"
-    return [RecordNote(f"The model tests {first_of(names, MOST_HINTS)}, which {looks}. Retrain without, if so.")]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     """How the training records that were given differ from what a model and a domain say."""
@@ -417,6 +398,7 @@ class Comparison:
     # Records outside the domain, by attribute or constraint and by reason; only those above zero.
     outside: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     whole: Mapping[str, str] = field(default_factory=dict)  # Outside what the records of each lie
+    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # Texts among them that many records hold
     tested: tuple[str, ...] = ()  # Those of them that the model tests
     # n_parts, n_differing: leaves or rules, and those for which the model publishes another number of records.
     n_parts: int = 0
@@ -453,7 +435,7 @@ class Comparison:
             hidden = suppression.hidden(tuple(reasons.values()))
             shown = {why: None if hide else n for (why, n), hide in zip(reasons.items(), hidden, strict=True)}
             number = suppression.count(sum(reasons.values()))
-            notes.append(sentence(name, number, self.whole[name], shown))
+            notes.append(sentence(name, number, self.whole[name], shown, self.words.get(name, ())))
         if self.n_differing:
             notes.append(
                 f"The data is not the training data: {self.n_differing:,} of {self.n_parts:,} leaves or rules capture "
@@ -468,9 +450,11 @@ class Comparison:
 
 
 def compare_records(
-    table: Table, domain: Domain | None, recipe: Mapping[str, Attribute], tested: Collection[str]
+    table: Table, domain: Domain | None, recipe: Mapping[str, Attribute], tested: Collection[str], below: int
 ) -> Comparison:
     """Return how many records lie outside the domain, or hold nothing that the model tests.
+
+    A text is named if as many records hold it as a count must have to be shown, ten at least.
 
     The recipe is what the model's literals imply: without a public domain, records need numbers where it tests numbers,
     and one of its values in some record.
@@ -479,6 +463,7 @@ def compare_records(
     if domain is not None:
         present = [name for name in domain if name in table.names]
         found = compare(outside_of(domain.restrict(present), table) if present else {}, domain, tested)
+        found = replace(found, words=_words(table, domain, found.outside, below))
     else:
         found = Comparison()
     if public or not recipe:
@@ -491,8 +476,24 @@ def compare_records(
     }
     outside = {**{name: own for name, own in found.outside.items() if name not in foreign}, **foreign}
     whole = {**found.whole, **{name: bounds(name, recipe, implied=True) for name in foreign}}
+    words = {**found.words, **_words(table, recipe, foreign, below)}
     own = (*found.tested, *foreign)
-    return replace(found, outside=outside, whole=whole, tested=tuple(name for name in outside if name in own))
+    return replace(
+        found, outside=outside, whole=whole, words=words, tested=tuple(name for name in outside if name in own)
+    )
+
+
+def _words(
+    table: Table, recipe: Domain | Mapping[str, Attribute], outside: Mapping[str, Mapping[str, int]], below: int
+) -> dict[str, tuple[str, ...]]:
+    """Return the texts that many records hold in columns with texts outside their attributes."""
+    names = [name for name, why in outside.items() if name in recipe and any(one.startswith("texts") for one in why)]
+    if table.persons is not None:
+        # One record of each person, so that no word of one person's many records is named.
+        rows = np.zeros(len(table), dtype=bool)
+        rows[table.first_of_each(np.arange(len(table)))] = True
+        table = table.take(rows)
+    return frequent_texts(table, recipe, names, max(FREQUENT, below))
 
 
 def compare(outside: Mapping[str, Mapping[str, int]], domain: Domain, tested: Collection[str]) -> Comparison:

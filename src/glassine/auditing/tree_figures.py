@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -12,6 +12,7 @@ import numpy as np
 from glassine.attacks.labels import Occupants
 from glassine.attacks.outcome import UNCOVERED, Failed, Measured, NotApplicable, Outcome, RecordNote
 from glassine.attacks.values import thresholds_of
+from glassine.auditing.class_counts import count_classes, rounded
 from glassine.auditing.describe import describe_guarantee, describe_model
 from glassine.auditing.facts import Fact, Kind
 from glassine.auditing.findings import (
@@ -20,16 +21,14 @@ from glassine.auditing.findings import (
     ModelSummary,
     ReconstructionFinding,
 )
+from glassine.auditing.identifiers import identifier_hint, identifiers_of, people_hint
 from glassine.auditing.inputs import (
     AuditInputs,
     Comparison,
     check_sensitive,
     compare,
     compare_records,
-    identifier_hint,
-    identifiers_of,
     inferred_domain,
-    people_hint,
 )
 from glassine.auditing.policy import Policy
 from glassine.auditing.reconstruction import (
@@ -41,7 +40,7 @@ from glassine.data.labels import class_places
 from glassine.data.table import Table
 from glassine.domain import Domain
 from glassine.domain.literals import attributes_of
-from glassine.errors import CountingLimitError, InvalidDataError, InvalidModelError, InvalidParameterError, parameter
+from glassine.errors import CountingLimitError, InvalidDataError, InvalidModelError
 from glassine.formats import as_model
 from glassine.formats.builder import not_judged
 from glassine.formats.canonical import LongText
@@ -68,19 +67,27 @@ class CountedData:
     sizes: tuple[int, ...]  # Number of records in each part of the model
     # Number of records outside the domain, by attribute and reason; only those above zero.
     outside: dict[str, dict[str, int]]
+    # Records of each class, and last of none, in each part, shape (parts, classes + 1); None without outcomes.
+    outcomes: Ints | None = None
 
 
-def count_data(model: DecisionTree | RuleList, frame: object, domain: Domain) -> CountedData:
-    """Count the records of a lazy frame in each part of a model, and those outside the domain."""
+def count_data(model: DecisionTree | RuleList, frame: object, domain: Domain, target: str | None = None) -> CountedData:
+    """Count the records of a lazy frame in each part of a model, by their outcomes, and those outside the domain."""
     # An engine groups the records by the values that the model's literals distinguish, and reads every other attribute
     # of the domain separately. None is refused.
     tested = [name for name in domain if name in set(attributes_of(model.literals))]
-    table = LazyTable(frame=frame, strict=False, typed=False, keep_undeclared=True)
-    groups = table.group({name: wide(domain[name]) for name in tested}, cuts=cuts_of(model.literals, domain))
     present = _names(frame)
+    classed = target is not None and target in present and bool(model.classes)
+    table = LazyTable(frame=frame, strict=False, typed=False, keep_undeclared=True, keep=target if classed else None)
+    groups = table.group({name: wide(domain[name]) for name in tested}, cuts=cuts_of(model.literals, domain))
+    parts = _parts(model, groups)
+    classes = class_places(groups.kept, model.classes or ()) if classed else np.zeros(len(parts), dtype=np.intp)
+    counts = np.zeros((len(model.cells), len(model.classes or ()) + 1), dtype=np.int64)
+    np.add.at(counts, (parts, classes), groups.counts)
     return CountedData(
-        sizes=_sizes(model, groups),
+        sizes=tuple(counts.sum(axis=1).tolist()),
         outside=table.outside({name: domain[name] for name in domain if name in tested or name in present}),
+        outcomes=counts if classed else None,
     )
 
 
@@ -90,13 +97,11 @@ def _names(frame: Any) -> list[str]:
     return list(nw.from_native(frame).collect_schema().names())
 
 
-def _sizes(model: DecisionTree | RuleList, groups: Groups) -> tuple[int, ...]:
-    out = np.zeros(len(model.cells), dtype=np.int64)
+def _parts(model: DecisionTree | RuleList, groups: Groups) -> Indices:
+    """Return the leaf or rule of each group, shape (m,)."""
     if not groups.columns.attributes:
-        out[0] = groups.counts.sum()
-    else:
-        np.add.at(out, model.apply(of_columns(groups.columns, lenient=True)), groups.counts)
-    return tuple(out.tolist())
+        return np.zeros(len(groups.counts), dtype=np.intp)
+    return model.apply(of_columns(groups.columns, lenient=True))
 
 
 NO_DOMAIN = (
@@ -112,30 +117,6 @@ CONTRARY = (
     "trained on."
 )
 INFERRED = "The domain was inferred from data, which understates what an attacker learns."
-
-
-def count_classes(
-    model: DecisionTree | RuleList, rows: Indices, columns: Mapping[str, AnyArray] | None, target: str | None
-) -> Ints | None:
-    """Return how many records of each class, and last of none, are in each part; None where no outcome was passed."""
-    if columns is None or target is None or target not in columns or not model.classes:
-        return None
-    counts = np.zeros((len(model.cells), len(model.classes) + 1), dtype=np.int64)
-    np.add.at(counts, (rows, class_places(columns[target], model.classes)), 1)
-    return counts
-
-
-def rounded(model: DecisionTree | RuleList, step: int | None) -> DecisionTree | RuleList:
-    """Return a model whose counts the publisher states to be rounded to a step; the same without a step."""
-    if step is None:
-        return model
-    counts = [count for cell in model.cells for count in cell.evidence.counts or (cell.evidence.size or 0,)]
-    if model.counts_are_exact and any(count % step for count in counts):
-        raise InvalidParameterError(
-            f"{parameter('rounded_to', step)} contradicts the model: it publishes counts that are not multiples of it.",
-            remedy="Ask the publisher to which step counts were rounded.",
-        )
-    return replace(model, approximate=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -249,7 +230,7 @@ class TreeSubject(Subject):
         """What an engine counts in a lazy frame; None where records are read, or there are none."""
         if self.declared is None or not is_lazy(self.inputs.data):
             return None
-        return count_data(self.model, self.inputs.data, self.declared)
+        return count_data(self.model, self.inputs.data, self.declared, self.inputs.target)
 
     @cached_property
     def table(self) -> Table | None:
@@ -290,7 +271,9 @@ class TreeSubject(Subject):
         elif self.table is None or sampled:
             return Comparison()
         else:
-            found = compare_records(self.table, self.domain, implied(self.model.literals), tested)
+            found = compare_records(
+                self.table, self.domain, implied(self.model.literals), tested, self.suppression.below
+            )
         sizes = zip(self.published_sizes, self.data_sizes, strict=True)
         n_differing = sum(size is not None and size != counted for size, counted in sizes)
         n_contrary = 0 if n_differing else self._count_contrary()
@@ -386,6 +369,8 @@ class TreeSubject(Subject):
     @cached_property
     def outcomes(self) -> Ints | None:
         """Records of each class, and last of none, in each part, shape (parts, classes + 1); None without outcomes."""
+        if self.counted is not None:
+            return self.counted.outcomes
         return None if self.rows is None else count_classes(self.model, self.rows, self.columns, self.inputs.target)
 
     @cached_property

@@ -19,9 +19,8 @@ from glassine.domain.domain import Domain
 from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError, Text, parameter
 from glassine.records.arrays import AnyArray, Array
-from glassine.records.cells import is_gap
 from glassine.records.flags import reasons, wide
-from glassine.records.lines import DATE
+from glassine.records.headers import DATE
 from glassine.records.reading import read, rows_outside
 
 __all__ = [
@@ -30,7 +29,6 @@ __all__ = [
     "columns",
     "draft",
     "header_values",
-    "identifies",
     "identifying",
     "infer_domain",
     "is_identifier_name",
@@ -438,36 +436,6 @@ def names_people(name: str, n_values: int, n_records: int) -> bool:
     return of_people or n_values > FEW_CODES or n_values * SHARE >= n_records
 
 
-def identifies(name: str, column: AnyArray) -> bool:
-    """Return whether a column holds identifiers of people: by how its values are distributed, and by its name.
-
-    Whole numbers or texts, more than 20 different ones, of which each stands for few records, or for the records of a
-    person by its name. Amounts and measurements are none, however many values they have.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> clients, amounts = rng.integers(1000, 2 * 10**8, 9_000), rng.lognormal(8, 1, 9_000).round()
-    >>> identifies("client_nbr", clients), identifies("credit_amount", amounts), identifies("client_nbr", clients % 8)
-    (True, False, False)
-    """
-    if not is_identifier_name(name):
-        return False
-    present = column[~is_missing(column)]
-    if present.dtype.kind == "f" and not np.array_equal(present, np.round(present)):
-        return False
-    values = set(present.tolist())
-    few_rows = len(values) * SHARE >= len(present)
-    return (
-        len(values) > MANY_VALUES and names_people(name, len(values), len(present)) and (few_rows or _of_people(name))
-    )
-
-
-def _of_people(name: str) -> bool:
-    """Return whether a name says that it is of people, such as patient_id, and not of visits."""
-    return bool({part.lower() for part in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name)} & (PEOPLE | NUMBERED))
-
-
 def are_handed_out(values: Array, n_records: int) -> bool:
     """Return whether different whole numbers look like those of people: many, and evenly spread, as amounts are not.
 
@@ -529,12 +497,11 @@ def repeats(frame: object) -> Iterator[Repeats]:
             numbered = are_handed_out(np.unique(column).astype(float), len(column))
         if column.dtype.kind != "O" and not named and not numbered:
             continue
-        present = column[~np.isnan(column)] if column.dtype.kind == "f" else column
-        listed = present.tolist()
+        listed = column[~is_missing(column)].tolist()
         # Most columns of texts have few values, and need no counts.
         if not named and len(set(listed)) <= MANY_VALUES:
             continue
-        counts = {value: count for value, count in Counter(listed).items() if not is_gap(value)}
+        counts = Counter(listed)
         n_records, most = sum(counts.values()), max(counts.values(), default=0)
         named = named and names_people(name, len(counts), n_records)
         many = len(counts) > max(MANY_VALUES, n_records // SHARE)

@@ -9,16 +9,17 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from glassine.capacity import DeclaredClass, multiway_class
 from glassine.domain import Between, Domain, Integer, Literal, OneOf, Real
 from glassine.domain.attributes import Scalar
 from glassine.domain.domain import refuse_prefixes
 from glassine.errors import InvalidParameterError, check_whole
 from glassine.learners.budget import check_number
+from glassine.learners.declared import multiway_values
 from glassine.learners.estimator import OrdinaryLearner, TransparentClassifier, fitted
 from glassine.learners.greedy.impurity import Criterion, check_criterion, impurity, split_information
 from glassine.learners.intake import Intake, read_training
 from glassine.models import Branch, DecisionTree, Evidence, Node
-from glassine.privacy.certificate import Certificate
 from glassine.records.arrays import AnyArray, Array, Indices, Ints
 from glassine.records.columns import values_of
 
@@ -108,7 +109,10 @@ class MultiwayTreeClassifier(OrdinaryLearner, TransparentClassifier):
             classes=intake.classes,
             source="glassine.MultiwayTreeClassifier",
         )
-        return fitted(intake, model, Certificate.none("exact counts of the records"))
+        return fitted(intake, model, self._certificate(intake))
+
+    def _declared(self, domain: Domain, n_classes: int) -> DeclaredClass:
+        return multiway_class(multiway_values(domain), self.max_depth, n_classes, symmetric=True)
 
     def _widest(self, domain: Domain, n_classes: int) -> NoReturn:
         raise InvalidParameterError(

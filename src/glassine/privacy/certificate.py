@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
 from glassine import __version__
-from glassine.codec import NUMBER, Codec, Field, checked, decoded, lazily, listed, record, tagged
+from glassine.capacity import AverageCase
+from glassine.codec import NUMBER, Codec, Field, checked, decoded, lazily, listed, optional, record, tagged
 from glassine.errors import GlassineError, InvalidCertificateError, check_choice, parameter, quoted
 from glassine.files import parse_json
 from glassine.privacy import accounting
@@ -113,6 +114,10 @@ class Certificate:
         Version of this package.
     receipt : Receipt, optional
         The charge of a ledger that paid for the release.
+    average_case : AverageCase, optional
+        What no attack exceeds on average over people, from the number of models of a class that was declared before the
+        fit. It is no differential privacy: it changes neither ``epsilon`` nor ``holds``, and no command accepts it as a
+        guarantee.
 
     Attributes
     ----------
@@ -150,6 +155,7 @@ class Certificate:
     file: str | None = None
     version: str = __version__
     receipt: Receipt | None = None
+    average_case: AverageCase | None = None
 
     def __post_init__(self) -> None:
         unbounded = self.epsilon == math.inf and bool(tuple(self.caveats))
@@ -170,6 +176,16 @@ class Certificate:
         if not isinstance(unit, PrivacyUnit):
             raise InvalidCertificateError(
                 f"{parameter('unit')} must be a PrivacyUnit, got {quoted(unit)}.", remedy="Use RECORD or person(m)."
+            )
+        statement: object = self.average_case
+        if statement is not None and not isinstance(statement, AverageCase):
+            raise InvalidCertificateError(
+                f"{parameter('average_case')} must be an AverageCase or None, got {quoted(statement)}."
+            )
+        if statement is not None and not self.events and not self.caveats:
+            raise InvalidCertificateError(
+                "the average case of a class is no guarantee: a certificate that rests on it alone needs a caveat.",
+                remedy="Use Certificate.none(reason, average_case).",
             )
         receipt: object = self.receipt
         if receipt is not None and not isinstance(receipt, Receipt):
@@ -237,9 +253,9 @@ class Certificate:
         return {"holds": self.holds, "variant": self.variant, "records_per_unit": self.unit.most_records, **CONSTANT}
 
     @classmethod
-    def none(cls, reason: str) -> Certificate:
+    def none(cls, reason: str, average_case: AverageCase | None = None) -> Certificate:
         """Return the certificate of what is not private, for a stated reason: epsilon is infinite, nothing holds."""
-        return cls(epsilon=math.inf, events=(), caveats=(f"not private: {reason}",))
+        return cls(epsilon=math.inf, events=(), caveats=(f"not private: {reason}",), average_case=average_case)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, the schema's name first; ``receipt`` only if there is one."""
@@ -313,6 +329,12 @@ class Certificate:
                 f"Paid for by charge {self.receipt.charge} of the ledger {self.receipt.ledger}. With it, "
                 f"{_amounts(self.receipt.spent_epsilon, self.receipt.spent_delta)} of this dataset is spent."
             )
+        if self.average_case:
+            lines += ["Average case, which is no differential privacy:", f"  {self.average_case.sentence}"]
+            lines += [
+                f"  Class: {self.average_case.declared}. Published: {self.average_case.published}.",
+                *(f"  - assumes that {one}" for one in self.average_case.assumptions),
+            ]
         return "\n".join([*lines, f"glassine {self.version}"])
 
     def __str__(self) -> str:
@@ -341,6 +363,8 @@ class Certificate:
         )
 
 
+AVERAGE_CASE: Codec[AverageCase | None] = optional(record(AverageCase))
+
 CERTIFICATE: Codec[Certificate] = record(
     Certificate,
     {
@@ -356,6 +380,7 @@ CERTIFICATE: Codec[Certificate] = record(
         "unit": Field(codec=checked(str, PrivacyUnit.parse)),
         "public": Field(codec=checked(lambda public: _plain(public), lambda plain: _plain(plain)), required=True),
         "receipt": Field(codec=RECEIPT, omit=None),
+        "average_case": Field(codec=AVERAGE_CASE, omit=None),
         **{
             name: Field(required=True)
             for name in (
@@ -366,7 +391,7 @@ CERTIFICATE: Codec[Certificate] = record(
     },
     order=(
         *("epsilon", "delta", "neighboring", "unit", "randomness", "arithmetic", "events", "assumptions", "caveats"),
-        *("public", "error_bound", "model", "file", "version", "receipt"),
+        *("public", "error_bound", "model", "file", "version", "receipt", "average_case"),
     ),
 )
 

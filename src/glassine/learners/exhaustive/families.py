@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import RegressorMixin
 
+from glassine.capacity import DeclaredClass, rule_list_class, tree_class
 from glassine.counting.logic import LiteralLogic, RuleLogic
-from glassine.data.bits import BitSets, truths
 from glassine.data.slices import Progress
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
@@ -23,6 +23,7 @@ from glassine.learners.additive.records import CountedNumbers, HeldRecords
 from glassine.learners.additive.targets import read_numbers
 from glassine.learners.antecedents import Antecedent, LiteralPlan, PoolPlan
 from glassine.learners.budget import check_number
+from glassine.learners.declared import questions_are_public
 from glassine.learners.estimator import TransparentClassifier, TransparentModel
 from glassine.learners.exhaustive.sizes import smaller
 from glassine.learners.intake import Intake, read_training
@@ -30,6 +31,7 @@ from glassine.learners.publishing import evidence_of
 from glassine.learners.reading import EngineIntake, multiplicities_of
 from glassine.models import DecisionTree, Evidence, RuleList
 from glassine.records.arrays import Array, Ints
+from glassine.records.bits import BitSets, truths
 from glassine.records.cuts import cuts_of
 from glassine.sealed.lists import ListClass
 from glassine.sealed.losses import MOST_STEPS, PARTS, Loss, released_means, released_probabilities
@@ -342,6 +344,18 @@ class Trees(ClassLearner):
     def _conditions(self, domain: Domain) -> LiteralPlan:
         return LiteralPlan.of(domain, self.literals, self.n_quantiles)
 
+    def _declared(self, domain: Domain, n_classes: int) -> DeclaredClass:
+        plan = self._conditions(domain)
+        questions_are_public(plan)
+        members = self._members(domain, plan.widest(), Loss.errors(n_classes))
+        return tree_class(
+            len(members.antecedents),
+            int(self.max_depth),
+            n_classes,
+            symmetric=True,
+            label_follows=not self._ranks(n_classes),
+        )
+
     def _members(self, domain: Domain, conditions: Sequence[Literal], loss: Loss) -> TreeClass:
         logic = LiteralLogic.of(domain, conditions, up_to_negation=True)
         return TreeClass(logic=logic, depth=int(self.max_depth), loss=loss)
@@ -370,6 +384,16 @@ class Lists(ClassLearner):
 
     def _conditions(self, domain: Domain) -> PoolPlan:
         return PoolPlan.of(domain, self.pool, self.literals, self.n_quantiles)
+
+    def _declared(self, domain: Domain, n_classes: int) -> DeclaredClass:
+        questions_are_public(self._conditions(domain))
+        follows = not self._ranks(n_classes)
+        size, rules = self._pool_size(domain), int(self.max_rules)
+        return rule_list_class(size, rules, n_classes, symmetric=True, label_follows=follows)
+
+    def _pool_size(self, domain: Domain) -> int:
+        """Return the number of rules of the largest pool that is public."""
+        return len(RuleLogic.of(domain, self._conditions(domain).widest()).antecedents)
 
     def _members(self, domain: Domain, conditions: Sequence[Antecedent], loss: Loss) -> ListClass:
         return ListClass(logic=RuleLogic.of(domain, conditions), length=int(self.max_rules), loss=loss)

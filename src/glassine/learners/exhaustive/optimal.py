@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy.typing as npt
 
-from glassine.data.bits import BitSets
+from glassine.capacity import DeclaredClass
 from glassine.domain import Domain
+from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.antecedents import asked
 from glassine.learners.budget import check_number
@@ -21,9 +22,9 @@ from glassine.learners.exhaustive.families import Lists, Numbers, RankedClasses,
 from glassine.learners.exhaustive.list_search import Limits, ListSearch, Room
 from glassine.learners.intake import Intake, metadata_of
 from glassine.models import DecisionTree, Evidence, RuleList
-from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal
 from glassine.records.arrays import Ints
+from glassine.records.bits import BitSets
 from glassine.sealed.gibbs import Weighting
 from glassine.sealed.lists import DrawnList
 from glassine.sealed.losses import MOST_STEPS, Loss, base_rates
@@ -79,7 +80,7 @@ class Optimal(OrdinaryLearner, Tabulated):
         model, mean_loss = self._exact(intake, loss, values, counts, publish)
         # A tree has one leaf more than splits, a list one part more than rules: the default rule's.
         objective = mean_loss + penalty * (len(counts) - 1)
-        certificate = Certificate.none("exact counts of the records")
+        certificate = self._certificate(intake)
         return fitted(intake, model, certificate) | {"objective_": objective}
 
     def _best(self, members: Any, intake: Intake, bitsets: BitSets, penalty: float, fewest: int) -> tuple[Any, Ints]:
@@ -313,3 +314,12 @@ class OptimalTreeRegressor(Numbers, Optimal, Trees):
 
     def _public_loss(self, n_classes: int, steps: int) -> Loss:
         return Loss.squares(FINE_STEPS, ends=True)
+
+    def _declared(self, domain: Domain, n_classes: int) -> DeclaredClass:
+        raise InvalidParameterError(
+            "the published means of a regression tree have all digits, so that its models are not counted.",
+            remedy="Group the outcome in public classes, or publish no means.",
+        )
+
+    def _stated_classes(self) -> Sequence[Scalar] | None:
+        return ()

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from glassine.capacity import rule_list_bits
 from glassine.data.slices import Progress
 from glassine.domain import Domain
 from glassine.learners.antecedents import asked
@@ -18,7 +19,6 @@ from glassine.learners.estimator import OrdinaryLearner, fitted
 from glassine.learners.exhaustive.families import Classes, Lists
 from glassine.learners.greedy.growth import GreedyPool, Growth, count_bytes
 from glassine.learners.intake import read_training
-from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal
 from glassine.records.arrays import Ints
 from glassine.sealed.gini import best_split
@@ -99,7 +99,19 @@ class GreedyRuleListClassifier(OrdinaryLearner, Classes, Lists):
         pool = GreedyPool.of(intake.domain, asked(self._conditions(intake.domain), intake))
         growth = grow(pool, Remaining.of(intake, pool.antecedents), int(self.max_rules), support, self.progress)
         model = growth.model(pool, intake, source=f"glassine.{type(self).__name__}")
-        return fitted(intake, model, Certificate.none("exact counts of the records"))
+        return fitted(intake, model, self._certificate(intake))
+
+    def log_class_size(self) -> float:
+        """Return the log of the number of lists of distinct rules of the pool, by a closed form.
+
+        As for :class:`~glassine.OptimalRuleListClassifier`, but lists in which a rule captures nothing are counted too:
+        the natural logarithm of an upper bound, of models with labels and without counts.
+        """
+        domain, n_classes = self._public_knowledge("size")
+        return rule_list_bits(self._pool_size(domain), int(self.max_rules), n_classes) * math.log(2)
+
+    def _pool_size(self, domain: Domain) -> int:
+        return len(GreedyPool.of(domain, self._conditions(domain).widest()).antecedents)
 
     def memory_needed(self) -> int:
         """Return the bytes of a fit's tables besides the records: the class counts of all rules of the pool.
