@@ -33,7 +33,7 @@ def people_hint(inputs: AuditInputs) -> list[RecordNote]:
 
 def identifiers_of(inputs: AuditInputs, tested: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the tested attributes that identify people, and those that look so by name or values alone."""
-    if inputs.table is None or is_lazy(inputs.data):
+    if inputs.data is None or is_lazy(inputs.data) or inputs.table is None:
         return (), tuple(filter(is_identifier_name, tested))
     surely, perhaps, arrays = list[str](), list[str](), inputs.table.arrays
     shown = [name for name in tested if name in arrays]
