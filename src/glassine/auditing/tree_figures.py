@@ -40,7 +40,7 @@ from glassine.data.labels import class_places
 from glassine.data.table import Table
 from glassine.domain import Domain
 from glassine.domain.literals import attributes_of
-from glassine.errors import CountingLimitError, InvalidDataError, InvalidModelError
+from glassine.errors import CostLimitError, InvalidDataError, InvalidModelError
 from glassine.formats import as_model
 from glassine.formats.builder import not_judged
 from glassine.formats.canonical import LongText
@@ -396,7 +396,7 @@ class TreeSubject(Subject):
         try:
             published, aware = self.possible.notes(), self.possible.notes(domain_aware=True)
             learned = self.possible.bits_learned(domain_aware=True)
-        except CountingLimitError as error:
+        except CostLimitError as error:
             return Failed(error.text)
         groups = [f"with the domain's groups, {note}" for note in aware if note not in published]
         return Measured((learned, (*published, *groups)))

@@ -31,7 +31,8 @@ from typing import (
 import typer
 from typer.core import TyperCommand
 
-from glassine.cli.naming import OF_AUDITS, option_of
+from glassine.budget import MEMORY, SECONDS, Budget
+from glassine.cli.naming import OF_AUDITS, in_options, option_of, options_of
 from glassine.errors import InvalidParameterError, spoken_by
 
 if TYPE_CHECKING:
@@ -122,8 +123,17 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     parameters = inspect.signature(function).parameters.values()
 
     def run(**values: Any) -> None:
-        with spoken_by(OF_AUDITS):
-            function(**{one.name: _gathered(one.name, hints[one.name], values) for one in parameters})
+        with (
+            spoken_by(OF_AUDITS),
+            in_options(options_of("memory_limit", "cpu_limit")),
+            contextlib.ExitStack() as limited,
+        ):
+            gathered = {one.name: _gathered(one.name, hints[one.name], values) for one in parameters}
+            for group in gathered.values():
+                limits = group if isinstance(group, LimitOptions) else getattr(group, "limits", None)
+                if isinstance(limits, LimitOptions):
+                    limited.enter_context(limits.budget.applied())
+            function(**gathered)
 
     flat = [one for each in parameters for one in _options(each.name, hints[each.name], each.default, None)]
     run.__doc__ = function.__doc__
@@ -343,6 +353,20 @@ def _listed_texts(text: str) -> str:
     if not any(next(csv.reader([text]), [])):
         raise typer.BadParameter(f"list texts separated by commas, such as N,-9, got {text!r}.")
     return text
+
+
+class LimitOptions(Group, heading="Limits"):
+    """What a command may cost."""
+
+    cpu_limit: float = option(
+        "SECONDS", "Most processor seconds; what is not done by then is unknown.", SECONDS, callback=above(0)
+    )
+    memory_limit: float | None = option("BYTES", "Most memory.", shown="4e9", callback=above(0))
+
+    @property
+    def budget(self) -> Budget:
+        """The limits as a budget whose time begins now."""
+        return Budget(seconds=self.cpu_limit, memory=MEMORY if self.memory_limit is None else self.memory_limit)
 
 
 class RecordsFileOptions(Group, heading="Reading the records"):

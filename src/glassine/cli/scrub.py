@@ -17,6 +17,7 @@ from glassine.cli.options import (
     DataOption,
     Group,
     JsonOption,
+    LimitOptions,
     ModelArgument,
     ModelFileOptions,
     OverwriteOption,
@@ -78,6 +79,7 @@ def scrub_command(
     audited: CopyReportOptions,
     reading: ModelFileOptions,
     written: RecordsFileOptions,
+    limits: LimitOptions,
 ) -> None:
     """Write a copy with thresholds on the domain's public grid and counts coarsened, and audit it again.
 
@@ -100,13 +102,13 @@ def scrub_command(
     read = [model, domain, data, audited.policy]
     check_outputs([output, report], read, overwrite=audited.overwrite)
     check_report(report)
-    model_file, domain_file, (limits, policy_file) = read_once(model), read_once(domain), read_policy(audited.policy)
+    model_file, domain_file, (policy, policy_file) = read_once(model), read_once(domain), read_policy(audited.policy)
     declared = stated_domain(domain_file)
     if target is not None and data is None:
         raise GlassineError("--target needs --data: accuracy is measured on given records.", remedy="Add it.")
     whole = load_whole(model_file, declared, reading.trust_pickle, reading.tree)
     before = whole.model
-    private = relied_on(describe_guarantee(before, limits))
+    private = relied_on(describe_guarantee(before, policy))
     merging = bool(smallest_leaf or copy.largest_advantage)
     if private and merging and isinstance(before, DecisionTree) and None in [c.evidence.size for c in before.cells]:
         raise InvalidParameterError(
@@ -135,7 +137,7 @@ def scrub_command(
             data=counted,
             persons=person if merging and counted is not None else None,
         )
-        beside: dict[str, Any] = {"domain": declared, "persons": person, "policy": limits}
+        beside: dict[str, Any] = {"domain": declared, "persons": person, "policy": policy}
         beside["settings"] = AuditSettings(progress=progress)
         # The files are judged, as by an audit of them: the copy is what is handed out.
         write_model(result.model, output)
