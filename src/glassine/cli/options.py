@@ -292,6 +292,10 @@ ReleaseArgument: TypeAlias = Annotated[Path, argument("RELEASE", "The release of
 LedgerArgument: TypeAlias = Annotated[Path, argument("LEDGER", "The ledger, a SQLite file.")]
 
 DomainOption: TypeAlias = Annotated[Path | None, _DOMAIN]
+StepsOption: TypeAlias = Annotated[
+    Path | None,
+    option("FILE", "Steps of scrubbing, JSON: scrub writes them, and they are done again to verify the copy."),
+]
 RequiredDomainOption: TypeAlias = Annotated[Path, _DOMAIN]
 PersonColumnOption: TypeAlias = Annotated[str | None, option("COLUMN", "Column that says whose record each is.")]
 TargetRangeOption: TypeAlias = Annotated[str | None, option("LO,HI", "The public range of a number to predict.")]
