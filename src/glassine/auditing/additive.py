@@ -33,8 +33,10 @@ from glassine.data.table import Table
 from glassine.domain import Integer, Real
 from glassine.errors import InvalidDataError
 from glassine.formats.canonical import LongText
+from glassine.formats.json import fingerprint
 from glassine.models import AdditiveModel
 from glassine.models.additive import score_meaning, summarize_model
+from glassine.models.editing import revert
 from glassine.models.scoring import recipe_of
 from glassine.models.shapes import COVERAGE
 
@@ -383,6 +385,7 @@ def _hide_terms(subject: AdditiveSubject, suppression: Suppression) -> AdditiveF
         meaning=score_meaning(model),
         n_bins=sum(term.n_bins for term in subject.leakage.terms),
         n_edits=len(model.edits),
+        released=fingerprint(revert(model)) if model.edits else None,
         coverage=COVERAGE,
         terms=tuple(terms),
         attributes=tuple(entry.finding() for entry in subject.leakage.attributes),

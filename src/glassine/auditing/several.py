@@ -21,7 +21,7 @@ from glassine.auditing.reconstruction import Rows, compared, rows_measured
 from glassine.auditing.subject import WEIGHED, Opened, Raw, Subject
 from glassine.auditing.suppression import Suppression
 from glassine.errors import (
-    CountingLimitError,
+    CostLimitError,
     InvalidDomainError,
     Text,
     UndefinedMeasureError,
@@ -265,7 +265,7 @@ def _joint(subject: SeveralSubject) -> Outcome[JointReconstruction]:
         return Measured(subject.joint)
     except UndefinedMeasureError as error:
         return NotApplicable(error.text)
-    except CountingLimitError as error:
+    except CostLimitError as error:
         return Failed(error.text)
 
 

@@ -39,7 +39,7 @@ from glassine.data.labels import class_places
 from glassine.data.table import Table
 from glassine.domain import Domain
 from glassine.domain.literals import attributes_of
-from glassine.errors import CountingLimitError, InvalidDataError, InvalidModelError, InvalidParameterError, parameter
+from glassine.errors import CostLimitError, InvalidDataError, InvalidModelError, InvalidParameterError, parameter
 from glassine.formats import as_model
 from glassine.formats.builder import not_judged
 from glassine.formats.canonical import LongText
@@ -410,7 +410,7 @@ class TreeSubject(Subject):
         try:
             published, aware = self.possible.notes(), self.possible.notes(domain_aware=True)
             learned = self.possible.bits_learned(domain_aware=True)
-        except CountingLimitError as error:
+        except CostLimitError as error:
             return Failed(error.text)
         groups = [f"with the domain's groups, {note}" for note in aware if note not in published]
         return Measured((learned, (*published, *groups)))

@@ -53,7 +53,7 @@ from glassine.auditing.tree_figures import COUNTED, NO_DOMAIN
 from glassine.auditing.tree_figures import TreeSubject as TreeSubject
 from glassine.data.labels import Sample
 from glassine.data.table import Table
-from glassine.errors import CountingLimitError, parameter
+from glassine.errors import CostLimitError, parameter
 
 if TYPE_CHECKING:
     from glassine.attacks.membership.suite import MembershipAttacks
@@ -130,7 +130,7 @@ def _reconstruction(subject: TreeSubject) -> Outcome[Rebuilt]:
     try:
         counted = subject.owners is not None or list(subject.record_sizes) != list(subject.published_sizes)
         finding = replace(rebuilt(subject.possible, subject.bits.value[0], subject.record_sizes), counted=counted)
-    except CountingLimitError as error:
+    except CostLimitError as error:
         return Failed(error.text)
     if not finding.exposure_curve:
         return Measured((finding, 0))

@@ -160,6 +160,8 @@ OF_AUDITS = {
     "shadows": "--shadows",
     "sensitive": "--sensitive",
     "target": "--target",
+    "memory_limit": "--memory-limit",
+    "cpu_limit": "--cpu-limit",
 }
 """Options by the parameters that findings name."""
 
