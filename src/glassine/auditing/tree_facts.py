@@ -150,7 +150,7 @@ STANDS = (
 
 def _sizes(tree: TreeSubject) -> Fact[Sizes]:
     if tree.claim_stands:
-        return NotApplicable(STANDS)
+        return NotApplicable(tree.doubt or STANDS)
     one, more = tree.nouns
     stated = tree.inputs.statements
     parts, unsettled, fewest, stated_by = tuple(size for size in tree.sizes if size), tree.doubt, None, ""
@@ -173,7 +173,7 @@ def _sizes(tree: TreeSubject) -> Fact[Sizes]:
 def _cells(tree: TreeSubject) -> Fact[Cells]:
     """Return who of each outcome is in each part: people where persons are stated, else records."""
     if tree.claim_stands:
-        return NotApplicable(STANDS)
+        return NotApplicable(tree.doubt or STANDS)
     stated, people = tree.inputs.statements, None if tree.accepted else tree.occupants
     counts = outcome_counts(
         tree.model,
@@ -311,7 +311,8 @@ def _named(tree: TreeSubject, values: ValueLeakage, raw: Raw) -> Named:
     lacking = () if tree.domain is not None else numbers_of(tree.model)
     bounded = tree.guarantee is not None and not tree.guarantee.caveats
     named = named_fact(values, list(dict.fromkeys([*tree.cut, *tree.trained_shares])), lacking, bounded=bounded)
-    if (named.number == 0 and not named.n_private) or tree.table is None:
+    # Where the values of a number lie close, all its thresholds are public, and name people all the same.
+    if tree.table is None:
         return named
     attacks = raw.get("membership")
     outcome = (
