@@ -15,7 +15,7 @@ from glassine.auditing.describe import LONGEST, describe_domain
 from glassine.auditing.facts import Case, Fact, Kind
 from glassine.auditing.findings import DomainSummary, Findings, GuaranteeFinding, Outcomes, SubjectSummary
 from glassine.auditing.inputs import AuditInputs
-from glassine.auditing.judging import advise, contradiction, decide, judge, request
+from glassine.auditing.judging import advise, contradiction, decide, judge, judge_named, request
 from glassine.auditing.output_criteria import CLEAN_COPY
 from glassine.auditing.policy import Policy
 from glassine.auditing.suppression import Suppression
@@ -255,6 +255,7 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
             [*subject.notes_read, *subject.notes(raw), *([JUDGED_AS_WRITTEN] if subject.inputs.estimator else [])]
         ),
         advice=advice,
+        policies=() if only is not None else judge_named(policy, case, suppression),
         requests=request(policy, case, checks),
         policy_source=subject.policy.source,
         version=__version__,

@@ -84,11 +84,11 @@ def _membership(subject: TreeSubject) -> Outcome[MembershipAttacks]:
 
         return shadow_learner(subject.model, members)
 
-    return attacked(subject.model, subject.inputs, subject.model.classes, subject.model.attributes, learner)
+    return attacked(subject.model, subject.inputs, subject.model.attributes, learner)
 
 
 def attacked(
-    model: object, inputs: AuditInputs, classes: object, names: Sequence[str], learner: Callable[[Table], Any]
+    model: object, inputs: AuditInputs, names: Sequence[str], learner: Callable[[Table], Any]
 ) -> Outcome[MembershipAttacks]:
     """Attack membership with a fixed seed: an audit can be repeated."""
     # names are the columns that the model knows, learner makes an estimator like it from the members.
@@ -98,8 +98,6 @@ def attacked(
         return NotApplicable(
             f"membership attacks need the data, the holdout and the name of the target (`{parameter('target=')}`)."
         )
-    if classes is None:
-        return NotApplicable("membership attacks are made on classifiers; this model predicts a number.")
     members, others = on_shared(inputs.table, inputs.holdout, (*names, inputs.target))
     made = learner(members) if inputs.settings.membership.n_shadows else None
     # Its classifiers take a second to import.
