@@ -106,7 +106,8 @@ def test_the_command_fits_what_python_fits(visits: Path, run: Run) -> None:
 
 
 def whose(records: Any) -> list[Any]:
-    return [value for batch in batches(records, ("patient",)) for value in pl.Series(batch["patient"]).to_list()]
+    columns: list[Any] = [batch["patient"] for batch in batches(records, ("patient",))]
+    return [value for column in columns for value in column.to_list()]
 
 
 def test_identifiers_of_a_file_are_read_as_they_are_written(visits: Path) -> None:
