@@ -33,6 +33,7 @@ HIDING = Suppression(10)
 KINDS: tuple[Kind, ...] = get_args(Kind)
 EVERY = Policy(
     largest_attack_advantage=0.1,
+    largest_mean_advantage=0.1,
     most_certain=0,
     purest_leaf=0.9,
     largest_bits_per_record=10,
@@ -153,6 +154,7 @@ def test_what_was_not_measured_is_unknown_and_what_does_not_exist_does_not_apply
         "named",
         "membership",
         "attacks",
+        "capacity",
         "certain",
         "files",
         "texts",

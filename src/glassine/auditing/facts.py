@@ -5,8 +5,8 @@ groups of a release; ``cells`` and ``classes`` are :class:`Cells`; ``shares``, `
 have the classes of their names; ``membership`` and ``attacks`` are membership attacks. ``certain`` is how many people's
 sensitive value can be inferred, and why more may be. Of each part with a mean, ``narrowed`` is the width of the
 interval that is left of one answer, as a share of the public range, and ``dominance`` the share of the total that the
-two largest contributions make up. ``claim`` is the guarantee, ``texts`` what is longer than the model
-needs, ``files`` the files that were read.
+two largest contributions make up. ``capacity`` is the average case, ``claim`` the guarantee, ``texts`` what is longer
+than the model needs, ``files`` the files that were read.
 """
 
 from __future__ import annotations
