@@ -3,7 +3,9 @@
 A file is read right if the model predicts what the library predicts, on the training records and beside every
 threshold, and if the counts that it stores are those of the training records. A row for each file is in ``corpus.csv``.
 
-Run: pip install xgboost lightgbm treelite skl2onnx imodels pystreed interpret-core, then python benchmarks/corpus.py
+Run: pip install xgboost lightgbm treelite skl2onnx imodels pystreed interpret-core sklearn2pmml, install R with rpart,
+partykit, party and randomForest, Weka and Java, then python benchmarks/corpus.py. Files whose makers are not installed
+are left out, and their rows stay.
 """
 
 from __future__ import annotations
@@ -13,6 +15,8 @@ import importlib.util
 import math
 import pickle
 import re
+import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -67,14 +71,25 @@ class Sample:
     rows: Any = None  # The training records
     target: Any = None  # Their classes, where counts are compared
     trusted: bool = False
+    words: tuple[int, ...] = ()  # Columns of whole numbers that stand for words
+    blur: float = 0.0  # Up to this distance above a threshold, the library takes values for equal to it
+
+    def columns(self, names: dict[str, int], rows: Any) -> dict[str, Any]:
+        """Return the columns of some names."""
+        return {name: worded(rows[:, at]) if at in self.words else rows[:, at] for name, at in names.items()}
+
+
+def worded(codes: Any) -> Any:
+    """Return the words that codes stand for."""
+    return np.array([f"w{int(code)}" for code in codes], dtype=object)
 
 
 def places_of(model: Any) -> dict[str, int]:
-    """Return the column of each attribute: names end in its number, and texts leave some out."""
-    return {name: int(re.sub(r"\D", "", name)) for name in model.attributes}
+    """Return the column of each attribute, whose name ends in its number; of a leaf alone, the first."""
+    return {name: int(re.sub(r"\D", "", name)) for name in model.attributes or ("x0",)}
 
 
-def beside(model: DecisionTree | RuleList, rows: Any) -> Any:
+def beside(model: DecisionTree | RuleList, rows: Any, blur: float = 0.0) -> Any:
     """Return the training records, and records at each threshold, one step below and above in both precisions."""
     out = [rows]
     places = places_of(model)
@@ -86,7 +101,7 @@ def beside(model: DecisionTree | RuleList, rows: Any) -> Any:
             steps = [float(np.nextafter(near, np.float32(way))) for way in (-np.inf, np.inf)]
             values = {bound, float(near), *steps, *(float(f"{bound:.{digits}g}") for digits in (2, 3, 8))}
             values |= {math.nextafter(value, way) for value in (bound, float(near)) for way in (-math.inf, math.inf)}
-            for value in values:
+            for value in values - {value for value in values if 0 < value - bound <= blur}:
                 changed = rows[:20].copy()
                 changed[:, places[literal.attribute]] = value
                 out.append(changed)
@@ -103,8 +118,8 @@ def judged(sample: Sample, folder: Path) -> tuple[str, str]:
         return "refused", str(error)[:160]
     rows = sample.rows
     if isinstance(model, DecisionTree | RuleList):
-        rows = beside(model, rows)
-    columns = {name: rows[:, place] for name, place in places_of(model).items()}
+        rows = beside(model, rows, sample.blur)
+    columns = sample.columns(places_of(model), rows)
     ours, theirs = np.asarray(model.predict(columns)), np.asarray(sample.predict(rows))
     if theirs.dtype.kind == "f":
         same = np.isclose(ours.astype(float), theirs, rtol=1e-5, atol=1e-6)
@@ -113,14 +128,15 @@ def judged(sample: Sample, folder: Path) -> tuple[str, str]:
     if not same.all():
         return "wrong", f"{int((~same).sum())} of {len(same)} predictions differ"
     if isinstance(model, DecisionTree | RuleList) and sample.target is not None:
-        where = model.apply({name: sample.rows[:, place] for name, place in places_of(model).items()})
+        where = model.apply(sample.columns(places_of(model), sample.rows))
         for place, cell in enumerate(model.cells):
             inside = sample.target[where == place]
             counts, size = cell.evidence.counts, cell.evidence.size
-            true = [int((inside == label).sum()) for label in model.classes or ()]
+            true = [int((inside.astype(str) == str(label)).sum()) for label in model.classes or ()]
             if model.counts_are_exact and size is not None and size != len(inside):
                 return "wrong", f"leaf {place} holds {len(inside)} records, not {size}"
-            if model.counts_are_exact and counts is not None and list(counts) != true:
+            named = {str(label) for label in model.classes or ()} <= set(sample.target.astype(str).tolist())
+            if model.counts_are_exact and counts is not None and named and list(counts) != true:
                 return "wrong", f"leaf {place} holds {true}, not {list(counts)}"
     return "right", ""
 
@@ -353,6 +369,171 @@ def of_others() -> Iterator[Sample]:
             )
 
 
+EIGHTHS = np.round(ROWS * 8) / 8
+EIGHTHS[:, 2] = ROWS[:, 2] % 5
+"""The same columns for printed trees: thresholds of sixteenths print exactly, and codes stand for five words."""
+HALVES = np.c_[np.round(ROWS[:, :2] * 2) / 2, EIGHTHS[:, 2]]
+"""Weka prints two decimals of some thresholds."""
+NAMES = ("x0", "x1", "x2")
+
+
+def _write(path: Path, rows: Any, **more: Any) -> None:
+    """Write records as CSV, the last column in words, with more columns behind."""
+    columns = [rows[:, 0].tolist(), rows[:, 1].tolist(), worded(rows[:, 2]), *more.values()]
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow([*NAMES, *more])
+        writer.writerows(zip(*columns, strict=True))
+
+
+def _ran(*command: str) -> str:
+    """Return what a command of ours prints."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603, as written below
+    if done.returncode:
+        raise RuntimeError(f"{command[:3]} failed: {done.stderr[-500:]}")
+    return done.stdout
+
+
+def of_r() -> Iterator[Sample]:
+    """Yield trees of rpart, partykit, party and randomForest as R prints them."""
+    script = str(Path(__file__).with_suffix(".R"))
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        _write(folder / "rows.csv", EIGHTHS, two=TWO, three=THREE, number=NUMBER)
+        _ran("Rscript", "--vanilla", script, "fit", name)
+        for path in sorted(folder.glob("*.txt")):
+
+            def predict(at: Any, kind: str = path.stem) -> Any:
+                _write(folder / "records.csv", at)
+                _ran("Rscript", "--vanilla", script, "predict", name, kind)
+                answers = (folder / "answers.csv").read_text().replace('"', "").split()[1:]
+                return (
+                    np.array([float(a) for a in answers]) if "number" in kind else np.array([int(a) for a in answers])
+                )
+
+            # A forest draws its records, and weights are no counts.
+            counted = not {"randomForest", "weights", "number"} & set(path.stem.split("_"))
+            yield Sample(
+                name=f"R {path.stem.replace('_', ' ')}",
+                kind="R",
+                suffix=".txt",
+                data=path.read_bytes(),
+                predict=predict,
+                rows=EIGHTHS,
+                target=(THREE if "three" in path.stem else TWO) if counted else None,
+                words=(2,),
+            )
+
+
+WEKA = "/usr/share/java/weka.jar"
+KINDS_OF_WEKA = {
+    "J48": ("trees.J48",),
+    "J48 unpruned": ("trees.J48", "-U", "-M", "10"),
+    "J48 of binary splits": ("trees.J48", "-B"),
+    "J48 pruned by errors": ("trees.J48", "-R"),
+    "REPTree": ("trees.REPTree",),
+    "RandomTree": ("trees.RandomTree", "-depth", "4"),
+    "DecisionStump": ("trees.DecisionStump",),
+    "PART": ("rules.PART",),
+    "JRip": ("rules.JRip",),
+}
+
+
+def of_weka() -> Iterator[Sample]:
+    """Yield trees and rules as Weka prints them: those of J48 are read."""
+    java = ("java", "-cp", WEKA)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for kind, (learner, *options) in KINDS_OF_WEKA.items():
+            for classes, target in (("two", TWO), ("three", THREE)):
+                if classes == "three" and learner != "trees.J48":
+                    continue
+                labels = [f"c{label}" for label in target.tolist()]
+                stored, train = str(folder / "model"), str(folder / "rows.arff")
+                _arff(folder / "rows.arff", HALVES, labels, sorted(set(labels)))
+                out = _ran(*java, f"weka.classifiers.{learner}", *options, "-t", train, "-d", stored)
+
+                def predict(at: Any, learner: str = learner, stored: str = stored, listed: Any = tuple(labels)) -> Any:
+                    _arff(folder / "records.arff", at, ["?"] * len(at), sorted(set(listed)))
+                    test = str(folder / "records.arff")
+                    said = _ran(*java, f"weka.classifiers.{learner}", "-l", stored, "-T", test, "-p", "0")
+                    return np.array(re.findall(r"^ *[0-9]+ +\S+ +[0-9]+:(\S+)", said, re.MULTILINE))
+
+                yield Sample(
+                    name=f"Weka {kind}, {classes} classes",
+                    kind="Weka",
+                    suffix=".txt",
+                    data=out.encode(),
+                    predict=predict,
+                    rows=HALVES,
+                    target=np.array(labels),
+                    words=(2,),
+                    blur=1.1e-6,
+                )
+
+
+def _arff(path: Path, rows: Any, labels: list[str], classes: list[str]) -> None:
+    """Write records in the format of Weka."""
+    head = ["@relation rows", "@attribute x0 numeric", "@attribute x1 numeric", "@attribute x2 {w0,w1,w2,w3,w4}"]
+    head += [f"@attribute y {{{','.join(classes)}}}", "@data"]
+    records = zip(rows[:, 0].tolist(), rows[:, 1].tolist(), worded(rows[:, 2]), labels, strict=True)
+    path.write_text("\n".join([*head, *(",".join(map(str, record)) for record in records), ""]))
+
+
+def of_jpmml() -> Iterator[Sample]:
+    """Yield trees that sklearn2pmml writes: with its defaults, which merge and reorder nodes, and without them."""
+    import pandas as pd
+    from sklearn2pmml import sklearn2pmml
+    from sklearn2pmml.decoration import CategoricalDomain, ContinuousDomain
+    from sklearn2pmml.pipeline import PMMLPipeline
+
+    def frame(at: Any) -> Any:
+        return pd.DataFrame({"x0": at[:, 0], "x1": at[:, 1], "x2": worded(at[:, 2])})
+
+    rows = np.c_[ROWS[:, :2], ROWS[:, 2] % 5]
+    plain = ColumnTransformer([("x", "passthrough", ["x0", "x1"]), ("w", OneHotEncoder(), ["x2"])])
+    decorated = ColumnTransformer(
+        [
+            ("x", ContinuousDomain(with_statistics=False, invalid_value_treatment="as_is"), ["x0", "x1"]),
+            ("w", make_pipeline(CategoricalDomain(with_statistics=False), OneHotEncoder(sparse_output=False)), ["x2"]),
+        ]
+    )
+    scaled = ColumnTransformer([("x", StandardScaler(), ["x0", "x1"]), ("w", OneHotEncoder(), ["x2"])])
+    words = np.array(["no", "yes, perhaps", "other"])[THREE]
+    for name, step, tree, target in (
+        ("two", plain, DecisionTreeClassifier(max_depth=5, random_state=0), TWO),
+        ("three", plain, DecisionTreeClassifier(max_depth=5, random_state=0), THREE),
+        ("words", plain, DecisionTreeClassifier(max_depth=4, random_state=0), words),
+        ("balanced", plain, DecisionTreeClassifier(max_depth=4, random_state=0, class_weight="balanced"), TWO),
+        ("number", plain, DecisionTreeRegressor(max_depth=4, random_state=0), NUMBER),
+        ("extra", plain, ExtraTreeClassifier(max_depth=5, random_state=0), TWO),
+        ("domains", decorated, DecisionTreeClassifier(max_depth=4, random_state=0), TWO),
+        ("scaled", scaled, DecisionTreeClassifier(max_depth=4, random_state=0), TWO),
+        ("stump", plain, DecisionTreeClassifier(max_depth=1), TWO),
+    ):
+        for options in ({}, {"compact": False}):
+            fitted = PMMLPipeline([("columns", step), ("tree", tree)]).fit(frame(rows), pd.Series(target, name="y"))
+            fitted.configure(**options)
+            with tempfile.TemporaryDirectory() as folder:
+                sklearn2pmml(fitted, f"{folder}/model.pmml")
+                data = Path(folder, "model.pmml").read_bytes()
+
+            def predict(at: Any, fitted: Any = fitted) -> Any:
+                return np.asarray(fitted.predict(frame(at)))
+
+            said = ", ".join(f"{key}={value}" for key, value in options.items()) or "defaults"
+            yield Sample(
+                name=f"sklearn2pmml {name}, {said}",
+                kind="pmml",
+                suffix=".pmml",
+                data=data,
+                predict=predict,
+                rows=rows,
+                target=None if name in ("number", "balanced") else target,
+                words=(2,),
+            )
+
+
 def of_many_categories(n_trees: int = 145, n_splits: int = 30, n_categories: int = 6000) -> bytes:
     """Return a text of LightGBM of about 4 MB: trees in a row of splits, each on a list of hundreds of categories."""
     rng = np.random.default_rng(1)
@@ -407,18 +588,30 @@ FAMILIES: dict[str, tuple[Callable[[], Iterator[Sample]], tuple[str, ...]]] = {
     "treelite": (of_treelite, ("treelite",)),
     "ONNX": (of_onnx, ("skl2onnx", "onnxruntime")),
     "others": (of_others, ("imodels", "interpret", "pystreed")),
+    "R": (of_r, ("Rscript",)),
+    "Weka": (of_weka, ("java", WEKA)),
+    "JPMML": (of_jpmml, ("sklearn2pmml", "java")),
 }
-"""The makers of files, and the libraries that each needs."""
+"""The makers of files, and the libraries and commands that each needs."""
 
 
-def rows_of(families: dict[str, tuple[Callable[[], Iterator[Sample]], tuple[str, ...]]]) -> Iterator[dict[str, object]]:
-    """Yield a row for each file of some families whose libraries are installed."""
+def is_installed(name: str) -> bool:
+    """Return whether a library or a command is there."""
+    return shutil.which(name) is not None or Path(name).exists() or importlib.util.find_spec(name) is not None
+
+
+def rows_of(
+    families: dict[str, tuple[Callable[[], Iterator[Sample]], tuple[str, ...]]], kept: Path | None = None
+) -> Iterator[dict[str, object]]:
+    """Yield a row for each file of some families whose makers are installed; keep the small files in a folder."""
     for family, (make, needed) in families.items():
-        if lacking := [name for name in needed if importlib.util.find_spec(name) is None]:
+        if lacking := [name for name in needed if not is_installed(name)]:
             print(f"left out: {family}, which needs {', '.join(lacking)}", file=sys.stderr)  # noqa: T201
             continue
         with tempfile.TemporaryDirectory() as folder:
             for sample in make():
+                if sample.name in SMALL and kept is not None:
+                    keep(sample, kept)
                 started = time.process_time()
                 outcome, detail = judged(sample, Path(folder))
                 yield {
@@ -431,10 +624,44 @@ def rows_of(families: dict[str, tuple[Callable[[], Iterator[Sample]], tuple[str,
                 }
 
 
+KEPT = Path(__file__).parents[1] / "tests" / "formats" / "files" / "made"
+"""Some small files of programs that tests cannot run, with what these predict."""
+SMALL = {
+    "R rpart three": "rpart.txt",
+    "R party of rpart number": "party_of_rpart.txt",
+    "R ctree three": "ctree.txt",
+    "R randomForest": "randomforest.txt",
+    "Weka J48, three classes": "j48.txt",
+    "Weka J48 pruned by errors, two classes": "j48_pruned_by_errors.txt",
+    "Weka REPTree, two classes": "reptree.txt",
+    "sklearn2pmml words, defaults": "sklearn2pmml.pmml",
+    "sklearn2pmml words, compact=False": "sklearn2pmml_binary.pmml",
+    "sklearn2pmml domains, defaults": "sklearn2pmml_domains.pmml",
+    "sklearn2pmml number, defaults": "sklearn2pmml_number.pmml",
+}
+N_KEPT = 40
+
+
+def keep(sample: Sample, folder: Path) -> None:
+    """Keep a file, and what its program predicts of some records, at thresholds and beside them."""
+    name = SMALL[sample.name]
+    (folder / name).write_bytes(sample.data)
+    rows = beside(load_model(folder / name), sample.rows, sample.blur)  # type: ignore[arg-type] # of trees alone
+    rows = rows[np.random.default_rng(0).choice(len(rows), N_KEPT, replace=False)]
+    answers = np.asarray(sample.predict(rows)).tolist()
+    with (folder / f"{name}.csv").open("w", newline="") as file:
+        csv.writer(file).writerows(
+            [[*NAMES, "answer"], *([*row, a] for row, a in zip(rows.tolist(), answers, strict=True))]
+        )
+
+
 def main() -> None:
-    """Make the corpus, read it and store a row for each file."""
+    """Make the corpus, read it and store a row for each file; the rows of makers that are not installed stay."""
     warnings.simplefilter("ignore")
-    rows = list(rows_of(FAMILIES))
+    stored = list(csv.DictReader(OUT.read_text().splitlines())) if OUT.exists() else []
+    made: list[dict[str, object]] = list(rows_of(FAMILIES, KEPT if "--keep" in sys.argv else None))
+    named = {(row["file"], row["format"]) for row in made}
+    rows = [*made, *(dict(row) for row in stored if (row["file"], row["format"]) not in named)]
     with OUT.open("w", newline="") as file:
         writer = csv.DictWriter(file, [name for name in rows[0] if name != "seconds"], extrasaction="ignore")
         writer.writeheader()

@@ -18,9 +18,7 @@ from glassine import parse_rules
 from glassine.auditing.policy import Policy
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.errors import GlassineError
-from glassine.files import read_json
 from glassine.formats import (
-    extras_of_interpret,
     load_forest,
     load_model,
     to_onnx,
@@ -29,7 +27,6 @@ from glassine.formats import (
     tree_from_sklearn,
 )
 from glassine.formats.json import to_dict
-from glassine.formats.sklearn.interpret import is_interpret_json
 from glassine.privacy.certificate import Certificate
 
 __all__ = ["Seed", "seeds"]
@@ -55,11 +52,6 @@ def _through_file(read: Callable[[Path], object]) -> Callable[[bytes], object]:
         return read(path)
 
     return through
-
-
-def _extras(path: Path) -> object:
-    data = read_json(path)
-    return extras_of_interpret(data) if is_interpret_json(data) else None
 
 
 def _tree() -> Any:
@@ -145,7 +137,6 @@ def seeds() -> dict[str, Seed]:
     out["domain.json"] = (_written(DOMAIN), _through_file(Domain.from_json))
     out["policy.toml"] = (POLICY.encode(), _through_file(Policy.from_toml))
     out["certificate.json"] = (_certificate(), lambda data: Certificate.from_json(data.decode("utf-8", "replace")))
-    out["extras of interpret"] = (models["JSON of interpret"], _through_file(_extras))
     return out
 
 

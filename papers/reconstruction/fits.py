@@ -16,10 +16,10 @@ from settings import DEPTHS, Ints, Split, split
 from tree_search import Nested
 
 from glassine import Domain, GreedyRuleListClassifier, as_model, reconstruct
-from glassine.data.bits import BitSets
 from glassine.domain import OneOf
 from glassine.learners.exhaustive.list_search import Limits, ListSearch
 from glassine.models import Branch, DecisionTree, Evidence, Node, Rule, RuleList
+from glassine.records.bits import BitSets
 from glassine.sealed.losses import Loss
 
 Model = DecisionTree | RuleList

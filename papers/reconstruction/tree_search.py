@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.compiling import compiled
-from glassine.data.bits import BitSets
 from glassine.data.conjunctions import ConjunctionCounts, binomials, combinations, count_conjunctions
+from glassine.records.bits import BitSets
 from glassine.sealed.tree_sums import Counts, signed_insides
 
 Ints = npt.NDArray[np.int64]

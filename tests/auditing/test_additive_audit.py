@@ -22,7 +22,6 @@ from glassine.auditing.schema import schema
 from glassine.data import infer_domain
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.errors import InvalidDataError, InvalidDomainError, InvalidModelError, InvalidPolicyError
-from glassine.formats.sklearn.interpret import EbmExtras
 from glassine.models import AdditiveModel, CategoryBins, Guarantee, NumericBins, Term
 from glassine.scrubbing.scrub import scrub
 from tests.attacks import test_counts as published
@@ -99,8 +98,6 @@ def test_bits_are_judged_like_those_of_other_models() -> None:
     assert bits_check(audit(model_of())).status == "unknown", "no domain"
     noisy = model_of(guarantee=Guarantee(epsilon=1.0, count_scale=3.0))
     assert bits_check(audit(noisy, domain=DOMAIN)).status == "unknown"
-    bars = EbmExtras(histograms=(("age", (30.0, 30.0)),))
-    assert bits_check(audit(model_of(), domain=DOMAIN, settings=AuditSettings(extras=bars))).status == "unknown"
     narrow = Domain({"age": Integer(60, 100), "job": DOMAIN["job"]})
     assert bits_check(audit(model_of(), domain=narrow)).status == "unknown", "the domain contradicts the sizes"
     inferred = infer_domain(pl.DataFrame({"age": [0, 100] * 20, "job": ["clerk", "baker", "cook", "cook"] * 10}))
@@ -182,21 +179,6 @@ def test_midpoints_need_data_unless_the_values_follow_by_arithmetic() -> None:
     findings = audit(replace(model_of(), terms=(chained,)))
     assert status(findings)["midpoints"] == "fail"
     assert next(check.measured for check in findings.checks if check.rule == "midpoints") == 4
-
-
-def test_what_is_published_beside_the_model_counts() -> None:
-    extras = EbmExtras(
-        histograms=(("age", (1.0, 59.0)),),
-        unique_values=(("age", 40),),
-        n_deviations=2,
-        n_bags=8,
-        target_range=(0.0, 7.0),
-    )
-    findings = audit(model_of(), domain=DOMAIN, policy=NO_BITS, settings=AuditSettings(extras=extras))
-    assert status(findings)["smallest_leaf"] == status(findings)["thresholds_off_grid"] == "fail"
-    assert findings.value("terms") is not None
-    assert len(findings.value("terms").beside) == 5
-    assert "1 of 2 bars" in findings.value("terms").beside[0]
 
 
 def test_the_range_of_a_target_is_public_if_the_domain_declares_it() -> None:

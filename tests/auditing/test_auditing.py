@@ -674,6 +674,13 @@ def test_outcomes_that_contradict_published_counts_do_not_decide(change: str) ->
     data = pd.DataFrame({"age": ages, "sex": "f", "ill": outcomes})
     policy = bits_policy(**OF_OUTCOMES, smallest_leaf=10, degrees_of_freedom=1)
     findings = audit(tree_of((40, 60), (50, 50)), policy=policy, domain=DOMAIN, data=data, target="ill")
+    lazy = audit(
+        tree_of((40, 60), (50, 50)), policy=policy, domain=DOMAIN, data=pl.from_pandas(data).lazy(), target="ill"
+    )
+    assert {rule: status for rule, status in statuses(lazy).items() if rule in OF_OUTCOMES} == {
+        rule: status for rule, status in statuses(findings).items() if rule in OF_OUTCOMES
+    }
+    assert ("The outcomes are not those" in str(lazy.notes)) == (change != "none")
     noted = [note for note in findings.notes if note.startswith("The outcomes are not those of training: ")]
     expected = "pass" if change == "none" else "unknown"
     assert {rule: status for rule, status in statuses(findings).items() if rule in OF_OUTCOMES} == dict.fromkeys(
@@ -699,3 +706,27 @@ def test_what_fails_by_published_counts_fails_whatever_the_outcomes() -> None:
     data = pd.DataFrame({"age": [20] * 100 + [60] * 100, "sex": "f", "ill": ["no"] * 100 + ["yes"] * 100})
     findings = audit(tree_of((99, 1), (50, 50)), domain=DOMAIN, data=data, target="ill")
     assert statuses(findings)["purest_leaf"] == "fail"
+
+
+@pytest.mark.filterwarnings("ignore:No domain was given")
+@pytest.mark.parametrize("number", [9, 10])
+def test_a_text_that_ten_records_hold_is_named_beside_the_declared_values(number: int) -> None:
+    domain = Domain({"smoker": Binary()})
+    tree = DecisionTree(
+        nodes=(
+            Node(branches=(Branch(OneOf("smoker", (1,)), 1), Branch(OneOf("smoker", (1,), negated=True), 2))),
+            Node(evidence=Evidence(label=0)),
+            Node(evidence=Evidence(label=1)),
+        ),
+        attributes=("smoker",),
+        classes=(0, 1),
+    )
+    data = pd.DataFrame({"smoker": ["Yes"] * number + ["No"] * 30 + ["Ann Smith"]})
+    for given in (domain, None):
+        (note,) = [str(note) for note in audit(tree, domain=given, data=data).notes if note.startswith("smoker: ")]
+        assert "texts that are not declared, such as " + ("No/Yes" if number == 10 else "No") in note
+        assert "Ann" not in note
+        assert ("Yes" in note) == (number == 10)
+    whose = [0] * (number + 31)
+    (note,) = [str(n) for n in audit(tree, domain=domain, data=data, persons=whose).notes if n.startswith("smoker: ")]
+    assert "such as" not in note

@@ -14,6 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from glassine import Domain, OptimalTreeClassifier, Policy, as_model, audit, parse_rules, scrub
 from glassine.attacks.outcome import Measured, NotApplicable
+from glassine.auditing import Findings
 from glassine.auditing.capacity import figures_of, question_of, questions_of
 from glassine.auditing.inputs import AuditSettings, StatedClass, Statements
 from glassine.capacity import AverageCase, tree_bits
@@ -48,6 +49,24 @@ def stating(**more: Any) -> AuditSettings:
     return AuditSettings(statements=Statements(stated_class=StatedClass(**more)))
 
 
+def bounds_of(findings: Findings) -> AverageCase:
+    outcome = findings.measured["capacity"]
+    assert isinstance(outcome, Measured), outcome
+    assert isinstance(outcome.value, AverageCase)
+    return outcome.value
+
+
+def reason_of(findings: Findings) -> str:
+    outcome = findings.measured["capacity"]
+    assert isinstance(outcome, NotApplicable), outcome
+    return outcome.reason
+
+
+def published_by(model: Any) -> str | None:
+    figures = figures_of(model)
+    return None if figures is None else figures.figures
+
+
 def check_of(findings: Any) -> Any:
     return next((check for check in findings.checks if check.rule == "largest_mean_advantage"), None)
 
@@ -55,9 +74,8 @@ def check_of(findings: Any) -> Any:
 def test_a_stated_class_is_measured_and_judged() -> None:
     model, _, _ = grown()
     findings = audit(model, domain=DOMAIN, policy=POLICY, settings=stating(depth=2, population=8_000))
-    measured = findings.measured["capacity"]
-    assert isinstance(measured, Measured)
-    bounds: AverageCase = measured.value
+    bounds = bounds_of(findings)
+    assert bounds.of_design is not None
     # Four thresholds, one binary attribute and three towns; labels and exact counts are charged.
     assert bounds.structure_bits == pytest.approx(tree_bits(8, 2, 2), abs=0.1)
     assert (bounds.n, bounds.population) == (4_000, 8_000)
@@ -70,13 +88,13 @@ def test_a_stated_class_is_measured_and_judged() -> None:
     assert f"at most {bounds.of_design.certain:,} can be identified" in text
     assert "The class was stated" in text
     json.dumps(findings.to_dict())
-    assert findings.public().measured["capacity"] == measured
+    assert bounds_of(findings.public()) == bounds
 
 
 def test_a_limit_above_or_below_the_bound_decides() -> None:
     model, _, _ = grown()
     settings = stating(depth=2)
-    bound = audit(model, domain=DOMAIN, policy=POLICY, settings=settings).measured["capacity"].value.strictest
+    bound = bounds_of(audit(model, domain=DOMAIN, policy=POLICY, settings=settings)).strictest
     for limit, status in ((bound.mean_advantage, "pass"), (bound.mean_advantage * 0.99, "fail")):
         findings = audit(model, domain=DOMAIN, policy=Policy(largest_mean_advantage=limit), settings=settings)
         assert check_of(findings).status == status
@@ -96,15 +114,15 @@ def test_without_a_statement_it_is_unknown_and_off_by_default() -> None:
 def test_labels_alone_are_charged_less_than_counts() -> None:
     model, _, _ = grown()
     labelled = scrub(model, DOMAIN, counts="remove").model
-    assert figures_of(model).figures == "counts"
-    assert figures_of(labelled).figures == "labels"
-    counted = audit(model, domain=DOMAIN, policy=POLICY, settings=stating(depth=2, n=4_000)).measured["capacity"].value
-    named = audit(labelled, domain=DOMAIN, policy=POLICY, settings=stating(depth=2, n=4_000)).measured["capacity"].value
+    assert published_by(model) == "counts"
+    assert published_by(labelled) == "labels"
+    counted = bounds_of(audit(model, domain=DOMAIN, policy=POLICY, settings=stating(depth=2, n=4_000)))
+    named = bounds_of(audit(labelled, domain=DOMAIN, policy=POLICY, settings=stating(depth=2, n=4_000)))
     assert named.figures_bits == 0 < counted.figures_bits
     assert named.strictest.mean_advantage < counted.strictest.mean_advantage
     # One error rate is enough to need the counts.
     nodes = tuple(replace(node, evidence=replace(node.evidence, error_rate=0.1)) for node in labelled.nodes)
-    assert figures_of(replace(labelled, nodes=nodes)).figures == "counts"
+    assert published_by(replace(labelled, nodes=nodes)) == "counts"
 
 
 @pytest.mark.parametrize(
@@ -118,9 +136,7 @@ def test_labels_alone_are_charged_less_than_counts() -> None:
 def test_a_model_outside_the_stated_class_is_unknown(settings: AuditSettings, why: str) -> None:
     model, _, _ = grown()
     findings = audit(model, domain=DOMAIN, policy=POLICY, settings=settings)
-    outcome = findings.measured["capacity"]
-    assert isinstance(outcome, NotApplicable)
-    assert why in outcome.reason
+    assert why in reason_of(findings)
     assert check_of(findings).status == "unknown"
 
 
@@ -131,33 +147,33 @@ def test_thresholds_from_the_data_are_unknown() -> None:
     assert check_of(findings).status == "unknown"
     domain = Domain({"x0": Integer(18, 90, thresholds=(30, 45, 60)), "x1": Real(0, 10), "x2": Binary()})
     findings = audit(as_model(foreign), domain=domain, policy=POLICY, settings=stating(depth=2))
-    assert "does not have the condition" in findings.measured["capacity"].reason
+    assert "does not have the condition" in reason_of(findings)
     # Over indicators of public cut points a foreign tree has no others.
     indicators = np.column_stack([X[:, 0] > 30, X[:, 0] > 45, X[:, 0] > 60, X[:, 2]]).astype(int)
     foreign = DecisionTreeClassifier(max_depth=2, random_state=0).fit(indicators, y)
     domain = Domain.binary([f"x{i}" for i in range(4)])
     findings = audit(as_model(foreign, domain), domain=domain, policy=POLICY, settings=stating(depth=2))
-    assert isinstance(findings.measured["capacity"], Measured)
+    assert bounds_of(findings)
 
 
 def test_rule_lists_and_weights() -> None:
     rules = parse_rules("if [smoker] then [true] ([0 ; 200] examples)\nelse [false] ([300 ; 100] examples)")
     domain = Domain.binary(["smoker", "b"])
     findings = audit(rules, domain=domain, policy=POLICY, settings=stating(rules=1))
-    assert isinstance(findings.measured["capacity"], Measured)
+    assert bounds_of(findings)
     findings = audit(rules, domain=domain, policy=POLICY, settings=stating(rules=0))
-    assert "more than was stated" in findings.measured["capacity"].reason
+    assert "more than was stated" in reason_of(findings)
     weighed = replace(rules, sizes="derived")
-    assert figures_of(weighed) is None
+    assert published_by(weighed) is None
     mean = DecisionTree((replace(grown()[0].nodes[0], branches=(), evidence=Evidence(value=1.0)),), ("a",))
-    assert figures_of(mean) is None
+    assert published_by(mean) is None
 
 
 def test_a_fitted_learner_declares_its_own_class() -> None:
     X = np.random.default_rng(0).integers(0, 2, (5_000, 3))
     learner = OptimalTreeClassifier(1, domain=Domain.binary(["a", "b", "c"]), classes=(0, 1)).fit(X, X[:, 0])
     findings = audit(learner, domain=learner.domain, policy=POLICY)
-    assert findings.measured["capacity"].value == learner.capacity()
+    assert bounds_of(findings) == learner.capacity()
     assert check_of(findings).status in ("pass", "fail")
 
 
@@ -202,7 +218,8 @@ def test_a_file_is_answered_within_ten_milliseconds(tmp_path: Path) -> None:
     read = load_model(tmp_path / "tree.json")
     settings = replace(stating(depth=2, population=8_000), only={"capacity"})
     audit(read, domain=DOMAIN, policy=POLICY, settings=settings)
-    from glassine.auditing.capacity import stated_class
+    from glassine.auditing import Findings
+from glassine.auditing.capacity import stated_class
     from glassine.capacity import average_case
 
     times = []
@@ -210,7 +227,7 @@ def test_a_file_is_answered_within_ten_milliseconds(tmp_path: Path) -> None:
         start = time.process_time()
         stated = settings.statements.stated_class
         assert stated is not None
-        assert figures_of(read) is not None
+        assert published_by(read) is not None
         average_case(stated_class(stated, DOMAIN, 2), 4_000, stated.population)
         times.append(time.process_time() - start)
     assert min(times) < 0.01

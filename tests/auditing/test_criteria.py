@@ -341,7 +341,7 @@ def test_remedies_are_found_for_every_kind_and_name_no_option(kind: Kind) -> Non
             assert "glassine " not in remedy.text
             assert "{" not in remedy.text
             worded = as_command(remedy)
-            named = any(part in worded.text for part in ("glassine ", "`--", ": the same run."))
+            named = any(part in worded.text for part in ("glassine ", "`--", ": the step above also does this."))
             assert named == bool(remedy.action)
         # What helps a private summary follows from its guarantee, which is not given here.
         if status == "fail" and kind not in ("several models", "private summary"):
@@ -397,7 +397,7 @@ def test_one_call_in_python_does_what_all_remedies_that_scrub_ask_for() -> None:
     call = "`scrub(model, domain, counts='remove')`"
     assert [one.step for one in scrubs] == [call] * len(scrubs)
     assert [call in one.text for one in scrubs] == [True] + [False] * (len(scrubs) - 1)
-    assert sum(": the same run." in one.text for one in scrubs) == len(scrubs) - 1 > 0
+    assert sum(": the step above also does this." in one.text for one in scrubs) == len(scrubs) - 1 > 0
 
 
 def test_a_remedy_without_a_step_stays_as_it_is() -> None:

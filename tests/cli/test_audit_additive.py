@@ -48,7 +48,10 @@ def test_an_ebm_is_audited(run: Run, files: dict[str, Path], tmp_path: Path) -> 
     assert done.status == 1, done.err
     found = json.loads(done.out)
     assert found["subject"]["kind"] == "additive model"
-    assert any("histogram" in text for text in found["measured"]["terms"]["beside"])
+    assert "histogram_weights" in files["ebm"].read_text(encoding="utf-8"), "counts of values, beside the model"
+    (file,) = found["files"]
+    assert not file["canonical"]
+    assert file["clean_copy"] is not None, "which has none of them"
     assert {entry["n_rebuilt"] > 100 for entry in found["measured"]["terms"]["attributes"]} == {True}
     assert "<svg" in report.read_text(encoding="utf-8")
 

@@ -54,7 +54,7 @@ def test_attack_tells_what_each_attack_found(folder: Path, run: Run) -> None:
 @pytest.mark.slow
 def test_attack_as_json_can_be_repeated(folder: Path, run: Run) -> None:
     plain = attacked(run(*COMMAND, "--json", cwd=folder))
-    assert plain["schema"] == "glassine.findings/10"
+    assert plain["schema"] == "glassine.findings/11"
     assert plain["audience"] == "checker"
     attacks = {attack["attack"]: attack for attack in plain["attacks"]}
     assert attacks["gap attack"]["detected"] is True
@@ -135,7 +135,7 @@ def test_audit_attacks_where_a_holdout_is_given(folder: Path, run: Run) -> None:
         (("--confidence", "nan"), "confidence must lie strictly between 0 and 1"),
         (("--max-advantage", "2"), "--max-advantage is"),
         (("--max-advantage", "nan"), "--max-advantage is"),
-        (("--target", "income"), "has no column 'income' for --target"),
+        (("--target", "income"), "--target names 'income', which is not a column"),
         (("-o", "others.csv"), "is read or written already"),
         (("--holdout", "nowhere.csv"), "cannot read"),
     ],

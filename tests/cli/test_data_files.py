@@ -207,7 +207,7 @@ def test_texts_may_stand_for_missing_values_of_one_column_or_of_those_that_begin
 )
 def test_thousands_are_read_with_decimal_commas(values: tuple[str, ...], read: list[Any], tmp_path: Path) -> None:
     from glassine.data.sources import read_table
-    from glassine.records.lines import CsvDialect, RecordsFile
+    from glassine.records.headers import CsvDialect, RecordsFile
     from glassine.records.purpose import Purpose
 
     (tmp_path / "people.csv").write_text("x;y\n" + "".join(f"{value};1\n" for value in values))
@@ -499,7 +499,7 @@ def fitted(run: Run, folder: Path, data: bytes) -> Any:
 )
 def test_one_record_of_a_private_fit_changes_how_no_other_is_read(row: bytes, first: bool, folder: Path) -> None:
     from glassine.data.sources import read_table
-    from glassine.records.lines import RecordsFile
+    from glassine.records.headers import RecordsFile
     from glassine.records.purpose import Purpose
 
     plain = (folder / "people.csv").read_bytes()

@@ -187,7 +187,7 @@ def test_contrasts_keep_to_the_constraints_of_the_command(folder: Path, run: Run
         ([*MAKE, "--queries", "10", "-o", "x.json"], "either a file of records, or --queries"),
         ([*MAKE, "--target", "label"], "explain make needs --output"),
         ([*MAKE, "-o", "records.csv"], "read or written already"),
-        ([*MAKE, "--target", "nothing", "-o", "x.json"], "no column 'nothing'"),
+        ([*MAKE, "--target", "nothing", "-o", "x.json"], "--target names 'nothing'"),
         ([*MAKE, "-k", "3000", "-o", "x.json"], "at most the number of records"),
         ([*MAKE, "--form", "loud", "-o", "x.json"], "form must be"),
         (["explain", "make", "--queries", "100", "--black-box", "box:rows", "-o", "x.json"], "Give --domain"),

@@ -169,11 +169,11 @@ def test_only_what_a_tree_has_is_said_to_be_left_out_of_it(model: Path, run: Run
     assert run("export", "rules.json", "--to", "onnx", "-o", "m.onnx", cwd=model).status == 0
     write_model(read_cells(model / "m.onnx"), model / "tree.json")
     assert run("export", "tree.json", "--to", "pmml", cwd=model).err == (
-        "glassine: left out: whether counts are rounded.\n"
+        "glassine: PMML cannot record whether counts are rounded.\n"
     )
     write_model(income_model(), model / "additive.json")
     assert run("export", "additive.json", "--to", "pmml", cwd=model).err == (
-        "glassine: left out: errors, weights, names and edits.\n"
+        "glassine: PMML cannot record errors, weights, names and edits.\n"
     )
 
 
@@ -182,7 +182,7 @@ def test_a_format_of_one_more_module_is_exported(tmp_path: Path, run: Run) -> No
     with example_format(tmp_path / "more"):
         done = run("export", "t", "--to", "tally", cwd=tmp_path)
         assert (done.status, done.out) == (0, TALLY), done.err
-        assert done.err == "glassine: left out: a guarantee, the names of classes.\n"
+        assert done.err == "glassine: tally cannot record a guarantee, the names of classes.\n"
         assert "Did you mean 'tally'?" in run("export", "t", "--to", "talley", cwd=tmp_path).err
     assert run("export", "t", "--to", "sql", cwd=tmp_path).status == 2
 

@@ -12,6 +12,7 @@ from glassine import Certificate, Domain, Integer, Ledger, PrivateTreeClassifier
 from glassine.cli.options import RecordsFileOptions
 from glassine.cli.training import TrainingFile, read_training
 from glassine.privacy.unit import PrivacyUnit
+from glassine.records import batches
 from glassine.records.purpose import Purpose
 from tests.cli.running import Run, attributes, people
 
@@ -110,14 +111,14 @@ def test_identifiers_of_a_file_are_read_as_they_are_written(visits: Path) -> Non
     few = TrainingFile(path=visits / "few.csv", written=RecordsFileOptions(), person="patient")
     for stop in (len(written), len(written) - 1):
         frame[:stop].write_csv(visits / "few.csv")
-        read = read_training(few, Purpose.PRIVATE, "ill", domain, None).frame["patient"]
+        (read,) = batches(read_training(few, Purpose.PRIVATE, "ill", domain, None).frame, ("patient",))
         # A blank behind a separator is no part of a value.
         expected = [None if text in ("NA", "") else text.lstrip() for text in written]
-        assert read.to_list() == expected[:stop]
+        assert list(read["patient"]) == expected[:stop]
     # What the domain says of the column does not matter either.
     declared = Domain({**attributes(), "patient": Integer(0, 10)})
-    read = read_training(few, Purpose.PRIVATE, "ill", declared, None).frame["patient"]
-    assert read.to_list()[:3] == ["1", "01", "1.0"]
+    (read,) = batches(read_training(few, Purpose.PRIVATE, "ill", declared, None).frame, ("patient",))
+    assert list(read["patient"])[:3] == ["1", "01", "1.0"]
 
 
 @pytest.mark.parametrize(

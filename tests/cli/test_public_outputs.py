@@ -250,7 +250,7 @@ def test_what_a_header_shows_is_refused_before_records_are_opened(house: Path, r
     fixed = ["audit", "tree.json", "--domain", "bare.json", "--policy", "policy.toml", "--audience", "public"]
     for wrong, said in (
         (["--data", "nowhere.csv"], "cannot read nowhere.csv"),
-        (["--data", NAMES[0], "--target", "sick"], "has no column 'sick' for --target"),
+        (["--data", NAMES[0], "--target", "sick"], "--target names 'sick', which is not a column"),
         (["--data", NAMES[0], "--person", "who"], "--person names 'who', which is not a column"),
         (["--data", NAMES[0], "--sensitive", "secret"], "--sensitive names 'secret'"),
     ):

@@ -27,7 +27,7 @@ def test_one_command_does_what_all_remedies_that_scrub_ask_for(run: Run, tmp_pat
     done = run("audit", "tree.json", "--domain", "domain.json", cwd=tmp_path)
     said = " ".join(done.out.split())
     commands = [part for part in said.split("`") if part.startswith("glassine scrub")]
-    assert (done.status, len(commands), said.count(": the same run.")) == (1, 1, 3)
+    assert (done.status, len(commands), said.count(": the step above also does this.")) == (1, 1, 3)
     assert "Without the training records (`--data FILE`), the verdict on the copy can be inconclusive." in said
     assert "--smallest-leaf 10" in commands[0]
     assert "--largest-advantage 0.07" in commands[0]

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from glassine.records import lines
-from glassine.records.lines import CsvDialect, LineFlag, RecordsFile, open_text
+from glassine.records.headers import CsvDialect, RecordsFile, open_text
+from glassine.records.lines import LineFlag
 from glassine.records.purpose import Purpose
 
 ENCODINGS = (None, "utf-8", "windows-1252", "shift_jis", "gb18030", "euc_jp")

@@ -6,6 +6,9 @@ import math
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,22 +20,28 @@ import pyarrow as pa
 import pytest
 
 from glassine import audit
+from glassine.attacks import infer_sensitive
+from glassine.attacks.alignment import original_records
 from glassine.attacks.bins import leak_bins
 from glassine.auditing import AuditSettings
+from glassine.auditing.release_inputs import _read as side_of
+from glassine.comparison.records import read_labelled
 from glassine.data.inference import broken_rules
 from glassine.data.labels import Sample
 from glassine.data.table import as_table, table_of
-from glassine.domain import Attribute, Between, Category, Domain, Integer, OneOf, Real
+from glassine.domain import Attribute, Between, Binary, Category, Domain, Integer, OneOf, Real
 from glassine.domain.attributes import prefixes
+from glassine.errors import InvalidDataError
 from glassine.models import AdditiveModel, CategoryBins, DecisionTree, NumericBins, Term
 from glassine.models.evidence import Evidence
-from glassine.models.records import counted_records
+from glassine.models.records import counted_records, implied
 from glassine.models.tree import Branch, Node
-from glassine.records import Flag, Reader
+from glassine.records import Flag, Reader, read, schema
 from glassine.records.cells import FOREIGN, number_of, value_of
 from glassine.records.columns import values_of
-from glassine.records.flags import NEAR, bounds, sentence, wide
+from glassine.records.flags import NEAR, bounds, check_types, sentence, wide
 from glassine.scrubbing.scrub import _counted_sizes
+from glassine.surrogates.reading import open_records
 from tests.records.odd_cells import ATTRIBUTES, NUMBERS, ODD_CELLS, TEXTS
 
 SHOWN = AuditSettings(show_small_counts=True)
@@ -177,11 +186,79 @@ def check_attacks(attribute: Attribute, cells: Sequence[Any], data: Any) -> None
         assert "membership" in findings.measured
 
 
+def check_disclosure(attribute: Attribute, cells: Sequence[Any], data: Any) -> None:
+    """Each record has the shares of classes of the leaf to which what the model tests sends it."""
+    model = tree_of(attribute)
+    reader = Reader(implied(model.literals)["x"])
+    leaves = []
+    for cell in cells:
+        value, flag = reader.cell(cell)
+        number = is_number(attribute)
+        leaves.append(int(not value <= cut_of(attribute)) if number else int(flag != Flag.OK or value != 0))
+    sizes = [leaves.count(0), leaves.count(1)]
+    if 0 in sizes:
+        return
+    counts = [(size - size // 3, size // 3) for size in sizes]
+    published = (model.nodes[0], *(Node(evidence=Evidence(counts=one)) for one in counts))
+    frame = data if not isinstance(data, np.ndarray | list | dict) else table_of(data, ("x",))
+    told = infer_sensitive(replace(model, nodes=published), frame).probabilities
+    assert np.allclose(told, [np.array(counts[leaf]) / sizes[leaf] for leaf in leaves], atol=1e-6)
+
+
+def check_releases(attribute: Attribute, cells: Sequence[Any], data: Any) -> None:
+    """Read the records of a release by its domain: they are what the cells say, or why they are not is counted."""
+    if isinstance(attribute, Category) and prefixes(attribute.values):
+        return  # Explanations have no prefixes.
+    domain = Domain({"x": attribute})
+    unnamed = isinstance(data, dict | list) or getattr(getattr(data, "dtype", None), "names", None)
+    _, _, opened = open_records(table_of(data, ("x",)) if unnamed else data, domain)
+    columns, outside = side_of(opened, domain)
+    flags = {Reader(wide(attribute)).cell(cell)[1] for cell in cells}
+    if is_number(attribute):
+        refused = Flag.UNDECLARED in flags or (not attribute.missing and bool(flags & {Flag.MISSING, Flag.INFINITE}))
+    else:
+        refused = not attribute.missing and flags != {Flag.OK}
+    with suppress(InvalidDataError):
+        check_types(schema(opened), {"x": attribute})
+        assert refused == (columns is None)
+    if columns is None:
+        assert {name: sum(own.values()) for name, own in outside.items()} == {
+            "x": sum(map(len, expected(attribute, cells)[1].values()))
+        }
+    else:
+        wanted = [Reader(attribute).cell(cell)[0] for cell in cells]
+        assert np.array_equal(columns.array("x"), wanted, equal_nan=is_number(attribute))
+
+
+def check_comparisons(attribute: Attribute, cells: Sequence[Any], data: Any) -> None:
+    """Read what `compare` trains on, and what a reconstruction is held against: the cells that neither refuses."""
+    domain = Domain({"x": attribute})
+    table = as_table(data) if not isinstance(data, np.ndarray | list | dict) else table_of(data, ("x",))
+    answers = [Reader(attribute).cell(cell) for cell in cells]
+    fit = np.array([flag in (Flag.OK, Flag.CLIPPED) for _, flag in answers])
+    if fit.sum() < 4:
+        return
+    kept = table.take(fit)
+    classes = [i % 2 for i in range(int(fit.sum()))]
+    frame = table_of(kept, ("x",)).frame.to_native().with_columns(y=pl.Series(classes))
+    labelled = read_labelled(frame, "y", Domain({"x": attribute, "y": Binary()}), None, None)
+    wanted = [value for value, flag in answers if flag in (Flag.OK, Flag.CLIPPED)]
+    assert read(labelled.frame, domain)[0].array("x").tolist() == wanted
+    original = original_records(kept, domain, len(wanted))["x"].tolist()
+    if is_number(attribute):
+        assert np.clip(original, attribute.lo, attribute.hi).tolist() == wanted  # type: ignore[union-attr]
+    else:
+        assert original == [values_of(attribute)[int(code)] for code in wanted]
+
+
 CONSUMERS: dict[str, Callable[[Attribute, Sequence[Any], Any], None]] = {
     "audit": check_audits,
     "tables": check_tables,
     "bins": check_bins,
     "attacks": check_attacks,
+    "disclosure": check_disclosure,
+    "releases": check_releases,
+    "comparisons": check_comparisons,
 }
 
 
@@ -233,6 +310,7 @@ OF_NUMBERS: dict[str, Callable[[Sequence[Any]], Any]] = {
 ENGINES: dict[str, Callable[[pl.DataFrame], Any]] = {
     "polars": lambda frame: frame.lazy(),
     "duckdb": lambda frame: duckdb.from_arrow(frame.to_arrow()),
+    "dask": lambda frame: import_module("dask.dataframe").from_pandas(frame.to_pandas(), npartitions=2),
 }
 
 DOUBLES = tuple(float(n) for n in NUMBERS if (n is not None and abs(n) < 1e300) or n in (math.inf, -math.inf))
@@ -281,3 +359,17 @@ def test_files_give_what_frames_give(name: str, tmp_path: Path) -> None:
     ]
     for data in read:
         check_audits(ATTRIBUTES[name], LINES, data)
+
+
+@pytest.mark.parametrize("value", [-3, 2.5, 2**53 + 1, "a"])
+def test_a_value_that_no_record_has_is_possible_where_the_model_names_it(value: Any) -> None:
+    attribute = Category((value, "b") if isinstance(value, str) else (value, value + 1))
+    data = pd.DataFrame({"x": [0, 1, 1, 3]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        findings = audit(tree_of(attribute), data, [0, 1, 0, 1], settings=SHOWN)
+    assert [part.size for part in findings.value("parts").parts] == [0, 4]
+    domain = findings.domain
+    assert (domain is None) == isinstance(value, str)
+    if domain is not None:
+        assert domain.inferred == ("x",)

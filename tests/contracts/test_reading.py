@@ -40,7 +40,7 @@ from glassine.domain import Attribute, Binary, Category, Integer, Real
 from glassine.errors import InvalidDataError
 from glassine.formats.json import to_dict
 from glassine.learners.intake import read_records, read_training
-from glassine.records.lines import RecordsFile
+from glassine.records.headers import RecordsFile
 from glassine.records.purpose import Purpose
 from glassine.records.reading import read_settled
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from glassine.data.bits import BitSets
+from glassine.records.bits import BitSets
 
 SIZES = [0, 1, 63, 64, 65, 128, 200]
 

@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from glassine.data import slices
-from glassine.data.bits import BitSets
 from glassine.data.conjunctions import (
     CHUNK,
     ConjunctionCounts,
@@ -22,6 +21,7 @@ from glassine.data.conjunctions import (
     count_conjunctions,
     rank,
 )
+from glassine.records.bits import BitSets
 
 ENDS = [0, 1, 63, 64, 65, 64 * CHUNK - 1, 64 * CHUNK, 64 * CHUNK + 1]
 """Numbers of records around the ends of words, and of the chunks in which words are counted."""

@@ -221,6 +221,19 @@ def test_attributes_beyond_64_bits_are_drawn(attribute: Integer | Real) -> None:
     assert present.std() > 0.1 * (attribute.hi - 1e5)
 
 
+@pytest.mark.parametrize("attribute", [Integer(0, 2**60), Real(-1.0, 2.0**64, resolution=0.5)])
+@pytest.mark.parametrize("value", [2**53, 2**53 + 1, 2**59 + 1])
+def test_a_value_that_doubles_cannot_tell_from_its_neighbors_is_one_value(
+    attribute: Integer | Real, value: int
+) -> None:
+    literals = (OneOf("x", (value,)), OneOf("x", (value + 1,)))
+    space = Space(Domain({"x": attribute}), literals, domain_aware=False)
+    counter = RegionCounter(space)
+    assert [counter.measure(Region(space.box([literal]))) for literal in literals] == [1, 1]
+    # The two are neighbors, and no record has both.
+    assert counter.measure(Region(space.box([literal.negate() for literal in literals]))) == (attribute.size or 0) - 2
+
+
 def test_an_empty_region_has_nothing_to_draw() -> None:
     literal = OneOf("a", (1,))
     space = Space(Domain.binary(["a", "b"]), [literal, literal.negate()], domain_aware=True)

@@ -13,7 +13,7 @@ import pytest
 from glassine.data.sources import read_table
 from glassine.data.table import Table
 from glassine.errors import UnreadableFileError
-from glassine.records.lines import PLAIN, CsvDialect, RecordsFile
+from glassine.records.headers import PLAIN, CsvDialect, RecordsFile
 from glassine.records.purpose import Purpose
 
 KINDS: dict[str, tuple[tuple[str, ...], list[Any]]] = {

@@ -62,7 +62,7 @@ def test_more_prefixes_than_a_lazy_frame_compares_are_looked_up_alike() -> None:
 
 def test_a_csv_file_keeps_the_leading_zeros_of_codes_that_are_digits(tmp_path: Path) -> None:
     from glassine.data.sources import read_table
-    from glassine.records.lines import RecordsFile
+    from glassine.records.headers import RecordsFile
     from glassine.records.purpose import Purpose
 
     path = tmp_path / "records.csv"

@@ -25,7 +25,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier, export_text
 
-from glassine.formats import as_model, parse_rules, to_onnx, to_pmml
+from glassine.formats import as_model, parse_rules, to_onnx, to_pmml, to_text
 from glassine.formats.json import write_json_model
 from glassine.learners.multiway_tree import MultiwayTreeClassifier
 from tests.formats.test_optimal_trees import TREE as DL85
@@ -587,6 +587,15 @@ SAMPLES: dict[str, dict[str, Sample]] = {
             plants={
                 **in_text(inside="# {}"),
                 "comment in a line": lambda data: data.replace(b"examples)\n", f"examples) # {HIDDEN}\n".encode(), 1),
+            },
+        )
+    },
+    "text of an additive model": {
+        "text": Sample(
+            make=lambda: to_text(as_model(machine("binary"))).encode(),
+            plants={
+                **in_text(before="{}\n", behind="\n{}\n", inside="# {}"),
+                "spacing": lambda data: data + b" \t" * 600,
             },
         )
     },

@@ -14,9 +14,9 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from glassine.counting.logic import LiteralLogic, RuleLogic
-from glassine.data.bits import BitSets
 from glassine.domain import Between, Category, Domain, ExactlyOne, Integer, Literal, OneOf
 from glassine.learners.antecedents import either_side
+from glassine.records.bits import BitSets
 from glassine.sealed.gibbs import LOG_BITS, Choice, Weighting
 from glassine.sealed.lists import DEFAULT, DrawnList, ListClass, ListSums
 from glassine.sealed.losses import Loss

@@ -20,7 +20,7 @@ from glassine import (
     PrivateTreeRegressor,
     compiling,
 )
-from glassine.data.bits import BitSets
+from glassine.records.bits import BitSets
 from glassine.sealed.gibbs import Weighting
 from glassine.sealed.losses import Loss
 from tests.learners import engine

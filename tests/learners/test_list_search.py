@@ -12,11 +12,11 @@ import pytest
 
 from glassine import Domain, OptimalRuleListClassifier
 from glassine.counting.logic import RuleLogic
-from glassine.data.bits import BitSets
 from glassine.domain import Between, Binary, Category, Integer, OneOf
 from glassine.errors import ClassTooLargeError
 from glassine.learners.exhaustive import list_search
 from glassine.learners.exhaustive.list_search import Limits, ListSearch, Room
+from glassine.records.bits import BitSets
 from glassine.sealed.gibbs import Weighting
 from glassine.sealed.lists import ListClass
 from glassine.sealed.losses import Loss

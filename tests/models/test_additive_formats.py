@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from glassine.errors import InvalidModelError, UnsupportedModelError
-from glassine.formats import to_python, to_sql, to_text
-from glassine.models import AdditiveModel, CategoryBins, Term
-from glassine.models.editing import monotone
+from glassine.files import FileContent
+from glassine.formats import load_model, to_python, to_sql, to_text
+from glassine.models import AdditiveModel, CategoryBins, NumericBins, Term
+from glassine.models.editing import monotone, zero
 from tests.models.additive_models import additive_models, income_model, records_for, simple_model
 from tests.models.test_sql import frame_of, in_duckdb, in_sqlite
 from tests.models.writing import HOSTILE
@@ -101,7 +103,8 @@ def test_names_and_values_cannot_break_out(name: str) -> None:
     assert space["scores"]({name: f"{name}!"}) == [2.0]
     assert space["predict"]({name: None}) == name
     lines = to_text(model).splitlines()
-    assert len(lines) == 9
+    assert len(lines) == 10
+    assert read_text(to_text(model)).terms == model.terms
 
 
 def run(model: AdditiveModel) -> dict[str, Any]:
@@ -133,6 +136,50 @@ def test_python_adds_to_the_last_digit(model: AdditiveModel, seed: int) -> None:
             assert np.allclose(list(shares.values()), model.predict_proba(one)[0], rtol=1e-9, atol=1e-12)
 
 
+def read_text(text: str) -> AdditiveModel:
+    model = load_model(FileContent(path=Path("model.txt"), data=text.encode()))
+    assert isinstance(model, AdditiveModel)
+    return model
+
+
+@pytest.mark.slow
+@settings(max_examples=100, deadline=None)
+@given(additive_models(), st.integers(0, 2**32 - 1), st.booleans())
+def test_the_text_of_every_additive_model_reads_back(model: AdditiveModel, seed: int, edited: bool) -> None:
+    if edited and model.terms:
+        model = zero(model, model.terms[0].name, reason='a "reason" of two\n\nparagraphs')
+    text = to_text(model)
+    read = read_text(text)
+    assert to_text(read) == text
+    records = records_for(model, np.random.default_rng(seed))
+    assert np.array_equal(read.scores(records), model.scores(records))
+    parts = ("attributes", "classes", "link", "target", "target_bounds", "edits")
+    assert [getattr(read, part) for part in parts] == [getattr(model, part) for part in parts]
+
+
+def test_the_text_of_a_term_says_its_side_and_its_name() -> None:
+    bins = (NumericBins("a & b", (-2.5, 1e-9), closed="left"), CategoryBins('say "x"', (("other", "", 1), (None, "<"))))
+    term = Term(bins=bins, scores=np.arange(12.0).reshape(4, 3), name="both, of them")
+    attributes = tuple(entry.attribute for entry in bins)
+    model = AdditiveModel(attributes=attributes, terms=(term,), intercept=(0.5,), link="identity")
+    assert read_text(to_text(model)).terms == (term,)
+
+
+CHANGES = (("0.5", "0.50"), ("<= 1", "<= 1 "), ("term ", "note\n\nterm "), ("identity", "probit"), ("missing", "gone"))
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_text_that_was_changed_in_more_than_blanks_is_refused(change: tuple[str, str]) -> None:
+    text = to_text(simple_model([0.5, 2.0, 0.0]))
+    changed = text.replace(*change, 1)
+    assert text != changed
+    if change[1].split() == change[0].split():
+        assert to_text(read_text(changed)) == text
+        return
+    with pytest.raises(UnsupportedModelError, match="something was added or changed"):
+        read_text(changed)
+
+
 def test_text_tells_every_score_and_edit() -> None:
     model = monotone(income_model(), "hours", reason="trade\nlore")
     text = to_text(model)
@@ -140,4 +187,4 @@ def test_text_tells_every_score_and_edit() -> None:
         for value in term.scores.ravel().tolist():
             assert repr(value) in text or f"{value:g}" in text
     assert '"1. monotone hours, first 0, last 6, direction increasing: 2 scores (trade\\nlore)"' in text
-    assert "classes: <=50K, >50K" in text
+    assert 'classes: "<=50K", ">50K"' in text

@@ -10,6 +10,8 @@ import json
 import lzma
 import pickle
 import random
+import subprocess
+import sys
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -322,3 +324,15 @@ def test_what_is_no_model_is_refused_with_what_to_write_instead(write: Any, tmp_
         with pytest.raises(UnsupportedModelError, match=r"not a model\. Write as_model\(\.\.\.\) of it"):
             write(fitted, *more)
     assert not (tmp_path / "m.json").exists()
+
+
+def test_reading_a_model_imports_neither_polars_nor_scikit_learn(tmp_path: Path) -> None:
+    write_model(parse_rules("if [a] then [true]\nelse [false]"), tmp_path / "model.json")
+    script = (
+        "import sys; from glassine.formats import load_file; load_file(sys.argv[1]); "
+        "print([name for name in ('polars', 'sklearn', 'pandas', 'onnx') if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path / "model.json")], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"

@@ -14,7 +14,8 @@ import pytest
 from glassine import Category
 from glassine.domain import Attribute
 from glassine.errors import InvalidParameterError, UnreadableFileError
-from glassine.records.lines import LINE_BY_LINE, CsvDialect, DelimitedText, LineFlag, RecordsFile, open_text
+from glassine.records.headers import LINE_BY_LINE, CsvDialect, RecordsFile, open_text
+from glassine.records.lines import DelimitedText, LineFlag
 from glassine.records.purpose import Purpose
 
 

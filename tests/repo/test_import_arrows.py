@@ -183,23 +183,10 @@ def test_an_allowed_import_passes(path: str, source: str) -> None:
 
 
 PARSERS = {
-    *("number_of", "value_of", "declared_numbers", "numbers_of_texts", "is_gap", "NUMERAL", "BLANKS", "FOREIGN"),
-    *("plain_column", "holds_of_numbers"),
+    *("number_of", "value_of", "numbers_of_texts", "is_gap", "kinds_of", "NUMERAL", "BLANKS", "FOREIGN"),
+    *("plain_column", "double"),
 }
-"""What parses cells."""
-
-ALSO_PARSE = {
-    "data/table.py": "the values of an audit, read by its domain",
-    "data/labels.py": "whether declared classes are words",
-    "data/sources.py": "the types of columns that nothing declares",
-    "data/inference.py": "a domain is inferred from what nothing declares",
-    "data/persons.py": "an identifier is no attribute",
-    "learners/estimator.py": "the target of an ordinary fit",
-    "sealed/ingest.py": "the records of a private fit, batch by batch",
-    "microaggregation/reading.py": "records without a domain",
-    "models/records.py": "literals of numbers that were read",
-}
-"""Other files that name such a function, and why."""
+"""What parses cells. What is declared, and numbers that were read, are no cells."""
 
 
 def parsers_of(sources: Mapping[str, str]) -> dict[str, set[str]]:
@@ -215,7 +202,7 @@ def parsers_of(sources: Mapping[str, str]) -> dict[str, set[str]]:
 
 
 def test_only_the_records_room_parses_cells() -> None:
-    assert set(parsers_of(sources_of_the_package())) <= set(ALSO_PARSE)
+    assert parsers_of(sources_of_the_package()) == {}
 
 
 def test_a_planted_parser_is_found() -> None:

@@ -13,7 +13,7 @@ from tests.repo.test_import_arrows import imported_modules
 
 PACKAGE = ROOT / "src" / "glassine"
 
-BARRED = ("glassine.data.bits", "glassine.data.conjunctions", "glassine.data.table", "glassine.records")
+BARRED = ("glassine.data.conjunctions", "glassine.data.table", "glassine.records")
 """What reads or counts records."""
 
 PUBLIC = ("glassine.records.arrays", "glassine.records.columns", "glassine.records.cuts", "glassine.records.purpose")
@@ -71,7 +71,7 @@ def test_sealed_learners_have_no_way_around_the_oracle(capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     "planted",
     [
-        "from glassine.data.bits import BitSets",
+        "from glassine.records.bits import BitSets",
         "from glassine.records import read",
         "from glassine.records.reading import read_settled",
         "from glassine.sealed.draws import laplace",

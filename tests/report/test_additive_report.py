@@ -10,10 +10,8 @@ import numpy as np
 import pytest
 
 from glassine.auditing.api import audit
-from glassine.auditing.inputs import AuditSettings
 from glassine.auditing.policy import Policy
 from glassine.domain import Category, Domain, Integer
-from glassine.formats.sklearn.interpret import EbmExtras
 from glassine.models import AdditiveModel, CategoryBins, Guarantee, NumericBins, Term
 from glassine.report import audit_page, render_html, render_text
 from tests.report.blocks import rows_of
@@ -65,13 +63,11 @@ class Ids(HTMLParser):
 
 
 def test_the_page_shows_shapes_importances_and_what_the_bins_tell() -> None:
-    extras = EbmExtras(n_bags=8, unique_values=(("age", 40),))
-    page = render_html(audit(model_of(), settings=AuditSettings(extras=extras)))
+    page = render_html(audit(model_of()))
     assert page.count('<svg class="shape"') == 3
     assert page.count('class="band"') == 1
     assert "log-odds that ill is yes" in page
     assert "4 training values of 1 attribute can be computed" in page
-    assert "The scores of 8 bags" in page
     assert "Small bins" in page
     assert "The tree, and" not in page
 

@@ -256,7 +256,7 @@ def test_the_page_says_whom_representatives_stand_for() -> None:
 
     cells = SurrogateExplainer(decide, domain=DOMAIN, partition="public", n_cells=2, distance="gower").fit(records())
     page, _ = render_page(cells.release(), decides=True, title="x")
-    assert "You get the decision, the point of a published release" in page
+    assert "You get the decision, a point near yours," in page
     assert "among the 2 closest" in page
     assert "the people most like it" not in page
 

@@ -15,11 +15,11 @@ import pandas as pd
 import pytest
 
 from glassine import Policy, audit
-from glassine.data.bits import BitSets
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.errors import BlackBoxError, InvalidDataError, InvalidParameterError
 from glassine.privacy.accounting import Parallel
 from glassine.privacy.randomness import Randomness
+from glassine.records.bits import BitSets
 from glassine.records.columns import Columns
 from glassine.records.reading import read_checked
 from glassine.sealed import partitions

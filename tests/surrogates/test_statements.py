@@ -71,13 +71,13 @@ def test_what_is_said_of_leaves_counts_and_labels(
     sizes = leaf_sizes(explainer)
     fewest = min(k, leaf) if partition == "microaggregation" else 0
     if fewest > 1:
-        assert f"no leaf was made for fewer than {fewest} records" in told
+        assert f"Every leaf covers at least {fewest} records." in told
         assert min(sizes) >= fewest
     else:
-        assert "no leaf was made" not in told
-        assert "a leaf may hold one record alone" in told
+        assert "Every leaf covers" not in told
+        assert "A leaf may hold one record alone" in told
         assert ("or none" in told) == (partition == "public")
-    assert ("no counts are published" in told) == (form == "restricted" and not counts)
+    assert ("No counts are published." in told) == (form == "restricted" and not counts)
     assert ("how many records of each class" in told) == counts
     assert ("the true labels of" in told) == (labels == "true")
     assert ("shows where the values of single records lie" in told) == (form == "paper")
@@ -88,10 +88,10 @@ def test_what_is_said_of_leaves_counts_and_labels(
 
 def test_bounds_that_were_taken_from_the_records_are_not_called_declared() -> None:
     told = text(declared=False)
-    assert "declared domain" not in told
+    assert "the domain only" not in told
     assert "the outermost value, and a rare name, may be that of one record" in told
     assert "outermost" not in text()
-    assert "follows from the declared domain alone" in text()
+    assert "Split points come from the domain only." in text()
 
 
 def test_what_a_certificate_claims_is_said_and_no_more() -> None:

@@ -9,15 +9,21 @@ from typing import TypeAlias
 
 import numpy as np
 
-from glassine.data.inference import columns
 from glassine.domain import Domain, Integer, Real
 from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError, parameter
 from glassine.records.arrays import AnyArray, Array
+from glassine.records.cells import Flag
+from glassine.records.containers import schema
+from glassine.records.flags import wide
+from glassine.records.reading import read
 
 __all__ = ["ErrorEstimate", "Records", "align", "distances", "original_records"]
 
 Records: TypeAlias = dict[str, AnyArray]
+
+OTHER = object()
+"""A value that the domain does not declare."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,11 +57,12 @@ def original_records(
     original: object, domain: Domain, n_records: int, *, n_draws: int = 1, max_records: int = 1
 ) -> Records:
     """Return the columns of the records that reconstructed ones are compared with."""
-    data = columns(original)
+    names = schema(original).names or ()
     for name in domain:
-        if name not in data:
+        if name not in names:
             raise InvalidDataError(f"the original lacks the column {name!r} of the domain.", remedy="Add it.")
-    n = len(data[domain.names[0]])
+    columns, flags = read(original, {name: wide(domain[name]) for name in domain})
+    n = columns.n_records
     if n != n_records:
         raise InvalidDataError(
             f"the original holds {n} records, but the model counts {n_records}.",
@@ -64,17 +71,17 @@ def original_records(
     for name, value in (("n_draws", n_draws), ("max_records", max_records)):
         if not value >= 1:
             raise InvalidDataError(f"{parameter(name)} must be at least 1, got {value!r}.")
-    records = {name: data[name] for name in domain}
+    records: Records = {}
     for name in domain:
-        if isinstance(domain[name], Integer | Real):
-            try:
-                np.where(is_missing(records[name]), 0.0, records[name]).astype(float)
-            except (TypeError, ValueError, OverflowError):
-                # What NumPy says quotes the value, which is one record's.
-                raise InvalidDataError(
-                    f"{name!r} is a number by the domain, and the original has something else there.",
-                    remedy="Recode or drop it.",
-                ) from None
+        records[name], other = columns.values(name), flags.where(name, Flag.UNDECLARED, Flag.INFINITE)
+        if not isinstance(domain[name], Integer | Real):
+            # A value that is not declared is another one than all that are, and no gap.
+            records[name][other] = OTHER
+        elif flags.where(name, Flag.UNDECLARED).any():
+            raise InvalidDataError(
+                f"{name!r} is a number by the domain, and the original has something else there.",
+                remedy="Recode or drop it.",
+            )
     return records
 
 

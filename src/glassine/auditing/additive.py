@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-
 from glassine.attacks.bins import BinLeakage, TermBins, leak_bins
 from glassine.attacks.outcome import UNCOVERED, Measured, Measurement, NotApplicable, Outcome, RecordNote
 from glassine.attacks.values import ValueLeakage
@@ -35,7 +33,6 @@ from glassine.data.table import Table
 from glassine.domain import Integer, Real
 from glassine.errors import InvalidDataError
 from glassine.formats.canonical import LongText
-from glassine.formats.sklearn.interpret import EbmExtras, extras_of_interpret, is_interpret_ebm
 from glassine.models import AdditiveModel
 from glassine.models.additive import score_meaning, summarize_model
 from glassine.models.scoring import recipe_of
@@ -61,7 +58,6 @@ class AdditiveSubject(Subject):
     """An additive model."""
 
     model: AdditiveModel
-    extras: EbmExtras
 
     @classmethod
     def of(
@@ -70,10 +66,7 @@ class AdditiveSubject(Subject):
         """Return an additive model with what is given beside it."""
         # Sizes of bins are taken as published where they are exact counts, else counted in the data; of a model with
         # neither they are unknown.
-        extras, artefact = inputs.settings.extras, opened.artefact
-        if extras is None:
-            extras = extras_of_interpret(artefact) if is_interpret_ebm(artefact) else EbmExtras()
-        return cls(inputs=inputs, policy=policy, guarantee=claim, public=public, model=opened.value, extras=extras)
+        return cls(inputs=inputs, policy=policy, guarantee=claim, public=public, model=opened.value)
 
     @classmethod
     def claim(cls, opened: Opened, policy: Policy) -> GuaranteeFinding | None:
@@ -112,11 +105,6 @@ class AdditiveSubject(Subject):
         """The columns that terms read and that hold what the domain does not declare."""
         return self.comparison.tested
 
-    @property
-    def bars(self) -> list[float]:
-        """The bars of the histograms that are published beside it."""
-        return [size for _, sizes in self.extras.histograms for size in sizes]
-
     @cached_property
     def table(self) -> Table | None:
         """The training records; None where there are none."""
@@ -137,7 +125,9 @@ class AdditiveSubject(Subject):
         return (
             Comparison()
             if self.table is None
-            else compare_records(self.table, self.inputs.domain, recipe_of(self.model), self.model.tested)
+            else compare_records(
+                self.table, self.inputs.domain, recipe_of(self.model), self.model.tested, self.suppression.below
+            )
         )
 
     @property
@@ -151,7 +141,7 @@ class AdditiveSubject(Subject):
         """How many ends of the target's range are published, but not public: they are values of two records."""
         stated, claim, domain = self.model.target_bounds, self.model.guarantee, self.inputs.domain
         if stated is None or (claim is not None and not claim.caveats):
-            return 0 if self.extras.target_range is None else 2
+            return 0
         declared = None if domain is None or self.model.target not in domain else domain[self.model.target]
         if not isinstance(declared, Integer | Real) or declared.inferred:
             return 2
@@ -214,17 +204,14 @@ def _facts_of_terms(additive: AdditiveSubject, outcome: object, raw: Raw) -> dic
 
 
 def _sizes(additive: AdditiveSubject) -> Fact[Sizes]:
-    """Return the records of bins, and those of the bars of histograms that are published beside the model."""
+    """Return the records of bins."""
     leakage = additive.leakage
     sizes = tuple(size for entry in leakage.terms for size in entry.counts or () if size)
-    bars = tuple(int(size) for size in additive.bars if size > 0)
     parts = {("non-empty bin", "non-empty bins"): sizes}
-    if bars:
-        parts["bar of the published histograms", "bars of the published histograms"] = bars
     unsettled = additive.doubt
     if any(entry.counts is None for entry in leakage.terms):
         unsettled = "The model does not publish exactly how many records its bins hold. Pass the training data."
-    if not leakage.terms and not bars:
+    if not leakage.terms:
         return Inapplicable("The model has no bins.")
     return Measured(Sizes(parts=parts, unsettled=unsettled))
 
@@ -251,8 +238,7 @@ def _bits(additive: AdditiveSubject) -> Fact[Bits]:
     if math.isinf(revealed.least):
         return NotApplicable(CONTRADICTION)
     upper, unsettled = revealed.most, ""
-    if upper is None or additive.bars:
-        upper = None
+    if upper is None:
         unsettled = (
             "Sizes of bins or ranges of values are published, and what follows from them about several attributes at "
             "once was not measured: sizes are noisy, are not counts, or count one attribute twice, or ranges are not "
@@ -400,36 +386,7 @@ def _hide_terms(subject: AdditiveSubject, suppression: Suppression) -> AdditiveF
         coverage=COVERAGE,
         terms=tuple(terms),
         attributes=tuple(entry.finding() for entry in subject.leakage.attributes),
-        beside=_beside(subject.extras, suppression),
     )
-
-
-def _beside(extras: EbmExtras, suppression: Suppression) -> tuple[str, ...]:
-    """Return what is published beside the model, in sentences."""
-    out = []
-    if extras.histograms:
-        sizes = np.concatenate([np.array(sizes) for _, sizes in extras.histograms])
-        limit = max(suppression.below, 2)
-        small = int(((sizes > 0) & (sizes < limit)).sum())
-        out.append(
-            f"A histogram of the values of {len(extras.histograms)} attributes, with exact counts: {small} of "
-            f"{int((sizes > 0).sum())} bars stand for fewer than {limit} records."
-        )
-    if extras.unique_values:
-        out.append(f"How many different values each of {len(extras.unique_values)} attributes has in the data.")
-    if extras.n_deviations:
-        out.append(
-            f"The standard deviations of the scores of {extras.n_deviations} terms over the bags: large ones mark bins "
-            "whose few records only some bags saw."
-        )
-    if extras.n_bags > 1:
-        out.append(
-            f"The scores of {extras.n_bags} bags, each of which left out other records: their differences show what "
-            "single records did."
-        )
-    if extras.target_range is not None:
-        out.append("The smallest and the largest training target.")
-    return tuple(out)
 
 
 TERMS = Measurement[AdditiveSubject, AdditiveSubject](

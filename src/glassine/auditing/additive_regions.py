@@ -327,7 +327,8 @@ def _one(attribute: Integer | Real, value: object) -> Measure:
     if isinstance(value, str) or not isinstance(value, int | float):
         return 0
     continuum = isinstance(attribute, Real) and attribute.resolution is None
-    return 0 if continuum else attribute.measure(float(np.nextafter(value, -math.inf)), value)
+    # Beyond 2**53, several whole numbers lie between two doubles: they are read as one value.
+    return 0 if continuum else min(1, attribute.measure(float(np.nextafter(value, -math.inf)), value))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -229,7 +229,7 @@ def _in_python(action: str, parameters: Mapping[str, bool | float | str | None])
     return action and f"`{PYTHON.get(action, action)}({', '.join([*FIRST.get(action, ()), *arguments])})`"
 
 
-SAME = "the same run"
+SAME = "the step above also does this"
 """What a text says where the step of an earlier remedy takes this step as well."""
 
 
@@ -244,7 +244,7 @@ def in_one_copy(advice: Iterable[Remedy]) -> tuple[Remedy, ...]:
     >>> for one in in_one_copy([merge, remedy("Publish no counts: {step}.", "scrub", counts="remove")]):
     ...     print(one)
     Merge small leaves: `scrub(model, domain, smallest_leaf=10, counts='remove')`.
-    Publish no counts: the same run.
+    Publish no counts: the step above also does this.
     """
     advice = list(advice)
     parameters: dict[str, bool | float | str | None] = {}

@@ -17,11 +17,11 @@ from glassine.auditing.statements import Statements as Statements
 from glassine.auditing.suppression import Suppression
 from glassine.capacity.learned import FEWEST, MOST
 from glassine.counting import MAX_STEPS
-from glassine.data.inference import draft, is_identifier_name, outside_of, repeats
+from glassine.data.inference import FREQUENT, draft, infer_domain, is_identifier_name, outside_of, repeats
 from glassine.data.labels import Sample
 from glassine.data.table import NO_RECORDS, Table, as_table
-from glassine.domain import Category, Domain
-from glassine.domain.attributes import Attribute
+from glassine.domain import Category, Domain, Integer, Real
+from glassine.domain.attributes import Attribute, Scalar
 from glassine.errors import (
     InvalidDataError,
     InvalidParameterError,
@@ -38,11 +38,10 @@ from glassine.records.arrays import AnyArray
 from glassine.records.cells import Flag
 from glassine.records.engines import is_lazy
 from glassine.records.flags import bounds, is_number, sentence
-from glassine.records.reading import read
+from glassine.records.reading import frequent_texts, read
 
 if TYPE_CHECKING:
     from glassine.attacks.disclosure import CountNoise
-    from glassine.formats.sklearn.interpret import EbmExtras
 
 MOST_HINTS = 3
 """Columns that look like identifiers of which a note is made."""
@@ -128,8 +127,6 @@ class AuditSettings:
     splits : {"auto", "multiway", "binary"}, default="auto"
         How that learning algorithm split categories, as for :class:`~glassine.attacks.Adversary`. A fitted estimator
         states it.
-    extras : EbmExtras, optional
-        What the file of an additive model publishes beside it. Read from the model if it is interpret's object.
     membership : MembershipSettings
         How membership is attacked.
     disclosure : DisclosureSettings, optional
@@ -178,7 +175,6 @@ class AuditSettings:
     quasi: Sequence[str] | None = None
     criterion: str | None = None
     splits: Literal["auto", "multiway", "binary"] = "auto"
-    extras: EbmExtras | None = None
     membership: MembershipSettings = MembershipSettings()
     disclosure: DisclosureSettings | None = None
     statements: Statements = NOTHING_STATED
@@ -314,15 +310,38 @@ def inferred_domain(
         return None
     attributes = {name: domain[name] for name in domain}
     for name, named in recipe.items():
-        shown = attributes.get(name)
-        # What the model names is possible, too.
-        if isinstance(shown, Category) and isinstance(named, Category):
-            attributes[name] = replace(shown, values=tuple(dict.fromkeys((*shown.values, *named.values))))
+        if name in attributes and isinstance(named, Category):
+            possible = _with_named(attributes[name], used[name], named.values)
+            if possible is None:
+                return None
+            attributes[name] = possible
     domain = Domain(attributes)
     text = "No domain was given: it was inferred from the data, which understates what an attacker learns."
     notes.append(text)
     warn_caller(text, PrivacyLeakWarning)
     return domain
+
+
+def _with_named(shown: Attribute, column: AnyArray, values: Sequence[Scalar]) -> Attribute | None:
+    """Return what a column shows, with the values that the model names, which are possible, too; None if both differ.
+
+    A number gets wider bounds and, for a value between its steps, a finer step.
+    """
+    # Shapes: column (n,).
+    if isinstance(shown, Category):
+        return replace(shown, values=tuple(dict.fromkeys((*shown.values, *values))))
+    numbers = [value for value in values if not isinstance(value, str)]
+    if len(numbers) < len(values):
+        return None
+    named = {"x": np.append(column.astype(float), np.array(numbers, dtype=float))}
+    wider = infer_domain(named)["x"]
+    if isinstance(wider, Integer):
+        # Doubles round large whole numbers.
+        whole = [int(value) for value in numbers]
+        ends = (shown.lo, shown.hi) if isinstance(shown, Integer) else ()
+        return replace(wider, lo=min(wider.lo, *ends, *whole), hi=max(wider.hi, *ends, *whole))
+    # Of a continuum no single value has a measure.
+    return None if isinstance(wider, Real) and wider.resolution is None else wider
 
 
 def check_sensitive(name: str, domain: Domain | None, columns: Container[str] | None) -> None:
@@ -360,6 +379,7 @@ class Comparison:
     # Records outside the domain, by attribute or constraint and by reason; only those above zero.
     outside: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     whole: Mapping[str, str] = field(default_factory=dict)  # Outside what the records of each lie
+    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # Texts among them that many records hold
     tested: tuple[str, ...] = ()  # Those of them that the model tests
     # n_parts, n_differing: leaves or rules, and those for which the model publishes another number of records.
     n_parts: int = 0
@@ -390,7 +410,7 @@ class Comparison:
             hidden = suppression.hidden(tuple(reasons.values()))
             shown = {why: None if hide else n for (why, n), hide in zip(reasons.items(), hidden, strict=True)}
             number = suppression.count(sum(reasons.values()))
-            notes.append(sentence(name, number, self.whole[name], shown))
+            notes.append(sentence(name, number, self.whole[name], shown, self.words.get(name, ())))
         if self.n_differing:
             notes.append(
                 f"The data is not the training data: {self.n_differing:,} of {self.n_parts:,} leaves or rules capture "
@@ -405,9 +425,11 @@ class Comparison:
 
 
 def compare_records(
-    table: Table, domain: Domain | None, recipe: Mapping[str, Attribute], tested: Collection[str]
+    table: Table, domain: Domain | None, recipe: Mapping[str, Attribute], tested: Collection[str], below: int
 ) -> Comparison:
     """Return how many records lie outside the domain, or hold nothing that the model tests.
+
+    A text is named if as many records hold it as a count must have to be shown, ten at least.
 
     The recipe is what the model's literals imply: without a public domain, records need numbers where it tests numbers,
     and one of its values in some record.
@@ -416,6 +438,7 @@ def compare_records(
     if domain is not None:
         present = [name for name in domain if name in table.names]
         found = compare(outside_of(domain.restrict(present), table) if present else {}, domain, tested)
+        found = replace(found, words=_words(table, domain, found.outside, below))
     else:
         found = Comparison()
     if public or not recipe:
@@ -428,8 +451,24 @@ def compare_records(
     }
     outside = {**{name: own for name, own in found.outside.items() if name not in foreign}, **foreign}
     whole = {**found.whole, **{name: bounds(name, recipe, implied=True) for name in foreign}}
+    words = {**found.words, **_words(table, recipe, foreign, below)}
     own = (*found.tested, *foreign)
-    return replace(found, outside=outside, whole=whole, tested=tuple(name for name in outside if name in own))
+    return replace(
+        found, outside=outside, whole=whole, words=words, tested=tuple(name for name in outside if name in own)
+    )
+
+
+def _words(
+    table: Table, recipe: Domain | Mapping[str, Attribute], outside: Mapping[str, Mapping[str, int]], below: int
+) -> dict[str, tuple[str, ...]]:
+    """Return the texts that many records hold in columns with texts outside their attributes."""
+    names = [name for name, why in outside.items() if name in recipe and any(one.startswith("texts") for one in why)]
+    if table.persons is not None:
+        # One record of each person, so that no word of one person's many records is named.
+        rows = np.zeros(len(table), dtype=bool)
+        rows[table.first_of_each(np.arange(len(table)))] = True
+        table = table.take(rows)
+    return frequent_texts(table, recipe, names, max(FREQUENT, below))
 
 
 def compare(outside: Mapping[str, Mapping[str, int]], domain: Domain, tested: Collection[str]) -> Comparison:

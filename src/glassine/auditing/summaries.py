@@ -15,7 +15,6 @@ from glassine.auditing.inputs import AuditInputs, check_sensitive
 from glassine.auditing.policy import Policy
 from glassine.auditing.subject import Opened, Raw
 from glassine.errors import InvalidParameterError, parameter
-from glassine.formats.sklearn.interpret import EbmExtras
 from glassine.privacy import accounting
 from glassine.privacy.events import DiscreteGaussianNoise
 
@@ -48,7 +47,6 @@ class SummarySubject(AdditiveSubject):
             guarantee=claim,
             public=public,
             model=opened.value.additive(),
-            extras=inputs.settings.extras or EbmExtras(),
             released=_released(opened.value),
         )
 

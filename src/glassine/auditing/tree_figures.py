@@ -66,19 +66,27 @@ class CountedData:
     sizes: tuple[int, ...]  # Number of records in each part of the model
     # Number of records outside the domain, by attribute and reason; only those above zero.
     outside: dict[str, dict[str, int]]
+    # Records of each class, and last of none, in each part, shape (parts, classes + 1); None without outcomes.
+    outcomes: Ints | None = None
 
 
-def count_data(model: DecisionTree | RuleList, frame: object, domain: Domain) -> CountedData:
-    """Count the records of a lazy frame in each part of a model, and those outside the domain."""
+def count_data(model: DecisionTree | RuleList, frame: object, domain: Domain, target: str | None = None) -> CountedData:
+    """Count the records of a lazy frame in each part of a model, by their outcomes, and those outside the domain."""
     # An engine groups the records by the values that the model's literals distinguish, and reads every other attribute
     # of the domain separately. None is refused.
     tested = [name for name in domain if name in set(attributes_of(model.literals))]
-    table = LazyTable(frame=frame, strict=False, typed=False, keep_undeclared=True)
-    groups = table.group({name: wide(domain[name]) for name in tested}, cuts=cuts_of(model.literals, domain))
     present = _names(frame)
+    classed = target is not None and target in present and bool(model.classes)
+    table = LazyTable(frame=frame, strict=False, typed=False, keep_undeclared=True, keep=target if classed else None)
+    groups = table.group({name: wide(domain[name]) for name in tested}, cuts=cuts_of(model.literals, domain))
+    parts = _parts(model, groups)
+    classes = class_places(groups.kept, model.classes or ()) if classed else np.zeros(len(parts), dtype=np.intp)
+    counts = np.zeros((len(model.cells), len(model.classes or ()) + 1), dtype=np.int64)
+    np.add.at(counts, (parts, classes), groups.counts)
     return CountedData(
-        sizes=_sizes(model, groups),
+        sizes=tuple(counts.sum(axis=1).tolist()),
         outside=table.outside({name: domain[name] for name in domain if name in tested or name in present}),
+        outcomes=counts if classed else None,
     )
 
 
@@ -88,13 +96,11 @@ def _names(frame: Any) -> list[str]:
     return list(nw.from_native(frame).collect_schema().names())
 
 
-def _sizes(model: DecisionTree | RuleList, groups: Groups) -> tuple[int, ...]:
-    out = np.zeros(len(model.cells), dtype=np.int64)
+def _parts(model: DecisionTree | RuleList, groups: Groups) -> Indices:
+    """Return the leaf or rule of each group, shape (m,)."""
     if not groups.columns.attributes:
-        out[0] = groups.counts.sum()
-    else:
-        np.add.at(out, model.apply(of_columns(groups.columns, lenient=True)), groups.counts)
-    return tuple(out.tolist())
+        return np.zeros(len(groups.counts), dtype=np.intp)
+    return model.apply(of_columns(groups.columns, lenient=True))
 
 
 NO_DOMAIN = (
@@ -247,7 +253,7 @@ class TreeSubject(Subject):
         """What an engine counts in a lazy frame; None where records are read, or there are none."""
         if self.declared is None or not is_lazy(self.inputs.data):
             return None
-        return count_data(self.model, self.inputs.data, self.declared)
+        return count_data(self.model, self.inputs.data, self.declared, self.inputs.target)
 
     @cached_property
     def table(self) -> Table | None:
@@ -288,7 +294,9 @@ class TreeSubject(Subject):
         elif self.table is None or sampled:
             return Comparison()
         else:
-            found = compare_records(self.table, self.domain, implied(self.model.literals), tested)
+            found = compare_records(
+                self.table, self.domain, implied(self.model.literals), tested, self.suppression.below
+            )
         sizes = zip(self.published_sizes, self.data_sizes, strict=True)
         n_differing = sum(size is not None and size != counted for size, counted in sizes)
         n_contrary = 0 if n_differing else self._count_contrary()
@@ -375,6 +383,8 @@ class TreeSubject(Subject):
     @cached_property
     def outcomes(self) -> Ints | None:
         """Records of each class, and last of none, in each part, shape (parts, classes + 1); None without outcomes."""
+        if self.counted is not None:
+            return self.counted.outcomes
         return None if self.rows is None else count_classes(self.model, self.rows, self.columns, self.inputs.target)
 
     @cached_property

@@ -22,7 +22,6 @@ from glassine.cli.reading import (
     identifiers,
     is_release,
     is_summary_file,
-    load_extras,
     load_published,
     load_release,
     load_whole,
@@ -291,7 +290,6 @@ def _check_holdout(options: AuditOptions) -> None:
 def _of_model(file: FileContent, domain: Domain | None, options: AuditOptions, limits: Policy) -> Findings:
     from glassine.auditing.api import audit
     from glassine.auditing.inputs import MembershipSettings, Statements
-    from glassine.models import AdditiveModel
 
     records, membership, asked, reading = options.records, options.membership, options.disclosure, options.reading
     settings = asked.settings(alone=options.alone == "disclosure")
@@ -339,7 +337,6 @@ def _of_model(file: FileContent, domain: Domain | None, options: AuditOptions, l
                 quasi=asked.quasi or None,
                 criterion=None if asked.criterion is None else asked.criterion.replace("-", "_"),
                 splits=asked.splits,
-                extras=load_extras(file) if isinstance(read, AdditiveModel) else None,
                 membership=MembershipSettings(n_shadows=membership.shadows, confidence=membership.confidence),
                 disclosure=settings,
                 statements=Statements(

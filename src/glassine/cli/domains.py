@@ -335,7 +335,7 @@ def _tell_of_spellings(declared: Domain) -> None:
 
 def _tell_of_lines(data: Path, written: RecordsFileOptions, declared: Domain, table: Table) -> None:
     """Say how many records a private fit would read otherwise, which takes each line for one."""
-    from glassine.records.lines import RecordsFile, differing
+    from glassine.records.headers import RecordsFile, differing
 
     if table.source is None or table.source.typed:
         return

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from glassine.cli.charging import Charge, ledger_files
-from glassine.cli.naming import in_options, listed, nearest, options_of
+from glassine.cli.naming import in_options, nearest, options_of
 from glassine.cli.options import (
     REQUIRED,
     AudienceOption,
@@ -29,7 +29,15 @@ from glassine.cli.options import (
     output_option,
 )
 from glassine.cli.progress import stages
-from glassine.cli.reading import check_person, identifiers, read_domain, read_records, tell_repeats, with_inputs
+from glassine.cli.reading import (
+    check_person,
+    check_target,
+    identifiers,
+    read_domain,
+    read_records,
+    tell_repeats,
+    with_inputs,
+)
 from glassine.cli.releases import ArrayBox, black_box_of, given_as, takes_of
 from glassine.cli.summary import charged
 from glassine.cli.training import class_names
@@ -312,8 +320,7 @@ def _from_records(
         persons, records = records[person].to_list(), records.drop(person)
         domain = None if domain is None else domain.restrict([name for name in domain if name != person])
     if target is not None:
-        if target not in records.columns:
-            raise InvalidDataError(f"{data} has no column {target!r} for --target.{listed(target, records.columns)}")
+        check_target(target, data, records.columns)
         truth = records[target].to_numpy()
         records = records.drop(target)
     if domain is not None:

@@ -140,4 +140,4 @@ def export_command(
     with concluding():
         say(str(written).rstrip() if output is None else f"Written: {output}")
     if left_out:
-        tell(f"glassine: left out: {left_out}.")
+        tell(f"glassine: {form.name} cannot record {left_out}.")

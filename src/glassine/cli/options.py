@@ -36,7 +36,7 @@ from glassine.errors import InvalidParameterError, spoken_by
 
 if TYPE_CHECKING:
     from glassine.attacks.disclosure import CountNoise
-    from glassine.records.lines import CsvDialect
+    from glassine.records.headers import CsvDialect
 
 FORMATS = "HTML, JSON or text by its ending"
 """Forms of a report."""
@@ -372,7 +372,7 @@ class RecordsFileOptions(Group, heading="Reading the records"):
     @property
     def dialect(self) -> CsvDialect:
         """How files are read."""
-        from glassine.records.lines import CsvDialect
+        from glassine.records.headers import CsvDialect
 
         texts = [text for line in csv.reader(self.missing or [], skipinitialspace=True) for text in line]
         pairs = [(name, missing) for name, _, missing in (text.rpartition("=") for text in texts)]

@@ -25,7 +25,7 @@ from glassine.errors import (
     UnsupportedModelError,
     first_of,
 )
-from glassine.files import FileContent, read_bytes, read_once
+from glassine.files import FileContent, read_once
 from glassine.records.purpose import Purpose
 
 if TYPE_CHECKING:
@@ -36,8 +36,9 @@ if TYPE_CHECKING:
     from glassine.data.table import Table
     from glassine.domain import Attribute, Domain
     from glassine.formats import ModelFile, PublishedModel
-    from glassine.formats.sklearn.interpret import EbmExtras
     from glassine.models import DecisionTree, RuleList
+    from glassine.records.containers import Schema
+    from glassine.records.headers import RecordsFile
     from glassine.surrogates import SurrogateRelease
 
 OWN_SCHEMA = re.compile(r"glassine\.[a-z-]{1,40}/[0-9]{1,3}")
@@ -95,45 +96,53 @@ def read_records(
     quiet: bool = False,
 ) -> Table:
     """Return the records of a file as :func:`glassine.data.sources.read_table`, and say which encoding was assumed."""
-    # Of a private fit nothing is said that would follow from the records. Its values that are no numbers count as
-    # missing without a word, so that decimal commas are asked about where the header and the domain make them likely.
+    # Of a private fit nothing is said that would follow from the records.
     from glassine.data.sources import read_table
-    from glassine.records.lines import WINDOWS, RecordsFile
+    from glassine.records.headers import RecordsFile
+    from glassine.records.lines import WINDOWS
 
     with in_options(OF_FILES):
         table = read_table(RecordsFile(path=path, dialect=written.dialect), purpose, domain, attributes=attributes)
     assumed = table.source is not None and table.source.encoding == WINDOWS and written.encoding is None
-    private = purpose is Purpose.PRIVATE
-    if assumed and not private and not quiet:
+    if assumed and purpose is Purpose.ORDINARY and not quiet:
         tell(f"glassine: {path}: lines that are not UTF-8 are read as {WINDOWS}; --encoding states another encoding.")
-    if private and table.source is not None and table.source.separator == ";" and not written.decimal_comma:
-        _ask_for_commas(path, domain)
     return table
+
+
+def records_file(
+    path: Path, written: RecordsFileOptions, domain: Domain, attributes: Mapping[str, Attribute]
+) -> tuple[RecordsFile, Schema]:
+    """Return the records of a private fit, which are not opened, and what their header says."""
+    # Values that are no numbers will count as missing without a word, so that decimal commas are asked about where the
+    # header and the domain make them likely.
+    from glassine.records import schema
+    from glassine.records.files import header_of
+    from glassine.records.headers import RecordsFile
+
+    declared = {**{name: domain[name] for name in domain}, **attributes}
+    file = RecordsFile(path=path, dialect=written.dialect, declared=declared)
+    with in_options(OF_FILES):
+        header, columns = header_of(file), schema(file)
+    if header is not None and header.mark == ";" and not written.decimal_comma:
+        _ask_for_commas(path, domain)
+    return file, columns
 
 
 def header_of(path: Path, written: RecordsFileOptions, domain: Domain | None = None) -> tuple[str, ...] | None:
     """Return the columns of a file of records without reading a record; None where its first line does not say."""
-    try:
-        with path.open("rb") as stream:
-            head = stream.readline()
-    except OSError as error:
-        raise UnreadableFileError(
-            f"cannot read {path}: {error.strerror or error}.", remedy="Check the path.", path=path
-        ) from None
-    try:
-        if head[:4] == b"PAR1":
-            import polars as pl
+    from glassine.records.files import columns_of_file, contents
+    from glassine.records.headers import RecordsFile
 
-            return tuple(pl.read_parquet_schema(path))
-        from glassine.records.lines import RecordsFile, open_text
-
-        declared = {} if domain is None else {name: domain[name] for name in domain}
-        file = RecordsFile(path=path, dialect=written.dialect)
-        names = open_text(file, head, declared, purpose=Purpose.PRIVATE).names
+    if path.is_dir() or not os.access(path, os.R_OK):
+        contents(path)  # which says why it cannot
+    if not path.is_file():
+        return None  # a pipe is read once
+    declared = {} if domain is None else {name: domain[name] for name in domain}
+    try:
+        # A line without a declared name may be a record, of which nothing is quoted.
+        return columns_of_file(RecordsFile(path=path, dialect=written.dialect, declared=declared))[0]
     except Exception:
         return None
-    # A line without a declared name may be a record, of which nothing is quoted.
-    return names if not declared or any(name in declared for name in names) else None
 
 
 def unopened(
@@ -231,11 +240,11 @@ LOADING = {
 @contextlib.contextmanager
 def telling_kinds(file: FileContent) -> Iterator[None]:
     """Raise UnjudgedModelError in place of what a reader says of a file of a kind that is known and not judged."""
-    from glassine.formats.unjudged import UnjudgedFile, unjudged_kind
-
     try:
         yield
     except GlassineError as error:
+        from glassine.formats.unjudged import UnjudgedFile, unjudged_kind
+
         kind = unjudged_kind(file.data, error)
         if kind is None:
             raise
@@ -309,17 +318,6 @@ def load_trees(path: str | os.PathLike[str], domain: Domain | None, trust_pickle
         return load(path, domain, trust_pickle) if isinstance(read, AdditiveModel) else read
     except SeveralTreesError:
         return load_forest(path, domain, trust_pickle=trust_pickle)
-
-
-def load_extras(path: str | os.PathLike[str]) -> EbmExtras | None:
-    """Return what the JSON of an explainable boosting machine publishes beside the model; None for other files."""
-    from glassine.files import read_json
-    from glassine.formats.sklearn.interpret import extras_of_interpret, is_interpret_json
-
-    if read_bytes(path).lstrip()[:1] != b"{":
-        return None
-    data = read_json(path)
-    return extras_of_interpret(data) if is_interpret_json(data) else None
 
 
 def input_files(**files: Path | FileContent | None) -> tuple[InputFile, ...]:
@@ -454,7 +452,10 @@ def check_person(person: str | None, names: Mapping[Path | None, Sequence[str] |
 def check_target(target: str | None, data: Path | None, names: Sequence[str] | None) -> None:
     """Raise if the target is no column of the records."""
     if target is not None and names is not None and target not in names:
-        raise InvalidDataError(f"{data} has no column {target!r} for --target.{listed(target, names)}")
+        raise InvalidDataError(
+            f"--target names {target!r}, which is not a column of {data}.",
+            remedy=f"Check its spelling.{listed(target, names)}",
+        )
 
 
 def tell_repeats(table: Table | None, person: str | None = None) -> None:

@@ -187,7 +187,7 @@ def _score(score: float) -> str:
 
 def _term_lines(model: AdditiveModel) -> list[str]:
     """Return a line a term: how many bins it has, and where its scores are lowest and highest."""
-    from glassine.formats.code.text import one_line
+    from glassine.cli.writing import one_line
     from glassine.report.wording import plural
 
     rows = [("term", "bins", "lowest score", "highest score")]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from glassine.cli.naming import in_options, listed, nearest, options_of
 from glassine.cli.options import Group, TargetRangeOption, words_of
-from glassine.cli.reading import check_person, identifiers, read_records, tell_repeats
+from glassine.cli.reading import check_person, check_target, identifiers, read_records, records_file, tell_repeats
 from glassine.domain.attributes import LARGEST as LARGEST_NUMBER
 from glassine.errors import InvalidDataError, InvalidDomainError, InvalidParameterError
 from glassine.records.purpose import Purpose
@@ -44,7 +44,8 @@ class TrainingFile:
 class Training:
     """What a fit is given."""
 
-    frame: Any  # The attributes of the domain, and the target; polars.DataFrame
+    # The attributes of the domain, the target and the persons: polars.DataFrame, or a RecordsFile that is not opened.
+    frame: Any
     # The public classes, unless the domain declares them or they are taken from the data.
     classes: tuple[Scalar, ...] | None
     left_out: tuple[str, ...]  # Columns that the domain does not declare
@@ -237,27 +238,59 @@ def read_training(
         # record would decide how the others are read.
         meant = {target: Real(-LARGEST_NUMBER, LARGEST_NUMBER, missing=True)}
     meant |= identifiers(person)
+    if purpose is Purpose.PRIVATE and domain is not None and public:
+        return _unopened(file, target, domain, meant, names, classes, number=number)
+    import narwhals as nw
+
     table = read_records(data, file.written, purpose, domain, attributes=meant)
     frame: Any = table.frame.to_native()
     check_person(person, {data: table.names})
     if counts:
         tell_repeats(table, person)
-    if target not in frame.columns:
-        raise InvalidDataError(
-            f"--target names {target!r}, which is not a column of {data}.",
-            remedy=f"Check its spelling.{listed(target, frame.columns)}",
-        )
-    _check_target(frame[target], target, number=number, public=public)
-    unknown = next((name for name in file.exclude if domain is None and name not in frame.columns), None)
-    if unknown is not None:
-        raise InvalidDataError(
-            f"--exclude names {unknown!r}, which is not a column of {data}.{listed(unknown, frame.columns)}"
-        )
+    check_target(target, data, table.names)
+    _check_type(nw.from_native(frame[target], series_only=True).dtype, target, number=number)
+    if not public:
+        _check_values(frame[target], target, number=number)
+    _check_excluded(file, domain, table.names)
     frame = frame.drop(file.exclude, strict=False)
     left_out = () if domain is None else tuple(name for name in frame.columns if name not in (*domain, target, person))
     if names is not None and table.source is not None and table.source.typed:
-        names = _as_stored(names, class_names(classes or ""), frame[target])
+        names = _as_stored(names, class_names(classes or ""), nw.from_native(frame).schema[target])
     return Training(frame=frame.drop(left_out), classes=names, left_out=left_out)
+
+
+def _unopened(
+    file: TrainingFile,
+    target: str,
+    domain: Domain,
+    meant: Mapping[str, Attribute],
+    names: tuple[Scalar, ...] | None,
+    classes: str | None,
+    *,
+    number: bool,
+) -> Training:
+    """Return the file of a private fit, of which the header alone is read."""
+    records, columns = records_file(file.path, file.written, domain, meant)
+    present = columns.names or ()
+    check_person(file.person, {file.path: present})
+    check_target(target, file.path, present)
+    kind = (columns.kinds or {}).get(target)
+    if kind is not None:
+        _check_type(kind, target, number=number)
+        names = None if names is None else _as_stored(names, class_names(classes or ""), kind)
+    kept = [name for name in present if name not in file.exclude]
+    left_out = tuple(name for name in kept if name not in (*domain, target, file.person))
+    offered = tuple(name for name in kept if name not in left_out)
+    return Training(frame=replace(records, columns=offered), classes=names, left_out=left_out)
+
+
+def _check_excluded(file: TrainingFile, domain: Domain | None, columns: Sequence[str]) -> None:
+    """Raise if a column that is to be left out is none."""
+    unknown = next((name for name in file.exclude if domain is None and name not in columns), None)
+    if unknown is not None:
+        raise InvalidDataError(
+            f"--exclude names {unknown!r}, which is not a column of {file.path}.{listed(unknown, columns)}"
+        )
 
 
 def _typed(names: tuple[str, ...]) -> tuple[Scalar, ...]:
@@ -270,15 +303,19 @@ def _is_whole(name: str) -> bool:
     return digits.isascii() and digits.isdigit() and str(int(name)) == name and abs(int(name)) < LARGEST
 
 
-def _check_target(column: Any, name: str, *, number: bool, public: bool) -> None:
-    """Refuse a target of a type that holds no classes or numbers; its values count only where nothing is public."""
-    kind = column.dtype
-    if kind.is_nested() or kind.is_temporal() or (kind.is_decimal() and not number):
+def _check_type(kind: Any, name: str, *, number: bool) -> None:
+    """Refuse a target of a declared type that holds no classes or numbers."""
+    import narwhals as nw
+
+    if kind.is_nested() or kind.is_temporal() or (kind == nw.Decimal and not number):
         raise InvalidDataError(
             f"the target {name!r} has the type {kind}, which holds no classes.", remedy="Convert it to text."
         )
-    if public:
-        return
+
+
+def _check_values(column: Any, name: str, *, number: bool) -> None:
+    """Refuse a target whose values are no classes or numbers, where nothing of it is public."""
+    kind = column.dtype
     # Lines of a private fit stand alone, so that a column of numbers is one of texts that read as such.
     if number and not kind.is_numeric() and not _holds_number(column):
         raise InvalidDataError(
@@ -301,11 +338,11 @@ def _holds_number(column: Any) -> bool:
     return not bool(np.isnan(numbers).all())
 
 
-def _as_stored(names: tuple[Scalar, ...], texts: tuple[str, ...], column: Any) -> tuple[Scalar, ...]:
+def _as_stored(names: tuple[Scalar, ...], texts: tuple[str, ...], kind: Any) -> tuple[Scalar, ...]:
     """Return classes in the type of the column of a typed file."""
-    import polars as pl
+    import narwhals as nw
 
     truths = {"true": True, "false": False}
-    if column.dtype == pl.Boolean and {text.lower() for text in texts} <= set(truths):
+    if kind == nw.Boolean and {text.lower() for text in texts} <= set(truths):
         return tuple(truths[text.lower()] for text in texts)
-    return texts if isinstance(column.dtype, pl.String | pl.Categorical | pl.Enum) else names
+    return texts if kind in (nw.String, nw.Categorical, nw.Enum) else names

@@ -13,14 +13,17 @@ from glassine.comparison.values import CLASS_MEASURES, NUMBER_MEASURES, Kind, Me
 from glassine.data.inference import eager, infer_domain
 from glassine.data.labels import classes_of, declared_classes, holds_booleans, index_of, one_type, refuse_gaps
 from glassine.data.persons import Persons
-from glassine.data.table import with_persons
+from glassine.data.table import as_table, table_of, with_persons
 from glassine.domain import Domain, Integer, Real
-from glassine.domain.attributes import Scalar
+from glassine.domain.attributes import LARGEST, Scalar
 from glassine.errors import InvalidDataError, InvalidDomainError, InvalidParameterError, parameter
 from glassine.learners.ranges import checked_bounds
 from glassine.models.quality import Quality
 from glassine.records.arrays import AnyArray, Array, Indices, Ints
+from glassine.records.cells import Flag, Reader
 from glassine.records.reading import read_checked
+
+ANY_NUMBER = Reader(Real(-LARGEST, LARGEST, missing=True))
 
 
 def full_probabilities(model: Any, probabilities: Array, n_classes: int) -> Array:
@@ -230,7 +233,9 @@ def read_labelled(
         whose = frame.persons
         if domain is not None and whose is not None and whose.column in domain:
             domain = domain.restrict([name for name in domain if name != whose.column])
-    data = eager(frame).to_polars()
+    table = as_table(eager(frame))
+    # Column by column: libraries that convert a whole frame refuse columns of texts and numbers.
+    data = table_of(table, table.names).frame.to_native()
     _check_left_out(exclude, data.columns, domain, target)
     data = data.drop(exclude, strict=False)
     if domain is not None:
@@ -245,9 +250,17 @@ def read_labelled(
     public = _attributes(data, target, domain)
     if domain is None or public.inferred:
         caveats.insert(0, DOMAIN_INFERRED)
-    data = data.select(public.names)
-    read_checked(data, public)
+    data = _as_read(data.select(public.names), public)
     return Labelled(frame=data, labels=labels, domain=public, target=predicted, caveats=tuple(caveats), persons=whose)
+
+
+def _as_read(data: Any, domain: Domain) -> Any:
+    """Return records of which every value is one of its attribute, in types that learners of any library take."""
+    columns = read_checked(data, domain)
+    texts = {name for name in columns.numbers if not data[name].dtype.is_numeric()}
+    objects = {name for name in columns.codes if data[name].dtype.is_object()}
+    odd = {name: columns.values(name) for name in domain if name in texts | objects}
+    return data.with_columns(table_of(odd, tuple(odd)).frame.to_native()) if odd else data
 
 
 def _check_left_out(exclude: Sequence[str], names: Sequence[str], domain: Domain | None, target: str) -> None:
@@ -300,9 +313,12 @@ def _number_of(limits: tuple[float, float], *, widen: bool = False) -> Number:
 
 def _numbers(column: Any, name: str) -> Array:
     """Return a target as numbers, shape (n,)."""
-    if not column.dtype.is_numeric():
-        raise InvalidDataError(f"the target {name!r} holds no numbers.", remedy="Name another column.")
-    numbers = np.asarray(column.cast(float).to_numpy(), dtype=float)
+    numbers, flags = ANY_NUMBER.column(column)
+    if (flags == Flag.UNDECLARED).any():
+        raise InvalidDataError(
+            f"the target {name!r} holds no numbers, or other values as well.", remedy="Name another column."
+        )
+    numbers = np.where(flags == Flag.INFINITE, np.nan, numbers)
     refuse_gaps(numbers)
     return numbers
 

@@ -34,7 +34,8 @@ class NumberFactor:
     ) -> None:
         self.attributes = (name,)
         self._attribute = attribute
-        cuts: set[float] = set()
+        # Exact numbers: beyond 2**53, doubles cannot separate a value from its neighbors.
+        cuts: set[float | Fraction] = set()
         for literal in literals:
             for lo, hi in self._pieces(literal):
                 cuts |= {lo, hi}
@@ -42,7 +43,7 @@ class NumberFactor:
             # Every atom lies in one bin, so that values are uniform within it.
             cuts |= {float(edge) for edge in shares.edges[1:-1]}
         self._cuts = sorted(cuts - {-math.inf, math.inf})
-        edges = [-math.inf, *self._cuts, math.inf]
+        edges: list[float | Fraction] = [-math.inf, *self._cuts, math.inf]
         self._spans = list(pairwise(edges))
         weights: list[Measure] = [attribute.measure(lo, hi) for lo, hi in self._spans]
         if attribute.missing:
@@ -70,19 +71,19 @@ class NumberFactor:
         """The possible atoms in which no value is missing, as a bit mask."""
         return self.possible & (1 << len(self._spans)) - 1
 
-    def _pieces(self, literal: Literal) -> list[tuple[float, float]]:
+    def _pieces(self, literal: Literal) -> list[tuple[float | Fraction, float]]:
         """Return the intervals ``(lo, hi]`` that a literal speaks of, before negation."""
         if isinstance(literal, Between):
             return [(literal.lo, literal.hi)]
-        pieces = []
+        pieces: list[tuple[float | Fraction, float]] = []
         for value in literal.values:
             if isinstance(value, bool | str):
                 raise InvalidModelError(f"{literal.attribute!r} is a number, but the model compares it with {value!r}.")
             if isinstance(self._attribute, Integer):
                 # A single value is the interval from the value before it, left open.
-                below: float = math.ceil(value) - 1
+                below: float | Fraction = math.ceil(value) - 1
             elif self._attribute.resolution is not None:
-                below = float(exact(value) - exact(self._attribute.resolution) / 2)
+                below = exact(value) - exact(self._attribute.resolution) / 2
             else:
                 raise InvalidModelError(
                     f"{literal.attribute!r} is a continuum, but the model compares it with the value {value!r}.",
@@ -94,7 +95,7 @@ class NumberFactor:
                     f"[{self._attribute.lo}, {self._attribute.hi}].",
                     remedy="Mend the domain or the model.",
                 )
-            pieces.append((below, float(value)))
+            pieces.append((below, value))
         return pieces
 
     def mask(self, literal: Literal) -> int:
@@ -254,7 +255,7 @@ def _named(
     # Of thousands of values a literal names few: what is done follows from these.
     own = places[literal.attribute]
     if isinstance(literal, OneOf):
-        named = [i for value in dict.fromkeys(literal.values) if value is not None for i in own.get(value, ())]
+        named = [i for value in dict.fromkeys(literal.values) for i in own.get(value, ())]
         return sorted([*named, *(own.get(None, ()) if literal.missing != literal.negated else ())])
     out: list[int] = []
     for entry, members in own.items():

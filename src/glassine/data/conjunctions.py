@@ -19,12 +19,12 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.compiling import compiled
-from glassine.data.bits import BitSets, truths
 from glassine.data.count_table import counted
 from glassine.data.slices import Progress, cuts, run
 from glassine.domain import Binary, Category, Domain, Literal
 from glassine.errors import InvalidDataError, parameter
 from glassine.records.arrays import AnyArray, Ints
+from glassine.records.bits import BitSets, truths
 from glassine.records.cuts import cuts_of
 
 CHUNK = 256

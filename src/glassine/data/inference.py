@@ -19,9 +19,8 @@ from glassine.domain.domain import Domain
 from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError, Text, parameter
 from glassine.records.arrays import AnyArray, Array
-from glassine.records.cells import is_gap
 from glassine.records.flags import reasons, wide
-from glassine.records.lines import DATE
+from glassine.records.headers import DATE
 from glassine.records.reading import read, rows_outside
 
 __all__ = [
@@ -498,12 +497,11 @@ def repeats(frame: object) -> Iterator[Repeats]:
             numbered = are_handed_out(np.unique(column).astype(float), len(column))
         if column.dtype.kind != "O" and not named and not numbered:
             continue
-        present = column[~np.isnan(column)] if column.dtype.kind == "f" else column
-        listed = present.tolist()
+        listed = column[~is_missing(column)].tolist()
         # Most columns of texts have few values, and need no counts.
         if not named and len(set(listed)) <= MANY_VALUES:
             continue
-        counts = {value: count for value, count in Counter(listed).items() if not is_gap(value)}
+        counts = Counter(listed)
         n_records, most = sum(counts.values()), max(counts.values(), default=0)
         named = named and names_people(name, len(counts), n_records)
         many = len(counts) > max(MANY_VALUES, n_records // SHARE)

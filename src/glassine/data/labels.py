@@ -15,7 +15,7 @@ from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError, InvalidParameterError, first_of, parameter
 from glassine.records.alignment import check_alignment
 from glassine.records.arrays import AnyArray, Array, Indices, Ints
-from glassine.records.cells import number_of
+from glassine.records.cells import declared_numbers
 from glassine.records.containers import unmasked
 from glassine.records.reading import read_settled
 
@@ -43,7 +43,7 @@ def class_codes(y: object, classes: tuple[Scalar, ...]) -> Ints:
         data: Any = series.alias(_TARGET).to_frame().to_native()
     else:
         data = {_TARGET: column_of(y)}
-        words = all(isinstance(value, str) and number_of(value) is None for value in classes)
+        words = all(isinstance(value, str) for value in classes) and not declared_numbers(classes)
         if words and data[_TARGET].dtype.kind in "iu":
             raise InvalidDataError(
                 f"the target is an array of whole numbers, and the declared classes are texts: {first_of(classes, 6)}.",

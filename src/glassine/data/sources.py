@@ -3,44 +3,25 @@
 from __future__ import annotations
 
 import hashlib
-import io
-import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 
 import narwhals as nw
-import numpy as np
 import polars as pl
 
 from glassine.data.table import Source, Table
 from glassine.domain import Domain
-from glassine.domain.attributes import GAP_TEXTS, Attribute, Integer, Real
-from glassine.domain.literals import EXACT
-from glassine.errors import UnreadableFileError
-from glassine.records.cells import BLANKS, NUMERAL, number_of, numbers_of_texts
-from glassine.records.columns import values_of
-from glassine.records.lines import WINDOWS, CsvDialect, DelimitedText, RecordsFile, open_text
+from glassine.domain.attributes import Attribute
+from glassine.records.column_types import inferred, typed
+from glassine.records.files import (
+    as_written,
+    check_declared,
+    check_form,
+    contents,
+    read_parquet,
+)
+from glassine.records.headers import CsvDialect, RecordsFile, open_text
+from glassine.records.lines import WINDOWS, DelimitedText
 from glassine.records.purpose import Purpose
-
-DIGITS = r"^\s*[+-]?\d+\s*$"
-PADDED = r"^\s*0\d+\s*$"
-"""A whole number that begins with 0: a code, such as a postcode."""
-
-THOUSANDS = r"^\s*[+-]?\d{1,3}([.'\u2019 \u00a0\u202f]\d{3})+(,\d+)?\s*$"
-"""A number with a mark before each three digits, and perhaps a decimal comma."""
-
-SEPARATOR = r"[.'\u2019 \u00a0\u202f](\d{3})"
-POINTED = r"^\s*[+-]?\d*\.\d*([eE][+-]?\d+)?\s*$"
-"""A number with a decimal point."""
-
-OTHER_FORMS = {
-    b"PK\x03\x04": "a ZIP archive or an Excel workbook",
-    b"\xd0\xcf\x11\xe0": "an Excel workbook",
-    b"\x1f\x8b": "a gzip file",
-    b"ARROW1": "an Arrow file",
-    b"SQLite format 3\0": "a SQLite database",
-}
-"""How other files of records begin, none of which is text."""
 
 
 def read_table(
@@ -77,28 +58,18 @@ def read_table(
         If the dialect states missing values of a column that the file lacks.
     """
     path, dialect = file.path, file.dialect
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise UnreadableFileError(
-            f"cannot read {path}: {error.strerror or error}.", remedy="Check the path.", path=path
-        ) from None
+    data = contents(path)
     if not dialect.names:
         # Without a header these are bytes of a record.
-        _check_form(data, path)
-    declared = {**({} if domain is None else {name: domain[name] for name in domain}), **(attributes or {})}
+        check_form(data, path)
+    own = {} if domain is None else {name: domain[name] for name in domain}
+    declared = {**own, **(attributes or {})}
     typed, encoding, separator = data[:4] == b"PAR1" and not dialect.names, None, None
     if typed:
-        frame = _read_parquet(data, declared, dialect, path)
+        frame = read_parquet(data, file, declared)
     else:
         text = open_text(file, data, declared, purpose=purpose)
-        if domain is not None and not any(name in domain for name in text.names):
-            # None of the names is quoted: without a header, they are a record.
-            raise UnreadableFileError(
-                f"{path} has none of the columns that the domain declares, such as {domain.names[0]!r}.",
-                remedy="Let its first line hold their names, and check the separator.",
-                path=path,
-            )
+        check_declared(text.names, own, path)
         frame = _read_csv(text, declared, dialect)
         encoding = text.encoding or ("utf-8" if purpose is Purpose.PRIVATE or text.is_utf8() else WINDOWS)
         separator = text.mark
@@ -107,58 +78,12 @@ def read_table(
     return Table(nw.from_native(frame, eager_only=True), source)
 
 
-def _check_form(data: bytes, path: Path) -> None:
-    """Refuse what begins as no table of text does."""
-    if not data[:4].strip():
-        raise UnreadableFileError(
-            f"{path} is empty.", remedy="Give a CSV file with a header, or a Parquet file.", path=path
-        )
-    form = next((form for start, form in OTHER_FORMS.items() if data.startswith(start)), None)
-    if data.lstrip()[:1] in (b"{", b"[") and path.suffix.lower() in (".json", ".jsonl", ".ndjson"):
-        form = "JSON"
-    if form is not None:
-        raise UnreadableFileError(
-            f"{path} is {form}, from which no records are read.",
-            remedy="Write them as a CSV file with a header, or as a Parquet file.",
-            path=path,
-        )
-
-
-def _read_parquet(data: bytes, declared: Mapping[str, Attribute], dialect: CsvDialect, path: Path) -> pl.DataFrame:
-    try:
-        frame = pl.read_parquet(io.BytesIO(data))
-    except Exception as error:
-        first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        # The value that cannot be read is one record's, and so are its places.
-        first = re.sub(r"`[^`]*(`|$)", "a value", first)
-        raise UnreadableFileError(
-            f"{path} is not a Parquet file that can be read: {first}.", remedy="Write it again.", path=path
-        ) from None
-    dialect.check_columns(frame.columns, path)
-    columns = []
-    for column in frame:
-        stated = dialect.stated(column.name)
-        attribute = declared.get(column.name)
-        kept = () if attribute is None or isinstance(attribute, Integer | Real) else values_of(attribute)
-        if column.dtype == pl.String:
-            gaps = column.is_in([text for text in stated if text not in kept])
-        elif column.dtype.is_numeric():
-            numbers = [number for number in map(number_of, stated) if number is not None]
-            gaps = column.cast(pl.Float64, strict=False).is_in([float(n) for n in numbers if n not in kept])
-        else:
-            continue
-        columns.append(
-            pl.select(pl.when(gaps.fill_null(False)).then(None).otherwise(column)).to_series().alias(column.name)
-        )
-    return frame.with_columns(columns)
-
-
 def _read_csv(text: DelimitedText, declared: Mapping[str, Attribute], dialect: CsvDialect) -> pl.DataFrame:
     """Return the columns of a CSV file: declared ones value by value, the others by what all values have in common."""
     dialect.check_columns(text.names, text.path)
     texts = text.texts()
-    inferred = iter(_inferred([column for column in texts if column.name not in declared], dialect))
-    return pl.DataFrame([_read(text, column, declared, dialect, inferred) for column in texts])
+    own = iter(inferred([column for column in texts if column.name not in declared], dialect))
+    return pl.DataFrame([_read(text, column, declared, dialect, own) for column in texts])
 
 
 def _read(
@@ -166,120 +91,12 @@ def _read(
     column: pl.Series,
     declared: Mapping[str, Attribute],
     dialect: CsvDialect,
-    inferred: Iterator[pl.Series],
+    own: Iterator[pl.Series],
 ) -> pl.Series:
     """Return one column of a file: without a type for a private fit, whose reader looks at each text alone."""
     if column.name not in declared:
-        return next(inferred)
+        return next(own)
     attribute, gaps = declared[column.name], dialect.gaps(column.name)
     if text.purpose is Purpose.PRIVATE:
-        return _as_written(column, attribute, gaps, dialect.decimal_comma)
-    return _typed(column, attribute, gaps, dialect.decimal_comma)
-
-
-def _as_written(texts: pl.Series, attribute: Attribute, missing: Collection[str], comma: bool) -> pl.Series:
-    """Return a column of texts with nulls for what stands for a missing value, and points for decimal commas."""
-    values = () if isinstance(attribute, Integer | Real) else values_of(attribute)
-    if not comma and isinstance(attribute, Integer | Real) and set(missing) <= {*GAP_TEXTS}:
-        # Whole numbers are read as the same values, and faster.
-        whole = texts.cast(pl.Int64, strict=False)
-        if not whole.null_count():
-            return whole
-    if missing := [gap for gap in missing if gap not in values]:
-        texts = texts.set(texts.is_in(missing).fill_null(False), None)
-    if comma and not any(isinstance(value, str) for value in values):
-        texts = texts.to_frame().select(_with_points(pl.first())).to_series()
-    return texts
-
-
-def _typed(texts: pl.Series, attribute: Attribute, missing: Collection[str], comma: bool) -> pl.Series:
-    """Return a column of texts as numbers where each of them is one, with nulls for gaps."""
-    numeric = isinstance(attribute, Integer | Real)
-    values = () if numeric else values_of(attribute)
-    # Polars takes an empty field for none.
-    texts = texts.fill_null("")
-    gaps = texts.is_in([gap for gap in missing if gap not in values])
-    texts = texts.set(gaps, None)
-    if any(isinstance(value, str) for value in values):
-        return texts
-    texts = texts.to_frame().select(_with_points(pl.first())).to_series() if comma else texts
-    whole = texts.cast(pl.Int64, strict=False)
-    if (whole.is_null() == gaps).all():
-        return whole
-    words = texts.str.to_lowercase()
-    if not numeric and (words.is_in(["true", "false"]) | gaps).all():
-        return (words == "true").alias(texts.name)
-    numbers = numbers_of_texts(texts)
-    if (np.isnan(numbers) == gaps.to_numpy()).all() and (
-        numeric or all(not isinstance(v, str) and abs(v) < EXACT for v in values)
-    ):
-        return pl.Series(texts.name, numbers, nan_to_null=True)
-    return texts
-
-
-def _inferred(columns: Sequence[pl.Series], dialect: CsvDialect) -> list[pl.Series]:
-    """Return columns of texts, each in the type that all its texts have in common, with nulls for gaps."""
-    # Every question is put to all columns at once: files have thousands of columns, and a query takes a millisecond.
-    # Of a name such as ^a$ polars makes a pattern.
-    names = [column.name for column in columns]
-    texts = pl.DataFrame(dict(zip(map(str, range(len(names))), columns, strict=True)))
-    filled = {str(i): (pl.col(str(i)).fill_null(""), list(dialect.gaps(name))) for i, name in enumerate(names)}
-    texts = texts.with_columns(pl.when(~text.is_in(gaps)).then(text).alias(i) for i, (text, gaps) in filled.items())
-    rest = _which(texts, texts.columns, lambda text: text.is_not_null().any())
-    written = texts
-    if dialect.decimal_comma:
-        pointed = _which(texts, rest, _pointed)
-        written = texts.with_columns(_with_points(pl.col(i)) for i in _without(rest, pointed))
-    wholes = _which(written, rest, lambda text: text.cast(pl.Int64, strict=False).is_null().eq(text.is_null()).all())
-    rest = _without(rest, wholes)
-    wholes = _which(written, wholes, lambda text: ~text.str.contains(PADDED).any())
-    truths = _which(texts, rest, lambda text: (_is_truth(text) | text.is_null()).all())
-    rest = _which(texts, _without(rest, truths), lambda text: ~_is_truth(text).any())
-    # Whole numbers beyond 64 bits name things: as doubles, two of them would be one.
-    rest = _which(written, rest, lambda text: ~(text.str.contains(DIGITS) | text.is_null()).all())
-    plain = _which(written, rest, lambda text: (_is_numeral(text) | text.is_null()).all())
-    converted = texts.with_columns(
-        *written.select(pl.col(i).cast(pl.Int64, strict=False) for i in wholes),
-        *texts.select(pl.col(i).str.to_lowercase() == "true" for i in truths),
-        *written.select(pl.col(i).str.strip_chars(BLANKS).cast(pl.Float64) for i in plain),
-        *(
-            pl.Series(i, numbers_of_texts(written[i]), nan_to_null=True)
-            for i in _without(rest, plain)
-            # Most other columns show in their first word that they are texts.
-            if all(text is None or number_of(text) is not None for text in written[i].to_list())
-        ),
-    )
-    return [column.alias(name) for column, name in zip(converted, names, strict=True)]
-
-
-def _which(frame: pl.DataFrame, names: Sequence[str], holds: Callable[[pl.Expr], pl.Expr]) -> list[str]:
-    """Return the columns, of those named, of which something holds."""
-    answers = frame.select(holds(pl.col(name)) for name in names)
-    return [column.name for column in answers if column[0]]
-
-
-def _without(names: Sequence[str], others: Collection[str]) -> list[str]:
-    left_out = set(others)
-    return [name for name in names if name not in left_out]
-
-
-def _is_numeral(texts: pl.Expr) -> pl.Expr:
-    """Return where polars reads the number that a text writes."""
-    words = texts.str.strip_chars(BLANKS)
-    return words.str.contains(NUMERAL) & words.cast(pl.Float64, strict=False).is_not_null()
-
-
-def _is_truth(texts: pl.Expr) -> pl.Expr:
-    return texts.str.to_lowercase().is_in(["true", "false"]).fill_null(False)
-
-
-def _pointed(texts: pl.Expr) -> pl.Expr:
-    """Return whether one text, such as 1.5, shows that points are decimal here: so that 1.234 is a fraction."""
-    return (texts.str.contains(r"\.") & ~texts.str.contains(THOUSANDS) & texts.str.contains(POINTED)).any()
-
-
-def _with_points(texts: pl.Expr) -> pl.Expr:
-    """Return numbers with decimal points in place of their one comma, thousands joined; other texts stay."""
-    grouped = texts.str.contains(THOUSANDS).fill_null(False)
-    texts = pl.when(grouped).then(texts.str.replace_all(SEPARATOR, "${1}")).otherwise(texts)
-    return texts.str.replace(r"^(\s*[+-]?\d*),(\d+([eE][+-]?\d+)?\s*)$", "${1}.${2}")
+        return as_written(column, attribute, gaps, dialect.decimal_comma)
+    return typed(column, attribute, gaps, dialect.decimal_comma)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,17 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.data.persons import Persons, stated_persons
-from glassine.domain.attributes import Attribute, Integer, Real, Scalar, prefixes
-from glassine.domain.literals import EXACT
+from glassine.domain.attributes import Attribute
 from glassine.errors import InvalidDataError, parameter
 from glassine.records.alignment import check_alignment
-from glassine.records.arrays import AnyArray, Array, Bools, Indices, Ints, read_only
-from glassine.records.cells import FOREIGN, Coded, Flag, FlagArray, Plain, double, is_gap, number_of, value_of
-from glassine.records.columns import values_of
+from glassine.records.arrays import AnyArray, Array, Bools, Indices, Ints
+from glassine.records.cells import Coded, FlagArray, Plain
 from glassine.records.containers import Opened, batches
 from glassine.records.engines import is_distributed
-from glassine.records.flags import wide
-from glassine.records.reading import read
+from glassine.records.values import as_declared, as_they_are
 
 NO_RECORDS = "data must hold at least one record, got none. Check the file and its filters."
 
@@ -127,27 +123,12 @@ class Table(Opened):
             for name, series in zip(self.frame.columns, self.frame.iter_columns(), strict=True):
                 if name not in self.values:
                     if name not in self.plain:
-                        self.plain[name] = _as_they_are(series)
+                        self.plain[name] = as_they_are(series)
                     attribute = self.declared.get(name)
-                    self.values[name] = self.plain[name] if attribute is None else self._read(name, attribute)
+                    self.values[name] = (
+                        self.plain[name] if attribute is None else as_declared(self, name, attribute, self.plain[name])
+                    )
         return {name: self.values[name] for name in self.frame.columns}
-
-    def _read(self, name: str, attribute: Attribute) -> AnyArray:
-        """Return the values of a column as an attribute reads them."""
-        values = self.plain[name]
-        if isinstance(attribute, Integer | Real):
-            if values.dtype.kind in "if":
-                return values
-            listed: tuple[Scalar, ...] = ()
-        else:
-            listed = values_of(attribute)
-            texts = any(isinstance(value, str) for value in listed)
-            # Whole numbers beside gaps may have been rounded.
-            if not texts and (values.dtype.kind == "i" or self.frame[name].dtype.is_float()):
-                # Numbers equal those that are declared; an infinite one is none of them, and has no distance to others.
-                return values if np.isfinite(values).all() else read_only(np.where(np.isinf(values), np.nan, values))
-        columns, flags = read(self, {name: wide(attribute)})
-        return _as_declared(columns.array(name), flags.arrays[name], values, listed)
 
     # People where persons are stated, else records: what findings count.
 
@@ -215,67 +196,6 @@ class Table(Opened):
         own = {name: attributes[name] for name in self.names if name in attributes and name not in self.declared}
         values = {name: column for name, column in self.values.items() if name not in own}
         return replace(self, values=values, declared={**self.declared, **own}) if own else self
-
-
-def _as_they_are(series: nw.Series[Any]) -> AnyArray:
-    if series.dtype == nw.Object:
-        # A library asks each object whether it is missing, and some raise an error.
-        cells = series.to_list()
-        return read_only(np.fromiter((None if is_gap(cell) else cell for cell in cells), object, len(cells)))
-    gaps = series.null_count() > 0
-    # NumPy has no whole numbers of 128 bits, and unsigned ones of 64 may be too large for its signed type.
-    large = series.dtype in (nw.Int128, nw.UInt128) or (series.dtype == nw.UInt64 and bool((series > 2**62).any()))
-    if series.dtype.is_numeric() and not large:
-        kind: Any = float if gaps or not series.dtype.is_integer() else np.int64
-        out = np.asarray(series.to_numpy(), dtype=kind)
-    elif series.dtype == nw.Boolean and not gaps:
-        out = np.asarray(series.to_numpy(), dtype=np.int64)
-    else:
-        out = np.fromiter(series.to_list(), dtype=object, count=len(series))
-        if gaps:
-            out[series.is_null().to_numpy()] = None
-    return read_only(out)
-
-
-def _as_declared(codes: AnyArray, flags: FlagArray, values: AnyArray, listed: Sequence[Scalar]) -> AnyArray:
-    """Return what was read of a column as values; of a number, that lists none, it is what was read."""
-    if not listed:
-        return read_only(np.where(flags == Flag.INFINITE, np.copysign(np.inf, codes), codes))
-    if prefixes(listed):
-        # A text that a prefix stands for is the value.
-        return read_only(_objects([_plain(cell, numbers=False) for cell in values.tolist()]))
-    texts = any(isinstance(value, str) for value in listed)
-    found = np.array([*listed, None], dtype=object)[codes]
-    undeclared = (flags == Flag.UNDECLARED) | (flags == Flag.INFINITE)
-    if undeclared.any():
-        # Beside numbers a text that writes one is that number, as in a column of numbers.
-        cells = np.asarray(values, dtype=object)[undeclared].tolist()
-        found[undeclared] = _objects([_plain(cell, numbers=not texts) for cell in cells])
-    if texts:
-        return read_only(found)
-    seen = set(found.tolist())
-    kinds = set(map(type, seen))
-    # A double would round a large whole number to another declared one.
-    large = any(type(value) is int and abs(value) >= EXACT for value in seen)
-    if str in kinds or (large and kinds != {int}):
-        return read_only(found)
-    whole = kinds <= {int} and all(abs(value) < 2**63 for value in seen)
-    return read_only(found.astype(np.int64 if whole else np.float64))
-
-
-def _plain(cell: object, *, numbers: bool) -> str | int | float | None:
-    """Return a cell that is not declared as a text or a finite number; None for others, which may have no equals."""
-    value = value_of(cell)
-    if isinstance(value, float) and math.isinf(value):
-        return None
-    if isinstance(value, str):
-        written = number_of(value) if numbers else None
-        return value if written is None else written
-    return None if value is FOREIGN or value is None else value if type(value) is int else double(value)
-
-
-def _objects(values: list[Any]) -> AnyArray:
-    return np.fromiter(values, dtype=object, count=len(values))
 
 
 def frame_of(data: object) -> Frame | None:

@@ -22,9 +22,9 @@ LARGEST = 10**300
 """Largest size of a number: beyond it, conversions to floating point fail."""
 
 
-def exact(value: float) -> Fraction:
+def exact(value: float | Fraction) -> Fraction:
     """Return a number as the fraction that its shortest decimal form denotes, so that 0.1 is 1/10."""
-    return Fraction(value) if isinstance(value, int) else Fraction(repr(float(value)))
+    return Fraction(value) if isinstance(value, int | Fraction) else Fraction(repr(float(value)))
 
 
 def is_whole(value: object) -> bool:
@@ -127,7 +127,7 @@ class Integer:
         """Number of possible values, a missing one included."""
         return self.hi - self.lo + 1 + self.missing
 
-    def measure(self, lo: float, hi: float) -> int:
+    def measure(self, lo: float | Fraction, hi: float | Fraction) -> int:
         """Return the number of values v with ``lo < v <= hi``."""
         if lo == math.inf or hi == -math.inf:
             return 0
@@ -199,7 +199,7 @@ class Real:
         """Return the index of the last grid value at or below ``value``."""
         return math.floor((value - exact(self.lo)) / exact(resolution))
 
-    def measure(self, lo: float, hi: float) -> int | Fraction:
+    def measure(self, lo: float | Fraction, hi: float | Fraction) -> int | Fraction:
         """Return the number of grid values v with ``lo < v <= hi``, or the length of that interval."""
         if lo == math.inf or hi == -math.inf:
             return 0

@@ -95,7 +95,7 @@ class Shares:
         pairs = list(pairwise(self.edges))
         return tuple((-math.inf if i == 0 else lo, hi) for i, (lo, hi) in enumerate(pairs))
 
-    def between(self, attribute: Integer | Real, lo: float, hi: float) -> Fraction:
+    def between(self, attribute: Integer | Real, lo: float | Fraction, hi: float | Fraction) -> Fraction:
         """Return the share of the values v of a number with ``lo < v <= hi``."""
         total = Fraction(0)
         for (left, right), share in zip(self.bins, self.fractions, strict=False):

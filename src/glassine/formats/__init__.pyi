@@ -34,7 +34,6 @@ from glassine.formats.sklearn.corels import rules_from_corels as rules_from_core
 from glassine.formats.sklearn.corels import rules_from_corels_text as rules_from_corels_text
 from glassine.formats.sklearn.imodels import rules_from_imodels as rules_from_imodels
 from glassine.formats.sklearn.interpret import additive_from_interpret as additive_from_interpret
-from glassine.formats.sklearn.interpret import extras_of_interpret as extras_of_interpret
 from glassine.formats.sklearn.optimal_trees import tree_from_dl85 as tree_from_dl85
 from glassine.formats.sklearn.optimal_trees import tree_from_streed as tree_from_streed
 from glassine.formats.sklearn.tree import tree_from_sklearn as tree_from_sklearn

@@ -125,13 +125,15 @@ def is_canonical(data: bytes, model: PublishedModel, own: Format | None, domain:
 def clean_copy(
     model: PublishedModel, own: Format | None, domain: Domain | None, read: Callable[[bytes], PublishedModel]
 ) -> tuple[bytes, Format]:
-    """Return a copy of a model, and its format: ``own``, or JSON where that does not keep the model when it is read."""
+    """Return a copy of a model, and its format: ``own``, or JSON where that, read again, is another model or file."""
     model = bounded(model, domain)
     if own is not None and own.to != "json":
         try:
             copy = written(model, own, domain)
+            again = read(copy)
             # Names of attributes that the model does not use are no part of what it says.
-            if replace(read(copy), source="", attributes=model.attributes) == replace(model, source=""):
+            same = replace(again, source="", attributes=model.attributes) == replace(model, source="")
+            if same and is_canonical(copy, again, own, domain):
                 return copy, own
         except GlassineError:  # it cannot be written, or not be read again
             pass

@@ -1,4 +1,4 @@
-"""Models as JSON, schema ``glassine.model/1``: what each part of a model is in a file, and what a file must hold."""
+"""Models as JSON, schemas ``glassine.model/1`` and ``/2``: what each part of a model is in a file."""
 
 from __future__ import annotations
 
@@ -39,6 +39,8 @@ from glassine.models.terms import Edit, Term
 from glassine.models.tree import Branch, DecisionTree, Node
 
 SCHEMA = "glassine.model/1"
+SIZED = "glassine.model/2"
+"""The same with the key ``sizes``: a reader that does not know it would take sums of weights for counts."""
 KIND = "additive"
 
 # What stands in a file otherwise than in the dataclass.
@@ -174,7 +176,7 @@ MODELS: dict[str, tuple[type[PublishedModel], Codec[Any]]] = {
 def to_dict(model: PublishedModel) -> dict[str, Any]:
     """Return a model as plain JSON values."""
     out: dict[str, Any] = next(codec for kind, codec in MODELS.values() if isinstance(model, kind)).encode(model)
-    return out
+    return {**out, "schema": SIZED} if "sizes" in out else out
 
 
 def from_dict(data: object) -> PublishedModel:
@@ -188,15 +190,15 @@ def from_dict(data: object) -> PublishedModel:
     if re.fullmatch(r"glassine\.(?!model/)[a-z-]+/.*", other, re.DOTALL):
         hint = "Give it as the domain." if other.startswith("glassine.domain/") else "Give the file of the model."
         raise InvalidModelError(f"this is no model, but of schema {other!r}; a model's is {SCHEMA!r}.", remedy=hint)
-    if data["schema"] != SCHEMA:
+    if data["schema"] not in (SCHEMA, SIZED):
         raise InvalidModelError(
-            f"this version reads models of schema {SCHEMA!r}, got {data['schema']!r:.80}.",
+            f"this version reads models of schemas {SCHEMA!r} and {SIZED!r}, got {data['schema']!r:.80}.",
             remedy="Read it with the version that wrote it, or write it again with this one.",
         )
     kind = data.get("kind")
     if not isinstance(kind, str) or kind not in MODELS:
         raise InvalidModelError(f"a model's kind must be one of {', '.join(MODELS)}, got {kind!r:.40}.")
-    model: PublishedModel = decoded(MODELS[kind][1], data, "the model", InvalidModelError)
+    model: PublishedModel = decoded(MODELS[kind][1], {**data, "schema": SCHEMA}, "the model", InvalidModelError)
     return model
 
 
@@ -226,6 +228,11 @@ def write_json_model(model: PublishedModel, domain: Domain | None = None) -> str
     if isinstance(model, AdditiveModel):
         return layout(to_dict(model)) + "\n"
     return json.dumps(to_dict(model), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def write_sizes_in_schema_1(model: PublishedModel, domain: Domain | None = None) -> str:
+    """Return the JSON file of a model as it was written before schema 2, with the key ``sizes`` in schema 1."""
+    return write_json_model(model, domain).replace(SIZED, SCHEMA, 1)
 
 
 # The guarantee that a publisher claims, in files that have a field or a comment for it: one spelling for all.
@@ -287,7 +294,7 @@ FORMATS = (
     of_values(
         name="Glassine",
         again="glassine.write_model(model, 'model.json')",
-        reads="Glassine's JSON, schema `glassine.model/1`: trees, rule lists and additive models",
+        reads="Glassine's JSON, schemas `glassine.model/1` and `/2`: trees, rule lists and additive models",
         reveals="everything",
         # What no other format claims is taken for ours, so that its errors say what is wrong with it.
         sniff=lambda values: True,
@@ -295,6 +302,7 @@ FORMATS = (
         read=lambda values, domain: from_dict(values),
         to="json",
         write=write_json_model,
+        earlier=(write_sizes_in_schema_1,),
     ),
     of_object(
         name="a Glassine estimator",

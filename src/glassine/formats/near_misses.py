@@ -97,6 +97,18 @@ NEAR_MISSES = (
     ),
     NearMiss(
         kind="text",
+        known=_text(r"Conditional inference tree with"),
+        what="a tree of the R package party, whose print lacks the classes of leaves",
+        remedy="Fit it with ctree of partykit, and save what print(model) prints.",
+    ),
+    NearMiss(
+        kind="text",
+        known=_text(r"Decision Stump\s"),
+        what="a DecisionStump of Weka",
+        remedy="Train J48, or write it as a rule list: one 'if [a] then [b]' a line, 'else [c]' last.",
+    ),
+    NearMiss(
+        kind="text",
         known=_text(r"Call:\s{0,20}\n?\s*(randomForest|ranger)[\w.]{0,40}\("),
         what="a summary of a forest of R, without the nodes of its trees",
         remedy="Print a tree itself: print(getTree(model, 1, labelVar = TRUE)) of randomForest.",

@@ -238,6 +238,7 @@ class _Reader:
             unknown_is_false=self.strategy == "none",
         )
         self.n_dropped = 0
+        self.shares = self._has_shares()
 
     def tree(self) -> DecisionTree:
         """Return the tree."""
@@ -275,6 +276,15 @@ class _Reader:
                     seen.setdefault(typed(text, self.fields.target_type))
         self.classes = tuple(seen)
         return self.classes
+
+    def _has_shares(self) -> bool:
+        """Return whether every node counts 1: JPMML writes the shares of scikit-learn 1.3 and later as counts."""
+        nodes = list(self._nodes())
+        counts = [node.attributes["recordCount"] for node in nodes if "recordCount" in node.attributes]
+        parts = [part.attributes.get("recordCount", "0") for n in nodes for part in n.below("ScoreDistribution")]
+        named = self.model.attributes.get("algorithmName", "").startswith("sklearn.")
+        alike = bool(counts) and all(number_of(text) == 1 for text in counts)
+        return alike and (named or any(not number_of(text).is_integer() for text in parts))
 
     def _guarded(self, start: Element) -> int:
         """Add a split for each field with values that a domain allows and the file calls invalid; return the next key.
@@ -496,7 +506,8 @@ class _Reader:
 
     def _evidence(self, node: Element) -> Evidence:
         """Return what a node publishes."""
-        score, total = node.attributes.get("score"), _whole(node.attributes.get("recordCount"))
+        score = node.attributes.get("score")
+        total = None if self.shares else _whole(node.attributes.get("recordCount"))
         below = node.below("Node")
         if total == 0 and any(_whole(child.attributes.get("recordCount")) for child in below):
             # Some programs count records in leaves alone.
@@ -514,7 +525,7 @@ class _Reader:
         texts = [listed[name].attributes.get("recordCount") if name in listed else "0" for name in self.classes]
         counts = [_whole(text) for text in texts]
         stated = [number for number in counts if number is not None]
-        if len(stated) == len(counts) and total in (None, sum(stated)):
+        if len(stated) == len(counts) and total in (None, sum(stated)) and not self.shares:
             return Evidence(counts=tuple(stated), label=label)
         numbers = [0.0 if text is None else number_of(text) for text in texts]
         whole = sum(numbers)

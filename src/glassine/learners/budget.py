@@ -27,6 +27,7 @@ from glassine.privacy.certificate import ONE_PERSON, ONE_RECORD, Certificate
 from glassine.privacy.exact import decimal, float_above
 from glassine.privacy.release import EXACT_DRAWS, Paid
 from glassine.privacy.unit import RECORD, PrivacyUnit, of_groups
+from glassine.sealed.accounts import Account
 from glassine.sealed.gibbs import LEAST_RATE
 
 CLASSES_FROM_DATA = "classes taken from the data: the guarantee does not cover their names"
@@ -149,6 +150,11 @@ class Budget:
         """What is left for the choice of the model."""
         return self.total - self.literals - self.base_rate - self.counts
 
+    @property
+    def account(self) -> Account:
+        """What the fit may spend."""
+        return Account(total=self.total, unit=self.unit)
+
     def per_record(self, epsilon: Fraction) -> Fraction:
         """Return what a part of epsilon leaves for each record that a neighbor may have more."""
         return epsilon / self.unit.most_records
@@ -238,9 +244,7 @@ def certify(
     error_bound: int | None,
 ) -> Certificate:
     """Return the certificate of a fit without a delta."""
-    certificate = certificate_of(
-        events, model, epsilon=budget.total, unit=budget.unit, paid=paid, public=public, sealed=True
-    )
+    certificate = certificate_of(events, model, account=budget.account, paid=paid, public=public, sealed=True)
     return replace(certificate, error_bound=error_bound)
 
 
@@ -248,9 +252,7 @@ def certificate_of(
     events: Sequence[Event],
     model: DecisionTree | RuleList | AdditiveModel | str,
     *,
-    epsilon: Fraction,
-    delta: Fraction | float = 0.0,
-    unit: PrivacyUnit = RECORD,
+    account: Account,
     paid: Paid,
     public: Mapping[str, Any],
     assumptions: Sequence[str] = (),
@@ -264,11 +266,12 @@ def certificate_of(
             "a fit without events cannot be certified: nothing states what its releases cost.",
             remedy="Fit with a budget, or write a certificate that says not private.",
         )
+    unit = account.unit
     of_unit = WHOLE_PERSONS if unit.is_person else (RECORDS,)
     more = assumptions if sealed else (*assumptions, UNSEALED)
     return Certificate(
-        epsilon=float(epsilon),
-        delta=float(delta),
+        epsilon=float(account.total),
+        delta=float(account.delta),
         events=of_groups(events, unit.most_records),
         neighboring=relation_of(unit),
         unit=unit,

@@ -9,15 +9,13 @@ from dataclasses import dataclass, fields, is_dataclass
 from inspect import Parameter, Signature, get_annotations, signature
 from typing import Any, ClassVar, Self
 
-import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from glassine.data.count_table import CountTable
-from glassine.data.labels import class_codes, declared_classes, holds_booleans, target_name
+from glassine.data.labels import class_codes, declared_classes
 from glassine.data.slices import Progress
 from glassine.domain import Domain
 from glassine.errors import InvalidDataError, InvalidParameterError, first_of, parameter
@@ -32,7 +30,6 @@ from glassine.models.evidence import class_array
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.randomness import RandomState
 from glassine.privacy.unit import PrivacyUnit
-from glassine.records import schema
 from glassine.records.alignment import check_alignment
 from glassine.records.arrays import AnyArray, Array, Indices
 from glassine.records.cells import declared_numbers
@@ -40,7 +37,7 @@ from glassine.records.columns import Columns
 from glassine.sealed.door import PrivateLearner, keep
 from glassine.sealed.model_class import SECONDS_PER_STEP, ModelClass
 from glassine.sealed.persons import Persons, take_persons
-from glassine.sealed.plan import Metadata
+from glassine.sealed.plan import Metadata, TargetColumn
 
 NO_CLASS_WEIGHT = (
     "class_weight is not a parameter of these learners: it would distort the predicted probabilities, and of a private "
@@ -321,26 +318,28 @@ class PrivateParameters(Parameters, PrivateLearner):
         check_domain(self.domain)
         _check_progress(self.progress)
 
-    def _predicts_number(self, y: object) -> bool:
-        """Return whether the target is a number, by the parameters alone."""
+    def _predicts_number(self, name: str) -> bool:
+        """Return whether the target is a number, by the parameters and its name alone."""
         return hasattr(self, "target_range")
 
-    def _declared_target(self, X: object, y: object, domain: Domain) -> dict[str, Any] | None:
-        name = target_name(y)
-        if self._predicts_number(y):
-            if type(X).__name__ == "CountTable":
+    def _declared_target(self, target: TargetColumn, domain: Domain) -> dict[str, Any] | None:
+        name = target.name
+        if self._predicts_number(name):
+            if target.counted:
                 return None
             limits = public_range(getattr(self, "target_range", None), domain, name)
             return None if limits is None else {"target_range": limits, "target": name}
-        classes = declared_classes(domain, name, getattr(self, "classes", None), booleans=_holds_booleans(X, y))
+        classes = declared_classes(domain, name, getattr(self, "classes", None), booleans=target.booleans)
         if classes is None:
             return None
-        if not isinstance(y, str):
+        if not target.named:
             # Whether an array's type can hold these classes is public.
-            class_codes(y[:0] if isinstance(y, np.ndarray) else [], classes)
-            if isinstance(y, np.ndarray) and y.dtype.kind in "fb" and not declared_numbers(classes):
+            empty = target.empty
+            class_codes([] if empty is None else empty, classes)
+            if empty is not None and empty.dtype.kind in "fb" and not declared_numbers(classes):
                 raise InvalidDataError(
-                    f"the target is an array of {y.dtype}, and the declared classes are texts: {first_of(classes, 6)}.",
+                    f"the target is an array of {empty.dtype}, and the declared classes are texts: "
+                    f"{first_of(classes, 6)}.",
                     remedy="Pass the texts.",
                 )
         return {"classes": classes, "target": name}
@@ -357,14 +356,6 @@ class PrivateParameters(Parameters, PrivateLearner):
     @abstractmethod
     def _read_at_once(self, X: object, y: object, persons: Persons | None) -> tuple[Any, Metadata]:
         """Read the records, and what is public of them from the records as well."""
-
-
-def _holds_booleans(X: Any, y: object) -> bool:
-    """Return whether the declared type of a target holds truth values alone."""
-    if not isinstance(y, str):
-        return holds_booleans(y)
-    kinds = None if isinstance(X, list | tuple | CountTable) else schema(X).kinds
-    return kinds is not None and kinds.get(y) == nw.Boolean
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -12,7 +12,6 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _num_samples, column_or_1d
 
-from glassine.data.bits import BitSets
 from glassine.data.count_table import CountTable
 from glassine.data.inference import infer_domain
 from glassine.data.labels import (
@@ -46,6 +45,7 @@ from glassine.learners.reading import (
 )
 from glassine.models.guarantee import DOMAIN_FROM_DATA
 from glassine.records.arrays import Ints
+from glassine.records.bits import BitSets
 from glassine.records.columns import Columns
 from glassine.records.engines import LazyTable, is_lazy
 from glassine.records.reading import read_checked, read_settled

@@ -11,7 +11,6 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from glassine.data.bits import BitSets, truths
 from glassine.data.count_table import CountTable
 from glassine.data.labels import index_of
 from glassine.data.table import Table, frame_of, held
@@ -20,6 +19,7 @@ from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter, warn_caller
 from glassine.privacy.unit import RECORD, PrivacyUnit
 from glassine.records.arrays import AnyArray, Array, Bools, Ints
+from glassine.records.bits import BitSets, truths
 from glassine.records.columns import Columns, is_column
 from glassine.records.containers import are_rows, as_columns, rows_as_objects
 from glassine.records.cuts import Cuts, cell_ends, cuts_of

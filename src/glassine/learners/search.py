@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from fractions import Fraction
 from functools import partial
@@ -15,9 +15,8 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from glassine.data.count_table import CountTable
 from glassine.data.labels import target_name
-from glassine.errors import InvalidDataError, InvalidParameterError
+from glassine.errors import InvalidParameterError
 from glassine.formats import fingerprint
 from glassine.learners.budget import LARGEST_EPSILON, check_number, relation_of
 from glassine.learners.estimator import PrivateParameters, tags_of_domain
@@ -29,7 +28,6 @@ from glassine.privacy.exact import decimal
 from glassine.privacy.randomness import RandomState
 from glassine.privacy.release import EXACT_DRAWS, Paid, Price
 from glassine.privacy.selection import RunCount
-from glassine.privacy.unit import PrivacyUnit
 from glassine.records.arrays import AnyArray, Array
 from glassine.sealed.accounts import Account
 from glassine.sealed.door import PrivateLearner, keep
@@ -198,6 +196,8 @@ class PrivateSearchCV(PrivateParameters, ClassifierMixin, BaseEstimator):  # typ
     )
     """The fitted attributes; nothing else is kept or pickled."""
 
+    takes_tables: ClassVar[bool] = False
+
     estimator: Any
     grid: Any
     _: KW_ONLY
@@ -250,18 +250,9 @@ class PrivateSearchCV(PrivateParameters, ClassifierMixin, BaseEstimator):  # typ
         super()._check_arguments(unsupported)
         self._settings()
 
-    def _describe(self, X: object, y: object, persons: object, unit: PrivacyUnit) -> Any:
-        if isinstance(X, CountTable):
-            raise InvalidDataError("a CountTable cannot be split into parts record by record. Pass the records.")
-        # A lazy frame is brought into memory: its records are to be split.
-        described = super()._describe(X, y, persons, unit)
-        return None if any(self._reads_at_once()) else described
-
-    def _reads_at_once(self) -> Iterator[bool]:
-        """Yield for each setting whether its fit follows from the number of records."""
-        for setting in self._settings():
-            accounting = setting.get("accounting", getattr(self.estimator, "accounting", None))
-            yield accounting == "published"
+    def _reads_at_once(self) -> bool:
+        own = getattr(self.estimator, "accounting", None)
+        return any(setting.get("accounting", own) == "published" for setting in self._settings())
 
     def _read_at_once(self, X: object, y: object, persons: Persons | None) -> tuple[Any, Metadata]:
         probe = clone(self.estimator)

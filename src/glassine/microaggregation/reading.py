@@ -18,9 +18,11 @@ from glassine.domain.attributes import LARGEST, Scalar
 from glassine.domain.domain import refuse_prefixes
 from glassine.errors import InvalidDataError, parameter
 from glassine.records.arrays import AnyArray, Array, Bools
-from glassine.records.cells import is_gap
+from glassine.records.cells import Flag, Reader
 from glassine.records.columns import values_of
 from glassine.records.reading import read_checked
+
+ANY_NUMBER = Reader(Real(-LARGEST, LARGEST, missing=True))
 
 MOST_VALUES = 1000
 """Most values of a category: the dissimilarities of all pairs are kept."""
@@ -156,19 +158,14 @@ def _check_finite(name: str, column: Array) -> None:
 def _numbers_of(name: str, column: AnyArray) -> Array:
     if column.dtype.kind in "biuf":
         return column.astype(np.float64)
-    listed = [math.nan if is_gap(value) else value for value in column.tolist()]
-    for value in listed:
-        if not isinstance(value, int | float | np.number):
-            raise InvalidDataError(
-                f"column {name!r} holds values of type {type(value).__name__}, and a Euclidean distance needs numbers.",
-                remedy=f"Code it as numbers, or use {parameter('distance', 'gower')} or a SemanticDistance.",
-            )
-    try:
-        return np.array(listed, dtype=np.float64)
-    except OverflowError:
+    numbers, flags = ANY_NUMBER.column(column)
+    if (flags == Flag.UNDECLARED).any():
         raise InvalidDataError(
-            f"column {name!r} holds a number beyond 1e300.", remedy="Replace or drop these records."
-        ) from None
+            f"column {name!r} holds something else than numbers, and a Euclidean distance needs numbers.",
+            remedy=f"Code it as numbers, or use {parameter('distance', 'gower')} or a SemanticDistance.",
+        )
+    # A number beyond the largest is refused, as in a column of numbers.
+    return np.where((flags == Flag.CLIPPED) | (flags == Flag.INFINITE), math.inf, numbers)
 
 
 def _of_columns(
@@ -180,10 +177,7 @@ def _of_columns(
 ) -> Unscaled:
     numbers, codes, values, numeric = [], [], [], []
     for name, column in arrays.items():
-        texts = column.dtype.kind not in "biuf" and any(
-            isinstance(value, str | bool | np.bool_) for value in column.tolist()
-        )
-        is_category = name in categories or (categorical and (texts or name in booleans))
+        is_category = name in categories or (categorical and (name in booleans or _holds_words(column)))
         numeric.append(not is_category)
         if not is_category:
             numbers.append(_numbers_of(name, column))
@@ -203,37 +197,54 @@ def _of_columns(
     )
 
 
+def _holds_words(column: AnyArray) -> bool:
+    """Return whether a column that nothing declares is a category: it holds truth values, or what is no number."""
+    if column.dtype.kind in "biuf":
+        return False
+    truths = any(isinstance(value, bool | np.bool_) for value in column.tolist())
+    return truths or bool((ANY_NUMBER.column(column)[1] == Flag.UNDECLARED).any())
+
+
 def _codes_of(
     name: str, column: list[Any], values: Sequence[Scalar | None] | None
 ) -> tuple[npt.NDArray[np.int32], tuple[Scalar | None, ...]]:
     """Return codes and values, None the last of them where one is missing."""
-    column = [None if is_gap(v) else v.item() if isinstance(v, np.generic) else v for v in column]
-    present = [value for value in column if value is not None]
-    odd = next((value for value in present if not isinstance(value, str | int | float)), None)
-    if odd is not None:
-        raise InvalidDataError(
-            f"column {name!r} holds values of type {type(odd).__name__}.", remedy="Convert them to strings."
-        )
+    inferred = values is None
     if values is None:
+        found = {value.item() if isinstance(value, np.generic) else value for value in column if _is_plain(value)}
+        present = [value for value in found if value == value]
         if len({isinstance(value, str) for value in present}) > 1:
             raise InvalidDataError(f"column {name!r} holds both text and numbers.", remedy="Convert all of it to text.")
-        values = sorted(set(present))
-    if len(present) < len(column) and None not in values:
+        values = tuple(sorted(present))
+    listed = [value for value in values if value is not None]
+    codes, flags = Reader(Category(tuple(listed) or (0,), missing=True)).column(column)
+    odd = int((flags > Flag.MISSING).sum())
+    if odd and inferred:
+        raise InvalidDataError(
+            f"column {name!r} holds values that are no text, number or truth value: {odd} records.",
+            remedy="Convert them to strings.",
+        )
+    if odd:
+        raise InvalidDataError(
+            f"column {name!r} holds values that its taxonomy, or the records of the groups, do not have: {odd} "
+            "records.",
+            remedy="Add them to the taxonomy, or drop the records.",
+        )
+    if (flags == Flag.MISSING).any() and None not in values:
         values = (*values, None)
     if len(values) > MOST_VALUES:
         raise InvalidDataError(
             f"column {name!r} has {len(values)} different values, more than {MOST_VALUES}: an identifier? "
             "Leave it out, or merge rare values."
         )
-    lookup = {value: code for code, value in enumerate(values)}
-    codes = np.fromiter((lookup.get(value, -1) for value in column), dtype=np.int32, count=len(column))
-    if (codes < 0).any():
-        raise InvalidDataError(
-            f"column {name!r} holds values that its taxonomy, or the records of the groups, do not have: "
-            f"{int((codes < 0).sum())} records.",
-            remedy="Add them to the taxonomy, or drop the records.",
-        )
-    return codes, tuple(values)
+    # A missing value has the code -1, and so the last place.
+    places = [place for place, value in enumerate(values) if value is not None]
+    gap = list(values).index(None) if None in values else -1
+    return np.array([*places, gap], dtype=np.int32)[codes], tuple(values)
+
+
+def _is_plain(value: object) -> bool:
+    return isinstance(value, str | int | float | np.bool_ | np.number)
 
 
 def _conformed(

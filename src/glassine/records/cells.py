@@ -16,15 +16,19 @@ from decimal import Decimal
 from enum import IntEnum
 from fractions import Fraction
 from itertools import compress
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from glassine.domain.attributes import GAP_TEXTS, LARGEST, Attribute, Category, Integer, Prefix, Real, prefixes
 from glassine.records.arrays import AnyArray, Array, Bools
 from glassine.records.columns import code_type, values_of
+
+if TYPE_CHECKING:
+    import polars as pl
+else:
+    from glassine.records import frames as pl
 
 FlagArray: TypeAlias = npt.NDArray[np.uint8]
 
@@ -149,6 +153,23 @@ def kinds_of(column: Plain, rows: Bools) -> FlagArray:
     >>> kinds_of(["Yes", "7", 7, [7], None], np.array([True, True, True, True, False])).tolist()
     [0, 1, 1, 2]
     """
+    values = _values_at(column, rows)
+    texts: dict[object, Kind] = {
+        text: Kind.TEXT if number_of(text) is None else Kind.NUMBER
+        for text in {v for v in values if isinstance(v, str)}
+    }
+    kinds = (texts[v] if isinstance(v, str) else Kind.OTHER if v is FOREIGN else Kind.NUMBER for v in values)
+    return np.fromiter(kinds, np.uint8, len(values))
+
+
+def texts_of(column: Plain, rows: Bools) -> list[str]:
+    """Return the texts of some rows of a column that write no number."""
+    texts = [value for value in _values_at(column, rows) if isinstance(value, str)]
+    words = {text for text in set(texts) if number_of(text) is None}
+    return [text for text in texts if text in words]
+
+
+def _values_at(column: Plain, rows: Bools) -> list[object]:
     if isinstance(column, pl.Series):
         cells = column.filter(pl.Series(rows)).to_list()
     elif isinstance(column, Coded):
@@ -157,13 +178,7 @@ def kinds_of(column: Plain, rows: Bools) -> FlagArray:
         cells = list(np.ma.getdata(column)[rows])
     else:
         cells = list(compress(column, rows.tolist()))
-    values = list(map(value_of, cells))
-    texts: dict[object, Kind] = {
-        text: Kind.TEXT if number_of(text) is None else Kind.NUMBER
-        for text in {v for v in values if isinstance(v, str)}
-    }
-    kinds = (texts[v] if isinstance(v, str) else Kind.OTHER if v is FOREIGN else Kind.NUMBER for v in values)
-    return np.fromiter(kinds, np.uint8, len(values))
+    return list(map(value_of, cells))
 
 
 def _value_of_numpy(cell: Any) -> object:

@@ -5,17 +5,23 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from glassine.errors import InvalidDataError, parameter
 from glassine.records.arrays import AnyArray
 from glassine.records.cells import FOREIGN, SHORT, Coded, FlagArray, Plain
 from glassine.records.columns import Columns, is_column
+from glassine.records.files import batches_of_file, columns_of_file
+from glassine.records.headers import RecordsFile
+
+if TYPE_CHECKING:
+    import polars as pl
+else:
+    from glassine.records import frames as pl
 
 Frame: TypeAlias = "nw.DataFrame[Any] | nw.LazyFrame[Any]"
 
@@ -69,8 +75,13 @@ def schema(container: object) -> Schema:
     ------
     InvalidDataError
         If it is no container of records, or two columns have one name.
+    UnreadableFileError
+        If the header of a file cannot be read.
     """
     container = _opened(container)
+    if isinstance(container, RecordsFile):
+        names, kinds = columns_of_file(container)
+        return Schema(names=names, kinds=kinds)
     if isinstance(container, Columns):
         return Schema(names=container.names)
     if isinstance(container, Mapping):
@@ -96,9 +107,10 @@ def batches(container: object, names: Sequence[str]) -> Iterator[dict[str, Plain
 
     Parameters
     ----------
-    container : data frame, mapping of str to array, ndarray, list, Columns, or Opened
+    container : data frame, mapping of str to array, ndarray, list, RecordsFile, Columns, or Opened
         The records: a frame of any library that narwhals reads, arrays of shape (n,) by name, one array of shape (n, d)
-        or a list of rows with exactly these columns in order, a structured array, or a list of mappings.
+        or a list of rows with exactly these columns in order, a structured array, a list of mappings, or a file, each
+        line of which is read alone.
     names : sequence of str
         The columns; others are ignored.
 
@@ -108,7 +120,11 @@ def batches(container: object, names: Sequence[str]) -> Iterator[dict[str, Plain
         If a column is absent, columns differ in length, an array has another number of columns, or an engine fails.
     """
     container = _opened(container)
-    if isinstance(container, Columns):
+    if isinstance(container, RecordsFile):
+        yield from batches_of_file(
+            container, [name for name in names if is_column(name, schema(container).names or ())]
+        )
+    elif isinstance(container, Columns):
         yield {name: container.values(name) for name in names}
     elif isinstance(container, Mapping):
         yield _of_one_length({name: plain_column(container[name]) for name in names if is_column(name, container)})

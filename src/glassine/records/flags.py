@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import narwhals as nw
@@ -12,7 +13,7 @@ from glassine.domain.attributes import LARGEST, Attribute, Integer, Real
 from glassine.domain.domain import Domain
 from glassine.errors import InvalidDataError, first_of, parameter
 from glassine.records.arrays import AnyArray, Bools, Ints
-from glassine.records.cells import Flag, FlagArray, Plain, declared_numbers, kinds_of
+from glassine.records.cells import Flag, FlagArray, Plain, declared_numbers, kinds_of, texts_of
 from glassine.records.columns import UNDECLARED, Columns, columns_of, values_of
 from glassine.records.containers import Schema
 
@@ -21,6 +22,9 @@ MISSING = "missing"
 
 MOST_TOLD = 5
 """Declared values that a sentence names."""
+
+MOST_LETTERS = 20
+"""Letters of a text that a sentence names."""
 
 NEAR = 1e-5
 """A number at most so far from a step of its grid, in steps, lies on it."""
@@ -155,8 +159,23 @@ def bounds(name: str, recipe: Mapping[str, Attribute] | Domain, *, implied: bool
     return f"what the model tests ({said})" if implied else f"the domain{said and f', which declares {said}'}"
 
 
-def sentence(names: str, number: object, whole: str, why: Mapping[str, object] | None = None) -> str:
-    """Return how many records lie outside a domain and why: kinds of values, and the domain's own, but none of records.
+def frequent(column: Plain, rows: Bools, least: int) -> tuple[str, ...]:
+    """Return up to two texts that are no numbers, which at least so many of some rows of a column hold.
+
+    Examples
+    --------
+    >>> frequent(["Yes", "Yes", "No", 7, "No", "my name"], np.ones(6, dtype=bool), 2)
+    ('No', 'Yes')
+    """
+    counts = Counter(texts_of(column, rows))
+    often = sorted((-n, text) for text, n in counts.items() if n >= least and len(text) <= MOST_LETTERS)
+    return tuple(text for _, text in often[:2])
+
+
+def sentence(
+    names: str, number: object, whole: str, why: Mapping[str, object] | None = None, words: Sequence[str] = ()
+) -> str:
+    """Return how many records lie outside a domain and why: kinds of values, and the domain's own.
 
     Parameters
     ----------
@@ -168,6 +187,8 @@ def sentence(names: str, number: object, whole: str, why: Mapping[str, object] |
         Outside what, as :func:`bounds` says.
     why : mapping of str to object, optional
         The number of each reason, as far as it may be shown; None where it may not. Reasons can be distinguished by it.
+    words : sequence of str, optional
+        Texts that many records hold (:func:`frequent`); of fewer, none may be named.
 
     Examples
     --------
@@ -176,7 +197,11 @@ def sentence(names: str, number: object, whole: str, why: Mapping[str, object] |
     """
     told = why or {}
     many = number is not None and len(told) > 1
-    said = ", ".join(f"{reason} ({_written(n)})" if many and n is not None else reason for reason, n in told.items())
+    such = f", such as {'/'.join(words)}" if words else ""
+    kinds = {reason: f"{reason}{such}" if reason.startswith("texts") else reason for reason in told}
+    said = ", ".join(
+        f"{kinds[reason]} ({_written(n)})" if many and n is not None else kinds[reason] for reason, n in told.items()
+    )
     lie = "record lies" if number == 1 else "records lie"
     counted = lie if number is None else f"{_written(number)} {lie}"
     return f"{names}: {counted} outside {whole}{said and f': {said}'}."

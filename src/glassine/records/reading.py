@@ -12,10 +12,10 @@ from glassine.domain.attributes import Attribute
 from glassine.domain.domain import Domain
 from glassine.errors import InvalidDataError, parameter
 from glassine.records.arrays import AnyArray, read_only
-from glassine.records.cells import FlagArray, Plain, Reader
+from glassine.records.cells import Flag, FlagArray, Plain, Reader
 from glassine.records.columns import Columns, columns_of, is_column
 from glassine.records.containers import Opened, batches, schema
-from glassine.records.flags import Flags, check_types, outside, refuse, refuse_foreign, settled, wide
+from glassine.records.flags import Flags, check_types, frequent, outside, refuse, refuse_foreign, settled, wide
 
 Recipe: TypeAlias = Mapping[str, Attribute] | Domain
 """The public attribute of each column that is read, in order."""
@@ -112,15 +112,24 @@ def rows_outside(container: object, recipe: Recipe, names: Iterable[str] | None 
     """
     attributes = {name: recipe[name] for name in (recipe if names is None else names)}
     columns, flags = read(container, {name: wide(attribute) for name, attribute in attributes.items()})
-
-    def cells(name: str) -> Plain:
-        parts: list[Any] = [batch[name] for batch in batches(container, (name,))]
-        return parts[0] if len(parts) == 1 else [cell for part in parts for cell in part]
-
     return {
-        name: outside(attribute, columns.array(name), flags.arrays[name], partial(cells, name))
+        name: outside(attribute, columns.array(name), flags.arrays[name], partial(_cells, container, name))
         for name, attribute in attributes.items()
     }
+
+
+def frequent_texts(container: object, recipe: Recipe, names: Iterable[str], least: int) -> dict[str, tuple[str, ...]]:
+    """Return up to two texts that at least so many records hold where nothing declares them, by name."""
+    attributes = {name: wide(recipe[name]) for name in names}
+    if not attributes:
+        return {}
+    _, flags = read(container, attributes)
+    return {name: frequent(_cells(container, name), flags.where(name, Flag.UNDECLARED), least) for name in attributes}
+
+
+def _cells(container: object, name: str) -> Plain:
+    parts: list[Any] = [batch[name] for batch in batches(container, (name,))]
+    return parts[0] if len(parts) == 1 else [cell for part in parts for cell in part]
 
 
 def read_checked(

@@ -193,7 +193,7 @@ def _ranked_by(comparison: Comparison, measure: Measure, *, asked: bool) -> str:
     if not lopsided:
         return f"Ranked by {word}: {classes}, which is less than {LOPSIDED:.0%}."
     instead = "" if measure == "auroc" else " AUROC is not defined on every split."
-    return f"Ranked by {word}: {classes}, so that to predict it for all is as accurate.{instead}"
+    return f"Ranked by {word}: {classes}, and always predicting that class is already {share} accurate.{instead}"
 
 
 def _word(measure: Measure) -> str:

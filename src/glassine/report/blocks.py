@@ -150,12 +150,11 @@ class Columns(Block):
 
 
 class Released(Block, kw_only=True):
-    """The file that a verdict is on: whether it may be released, its name, digest and what else it holds."""
+    """The file that a verdict is on: whether it may be released, its name and digest."""
 
     title: str
     name: str
     sha256: str
-    holds: tuple[str, ...] = ()
 
 
 class Command(Block):

@@ -206,8 +206,6 @@ def _answer(block: Block) -> Iterator[str]:
     elif isinstance(block, Released):
         yield from _wrap(f"{block.title}: {wording.shorten(block.name, LONGEST_NAME)}")
         yield f"  sha256 {block.sha256}"
-        for text in block.holds:
-            yield from _wrap(f"It also holds: {text}", indent=2, hang=4)
 
 
 def _wrap(text: str, *, indent: int = 0, hang: int = 0) -> list[str]:

@@ -14,13 +14,17 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 
 from glassine import compiling
-from glassine.errors import ReleaseFailedError
+from glassine.data.sources import read_table
+from glassine.errors import InvalidDataError, ReleaseFailedError
 from glassine.privacy.release import Paid, Planned, release
+from glassine.records import schema
 from glassine.records.alignment import check_alignment
 from glassine.records.engines import is_lazy
-from glassine.sealed.ingest import Source
+from glassine.records.headers import RecordsFile
+from glassine.records.purpose import Purpose
+from glassine.sealed.ingest import Source, target_column
 from glassine.sealed.persons import check_persons, unit_of
-from glassine.sealed.plan import Metadata, Plan
+from glassine.sealed.plan import Metadata, Plan, TargetColumn
 
 FAILED = "the fit failed after it was charged; nothing is released."
 """The one error of a private fit after its charge."""
@@ -51,6 +55,8 @@ class PrivateLearner(ABC):
 
     released: ClassVar[frozenset[str]]
     keeps_undeclared: ClassVar[bool]
+    takes_tables: ClassVar[bool] = True
+    """Whether a table of counts is as good as its records."""
 
     domain: Any
     epsilon: float | None
@@ -66,9 +72,9 @@ class PrivateLearner(ABC):
 
         Parameters
         ----------
-        X : data frame, array-like of shape (n, d), or CountTable
+        X : data frame, array-like of shape (n, d), RecordsFile, or CountTable
             Training records, the attributes of the domain; there may be none. Values outside it are clipped, or count
-            as missing. A regressor takes no table.
+            as missing. A file is opened after the charge, but for its header. A regressor takes no table.
         y : array-like of shape (n,), or str
             Classes, of a regressor numbers, or the name of the column of ``X`` that holds them.
         persons : array-like of shape (n,), series, or str, optional
@@ -111,6 +117,8 @@ class PrivateLearner(ABC):
             check_persons(X, self.person_weights)
         described = self._describe(X, y, persons, unit)
         if described is None:
+            if isinstance(X, RecordsFile):
+                X = read_table(X, Purpose.PRIVATE, attributes=X.declared).restrict(schema(X).names or ())
             # Something is not public, and taken from the records: the guarantee is void, and says so.
             intake, known = self._read_unsealed(X, y, persons, unit)
             return known, lambda: intake
@@ -124,13 +132,17 @@ class PrivateLearner(ABC):
 
     def _describe(self, X: object, y: object, persons: object, unit: Any) -> tuple[Source, Metadata] | None:
         """Return the unopened records and what is public of them; None where something is taken from them."""
+        if not self.takes_tables and type(X).__name__ == "CountTable":
+            raise InvalidDataError("a CountTable cannot be split into parts record by record. Pass the records.")
+        if self._reads_at_once():
+            return None
         domain = getattr(X, "domain", None) if type(X).__name__ == "CountTable" else self.domain
         if domain is None or domain.inferred:
             return None
         source = Source.of(X, y, persons, domain)
         if source is None:
             return None
-        target = self._declared_target(X, y, domain)
+        target = self._declared_target(target_column(X, y), domain)
         if target is None:
             return None
         known = Metadata(
@@ -147,8 +159,12 @@ class PrivateLearner(ABC):
     def _check_arguments(self, unsupported: Mapping[str, Any]) -> None:
         """Raise what parameters alone raise."""
 
+    def _reads_at_once(self) -> bool:
+        """Return whether the fit follows from the number of records, so that nothing is guaranteed."""
+        return False
+
     @abstractmethod
-    def _declared_target(self, X: object, y: object, domain: Any) -> dict[str, Any] | None:
+    def _declared_target(self, target: TargetColumn, domain: Any) -> dict[str, Any] | None:
         """Return the public classes or the public range of the target, its name and caveats; None where it has none."""
 
     @abstractmethod

@@ -11,11 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 
 from glassine.data.count_table import CountTable
-from glassine.data.labels import target_name
-from glassine.data.persons import identifier, listed
+from glassine.data.labels import holds_booleans, target_name
+from glassine.data.persons import listed
 from glassine.domain import Category, Domain, Real
 from glassine.domain.attributes import LARGEST, Attribute
 from glassine.errors import InvalidDataError, parameter
@@ -23,14 +24,25 @@ from glassine.records import batches, read, schema
 from glassine.records.arrays import AnyArray, Array
 from glassine.records.cells import Reader
 from glassine.records.columns import columns_of, is_column
-from glassine.records.containers import plain_column
 from glassine.records.flags import check_types, settled
+from glassine.records.identifiers import identifier
 from glassine.sealed.persons import Persons
-from glassine.sealed.plan import Metadata
+from glassine.sealed.plan import Metadata, TargetColumn
 from glassine.sealed.store import HeldIntake
 
 ANYTHING = Real(-LARGEST, LARGEST, missing=True)
 """As what a target that is a number is read, before it is clipped to its range."""
+
+
+def target_column(X: Any, y: Any) -> TargetColumn:
+    """Return what the arguments of a fit show of its target; no value is looked at."""
+    counted, empty = isinstance(X, CountTable), y[:0] if isinstance(y, np.ndarray) else None
+    if isinstance(y, str):
+        kinds = None if counted or isinstance(X, list | tuple) else schema(X).kinds
+        booleans = kinds is not None and kinds.get(y) == nw.Boolean
+    else:
+        booleans = holds_booleans(y)
+    return TargetColumn(name=target_name(y), booleans=booleans, empty=empty, counted=counted, named=isinstance(y, str))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -40,7 +52,7 @@ class Source:
     Attributes
     ----------
     container : object
-        The records: a frame of any library, arrays, rows, or a table of counts.
+        The records: a frame of any library, arrays, rows, a file, or a table of counts.
     target : object
         The name of the target's column, or the targets, one for each record.
     persons : object
@@ -153,11 +165,17 @@ class Source:
         table = self.container if isinstance(self.container, CountTable) else None
         container = self.container.columns if table is not None else self._by_name()
         attributes = {name: known.domain[name] for name in self.names}
-        columns = settled(*read(container, attributes), keep_undeclared=keep_undeclared)
-        if table is not None:
+        own = {self.target: _of_target(known)} if isinstance(self.target, str) else {}
+        # Once: a file is parsed for each reading.
+        cells, flags = read(container, own if table is not None else {**attributes, **own})
+        if isinstance(self.target, str):
+            values = cells.array(self.target)
+        else:
+            values, _ = Reader(_of_target(known)).column(_plain(self.target))
+        if table is None:
+            columns = settled(cells.restrict(self.names), flags.restrict(self.names), keep_undeclared=keep_undeclared)
+        else:
             columns = table.columns.restrict(self.names)
-        target = self._column(container, self.target)
-        values, _ = Reader(_of_target(known)).column(target)
         number = known.target_range is not None
         rows = ~np.isnan(values) if number else values >= 0
         columns = columns_of(attributes, {name: columns.array(name)[rows] for name in attributes})
@@ -167,7 +185,7 @@ class Source:
         )
         times, persons = None if table is None else table.multiplicities[rows], None
         if known.unit.is_person:
-            keys = tuple(identifier(value) for value in _as_list(self._column(container, self.persons)))
+            keys = tuple(identifier(value) for value in self._identifiers(container))
             whose = Persons(identifiers=keys, unit=known.unit, equal=equal, column=None)
             persons = whose.take(rows)
             times = persons.times(columns, labels if numbers is None else numbers)
@@ -195,12 +213,11 @@ class Source:
             return {name: X[:, place] for place, name in enumerate(names)}
         return {name: X.iloc[:, place] for place, name in enumerate(names)}
 
-    def _column(self, container: Any, one: Any) -> Any:
-        """Return a column, by its name or as it was passed."""
-        if not isinstance(one, str):
-            return _plain(one)
-        parts = [batch[one] for batch in batches(container, (one,))]
-        return parts[0] if len(parts) == 1 else [value for part in parts for value in _as_list(part)]
+    def _identifiers(self, container: Any) -> list[Any]:
+        """Return whose each record is."""
+        if not isinstance(self.persons, str):
+            return _as_list(_plain(self.persons))
+        return [value for batch in batches(container, (self.persons,)) for value in _as_list(batch[self.persons])]
 
 
 def _columns(X: Any, domain: Domain) -> tuple[str, ...] | int | None:
@@ -250,10 +267,10 @@ def _plain(values: Any) -> Any:
     """Return targets or identifiers as a column; of a list, each in its own sequence is taken out of it."""
     if isinstance(values, list | tuple):
         return [value[0] if _is_alone(value) else value for value in values]
-    column = plain_column(values)
-    if isinstance(column, np.ndarray) and column.ndim == 2 and column.shape[1] == 1:
-        return column[:, 0]
-    return column
+    if isinstance(values, np.ndarray) and values.ndim == 2 and values.shape[1] == 1:
+        return values[:, 0]
+    (column,) = batches({"": values}, ("",))
+    return column[""]
 
 
 def _is_alone(value: Any) -> bool:

@@ -13,7 +13,6 @@ import numpy as np
 
 from glassine.compiling import compiled, interpreted
 from glassine.counting.logic import RuleLogic
-from glassine.data.bits import BitSets
 from glassine.data.conjunctions import (
     ConjunctionCounts,
     combinations,
@@ -28,6 +27,7 @@ from glassine.errors import parameter
 from glassine.models import Evidence, Rule, RuleList
 from glassine.privacy.randomness import Randomness
 from glassine.records.arrays import AnyArray, Array, Ints
+from glassine.records.bits import BitSets
 from glassine.sealed import gibbs
 from glassine.sealed.gibbs import Choice, Weighting
 from glassine.sealed.losses import Loss

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from glassine.data.bits import BitSets
 from glassine.data.slices import Progress
 from glassine.privacy.accounting import Event, Parallel, Stated
 from glassine.privacy.randomness import Randomness
 from glassine.records.arrays import Bools, Ints
+from glassine.records.bits import BitSets
 from glassine.records.columns import Columns
 from glassine.sealed.accounts import Part
 from glassine.sealed.gibbs import Weighting

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from glassine.data.count_table import CountTable
 from glassine.data.labels import target_name
-from glassine.data.persons import identifier, listed
+from glassine.data.persons import listed
 from glassine.data.table import Table, frame_of, held
 from glassine.domain import Domain
 from glassine.errors import InvalidDataError, InvalidParameterError, check_choice, parameter
@@ -21,6 +21,7 @@ from glassine.privacy.unit import RECORD, PrivacyUnit
 from glassine.records.arrays import AnyArray, Bools, Indices, Ints
 from glassine.records.columns import Columns
 from glassine.records.containers import as_columns
+from glassine.records.identifiers import identifier
 
 WEIGHTS = ("equal", "records")
 """Whether each person counts as much as any other, or as many records as are kept."""

@@ -10,9 +10,21 @@ from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.privacy.release import Paid, Price
 from glassine.privacy.unit import RECORD, PrivacyUnit
+from glassine.records.arrays import AnyArray
 
 if TYPE_CHECKING:
     from glassine.sealed.queries import Query
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetColumn:
+    """What is public of a target before it is opened: its name and its type."""
+
+    name: str  # Empty without one
+    named: bool  # Whether it is a column of the records
+    booleans: bool  # Whether its type holds truth values alone
+    empty: AnyArray | None  # No value, in the type of an array; None of what has no type, or is a column of the records
+    counted: bool  # Whether the records are a table of counts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

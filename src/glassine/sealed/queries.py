@@ -17,12 +17,12 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from glassine.data.bits import BitSets
 from glassine.data.slices import Progress
 from glassine.domain import Literal
 from glassine.privacy.accounting import DiscreteLaplaceNoise, Event, Selection
 from glassine.privacy.randomness import Randomness
 from glassine.records.arrays import Array, Ints
+from glassine.records.bits import BitSets
 from glassine.sealed import draws
 from glassine.sealed.accounts import Part
 from glassine.sealed.gibbs import Weighting, exact_rate

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from glassine.data.bits import BitSets
 from glassine.data.slices import Progress
 from glassine.domain import Domain
 from glassine.privacy.accounting import (
@@ -27,6 +26,7 @@ from glassine.privacy.exact import float_above
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.sensitivity import COUNTED_LOSS, gini_spread, smooth_gini
 from glassine.records.arrays import Ints
+from glassine.records.bits import BitSets
 from glassine.sealed import draws
 from glassine.sealed.accounts import Part
 from glassine.sealed.gini import COUNTED_GRID, GRID, counted_levels, impurity_levels, loss_levels

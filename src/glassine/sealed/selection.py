@@ -76,9 +76,9 @@ def best_of_runs(
 class BestOfRuns(Query["Chosen"]):
     """One of a random number of fits, judged by how many records that were held out it classifies correctly.
 
-    Whether a record, or a person with all records, is held out is a coin of its own. Each run draws one of some plans,
-    and learns it from the other records through an oracle of its own. Neither the number of runs nor the other fits
-    leave.
+    Whether a record, or a person with all records, is held out is decided by a separate coin. Each run draws one of
+    some plans, and learns it from the other records through a separate oracle. Neither the number of runs nor the
+    other fits leave.
     """
 
     plans: tuple[Plan, ...]  # One for each setting, each of which spends what a run may

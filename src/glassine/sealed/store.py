@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from glassine.data.bits import BitSets, truths
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.privacy.unit import RECORD, PrivacyUnit
 from glassine.records.arrays import Array, Bools, Ints
+from glassine.records.bits import BitSets, truths
 from glassine.records.columns import Columns
 from glassine.sealed.losses import PARTS
 from glassine.sealed.persons import Persons

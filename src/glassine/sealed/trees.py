@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from glassine.compiling import interpreted
 from glassine.counting.logic import LiteralLogic
-from glassine.data.bits import BitSets
 from glassine.data.conjunctions import ConjunctionCounts, count_conjunctions, count_steps, load_counting
 from glassine.data.slices import Progress
 from glassine.domain import Domain, Literal
@@ -22,6 +21,7 @@ from glassine.errors import parameter
 from glassine.models import Branch, DecisionTree, Evidence, Node
 from glassine.privacy.randomness import Randomness
 from glassine.records.arrays import Array, Ints
+from glassine.records.bits import BitSets
 from glassine.sealed import gibbs, tree_sums
 from glassine.sealed.gibbs import Choice, Weighting
 from glassine.sealed.last_splits import last_level, load_last_level

@@ -83,32 +83,32 @@ def _of_trees(release: SurrogateRelease) -> str:
     near = "the records closest to its representative" if made.partition == "public" else "these records"
     said = "decisions" if release.answer is None else "answers"
     taught = f"the black box's {said} on {near}" if made.labels == "black-box" else f"the true labels of {near}"
-    follow = "the declared domain alone"
+    splits = "Split points come from the domain only."
     if release.domain.inferred:
-        follow = "the bounds and names of the attributes alone"
+        splits = "Split points come from the bounds and names of the attributes only."
     if release.drawn:
-        return f"The tree was drawn with noise from {taught}; where it can split follows from {follow}."
+        return f"The tree was drawn with noise from {taught}. {splits}"
     leaf = _of_leaves(release)
     if release.answer is not None:
-        return f"The tree was trained on {taught}. Where it can split follows from {follow}. {_of_means(release)}"
+        return f"The tree was trained on {taught}. {splits} {_of_means(release)}"
     counted = any(node.evidence.counts is not None for tree in release.trees for node in tree.nodes)
     if made.form == "paper":
-        counts = ", and it states how many records of each class are in each part" if counted else ""
+        counts = " It states how many records of each class are in each part." if counted else ""
         return (
             f"The tree was trained on {taught}, and shows where the values of single records lie: its thresholds are "
-            f"middles of two of them, {leaf}{counts}."
+            f"middles of two of them. {leaf}{counts}"
         )
-    counts = "it states how many records of each class are in each part" if counted else "no counts are published"
-    return f"The tree was trained on {taught}. Where it can split follows from {follow}, {leaf}, and {counts}."
+    counts = "It states how many records of each class are in each part." if counted else "No counts are published."
+    return f"The tree was trained on {taught}. {splits} {leaf} {counts}"
 
 
 def _of_leaves(release: SurrogateRelease) -> str:
     """Return how few records, or people, a leaf may hold; groups smaller than that bound are one leaf."""
     made = release.provenance
     if made.partition == "public" or release.k is None:
-        return "a leaf may hold one record alone or none"
+        return "A leaf may hold one record alone or none."
     fewest = min(release.k, made.min_samples_leaf)
-    return f"no leaf was made for fewer than {made.of(fewest)}" if fewest > 1 else "a leaf may hold one record alone"
+    return f"Every leaf covers at least {made.of(fewest)}." if fewest > 1 else "A leaf may hold one record alone."
 
 
 def _of_means(release: SurrogateRelease) -> str:

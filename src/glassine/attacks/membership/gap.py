@@ -14,9 +14,11 @@ from glassine.attacks.membership.scoring import Setting, judge_calls
 from glassine.attacks.outcome import Measured, NotApplicable, Outcome
 from glassine.data.labels import Sample
 from glassine.data.persons import refuse_shared
-from glassine.domain.literals import is_missing
+from glassine.domain import Real
+from glassine.domain.attributes import LARGEST
 from glassine.errors import InvalidParameterError, parameter
 from glassine.records.arrays import AnyArray, Array, Indices
+from glassine.records.cells import Flag, Reader
 
 
 def gap_attack(
@@ -130,6 +132,8 @@ def setting_of(confidence: float, random_state: int | np.random.Generator | None
 # Whether members and holdout differ already without the model: a classifier two-sample test.
 
 
+ANY_NUMBER = Reader(Real(-LARGEST, LARGEST, missing=True))
+
 MAX_RECORDS = 20_000
 """Records of each side that are used at most: more make the test finer than matters, and slower."""
 
@@ -220,24 +224,27 @@ def _sample(side: Records, rng: np.random.Generator) -> Records:
 
 
 def _features(records: Records) -> Array:
-    """Return attributes, class and the person's number of records as numbers: texts by their rank, gaps as NaN."""
+    """Return attributes, class and the person's number of records as numbers; gaps are NaN."""
     width = records.width
     given = records.columns(records.names or tuple(f"x{i}" for i in range(width)))
     # How many records a person has may differ between the sides without the model, too.
     own = () if records.persons is None else (records.persons.records,)
-    return np.column_stack([_numbers(column) for column in (*given.values(), records.target, *own)])
+    return np.column_stack([part for column in (*given.values(), records.target, *own) for part in _numbers(column)])
 
 
-def _numbers(column: AnyArray) -> Array:
+def _numbers(column: AnyArray) -> list[Array]:
+    """Return a column as numbers, and what is no number by its rank, each (n,): both if it holds both."""
     if column.dtype.kind in "biuf":
-        return column.astype(float)
-    gaps = is_missing(column)
-    try:
-        return np.where(gaps, np.nan, np.where(gaps, 0, column).astype(float))
-    except (TypeError, ValueError, OverflowError):
-        texts = np.array([str(value) for value in column.tolist()])
-        ranks = np.unique(texts, return_inverse=True)[1].astype(float)
-        return np.where(gaps, np.nan, ranks)
+        return [column.astype(float)]
+    numbers, flags = ANY_NUMBER.column(column)
+    words = flags == Flag.UNDECLARED
+    if not words.any():
+        return [numbers]
+    ranks = np.full(len(column), np.nan)
+    # Of what is neither text nor number, no method is called.
+    texts = [value if isinstance(value, str) else type(value).__name__ for value in column[words].tolist()]
+    ranks[words] = np.unique(np.array(texts), return_inverse=True)[1]
+    return [ranks] if np.isnan(numbers).all() else [numbers, ranks]
 
 
 def _scores(X: Array, member: Indices, others: Array, rng: np.random.Generator) -> Array:

@@ -118,8 +118,6 @@ class AdditiveFinding:
         The terms, the most important first.
     attributes : tuple of BinsFinding
         What the bins reveal, attribute by attribute.
-    beside : tuple of str
-        What the artefact publishes beside the model.
     """
 
     link: str
@@ -130,4 +128,3 @@ class AdditiveFinding:
     coverage: float
     terms: tuple[TermFinding, ...]
     attributes: tuple[BinsFinding, ...]
-    beside: tuple[str, ...]

@@ -126,7 +126,7 @@ def _is_day(text: str) -> bool:
         return False
 
 
-SCHEMA = "glassine.findings/10"
+SCHEMA = "glassine.findings/11"
 
 EXIT_STATUS: dict[Verdict, int] = {"within policy": 0, "outside policy": 1, "inconclusive": 3}
 """Exit statuses of the command line; 2 is bad input."""
@@ -348,7 +348,7 @@ class Findings:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the findings as plain JSON values, schema ``glassine.findings/10``; the audience stands first."""
+        """Return the findings as plain JSON values, schema ``glassine.findings/11``; the audience stands first."""
         names = [entry.name for entry in dataclasses.fields(self) if entry.name not in ("audience", "holder")]
         return {
             "audience": self.audience,

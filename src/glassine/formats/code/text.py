@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from glassine.domain import Between, Domain, Literal
 from glassine.domain.literals import number
+from glassine.formats.code.additive_text import additive_text
 from glassine.formats.conditions import PRECISION, check_model, conformed, in_single_precision, written
 from glassine.formats.json import commented
 from glassine.formats.printed.export_text import is_of_sklearn
@@ -18,70 +19,17 @@ from glassine.formats.registry import Format
 from glassine.models.additive import AdditiveModel
 from glassine.models.evidence import Evidence
 from glassine.models.rule_list import RuleList
-from glassine.models.scorecard import card_items, risk_table
-from glassine.models.terms import Term
 from glassine.models.transform import rewritten
 from glassine.models.tree import DecisionTree
 
-# Additive models as plain text to read.
-
 BREAKS = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
-
-
-def additive_text(model: AdditiveModel) -> str:
-    """Return an additive model as text: intercept, the scores of each term bin by bin, and the log of its edits."""
-    # A scorecard becomes the list of its items, with their points, and of the risks.
-    lines = [str(model), f"link: {model.link}"]
-    if model.target:
-        lines.append(f"target: {one_line(model.target)}")
-    if model.classes is not None:
-        lines.append(f"classes: {', '.join(one_line(str(label)) for label in model.classes)}")
-    if model.target_bounds is not None:
-        lines.append(f"predictions are clipped to {number(model.target_bounds[0])} to {number(model.target_bounds[1])}")
-    if model.scorecard is not None:
-        lines += _card_lines(model)
-    else:
-        lines.append(f"intercept: {_numbers(model.intercept)}")
-        for term in model.terms:
-            lines += ["", one_line(term.name), *_rows(term)]
-    if model.edits:
-        lines += ["", "edits", *(f"  {one_line(str(edit))}" for edit in model.edits)]
-    return "\n".join(lines) + "\n"
-
-
-def _card_lines(model: AdditiveModel) -> list[str]:
-    items, risks = card_items(model), risk_table(model, bool(model.edits))
-    texts = [one_line(f"{item.attribute}: {item.condition}") for item in items]
-    width = max(map(len, texts), default=0)
-    lines = ["", "points"]
-    lines += [f"  {text:<{width}}  {item.points:+d}" for text, item in zip(texts, items, strict=True)]
-    lines += ["", f"risk of {one_line(str((model.classes or ('', ''))[1]))} by total"]
-    for row in risks:
-        ends = "" if row.low is None or row.high is None else f"  ({row.low:.4f} to {row.high:.4f})"
-        lines.append(f"  {row.points:>4}  {row.risk:.4f}{ends}")
-    return lines
-
-
-def _rows(term: Term) -> list[str]:
-    labels = [one_line(label) for label in term.labels]
-    width = max(map(len, labels))
-    rows = term.scores.reshape(-1, term.n_outputs).tolist()
-    return [f"  {label:<{width}}  {_numbers(row)}" for label, row in zip(labels, rows, strict=True)]
-
-
-def _numbers(values: tuple[float, ...] | list[float]) -> str:
-    return ", ".join(number(value) for value in values)
-
-
-def one_line(text: str) -> str:
-    """Return a text without line breaks: one that has them is quoted as in JSON."""
-    return json.dumps(text) if BREAKS.search(text) else text
 
 
 def to_text(model: DecisionTree | RuleList | AdditiveModel, domain: Domain | None = None) -> str:
     r"""Return a model as text: a tree like ``sklearn.tree.export_text`` prints it, a rule list in the rule notation.
 
-    An additive model becomes the list of its scores, bin by bin, and the log of its edits.
+    An additive model becomes the list of its scores, bin by bin, and the log of its edits; a scorecard also that of its
+    items and risks.
 
     Parameters
     ----------
@@ -95,7 +43,7 @@ def to_text(model: DecisionTree | RuleList | AdditiveModel, domain: Domain | Non
     -------
     str
         Thresholds and counts are in full; a line before states that thresholds are in single precision, where all are.
-        A tree or a rule list reads back with :func:`glassine.load_model`. A comment before it states a guarantee.
+        It reads back with :func:`glassine.load_model`. A comment before it states a guarantee.
 
     Raises
     ------
@@ -122,7 +70,7 @@ def to_text(model: DecisionTree | RuleList | AdditiveModel, domain: Domain | Non
     |   |--- weights: [1, 5] class: well
     """
     if isinstance(model, AdditiveModel):
-        return commented(model) + additive_text(model)
+        return additive_text(model)
     check_model(model)
     model = conformed(model, domain)
     if isinstance(model, RuleList):
@@ -182,4 +130,6 @@ def _leaf(model: DecisionTree, evidence: Evidence) -> str:
     return f"{weights}class: {'?' if label is None else label_text(model.classes[label])}"
 
 
-FORMAT = Format(name="text", extensions=(".txt",), to="text", write=to_text)
+FORMAT = Format(
+    name="text", leaves_out_of_additive="errors, weights and ranges", extensions=(".txt",), to="text", write=to_text
+)

@@ -100,6 +100,14 @@ ENDING = re.compile(rf":[^\n:(]*\({COUNT}(/{COUNT})?\)( *\[{COUNT}(/{COUNT})?\])
 MATRIX = re.compile(r"^([ \t]*(?:\(?[a-z]+\)?[ \t]+)+)<-+ ?classified as", re.MULTILINE)
 ROW = re.compile(r"^[ \t0-9.]*(?:\(([a-z]+)\): class (.+)|\|[ \t]+([a-z]+) = (.+))$", re.MULTILINE)
 """A line of a confusion matrix of C5.0, or of Weka."""
+EMPTY = re.compile(r":[^\n:(]*\(0/0\)")
+"""A leaf without records: of some learners, it predicts as the node above it, whatever class it prints."""
+OF_ABOVE = re.compile(r"^(RandomTree|REPTree)[ \t]*\r?$", re.MULTILINE)
+TOTAL = re.compile(
+    r"(?:Error on training data|Evaluation on training set|tratified cross-validation) ===[^=]*?"
+    r"^Total Number of Instances[ \t]+([0-9]{1,15})",
+    re.MULTILINE,
+)
 DEEPEST = 2000
 
 
@@ -147,7 +155,18 @@ def tree_from_c45(text: str, domain: Domain | None = None) -> DecisionTree:
     >>> [(str(cell), cell.evidence.counts) for cell in tree_from_c45(text).cells]
     [('age <= 40', (5, 0)), ('age > 40 and smoker = 1', None), ('age > 40 and smoker = 0', (2, 0))]
     """
+    learner = OF_ABOVE.search(text)
+    if learner is not None and EMPTY.search(text, learner.end()) is not None:
+        raise UnsupportedModelError(
+            "a leaf without records, (0/0), prints a class, but Weka predicts that of the leaves around it.",
+            remedy="Print a tree of J48, or one whose leaves all have records: set -M 1 or more.",
+        )
     entries = _parsed(text)
+    total, sizes_of_leaves = TOTAL.search(text), [float(one.leaf[1] or 0) for one in entries if one.leaf is not None]
+    if total is not None and abs(sum(sizes_of_leaves) - int(total[1])) > max(1, 0.01 * len(sizes_of_leaves)):
+        # J48 -R counts in leaves the records that the tree was grown with, and not those that it was pruned with.
+        for entry in entries:
+            entry.leaf = None if entry.leaf is None else (entry.leaf[0], None, None)
     party = PARTY_TITLE.search(text)
     regression = party is not None and any(VALUE.search(line.rstrip()) for line in text[party.end() :].splitlines())
     classes, certain = (None, True) if regression else _classes(entries, _in_matrix(text))

@@ -96,7 +96,7 @@ def _outside_quotes(text: str) -> Iterator[int]:
         at += 1
 
 
-def _split(text: str, mark: str) -> list[str]:
+def split_outside(text: str, mark: str) -> list[str]:
     """Return a text cut at a mark that stands outside quoted strings."""
     if '"' not in text:
         return [part.strip() for part in text.split(mark)]
@@ -109,7 +109,7 @@ def split_conditions(text: str, domain: Domain | None) -> list[str]:
     """Return the conditions that ``&&`` joins within one pair of brackets."""
     if domain is not None and text in domain:
         return [text]
-    return _split(text, "&&")
+    return split_outside(text, "&&")
 
 
 def _cannot(text: str, why: str) -> UnsupportedModelError:
@@ -211,7 +211,7 @@ def _listed(text: str, domain: Domain | None) -> OneOf | None:
     if match is None:
         return None
     name = _named(match[1].strip(), domain)
-    parts = _split(match[3], ",") if match[3].strip() else []
+    parts = split_outside(match[3], ",") if match[3].strip() else []
     if not all(parts):
         raise _cannot(text, "a value of the list is empty")
     return OneOf(name, tuple(value_of(name, part, domain) for part in parts), negated=bool(match[2]))

@@ -36,41 +36,6 @@ TAKEN_OVER = "interpret's claim, taken over without a test"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EbmExtras:
-    """What the artefact of interpret publishes beside the model: a reader has it, and no prediction needs it.
-
-    Attributes
-    ----------
-    histograms : tuple of (str, tuple of float)
-        Attributes with a histogram of their values, and its counts of records.
-    unique_values : tuple of (str, int)
-        Attributes, and how many different values the training records have.
-    n_deviations : int
-        Terms with the standard deviations of their scores over the bags.
-    n_bags : int
-        Bags whose scores are all published, each of which left out other records; 0 where they are not.
-    target_range : (float, float) or None
-        Smallest and largest training target of a regression.
-
-    Examples
-    --------
-    >>> EbmExtras(n_bags=8).empty, EbmExtras().empty
-    (False, True)
-    """
-
-    histograms: tuple[tuple[str, tuple[float, ...]], ...] = ()
-    unique_values: tuple[tuple[str, int], ...] = ()
-    n_deviations: int = 0
-    n_bags: int = 0
-    target_range: tuple[float, float] | None = None
-
-    @property
-    def empty(self) -> bool:
-        """Whether there is nothing."""
-        return self == EbmExtras()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _Feature:
     """One attribute of the artefact: at each level of resolution its cuts, or its categories bin by bin."""
 
@@ -102,8 +67,8 @@ def additive_from_interpret(obj: object, domain: Domain | None = None) -> Additi
 
     Scores are those of interpret to the last digits, since the same numbers are added. With a log link they are
     logarithms of predictions, and so is what the model predicts; its source says so. Cuts keep their side: a value on
-    a cut belongs to the upper bin. Bin weights become weights; deviations over the bags are no noise of a release and
-    are not taken over, see :func:`extras_of_interpret`.
+    a cut belongs to the upper bin. Bin weights become weights. Deviations over the bags, which are no
+    noise of a release, histograms and scores of single bags are not taken over: a clean copy has none of them.
 
     Guarantee
     ---------
@@ -140,36 +105,6 @@ def additive_from_interpret(obj: object, domain: Domain | None = None) -> Additi
         classes=classes,
         source=f"{SOURCE}; {ON_LOG_SCALE}" if _only_output(data).get("link") == "log" else SOURCE,
         guarantee=_guarantee(data, features, regression=classes is None),
-    )
-
-
-def extras_of_interpret(obj: object) -> EbmExtras:
-    """Return what an explainable boosting machine, or its JSON, publishes beside the model.
-
-    Raises
-    ------
-    InvalidModelError
-        If the object is not fitted, or the values contradict themselves.
-    """
-    data = _ebm(obj)
-    entries = [entry for entry in listed(data, "features", "the model") if isinstance(entry, dict)]
-    terms = [entry for entry in listed(data, "terms", "the model") if isinstance(entry, dict)]
-    bags = [entry["bagged_scores"] for entry in terms if isinstance(entry.get("bagged_scores"), list)]
-    output = _only_output(data)
-    return EbmExtras(
-        histograms=tuple(
-            (str(entry.get("name")), tuple(_tensor(entry["histogram_weights"], "a histogram", 1).tolist()))
-            for entry in entries
-            if entry.get("histogram_weights") is not None
-        ),
-        unique_values=tuple(
-            (str(entry.get("name")), count)
-            for entry in entries
-            if isinstance(count := entry.get("num_unique_vals"), int) and not isinstance(count, bool)
-        ),
-        n_deviations=sum(entry.get("standard_deviations") is not None for entry in terms),
-        n_bags=max((len(bag) for bag in bags), default=0),
-        target_range=_range(output, "min_target", "max_target"),
     )
 
 
@@ -429,7 +364,7 @@ FORMAT = Format(
     again="ebm.to_json('model.json', detail='all')",
     reads="explainable boosting machine of interpret, or its JSON",
     reveals="terms, bins and scores",
-    leaves_out="histograms, deviations over the bags and scores of single bags, which the audit reads beside the model",
+    leaves_out="histograms, deviations over the bags and scores of single bags: a clean copy has none of them",
     extensions=(".json",),
     contents=("object", "values"),
     sniff=lambda content: is_interpret_ebm(content) or is_interpret_json(content),

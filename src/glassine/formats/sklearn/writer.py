@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
@@ -17,11 +17,11 @@ from glassine.domain import Literal as Condition
 from glassine.domain.attributes import Scalar
 from glassine.domain.single import single
 from glassine.errors import InvalidParameterError, UnsupportedModelError
-from glassine.formats.conditions import check_predicts, compared_values
+from glassine.formats.conditions import check_predicts, compared_values, with_missing
 from glassine.formats.registry import Format
 from glassine.models.evidence import Evidence, cell_probabilities
 from glassine.models.rule_list import RuleList
-from glassine.models.tree import DecisionTree
+from glassine.models.tree import Branch, DecisionTree
 
 # The columns that a scikit-learn tree needs to test a model's conditions, made by scikit-learn's own encoders.
 
@@ -36,6 +36,7 @@ class Test:
     bound: float
     holds: Side
     missing: Side
+    known: bool = True  # Whether the model says where missing values go
 
     @property
     def threshold(self) -> float:
@@ -97,13 +98,16 @@ class Encoder:
         """Number of columns; one that is never looked at where the model tests nothing."""
         return max(len(self.numbers) + len(self.lists), 1)
 
-    def tests(self, literal: Condition) -> list[Test]:
-        """Return the thresholds that hold together exactly where a literal, not negated if it has two bounds, holds."""
+    def tests(self, literal: Condition, known: bool) -> list[Test]:
+        """Return the thresholds that hold together exactly where a literal, not negated if it has two bounds, holds.
+
+        ``known`` says that the model knows where missing values go.
+        """
         if isinstance(literal, OneOf) and (literal.attribute not in self.dummies or set(literal.values) != {1}):
             column = len(self.numbers) + self.lists.index(_listing(literal))
             # A list of no value has one that stands in for it, of code 0: only gaps have codes above.
             listed = -0.5 if literal.values else 0.5
-            return [Test(column, listed, "left" if literal.negated else "right", "left")]
+            return [Test(column, listed, "left" if literal.negated else "right", "left", known)]
         bounds: list[tuple[float, Side]] = [(0.5, "right")]
         if isinstance(literal, Between):
             both: list[tuple[float, Side]] = [(literal.lo, "right"), (literal.hi, "left")]
@@ -112,7 +116,7 @@ class Encoder:
         column, out = self.numbers.index(literal.attribute), []
         for bound, side in bounds:
             holds = _other(side) if literal.negated else side
-            out.append(Test(column, bound, holds, holds if literal.missing else _other(holds)))
+            out.append(Test(column, bound, holds, holds if literal.missing else _other(holds), known))
         return out
 
     def fitted(self) -> Any:
@@ -155,7 +159,15 @@ def _tested(model: DecisionTree | RuleList) -> Iterator[Condition]:
         yield from model.literals
         return
     for node in model.nodes:
-        yield from (branch.literal for branch in node.branches[:-1])
+        yield from (_decided(node.branches, at)[0] for at in range(len(node.branches) - 1))
+
+
+def _decided(branches: Sequence[Branch], at: int) -> tuple[Condition, bool]:
+    """Return the condition of a branch, those before it taken off, and whether it is known where missing values go."""
+    literal = branches[at].literal
+    known = any(branch.literal.missing for branch in branches[at:])
+    # Where no branch takes them, they go with the values that are not listed, as an encoder that knows none has it.
+    return literal if known or isinstance(literal, Between) else with_missing(literal, literal.negated), known
 
 
 def _other(side: Side) -> Side:
@@ -210,8 +222,9 @@ def to_sklearn(model: DecisionTree | RuleList, domain: Domain | None = None) -> 
     Notes
     -----
     scikit-learn compares in single precision: a number that differs from a threshold by less than that can take the
-    other branch. One that equals the threshold never does. A record that satisfies no branch takes the last one. The
-    pipeline carries neither guarantee nor the mark that counts are not exact: audit the model, not the pipeline.
+    other branch. One that equals the threshold never does. A record that satisfies no branch takes the last one, or, if
+    its value is missing in a list, that of the values that are not listed. The pipeline carries neither guarantee nor
+    the mark that counts are not exact: audit the model, not the pipeline.
 
     Examples
     --------
@@ -245,18 +258,18 @@ def _stump(model: DecisionTree | RuleList, width: int) -> Any:
     return fitted
 
 
-def _next(model: DecisionTree | RuleList, state: State) -> int | tuple[Condition, State, State]:
-    """Return the leaf or rule at a place, or the condition to test there and where to go if it holds, and if not."""
+def _next(model: DecisionTree | RuleList, state: State) -> int | tuple[Condition, bool, State, State]:
+    """Return the leaf or rule at a place, or what to test there and where to go if it holds, and if not."""
     if isinstance(model, RuleList):
         rule, at = state
         antecedent = model.rules[rule].antecedent
-        return rule if at == len(antecedent) else (antecedent[at], (rule, at + 1), (rule + 1, 0))
+        return rule if at == len(antecedent) else (antecedent[at], True, (rule, at + 1), (rule + 1, 0))
     node, at = state
     branches = model.nodes[node].branches
     if not branches:
         return node
     rest = (branches[-1].child, 0) if at + 2 == len(branches) else (node, at + 1)
-    return branches[at].literal, (branches[at].child, 0), rest
+    return *_decided(branches, at), (branches[at].child, 0), rest
 
 
 class BinaryTree:
@@ -306,10 +319,10 @@ class BinaryTree:
             if isinstance(next_, int):
                 self.part[node] = next_
                 continue
-            literal, inside, rest = next_
+            literal, known, inside, rest = next_
             if isinstance(literal, Between) and literal.negated:
                 literal, inside, rest = literal.negate(), rest, inside
-            tests = self.encoder.tests(literal)
+            tests = self.encoder.tests(literal, known)
             for test in tests:
                 last = test is tests[-1]
                 yes, no = self._place(inside if last else None), self._place(rest)
@@ -329,15 +342,13 @@ def grow(model: DecisionTree | RuleList, encoder: Encoder, fitted: Any) -> Any:
     nodes = np.zeros(n, dtype=empty["nodes"].dtype)
     nodes["left_child"], nodes["right_child"] = np.array(builder.children).T
     nodes["feature"], nodes["threshold"] = -2, -2.0
+    values, sizes, depth = _summaries(model, builder, fitted, width)
     for i, test in enumerate(builder.tests):
         if test is not None:
             nodes[i]["feature"], nodes[i]["threshold"] = test.column, test.threshold
-            nodes[i]["missing_go_to_left"] = test.missing == "left"
-    values, sizes, depth = _summaries(model, builder, fitted, width)
-    if isinstance(model, DecisionTree) and not any(literal.missing for literal in model.literals):
-        # Where the model knows no gaps, do as scikit-learn does after fitting on none: they follow the larger child.
-        inner = nodes["left_child"] >= 0
-        nodes["missing_go_to_left"][inner] = (sizes[nodes["left_child"]] > sizes[nodes["right_child"]])[inner]
+            left, right = sizes[list(builder.children[i])]
+            # Where the model knows no gaps, they follow the larger child, as scikit-learn does after fitting on none.
+            nodes[i]["missing_go_to_left"] = test.missing == "left" if test.known else left > right
     nodes["n_node_samples"], nodes["weighted_n_node_samples"] = 0 if model.sizes == "derived" else sizes, sizes
     nodes["impurity"] = 0.0 if model.classes is None else 1 - (values**2).sum(axis=1)
     grown = type(fitted.tree_)(encoder.width, np.array([width], dtype=np.intp), 1)

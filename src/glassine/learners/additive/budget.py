@@ -23,6 +23,7 @@ from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import Paid
 from glassine.privacy.unit import RECORD, PrivacyUnit
 from glassine.records.arrays import Array, Ints
+from glassine.sealed.accounts import Account
 
 RESERVED = 1e-6
 """Share of epsilon that is kept for the slack of discrete noise, which grows with the number of values released.
@@ -106,9 +107,7 @@ class GaussianBudget:
         return certificate_of(
             events,
             model,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            unit=self.unit,
+            account=Account(total=self.epsilon, delta=self.delta, unit=self.unit),
             paid=paid,
             public=public,
             assumptions=(RELEASES,),

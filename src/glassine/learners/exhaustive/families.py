@@ -15,7 +15,6 @@ from sklearn.base import RegressorMixin
 
 from glassine.capacity import DeclaredClass, rule_list_class, tree_class
 from glassine.counting.logic import LiteralLogic, RuleLogic
-from glassine.data.bits import BitSets, truths
 from glassine.data.slices import Progress
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
@@ -32,6 +31,7 @@ from glassine.learners.publishing import evidence_of
 from glassine.learners.reading import EngineIntake, multiplicities_of
 from glassine.models import DecisionTree, Evidence, RuleList
 from glassine.records.arrays import Array, Ints
+from glassine.records.bits import BitSets, truths
 from glassine.records.cuts import cuts_of
 from glassine.sealed.lists import ListClass
 from glassine.sealed.losses import MOST_STEPS, PARTS, Loss, released_means, released_probabilities

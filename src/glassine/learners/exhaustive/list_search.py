@@ -22,11 +22,11 @@ import numpy.typing as npt
 
 from glassine.compiling import compiled, interpreted
 from glassine.counting.logic import RuleLogic
-from glassine.data.bits import BitSets
 from glassine.data.conjunctions import popcount
 from glassine.data.slices import Progress, cuts, run
 from glassine.errors import ClassTooLargeError, parameter
 from glassine.records.arrays import AnyArray, Bools, Indices, Ints
+from glassine.records.bits import BitSets
 from glassine.sealed.losses import Loss
 from glassine.sealed.model_class import human_bytes
 

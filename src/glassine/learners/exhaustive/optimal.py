@@ -12,7 +12,6 @@ from typing import Any
 import numpy.typing as npt
 
 from glassine.capacity import DeclaredClass
-from glassine.data.bits import BitSets
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidParameterError, parameter
@@ -25,6 +24,7 @@ from glassine.learners.intake import Intake, metadata_of
 from glassine.models import DecisionTree, Evidence, RuleList
 from glassine.privacy.exact import decimal
 from glassine.records.arrays import Ints
+from glassine.records.bits import BitSets
 from glassine.sealed.gibbs import Weighting
 from glassine.sealed.lists import DrawnList
 from glassine.sealed.losses import MOST_STEPS, Loss, base_rates

@@ -16,7 +16,6 @@ from glassine.learners.intake import metadata_of
 from glassine.privacy.certificate import LOSS_BOUND
 from glassine.privacy.release import Price
 from glassine.records.arrays import Array
-from glassine.sealed.accounts import Account
 from glassine.sealed.gibbs import powers_bytes
 from glassine.sealed.losses import UNITS, base_rates
 from glassine.sealed.model_class import ModelClass
@@ -89,7 +88,6 @@ class _Exponential(PrivateEstimator, Tabulated):
             more_bytes=powers_bytes(budget.per_record(budget.total) / widest.loss.parts, unit),
             part_weight=prior,
         )
-        account = Account(total=budget.total, unit=budget.unit)
         question = conditions.query()
         largest = Gibbs(members=widest, prior=prior, slack=slack, name=self.drawn)
         return Plan(
@@ -97,7 +95,7 @@ class _Exponential(PrivateEstimator, Tabulated):
             caveats=known.caveats,
             check=partial(claim, budget, known.caveats),
             queries=(*([] if question is None else [question]), largest),
-            learn=asking(partial(self._learn, known, conditions, budget, widest, prior), account, self.progress),
+            learn=asking(partial(self._learn, known, conditions, budget, widest, prior), budget.account, self.progress),
         )
 
     def _learn(

@@ -29,6 +29,7 @@ from glassine.privacy.accounting import Event
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.release import Paid, Price
 from glassine.privacy.unit import RECORD, PrivacyUnit, of_groups
+from glassine.sealed.accounts import Account
 from glassine.sealed.oracle import Oracle, asking
 from glassine.sealed.persons import Persons
 from glassine.sealed.plan import Metadata, Plan
@@ -131,9 +132,9 @@ class PrivateGreedyRuleListClassifier(PrivateEstimator, Classes, Lists):
     quantile_share: float = 0.2
     confidence: float = 0.99
 
-    def _describe(self, X: object, y: object, persons: object, unit: PrivacyUnit) -> Any:
+    def _reads_at_once(self) -> bool:
         # The published forms follow from the number of records: what they claim is void.
-        return None if self.accounting == "published" else super()._describe(X, y, persons, unit)
+        return self.accounting == "published"
 
     def _read_at_once(self, X: object, y: object, persons: Persons | None) -> tuple[Any, Metadata]:
         # Parameters that contradict each other are refused before the records are read.
@@ -259,9 +260,7 @@ class PrivateGreedyRuleListClassifier(PrivateEstimator, Classes, Lists):
         certificate = certificate_of(
             events,
             model,
-            epsilon=plan.epsilon,
-            delta=lost,
-            unit=plan.unit,
+            account=Account(total=plan.epsilon, delta=Fraction(lost), unit=plan.unit),
             paid=paid,
             public=self._public(known, pools, pool),
             sealed=not plan.published,

@@ -217,8 +217,8 @@ class PrivateSummary(SummaryModels, PrivateEstimator, BaseEstimator):  # type: i
     bins: Mapping[str, Any] | None = None
     reserve: Reserve | None = None
 
-    def _predicts_number(self, y: object) -> bool:
-        return self._numeric(y)
+    def _predicts_number(self, name: str) -> bool:
+        return self._numeric(name)
 
     def _read_at_once(self, X: object, y: object, persons: Persons | None) -> tuple[Training, Metadata]:
         training = self._training(X, y, persons)

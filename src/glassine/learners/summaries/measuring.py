@@ -39,6 +39,7 @@ from glassine.privacy.unit import PrivacyUnit
 from glassine.records.arrays import AnyArray, Array, Ints
 from glassine.records.columns import Columns, checked_columns
 from glassine.records.cuts import Cuts, cuts_of
+from glassine.sealed.accounts import Account
 from glassine.sealed.plan import Metadata, Plan
 
 SCHEMA = "glassine.measurement/2"
@@ -259,8 +260,7 @@ def release_measurement(
     certificate = certificate_of(
         list(events.values()),
         _digest(released, stated),
-        epsilon=total,
-        unit=unit,
+        account=Account(total=total, unit=unit),
         paid=paid,
         public=stated,
         assumptions=(OF_MODEL,),

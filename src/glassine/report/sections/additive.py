@@ -22,7 +22,6 @@ from glassine.report.blocks import (
     Gallery,
     Heading,
     Paragraph,
-    Points,
     Row,
     Table,
 )
@@ -71,9 +70,6 @@ def additive_section(finding: AdditiveFinding) -> Section:
         blocks.append(Fold(f"{wording.plural(len(items), 'attribute')}, each with its bins", (Definitions(items),)))
     else:
         blocks.append(Definitions(items) if items else nothing)
-    if finding.beside:
-        beside = Points(items=tuple(map(wording.clean, finding.beside)))
-        blocks += [Heading("Published beside the model"), beside]
     return Section(
         id="model",
         title="The shape functions, and what the bins reveal",

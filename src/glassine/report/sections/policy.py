@@ -229,14 +229,12 @@ def steps_of(findings: Findings) -> tuple[str, ...]:
 
 
 def released(findings: Findings) -> tuple[Released, ...]:
-    """Return the file that the verdict is on, with its digest and what else it holds; nothing without a file."""
+    """Return the file that the verdict is on, with its digest; nothing without a file."""
     title = {
         "within policy": "Only this file may be released",
         "outside policy": "Not to be released",
         "inconclusive": "Not to be released before the open checks are answered",
     }[findings.verdict]
-    terms = findings.value("terms")
-    beside = () if terms is None or findings.files else tuple(map(wording.clean, terms.beside))
     copies = {file.name or "model": file.clean_copy for file in findings.files if file.clean_copy is not None}
     out = []
     for file in findings.inputs:
@@ -245,11 +243,9 @@ def released(findings: Findings) -> tuple[Released, ...]:
         copy = copies.get(file.name, copies.get(file.role))
         if copy is not None and findings.verdict == "within policy":
             name = wording.clean(copy.name) or f"the clean copy of {wording.clean(file.name)}"
-            out.append(Released(title="Release only the clean copy", name=name, sha256=copy.sha256, holds=beside))
+            out.append(Released(title="Release only the clean copy", name=name, sha256=copy.sha256))
         else:
-            out.append(
-                Released(title=title, name=wording.clean(file.name), sha256=wording.clean(file.sha256), holds=beside)
-            )
+            out.append(Released(title=title, name=wording.clean(file.name), sha256=wording.clean(file.sha256)))
     return tuple(out)
 
 

@@ -1,0 +1,220 @@
+"""Files of records as containers: columns from the header, and then the records, each line alone."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import narwhals as nw
+
+from glassine.domain.attributes import GAP_TEXTS, Attribute, Integer, Real
+from glassine.errors import UnreadableFileError
+from glassine.records.cells import Plain, number_of
+from glassine.records.columns import is_column, values_of
+from glassine.records.headers import EXCEL, RecordsFile, open_text
+from glassine.records.lines import DelimitedText
+from glassine.records.purpose import Purpose
+
+if TYPE_CHECKING:
+    import polars as pl
+else:
+    from glassine.records import frames as pl
+
+THOUSANDS = r"^\s*[+-]?\d{1,3}([.'\u2019 \u00a0\u202f]\d{3})+(,\d+)?\s*$"
+"""A number with a mark before each three digits, and perhaps a decimal comma."""
+
+SEPARATOR = r"[.'\u2019 \u00a0\u202f](\d{3})"
+OTHER_FORMS = {
+    b"PK\x03\x04": "a ZIP archive or an Excel workbook",
+    b"\xd0\xcf\x11\xe0": "an Excel workbook",
+    b"\x1f\x8b": "a gzip file",
+    b"ARROW1": "an Arrow file",
+    b"SQLite format 3\0": "a SQLite database",
+}
+"""How other files of records begin, none of which is text."""
+
+
+def contents(path: Path) -> bytes:
+    """Return the bytes of a file."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: Path, error: OSError) -> UnreadableFileError:
+    return UnreadableFileError(f"cannot read {path}: {error.strerror or error}.", remedy="Check the path.", path=path)
+
+
+def check_form(data: bytes, path: Path) -> None:
+    """Refuse what begins as no table of text does."""
+    if not data[:4].strip():
+        raise UnreadableFileError(
+            f"{path} is empty.", remedy="Give a CSV file with a header, or a Parquet file.", path=path
+        )
+    form = next((form for start, form in OTHER_FORMS.items() if data.startswith(start)), None)
+    if data.lstrip()[:1] in (b"{", b"[") and path.suffix.lower() in (".json", ".jsonl", ".ndjson"):
+        form = "JSON"
+    if form is not None:
+        raise UnreadableFileError(
+            f"{path} is {form}, from which no records are read.",
+            remedy="Write them as a CSV file with a header, or as a Parquet file.",
+            path=path,
+        )
+
+
+# A file as a container of records: for a private fit, which names its columns before it opens the records.
+
+
+def header_of(file: RecordsFile) -> DelimitedText | None:
+    """Return a file of delimited text with its header alone; None of a Parquet file. No record is read.
+
+    Raises
+    ------
+    UnreadableFileError
+        If the file cannot be opened, or its header cannot be read or has no declared column.
+    InvalidDataError
+        If the dialect states missing values of a column that the file lacks.
+    """
+    if file.path.exists() and not (file.path.is_file() or file.path.is_dir()):
+        raise UnreadableFileError(
+            f"{file.path} is no file on a disk: a private fit reads the header first, and the records after its "
+            "charge.",
+            remedy="Save the records to a file.",
+            path=file.path,
+        )
+    try:
+        with file.path.open("rb") as stream:
+            head = stream.readline()
+            if EXCEL.match(head.removeprefix(b"\xef\xbb\xbf")):
+                head += stream.readline()
+    except OSError as error:
+        raise _unreadable(file.path, error) from None
+    if not file.dialect.names:
+        # Without a header these are bytes of a record.
+        check_form(head, file.path)
+        if _is_parquet(head):
+            return None
+    text = open_text(file, head, file.declared, purpose=Purpose.PRIVATE)
+    check_declared(text.names, file.declared, file.path)
+    file.dialect.check_columns(text.names, file.path)
+    return text
+
+
+def check_declared(names: Sequence[str], declared: Mapping[str, Attribute], path: Path) -> None:
+    """Raise UnreadableFileError if a header names nothing that is declared; it may be a record, and is not quoted."""
+    if declared and not any(name in declared for name in names):
+        raise UnreadableFileError(
+            f"{path} has none of the columns that the domain declares, such as {next(iter(declared))!r}.",
+            remedy="Let its first line hold their names, and check the separator.",
+            path=path,
+        )
+
+
+def columns_of_file(file: RecordsFile) -> tuple[tuple[str, ...], Mapping[str, nw.dtypes.DType] | None]:
+    """Return the columns that a file offers, and of a Parquet file their types; raise as :func:`header_of`."""
+    text = header_of(file)
+    if text is not None:
+        return tuple(name for name in text.names if file.columns is None or name in file.columns), None
+    try:
+        types = pl.read_parquet_schema(file.path)
+    except Exception as error:
+        raise _no_parquet(file.path, error) from None
+    file.dialect.check_columns(tuple(types), file.path)
+    own = {name: kind for name, kind in types.items() if file.columns is None or name in file.columns}
+    return tuple(own), dict(nw.from_native(pl.DataFrame(schema=own)).schema)
+
+
+def batches_of_file(file: RecordsFile, names: Sequence[str]) -> Iterator[dict[str, Plain]]:
+    """Yield some columns of a file, each cell as its own line holds it: texts, whole numbers, or values of Parquet.
+
+    Raises
+    ------
+    UnreadableFileError, InvalidDataError
+        As :func:`header_of`.
+    """
+    data = contents(file.path)
+    if _is_parquet(data) and not file.dialect.names:
+        present = pl.read_parquet_schema(io.BytesIO(data))
+        names = [name for name in names if is_column(name, present)]
+        frame = read_parquet(data, file, file.declared, names)
+        yield {name: frame[name] for name in names}
+        return
+    text = open_text(file, data, file.declared, purpose=Purpose.PRIVATE)
+    names = [name for name in names if is_column(name, text.names)]
+    empty = True
+    for block, _ in text.blocks():
+        empty = False
+        yield {
+            name: as_written(block[name], file.declared.get(name), file.dialect.gaps(name), file.dialect.decimal_comma)
+            for name in names
+        }
+    if empty:
+        yield {name: pl.Series(name, [], dtype=pl.String) for name in names}
+
+
+def _is_parquet(data: bytes) -> bool:
+    return data[:4] == b"PAR1"
+
+
+def read_parquet(
+    data: bytes, file: RecordsFile, declared: Mapping[str, Attribute], columns: Sequence[str] | None = None
+) -> pl.DataFrame:
+    """Return some columns of a Parquet file, all by default, with nulls for what is stated to be missing."""
+    path, dialect = file.path, file.dialect
+    try:
+        frame = pl.read_parquet(io.BytesIO(data), columns=None if columns is None else list(columns))
+    except Exception as error:
+        raise _no_parquet(path, error) from None
+    if columns is None:
+        dialect.check_columns(frame.columns, path)
+    out = []
+    for column in frame:
+        stated = dialect.stated(column.name)
+        attribute = declared.get(column.name)
+        kept = () if attribute is None or isinstance(attribute, Integer | Real) else values_of(attribute)
+        if column.dtype == pl.String:
+            gaps = column.is_in([text for text in stated if text not in kept])
+        elif column.dtype.is_numeric():
+            numbers = [number for number in map(number_of, stated) if number is not None]
+            gaps = column.cast(pl.Float64, strict=False).is_in([float(n) for n in numbers if n not in kept])
+        else:
+            continue
+        out.append(
+            pl.select(pl.when(gaps.fill_null(False)).then(None).otherwise(column)).to_series().alias(column.name)
+        )
+    return frame.with_columns(out)
+
+
+def _no_parquet(path: Path, error: Exception) -> UnreadableFileError:
+    first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    # The value that cannot be read is one record's, and so are its places.
+    first = re.sub(r"`[^`]*(`|$)", "a value", first)
+    return UnreadableFileError(
+        f"{path} is not a Parquet file that can be read: {first}.", remedy="Write it again.", path=path
+    )
+
+
+def as_written(texts: pl.Series, attribute: Attribute | None, missing: Collection[str], comma: bool) -> pl.Series:
+    """Return a column of texts with nulls for what stands for a missing value, and points for decimal commas."""
+    values = () if attribute is None or isinstance(attribute, Integer | Real) else values_of(attribute)
+    if not comma and isinstance(attribute, Integer | Real) and set(missing) <= {*GAP_TEXTS}:
+        # Whole numbers are read as the same values, and faster.
+        whole = texts.cast(pl.Int64, strict=False)
+        if not whole.null_count():
+            return whole
+    if missing := [gap for gap in missing if gap not in values]:
+        texts = texts.set(texts.is_in(missing).fill_null(False), None)
+    if comma and not any(isinstance(value, str) for value in values):
+        texts = texts.to_frame().select(with_points(pl.first())).to_series()
+    return texts
+
+
+def with_points(texts: pl.Expr) -> pl.Expr:
+    """Return numbers with decimal points in place of their one comma, thousands joined; other texts stay."""
+    grouped = texts.str.contains(THOUSANDS).fill_null(False)
+    texts = pl.when(grouped).then(texts.str.replace_all(SEPARATOR, "${1}")).otherwise(texts)
+    return texts.str.replace(r"^(\s*[+-]?\d*),(\d+([eE][+-]?\d+)?\s*)$", "${1}.${2}")

@@ -1,0 +1,101 @@
+"""The values of cells, for what needs more than numbers and codes: as they are, or as an attribute reads them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from glassine.domain.attributes import Attribute, Integer, Real, Scalar, prefixes
+from glassine.domain.literals import EXACT
+from glassine.records.arrays import AnyArray, read_only
+from glassine.records.cells import FOREIGN, Flag, FlagArray, double, is_gap, number_of, value_of
+from glassine.records.columns import values_of
+from glassine.records.flags import wide
+from glassine.records.reading import read
+
+
+def as_declared(container: object, name: str, attribute: Attribute, values: AnyArray) -> AnyArray:
+    """Return the values of a column as an attribute reads them; ``values`` are the same as they are, shape (n,)."""
+    if isinstance(attribute, Integer | Real):
+        if values.dtype.kind in "if":
+            return values
+        listed: tuple[Scalar, ...] = ()
+    else:
+        listed = values_of(attribute)
+        texts = any(isinstance(value, str) for value in listed)
+        # Whole numbers beside gaps may have been rounded.
+        if not texts and (values.dtype.kind == "i" or _stores_doubles(container, name)):
+            # Numbers equal those that are declared; an infinite one is none of them, and has no distance to others.
+            return values if np.isfinite(values).all() else read_only(np.where(np.isinf(values), np.nan, values))
+    columns, flags = read(container, {name: wide(attribute)})
+    return _declared(columns.array(name), flags.arrays[name], values, listed)
+
+
+def _stores_doubles(container: Any, name: str) -> bool:
+    return bool(container.frame[name].dtype.is_float())
+
+
+def as_they_are(series: nw.Series[Any]) -> AnyArray:
+    """Return a column of a frame, shape (n,): numbers, with NaN for gaps, or objects, with None."""
+    if series.dtype == nw.Object:
+        # A library asks each object whether it is missing, and some raise an error.
+        cells = series.to_list()
+        return read_only(np.fromiter((None if is_gap(cell) else cell for cell in cells), object, len(cells)))
+    gaps = series.null_count() > 0
+    # NumPy has no whole numbers of 128 bits, and unsigned ones of 64 may be too large for its signed type.
+    large = series.dtype in (nw.Int128, nw.UInt128) or (series.dtype == nw.UInt64 and bool((series > 2**62).any()))
+    if series.dtype.is_numeric() and not large:
+        kind: Any = float if gaps or not series.dtype.is_integer() else np.int64
+        out = np.asarray(series.to_numpy(), dtype=kind)
+    elif series.dtype == nw.Boolean and not gaps:
+        out = np.asarray(series.to_numpy(), dtype=np.int64)
+    else:
+        out = np.fromiter(series.to_list(), dtype=object, count=len(series))
+        if gaps:
+            out[series.is_null().to_numpy()] = None
+    return read_only(out)
+
+
+def _declared(codes: AnyArray, flags: FlagArray, values: AnyArray, listed: Sequence[Scalar]) -> AnyArray:
+    """Return what was read of a column as values; of a number, that lists none, it is what was read."""
+    if not listed:
+        return read_only(np.where(flags == Flag.INFINITE, np.copysign(np.inf, codes), codes))
+    if prefixes(listed):
+        # A text that a prefix stands for is the value.
+        return read_only(_objects([_plain(cell, numbers=False) for cell in values.tolist()]))
+    texts = any(isinstance(value, str) for value in listed)
+    found = np.array([*listed, None], dtype=object)[codes]
+    undeclared = (flags == Flag.UNDECLARED) | (flags == Flag.INFINITE)
+    if undeclared.any():
+        # Beside numbers a text that writes one is that number, as in a column of numbers.
+        cells = np.asarray(values, dtype=object)[undeclared].tolist()
+        found[undeclared] = _objects([_plain(cell, numbers=not texts) for cell in cells])
+    if texts:
+        return read_only(found)
+    seen = set(found.tolist())
+    kinds = set(map(type, seen))
+    # A double would round a large whole number to another declared one.
+    large = any(type(value) is int and abs(value) >= EXACT for value in seen)
+    if str in kinds or (large and kinds != {int}):
+        return read_only(found)
+    whole = kinds <= {int} and all(abs(value) < 2**63 for value in seen)
+    return read_only(found.astype(np.int64 if whole else np.float64))
+
+
+def _plain(cell: object, *, numbers: bool) -> str | int | float | None:
+    """Return a cell that is not declared as a text or a finite number; None for others, which may have no equals."""
+    value = value_of(cell)
+    if isinstance(value, float) and math.isinf(value):
+        return None
+    if isinstance(value, str):
+        written = number_of(value) if numbers else None
+        return value if written is None else written
+    return None if value is FOREIGN or value is None else value if type(value) is int else double(value)
+
+
+def _objects(values: list[Any]) -> AnyArray:
+    return np.fromiter(values, dtype=object, count=len(values))
