@@ -15,9 +15,9 @@ from sklearn.tree import DecisionTreeClassifier
 from glassine import Domain, OptimalTreeClassifier, Policy, as_model, audit, parse_rules, scrub
 from glassine.attacks.outcome import Measured, NotApplicable
 from glassine.auditing import Findings
-from glassine.auditing.capacity import figures_of, question_of, questions_of
+from glassine.auditing.capacity import figures_of, question_of, questions_of, stated_class
 from glassine.auditing.inputs import AuditSettings, StatedClass, Statements
-from glassine.capacity import AverageCase, tree_bits
+from glassine.capacity import AverageCase, average_case, tree_bits
 from glassine.domain import Between, Binary, Category, Integer, OneOf, Real
 from glassine.errors import InvalidParameterError
 from glassine.formats import load_model, write_model
@@ -218,9 +218,6 @@ def test_a_file_is_answered_within_ten_milliseconds(tmp_path: Path) -> None:
     read = load_model(tmp_path / "tree.json")
     settings = replace(stating(depth=2, population=8_000), only={"capacity"})
     audit(read, domain=DOMAIN, policy=POLICY, settings=settings)
-    from glassine.auditing import Findings
-from glassine.auditing.capacity import stated_class
-    from glassine.capacity import average_case
 
     times = []
     for _ in range(5):
