@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -91,6 +92,24 @@ def test_a_stated_class_is_measured_and_judged() -> None:
     assert bounds_of(findings.public()) == bounds
 
 
+def test_a_reconstruction_says_how_much_is_about_these_people() -> None:
+    model, _, _ = grown()
+    domain = Domain({**{name: DOMAIN[name] for name in DOMAIN if name != "dose"}, "dose": Integer(0, 10)})
+    stated = stating(depth=2)
+    plain = render_text(audit(model, domain=domain))
+    assert "are about these people" not in plain
+    findings = audit(model, domain=domain, settings=stated)
+    text = " ".join(render_text(findings).split())
+    found = re.search(r"Of the ([\d.]+) bits .* at most ([\d.]+) \(([\d.]+)%\) are about these people", text)
+    assert found, text
+    learned, own, share = map(float, found.groups())
+    bounds = bounds_of(findings)
+    assert own >= bounds.games[0].bits / bounds.n
+    assert own == pytest.approx(bounds.games[0].bits / bounds.n, rel=0.1)
+    assert share == pytest.approx(100 * own / learned, rel=0.1)
+    assert 0 < share < 100
+
+
 def test_a_limit_above_or_below_the_bound_decides() -> None:
     model, _, _ = grown()
     settings = stating(depth=2)
@@ -153,14 +172,14 @@ def test_thresholds_from_the_data_are_unknown() -> None:
     foreign = DecisionTreeClassifier(max_depth=2, random_state=0).fit(indicators, y)
     domain = Domain.binary([f"x{i}" for i in range(4)])
     findings = audit(as_model(foreign, domain), domain=domain, policy=POLICY, settings=stating(depth=2))
-    assert bounds_of(findings)
+    assert bounds_of(findings).n > 0
 
 
 def test_rule_lists_and_weights() -> None:
     rules = parse_rules("if [smoker] then [true] ([0 ; 200] examples)\nelse [false] ([300 ; 100] examples)")
     domain = Domain.binary(["smoker", "b"])
     findings = audit(rules, domain=domain, policy=POLICY, settings=stating(rules=1))
-    assert bounds_of(findings)
+    assert bounds_of(findings).n > 0
     findings = audit(rules, domain=domain, policy=POLICY, settings=stating(rules=0))
     assert "more than was stated" in reason_of(findings)
     weighed = replace(rules, sizes="derived")

@@ -259,7 +259,7 @@ def LARGEST_MEASURED_ADVANTAGE(limit: float, membership: MembershipFinding, case
             "Have the publisher state the class that was fixed before the draw: {step}.",
             "audit",
             python="`AuditSettings(statements=Statements(stated_class=StatedClass(depth=4)))`, and `domain=`",
-            stated_class=None,
+            class_depth=None,
         ),
     ),
     requests=(
