@@ -201,7 +201,7 @@ def _holds_words(column: AnyArray) -> bool:
     """Return whether a column that nothing declares is a category: it holds truth values, or what is no number."""
     if column.dtype.kind in "biuf":
         return False
-    truths = any(isinstance(value, bool | np.bool_) for value in column.tolist())
+    truths = any(issubclass(kind, bool | np.bool_) for kind in set(map(type, column.tolist())))
     return truths or bool((ANY_NUMBER.column(column)[1] == Flag.UNDECLARED).any())
 
 
@@ -244,7 +244,8 @@ def _codes_of(
 
 
 def _is_plain(value: object) -> bool:
-    return isinstance(value, str | int | float | np.bool_ | np.number)
+    # A foreign type may say of itself that it is another.
+    return issubclass(type(value), str | int | float | np.bool_ | np.number)
 
 
 def _conformed(

@@ -242,7 +242,7 @@ def _numbers(column: AnyArray) -> list[Array]:
         return [numbers]
     ranks = np.full(len(column), np.nan)
     # Of what is neither text nor number, no method is called.
-    texts = [value if isinstance(value, str) else type(value).__name__ for value in column[words].tolist()]
+    texts = [str.__str__(value) if issubclass(type(value), str) else "" for value in column[words].tolist()]
     ranks[words] = np.unique(np.array(texts), return_inverse=True)[1]
     return [ranks] if np.isnan(numbers).all() else [numbers, ranks]
 
