@@ -21,6 +21,7 @@ from glassine.domain import Between
 from glassine.errors import InvalidDataError
 from glassine.models import AdditiveModel, Branch, Evidence, Guarantee, Node, NumericBins, Term
 from glassine.report.wording import NOTICES
+from tests.policies import NORM
 
 DOMAIN = Domain({"age": Integer(0, 99, thresholds=(40.0,)), "sex": Binary()})
 ACCEPTING = Policy(accept_guarantee=True)
@@ -155,7 +156,7 @@ def test_what_is_for_the_checker_is_left_out_of_the_public_report_of_any_model()
 
 
 def test_without_an_accepted_guarantee_the_data_count_and_a_note_says_so() -> None:
-    findings = audit(tree(), domain=DOMAIN, data=FEW)
+    findings = audit(tree(), domain=DOMAIN, data=FEW, policy=NORM)
     assert findings.holder is None
     assert any("covers what is published, not these" in note for note in findings.notes)
     assert [check.measured for check in findings.checks if check.rule == "smallest_leaf"] == [Below(10)]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import math
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import replace
 from importlib import import_module
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +25,18 @@ from glassine import audit
 from glassine.attacks import infer_sensitive
 from glassine.attacks.alignment import original_records
 from glassine.attacks.bins import leak_bins
+from glassine.attacks.reconstruction.entropy import reconstruct
 from glassine.auditing import AuditSettings
 from glassine.auditing.release_inputs import _read as side_of
 from glassine.comparison.records import read_labelled
 from glassine.data.inference import broken_rules
 from glassine.data.labels import Sample
+from glassine.data.sources import read_table
 from glassine.data.table import as_table, table_of
 from glassine.domain import Attribute, Between, Binary, Category, Domain, Integer, OneOf, Real
 from glassine.domain.attributes import prefixes
 from glassine.errors import InvalidDataError
+from glassine.formats import write_model
 from glassine.models import AdditiveModel, CategoryBins, DecisionTree, NumericBins, Term
 from glassine.models.evidence import Evidence
 from glassine.models.records import counted_records, implied
@@ -40,8 +45,11 @@ from glassine.records import Flag, Reader, read, schema
 from glassine.records.cells import FOREIGN, number_of, value_of
 from glassine.records.columns import values_of
 from glassine.records.flags import NEAR, bounds, check_types, sentence, wide
+from glassine.records.headers import RecordsFile
+from glassine.records.purpose import Purpose
 from glassine.scrubbing.scrub import _counted_sizes
 from glassine.surrogates.reading import open_records
+from tests.cli.running import one_after_another
 from tests.records.odd_cells import ATTRIBUTES, NUMBERS, ODD_CELLS, TEXTS
 
 SHOWN = AuditSettings(show_small_counts=True)
@@ -186,6 +194,18 @@ def check_attacks(attribute: Attribute, cells: Sequence[Any], data: Any) -> None
         assert "membership" in findings.measured
 
 
+def check_reconstruction(attribute: Attribute, cells: Sequence[Any], data: Any) -> None:
+    """Each record reveals what its leaf does, and no record is refused."""
+    sizes, _ = expected(attribute, cells)
+    counts = [(size, 1) for size in sizes]
+    model = tree_of(attribute)
+    published = (model.nodes[0], *(Node(evidence=Evidence(counts=one)) for one in counts))
+    dataset = reconstruct(replace(model, nodes=published), Domain({"x": attribute}))
+    by_leaf = dataset.bits_learned()
+    frame = data if not isinstance(data, np.ndarray | list | dict) else table_of(data, ("x",))
+    assert dataset.record_bits(frame).tolist() == [by_leaf[leaf_of(attribute, cell)] for cell in cells]
+
+
 def check_disclosure(attribute: Attribute, cells: Sequence[Any], data: Any) -> None:
     """Each record has the shares of classes of the leaf to which what the model tests sends it."""
     model = tree_of(attribute)
@@ -256,6 +276,7 @@ CONSUMERS: dict[str, Callable[[Attribute, Sequence[Any], Any], None]] = {
     "tables": check_tables,
     "bins": check_bins,
     "attacks": check_attacks,
+    "reconstruction": check_reconstruction,
     "disclosure": check_disclosure,
     "releases": check_releases,
     "comparisons": check_comparisons,
@@ -348,17 +369,42 @@ def test_lazy_frames_give_what_frames_give(engine: str, name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ATTRIBUTES)
 def test_files_give_what_frames_give(name: str, tmp_path: Path) -> None:
-    """Of texts that a line can hold: a file of texts, one with types, and the command that audits or checks them."""
-    frame = pl.DataFrame({"x": [*LINES]}, schema={"x": pl.String})
-    (tmp_path / "x.csv").write_text("x\n" + "".join(f'"{text}"\n' for text in LINES), encoding="utf-8")
-    frame.write_parquet(tmp_path / "x.parquet")
-    read = [
-        pl.read_csv(tmp_path / "x.csv", infer_schema=False),
-        pl.read_parquet(tmp_path / "x.parquet"),
-        pl.scan_parquet(tmp_path / "x.parquet"),
-    ]
-    for data in read:
-        check_audits(ATTRIBUTES[name], LINES, data)
+    """Read texts that a line can hold: from a file of texts and one with types, for audits and for a private fit."""
+    attribute, (texts, typed) = ATTRIBUTES[name], files_of(LINES, tmp_path)
+    domain = Domain({"x": attribute})
+    for path in (texts, typed):
+        check_audits(attribute, LINES, read_table(RecordsFile(path=path), Purpose.ORDINARY, domain))
+        columns, flags = read(RecordsFile(path=path, declared={"x": attribute}), domain)
+        answers = [Reader(attribute).cell(text) for text in LINES]
+        assert np.array_equal(columns.array("x"), [value for value, _ in answers], equal_nan=is_number(attribute))
+        assert flags.arrays["x"].tolist() == [flag for _, flag in answers]
+    check_audits(attribute, LINES, pl.scan_parquet(typed))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["whole", "binary", "words and numbers", "codes as texts"])
+def test_commands_say_of_files_what_the_cells_say(name: str, tmp_path: Path) -> None:
+    attribute, domain = ATTRIBUTES[name], Domain({"x": ATTRIBUTES[name]})
+    domain.to_json(tmp_path / "domain.json")
+    write_model(tree_of(attribute), tmp_path / "m.json")
+    sizes, rows = expected(attribute, LINES)
+    with one_after_another() as call:
+        for path in files_of(LINES, tmp_path):
+            arguments = ["m.json", "--domain", "domain.json", "--data", path.name, "--show-small-counts", "--json"]
+            with redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()):
+                assert call("audit", *arguments, cwd=tmp_path) in (1, 3)  # never within policy
+            found = json.loads(out.getvalue())
+            assert [part["size"] for part in found["measured"]["parts"]["parts"]] == sizes
+            with redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()):
+                assert call("domain", "check", "domain.json", "--data", path.name, cwd=tmp_path) == bool(rows)
+            assert all(f"  {why}: {len(own)} (" in out.getvalue() for why, own in rows.items())
+
+
+def files_of(texts: Sequence[str], folder: Path) -> tuple[Path, Path]:
+    """Write texts as a CSV file, each in quotes, and as a Parquet file."""
+    (folder / "x.csv").write_text("x\n" + "".join(f'"{text}"\n' for text in texts), encoding="utf-8")
+    pl.DataFrame({"x": [*texts]}, schema={"x": pl.String}).write_parquet(folder / "x.parquet")
+    return folder / "x.csv", folder / "x.parquet"
 
 
 @pytest.mark.parametrize("value", [-3, 2.5, 2**53 + 1, "a"])

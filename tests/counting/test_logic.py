@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations, product
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from glassine.counting.logic import LiteralLogic
+from glassine.counting.space import Space
 from glassine.domain import (
     Between,
     Binary,
@@ -198,3 +202,41 @@ def test_without_literals_everything_is_possible() -> None:
 def test_literals_of_another_domain_are_refused(literal: Literal) -> None:
     with pytest.raises(InvalidModelError):
         LiteralLogic.of(Domain.binary(["a"]), [literal], up_to_negation=True)
+
+
+def test_thousands_of_categories_take_time_in_their_number() -> None:
+    values = tuple(f"v{i}" for i in range(4000))
+    domain = Domain({"c": Category(values, missing=True), "b": Binary()})
+    literals = [OneOf("c", (value,)) for value in values] + [OneOf("b", (1,))]
+    began = time.process_time()
+    logic = LiteralLogic.of(domain, literals, up_to_negation=True)
+    # About half a second: each literal is asked about the values that it names, not about all.
+    assert time.process_time() - began < 5
+    assert len(logic.literals) == 4001
+    assert np.bitwise_count(logic.masks).sum() == 4001
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_atoms_are_the_values_on_which_all_literals_agree(missing: bool) -> None:
+    domain = Domain({"c": Category(tuple("abcdef"), missing=missing)})
+    rng = np.random.default_rng(3)
+    for _ in range(30):
+        literals = [
+            OneOf("c", tuple(rng.permutation(list("abcdef"))[: rng.integers(1, 5)]), negated=negated, missing=gap)
+            for negated, gap in rng.integers(0, 2, (3, 2)).astype(bool).tolist()
+        ]
+        literals = [literal if missing else replace(literal, missing=False) for literal in literals]
+        (factor,) = Space(domain, literals, domain_aware=True).factors
+        held = {
+            value: tuple(
+                literal.missing if value is None else (value in literal.values) != literal.negated
+                for literal in literals
+            )
+            for value in [*"abcdef", *([None] if missing else [])]
+        }
+        atoms = list(dict.fromkeys(held.values()))
+        assert factor.sizes == tuple(list(held.values()).count(atom) for atom in atoms)
+        for place, literal in enumerate(literals):
+            assert factor.mask(literal) == sum(1 << i for i, atom in enumerate(atoms) if atom[place])
+        without = {held[value] for value in "abcdef"}
+        assert factor.present == sum(1 << i for i, atom in enumerate(atoms) if atom in without)

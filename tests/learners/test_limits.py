@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,15 @@ import numpy as np
 import polars as pl
 import pytest
 
-from glassine.domain import Binary, Category, Domain, Integer
+from glassine.budget import human_bytes
+from glassine.counting.logic import LiteralLogic
+from glassine.data.conjunctions import binomials
+from glassine.domain import Binary, Category, Domain, Integer, OneOf
 from glassine.errors import ClassTooLargeError, InvalidParameterError
 from glassine.learners.exhaustive.private import PrivateRuleListClassifier, PrivateTreeClassifier
 from glassine.privacy.ledger import Ledger
-from glassine.sealed.model_class import SECONDS_PER_STEP, check_limit, check_size, human_bytes
+from glassine.sealed.model_class import SECONDS_PER_STEP, check_limit, check_size
+from glassine.sealed.tree_sums import Atoms, Counts, Implied
 from tests.learners import engine
 
 
@@ -172,3 +177,21 @@ def test_the_refusal_does_not_depend_on_the_records() -> None:
             learner.fit(X, y)
         texts.add(str(caught.value))
     assert len(texts) == 1
+
+
+def test_pairs_of_thousands_of_categories_are_compared_in_little_room() -> None:
+    p = 1500
+    domain = Domain({"c": Category(tuple(f"v{i}" for i in range(p)))})
+    logic = LiteralLogic.of(domain, [OneOf("c", (f"v{i}",)) for i in range(p)], up_to_negation=True)
+    offsets = np.cumsum([0, 1, p, p * (p - 1) // 2])
+    counts = Counts(np.zeros((offsets[-1], 1), dtype=np.int64), offsets, binomials(p + 1, 4))
+    tracemalloc.start()
+    implied = Implied.of(counts, Atoms.of(logic))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # The answers themselves take p * p bytes twice; all pairs at once took 2 GB.
+    assert peak < 100e6
+    # Of two values of one attribute each excludes the other: "not both" says nothing beside either.
+    i, j = np.triu_indices(p, 1)
+    assert (implied.pairs[i, j] == implied.pairs[0, 1]).all()
+    assert implied.pairs[0, 1] == 0b0110

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, TypeAlias
 
 from glassine.attacks.outcome import Measured, Measurement, NotApplicable, Outcome
+from glassine.auditing.subject import NOT_STATED
 from glassine.capacity import (
     COUNTS,
     LABELS,
@@ -29,10 +30,6 @@ if TYPE_CHECKING:
 Asked: TypeAlias = tuple[str, Scalar, bool]
 """A yes-or-no question: an attribute, a cut point or a value, and whether a missing value goes with yes."""
 
-NOT_STATED = (
-    "no class was declared before the fit. Have the publisher state it, and pass the domain with its cut points: "
-    f"`{parameter('stated_class=')}`."
-)
 NO_DOMAIN = "the class is counted over the cut points and values of a public domain (`domain=`), which was not given."
 
 

@@ -17,7 +17,12 @@ from glassine.auditing.statements import Statements as Statements
 from glassine.auditing.suppression import Suppression
 from glassine.capacity.learned import FEWEST, MOST
 from glassine.counting import MAX_STEPS
-from glassine.data.inference import FREQUENT, draft, infer_domain, is_identifier_name, outside_of, repeats
+from glassine.data.inference import (
+    FREQUENT,
+    draft,
+    infer_domain,
+    outside_of,
+)
 from glassine.data.labels import Sample
 from glassine.data.table import NO_RECORDS, Table, as_table
 from glassine.domain import Category, Domain, Integer, Real
@@ -36,7 +41,6 @@ from glassine.formats.canonical import FileForm
 from glassine.formats.sklearn.parameters import StatedParameters
 from glassine.records.arrays import AnyArray
 from glassine.records.cells import Flag
-from glassine.records.engines import is_lazy
 from glassine.records.flags import bounds, is_number, sentence
 from glassine.records.reading import frequent_texts, read
 
@@ -225,6 +229,8 @@ class AuditInputs:
     members: Sample = NOTHING
     others: Sample = NOTHING
     settings: AuditSettings = AuditSettings()  # What is looked at, and how
+    # The column of persons, where the model tests it: then records are counted, as it is an attribute.
+    person: str | None = None
     needs_domain: bool = True  # Whether a domain is inferred from the data where none is given: not for attacks alone
     files: tuple[FileForm, ...] = ()  # The files that were read; none where the subject was given in memory
     estimator: bool = False  # Whether it is a fitted estimator, of which the model is judged
@@ -353,25 +359,6 @@ def check_sensitive(name: str, domain: Domain | None, columns: Container[str] | 
         )
 
 
-def people_hint(inputs: AuditInputs) -> list[RecordNote]:
-    """Return which columns look like identifiers that recur, where records are counted; no figure of them is given."""
-    if inputs.counts_people or inputs.data is None or is_lazy(inputs.data) or inputs.table is None:
-        return []
-    # A public declaration says what a column is; the name of an identifier says more.
-    public = {name for name in inputs.domain or () if not inputs.domain[name].inferred} if inputs.domain else set()
-    names = [name for name in inputs.table.names if name not in public or is_identifier_name(name)]
-    names = [found.column for found in repeats(inputs.table.restrict(names))] if names else []
-    if not names:
-        return []
-    looks = "looks like an identifier, and its" if len(names) == 1 else "look like identifiers, and their"
-    return [
-        RecordNote(
-            f"{first_of(names, MOST_HINTS)} {looks} values recur: one person may have several records. Records are "
-            f"counted here. Pass `{parameter('persons', names[0])}` to count people."
-        )
-    ]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     """How the training records that were given differ from what a model and a domain say."""
@@ -391,6 +378,12 @@ class Comparison:
     def mismatch(self) -> bool:
         """Whether the records are not the training records, or the domain is not theirs."""
         return bool(self.tested) or self.n_differing > 0
+
+    @property
+    def off_step(self) -> bool:
+        """Whether all that is tested and odd are numbers off the step of their domain, which split as others."""
+        steps = ("no whole number", "no multiple of ")
+        return all(reason.startswith(steps) for name in self.tested for reason in self.outside[name])
 
     @property
     def unread(self) -> str:

@@ -15,7 +15,7 @@ from glassine.auditing.describe import LONGEST, describe_domain
 from glassine.auditing.facts import Case, Fact, Kind
 from glassine.auditing.findings import DomainSummary, Findings, GuaranteeFinding, Outcomes, SubjectSummary
 from glassine.auditing.inputs import AuditInputs
-from glassine.auditing.judging import advise, contradiction, decide, judge, request
+from glassine.auditing.judging import advise, contradiction, decide, judge, judge_named, request
 from glassine.auditing.output_criteria import CLEAN_COPY
 from glassine.auditing.policy import Policy
 from glassine.auditing.suppression import Suppression
@@ -35,6 +35,10 @@ WEIGHED = (
     "Pass the training data, or have the publisher state it."
 )
 NOT_COUNTED = "the models of this kind are not counted."
+NOT_STATED = (
+    "no class was declared before the fit. Have the publisher state it, and pass the domain with its cut points: "
+    f"`{parameter('stated_class=')}`."
+)
 OF_PERSONS = (
     "The model's guarantee is for people, who may have several records each, but records were counted. Name the "
     "column of persons, or have the publisher state that everyone has one record."
@@ -228,8 +232,9 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
     # An audit that was asked for one measurement covers that alone.
     if only is None:
         facts |= {"texts": subject.texts(), "files": Measured(files) if files else None}
-        # Without a measurement it stays unknown: no model of another kind is of a declared class.
-        facts.setdefault("capacity", NotApplicable(NOT_COUNTED))
+        # Named policies are judged by the same facts: where it was not asked, it is unknown and not missing.
+        counted = any(measurement.name == "capacity" for measurement in subject.measurements)
+        facts.setdefault("capacity", NotApplicable(NOT_STATED if counted else NOT_COUNTED))
     if settings.require_clean_copy:
         policy = replace(policy, require_clean_copy=True)
     case = Case(
@@ -265,6 +270,7 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
             [*subject.notes_read, *subject.notes(raw), *([JUDGED_AS_WRITTEN] if subject.inputs.estimator else [])]
         ),
         advice=advice,
+        policies=() if only is not None else judge_named(policy, case, suppression),
         requests=request(policy, case, checks),
         policy_source=subject.policy.source,
         version=__version__,

@@ -133,7 +133,13 @@ def facts_of_parts(tree: TreeSubject, outcome: object, raw: Raw) -> dict[str, Fa
     """Return how many records, and of which classes, are in each leaf or rule."""
     cells = _cells(tree)
     of_numbers = Inapplicable("The model predicts a number, so that it has no classes.")
-    return {"sizes": _sizes(tree), "cells": cells, "classes": cells if tree.of_classes else of_numbers}
+    return {
+        "identifiers": Measured(tree.identifiers[0]),
+        "sizes": _sizes(tree),
+        "cells": cells,
+        "implied": cells,
+        "classes": cells if tree.of_classes else of_numbers,
+    }
 
 
 def _sizes(tree: TreeSubject) -> Fact[Sizes]:
@@ -171,9 +177,14 @@ def _cells(tree: TreeSubject) -> Fact[Cells]:
         return NotApplicable(tree.noise or f"the model does not publish how many records its {tree.nouns[1]} hold.")
     certain, n_splits = certain_of_cells(tree.model, counts), splits_of_model(tree.model)
     by = stated.by if stated.smallest_leaf is not None and (counts.lower < counts.upper).any() else ""
-    n_people = None if people is None else people.number
     cells = Cells(
-        counts=counts, certain=certain, n_splits=n_splits, unsettled=tree.doubt, stated_by=by, n_people=n_people
+        counts=counts,
+        certain=certain,
+        n_splits=n_splits,
+        unsettled=tree.doubt,
+        stated_by=by,
+        n_people=None if people is None else people.number,
+        people=None if people is None else people.sizes,
     )
     return Measured(cells)
 
@@ -244,8 +255,8 @@ def facts_of_values(tree: TreeSubject, outcome: Outcome[ValueLeakage], raw: Raw)
         return {}
     values, facts = outcome.value, dict[str, Fact[Any]]()
     if not tree.of_classes:
-        share, lacking = values.dominance, NotApplicable("it needs the training records with the target.")
-        facts["dominance"] = lacking if share is None else Measured((share,))
+        # Without the values of records nothing is judged: a file does not show them.
+        facts["contributions"] = None if values.contributions is None else Measured(values.contributions)
     return facts | {
         "thresholds": Measured(thresholds_fact(tree.policy, values, tree.cut)),
         "named": Measured(_named(tree, values, raw)),

@@ -20,6 +20,7 @@ from glassine.cli.options import (
     Group,
     HoldoutOption,
     JsonOption,
+    LimitOptions,
     ModelFileOptions,
     ModelsArgument,
     NoiseOption,
@@ -315,6 +316,7 @@ class AuditOptions(Group):
         "NAME", "Measure this alone, such as membership or disclosure; repeat it for more.", shown="all but rows"
     )
     max_steps: int = option("N", "Steps that exact counts may take.", 300_000)
+    limits: LimitOptions
     seed: SeedOption = 0
     records: RecordOptions
     membership: MembershipOptions

@@ -161,6 +161,8 @@ OF_AUDITS = {
     "shadows": "--shadows",
     "sensitive": "--sensitive",
     "target": "--target",
+    "memory_limit": "--memory-limit",
+    "cpu_limit": "--cpu-limit",
 }
 """Options by the parameters that findings name."""
 
@@ -239,7 +241,11 @@ def in_commands(
         )
     if findings.requests and findings.verdict == "inconclusive" and findings.guarantee is None:
         advice = (*advice, Remedy(text=ANSWERS))
-    return replace(findings, advice=advice, holder=holder)
+    policies = tuple(
+        entry if entry.remedy is None else replace(entry, remedy=as_command(entry.remedy, files))
+        for entry in findings.policies
+    )
+    return replace(findings, advice=advice, policies=policies, holder=holder)
 
 
 def _commands(advice: Sequence[Remedy], files: Mapping[str, str] | None) -> tuple[Remedy, ...]:

@@ -82,6 +82,7 @@ OF_FILES = {
     "header=True": "--header",
     "names": "--names",
     "missing_in": "--missing",
+    "memory_limit": "--memory-limit",
 }
 """Options by the parameters that errors about files of records mark."""
 

@@ -87,7 +87,8 @@ def _split(finding: ReconstructionFinding, findings: Findings) -> str:
     """Return how much of what is learned is about these people, where the class of models was stated.
 
     Of the expected bits, those about the records of these people are at most the bits of the class (the fresh game).
-    What remains is the distance of the population from the prior of Dist_G, which the records of other people reveal as well.
+    What remains is the distance of the population from the prior of Dist_G, which the records of other people reveal
+    as well.
     """
     outcome = findings.measured["capacity"]
     prior, left = finding.prior_bits_domain_aware, finding.entropy_bits_domain_aware
