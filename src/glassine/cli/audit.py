@@ -51,9 +51,9 @@ if TYPE_CHECKING:
     from glassine.attacks.outcome import Audience
     from glassine.auditing.findings import Findings
     from glassine.auditing.policy import Policy
+    from glassine.auditing.unjudged import UnjudgedFile
     from glassine.data.labels import Sample
     from glassine.domain import Domain
-    from glassine.formats.unjudged import UnjudgedFile
     from glassine.surrogates import SurrogateRelease
 
 IN_PIPELINES = (
