@@ -624,7 +624,7 @@ def rows_of(
                 }
 
 
-KEPT = Path(__file__).parents[1] / "tests" / "formats" / "files" / "made"
+KEPT = Path(__file__).parents[1] / "tests" / "formats" / "made"
 """Some small files of programs that tests cannot run, with what these predict."""
 SMALL = {
     "R rpart three": "rpart.txt",

@@ -51,9 +51,9 @@ if TYPE_CHECKING:
     from glassine.attacks.outcome import Audience
     from glassine.auditing.findings import Findings
     from glassine.auditing.policy import Policy
+    from glassine.auditing.unjudged import UnjudgedFile
     from glassine.data.labels import Sample
     from glassine.domain import Domain
-    from glassine.formats.unjudged import UnjudgedFile
     from glassine.surrogates import SurrogateRelease
 
 IN_PIPELINES = (
@@ -346,7 +346,10 @@ def _of_model(file: FileContent, domain: Domain | None, options: AuditOptions, l
                     smallest_leaf=options.stated.stated_leaf,
                     rounded_to=options.stated.stated_step,
                     unweighted=options.stated.unweighted,
+                    stated_class=options.stated.stated_class(),
                 ),
+                stability=options.stated.stability,
+                stability_seconds=options.stated.stability_time,
                 max_steps=options.max_steps,
                 progress=progress,
             ),

@@ -101,7 +101,7 @@ MATRIX = re.compile(r"^([ \t]*(?:\(?[a-z]+\)?[ \t]+)+)<-+ ?classified as", re.MU
 ROW = re.compile(r"^[ \t0-9.]*(?:\(([a-z]+)\): class (.+)|\|[ \t]+([a-z]+) = (.+))$", re.MULTILINE)
 """A line of a confusion matrix of C5.0, or of Weka."""
 EMPTY = re.compile(r":[^\n:(]*\(0/0\)")
-"""A leaf without records: of some learners, it predicts as the node above it, whatever class it prints."""
+"""A leaf without records: of some learners, it predicts as the node above it, and not the class that it prints."""
 OF_ABOVE = re.compile(r"^(RandomTree|REPTree)[ \t]*\r?$", re.MULTILINE)
 TOTAL = re.compile(
     r"(?:Error on training data|Evaluation on training set|tratified cross-validation) ===[^=]*?"
