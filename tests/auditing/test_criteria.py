@@ -34,6 +34,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 EVERY = Policy(
     smallest_leaf=10,
     largest_attack_advantage=0.1,
+    largest_mean_advantage=0.1,
     most_certain=0,
     purest_leaf=0.9,
     largest_bits_per_record=10,
@@ -157,6 +158,7 @@ def test_what_was_not_measured_is_unknown_and_what_does_not_exist_does_not_apply
         "named",
         "membership",
         "attacks",
+        "capacity",
         "certain",
         "files",
         "texts",

@@ -197,9 +197,9 @@ def test_a_certificate_that_does_not_hold_gives_no_bound() -> None:
         (("audit", "fine.json", "--domain", "people.csv"), "glassine domain infer people.csv -o domain.json"),
         (
             ("audit", "fine.json", "--policy", "people.csv"),
-            "There are default, sacro, strict, tre; or give a",
+            "There are default, sacro, strict, tre, average; or give a",
         ),
-        (("audit", "fine.json", "--policy", "lax"), "There are default, sacro, strict, tre; or give a"),
+        (("audit", "fine.json", "--policy", "lax"), "There are default, sacro, strict, tre, average; or give a"),
         (("audit", "fine.json", "--policy", "stric"), "Did you mean 'strict'?"),
         (("audit", "people.csv"), "Give JSON of Glassine, a skops file, or a text or file of another supported"),
         (("audit", "fine.json", "--stated-leaf", "-5"), "Give the fewest training records of any leaf, as the"),

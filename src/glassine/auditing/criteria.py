@@ -50,6 +50,7 @@ from glassine.auditing.membership_criteria import (
     CERTAIN_BY_MEMBERSHIP,
     LARGEST_ADVANTAGE,
     LARGEST_ATTACK_ADVANTAGE,
+    LARGEST_MEAN_ADVANTAGE,
     LARGEST_MEASURED_ADVANTAGE,
 )
 from glassine.auditing.output_criteria import (
@@ -306,6 +307,7 @@ class Limits:
     thresholds_off_grid: int | None = limited_by(THRESHOLDS_OFF_GRID)
     midpoints: int | None = limited_by(MIDPOINTS)
     largest_attack_advantage: float | None = limited_by(LARGEST_ATTACK_ADVANTAGE)
+    largest_mean_advantage: float | None = limited_by(LARGEST_MEAN_ADVANTAGE)
     most_certain: int | None = limited_by(MOST_CERTAIN)
     narrowest_answer: float | None = limited_by(NARROWEST_ANSWER)
     max_epsilon: float | None = limited_by(MAX_EPSILON)

@@ -7,8 +7,8 @@ have the classes of their names; ``membership`` and ``attacks`` are membership a
 sensitive value can be inferred, and why more may be. Of each part with a mean, ``narrowed`` is the width of the
 interval that is left of one answer, as a share of the public range, and ``contributions`` what the largest of the
 values behind it make up. ``identifiers`` are the
-tested attributes that identify people, ``claim`` is the guarantee, ``texts`` what is longer than the model
-needs, ``files`` the files that were read.
+tested attributes that identify people, ``capacity`` is the average case, ``claim`` the guarantee, ``texts`` what is
+longer than the model needs, ``files`` the files that were read.
 """
 
 from __future__ import annotations

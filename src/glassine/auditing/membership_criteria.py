@@ -27,6 +27,7 @@ from glassine.models.implied import implied_advantage
 if TYPE_CHECKING:
     from glassine.auditing.findings.guarantee import GuaranteeFinding
     from glassine.auditing.findings.membership import MembershipFinding
+    from glassine.capacity import AverageCase
 
 COUNTS = (
     "How many training records{of_each} every {part} holds. If these counts are rounded, to which step. If they "
@@ -294,6 +295,48 @@ def _to_settle(limit: float, membership: MembershipFinding) -> str:
         needed = max(needed, 1 / rest - outside)
     digits = 10 ** max(0, len(str(math.ceil(needed))) - 2)
     return f": about {math.ceil(needed / digits) * digits:,} more held-out records would settle it"
+
+
+@criterion(
+    "largest_mean_advantage",
+    "capacity",
+    share_limit(NUMBER),
+    label="Mean advantage of any attack, proved",
+    measures="Largest mean advantage that any attack can have on average over people, in (0, 1], proved from the "
+    "number of models of a class that was declared before the fit. Unknown unless domain and class were; off unless it "
+    "is set. It clears no single person.",
+    unmeasured="What no attack exceeds on average is not known: {reason}",
+    remedies=for_kinds(
+        ("tree", "rule list"),
+        remedy(
+            "Publish labels without counts: {step}. Or {retrain} on more people, in a smaller class.",
+            "scrub",
+            counts="remove",
+        ),
+    ),
+    inputs=for_kinds(
+        ("tree", "rule list"),
+        remedy(
+            "Have the publisher state the class that was fixed before the draw: {step}.",
+            "audit",
+            python="`AuditSettings(statements=Statements(stated_class=StatedClass(depth=4)))`, and `domain=`",
+            class_depth=None,
+        ),
+    ),
+    requests=(
+        "The class of models among which training chose, fixed before the data were drawn: depth or rules, cut points, "
+        "settings that were tuned, and how the people were drawn.",
+    ),
+)
+def LARGEST_MEAN_ADVANTAGE(limit: float, bounds: AverageCase, case: Case) -> Check:
+    """Judge the proved bound; how many people can be certain stands beside the mean."""
+    strictest = bounds.strictest
+    meaning = f"Proved, if the statement is true: {bounds.sentence}"
+    if strictest.mean_advantage > limit:
+        return failed(meaning, strictest.mean_advantage)
+    if doubt := case.contrary:
+        return unknown(doubt, strictest.mean_advantage)
+    return passed(meaning, strictest.mean_advantage)
 
 
 @criterion(

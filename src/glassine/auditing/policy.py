@@ -78,7 +78,7 @@ class Policy(Limits):
 
     @classmethod
     def named(cls, name: str) -> Policy:
-        """Return a named policy: ``default``, ``sacro``, ``strict`` or ``tre``.
+        """Return a named policy: ``default``, ``sacro``, ``strict``, ``tre`` or ``average``.
 
         Raises
         ------
@@ -216,6 +216,11 @@ NAMED = {
         Policy(smallest_leaf=10, require_clean_copy=True),
         "the default limits, leaves of ten (European output checking), and files that Glassine wrote: for what leaves "
         "a trusted research environment.",
+    ),
+    "average": NamedPolicy(
+        Policy(largest_mean_advantage=0.05),
+        "the default limits, and a proved limit on the mean advantage of any attack: for models of a class that was "
+        "declared before the fit.",
     ),
 }
 """Policies by name."""

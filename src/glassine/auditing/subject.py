@@ -34,6 +34,11 @@ WEIGHED = (
     "The sizes in {whose} are sums of weights, which are numbers of records only if no weights were used in training. "
     "Pass the training data, or have the publisher state it."
 )
+NOT_COUNTED = "the models of this kind are not counted."
+NOT_STATED = (
+    "no class was declared before the fit. Have the publisher state it, and pass the domain with its cut points: "
+    f"`{parameter('stated_class=')}`."
+)
 OF_PERSONS = (
     "The model's guarantee is for people, who may have several records each, but records were counted. Name the "
     "column of persons, or have the publisher state that everyone has one record."
@@ -112,6 +117,13 @@ class Subject(ABC):
     def suppression(self) -> Suppression:
         """What may be shown of counts."""
         return Suppression(0 if self.inputs.settings.show_small_counts else self.policy.suppress_below)
+
+    @property
+    def also_asked(self) -> Collection[str]:
+        """Names of measurements that are made because something is stated or limited."""
+        settings = self.inputs.settings
+        stated = settings.statements.stated_class is not None or self.policy.largest_mean_advantage is not None
+        return (*(["capacity"] if stated else []), *(["stability"] if settings.stability is not None else []))
 
     @property
     def counts_people(self) -> bool:
@@ -220,6 +232,9 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
     # An audit that was asked for one measurement covers that alone.
     if only is None:
         facts |= {"texts": subject.texts(), "files": Measured(files) if files else None}
+        # Named policies are judged by the same facts: where it was not asked, it is unknown and not missing.
+        counted = any(measurement.name == "capacity" for measurement in subject.measurements)
+        facts.setdefault("capacity", NotApplicable(NOT_STATED if counted else NOT_COUNTED))
     if settings.require_clean_copy:
         policy = replace(policy, require_clean_copy=True)
     case = Case(
@@ -247,7 +262,7 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
         checks=checks,
         measured=Outcomes(
             measured,
-            [m.words for m in subject.measurements if m.listed or m.name in (only or ())],
+            [m.words for m in subject.measurements if m.listed or m.name in (only or subject.also_asked)],
             [m.name for m in subject.measurements if m.audience == "checker"],
         ),
         policy=replace(subject.policy, suppress_below=suppression.below),
@@ -294,7 +309,7 @@ def texts_of(model: PublishedModel, inputs: AuditInputs) -> Measured[tuple[LongT
 
 def _asked(subject: Subject, only: Collection[str] | None) -> list[Measurement[Any, Any]]:
     if only is None:
-        return [m for m in subject.measurements if m.asked]
+        return [m for m in subject.measurements if m.asked or m.name in subject.also_asked]
     names, wanted = [m.name for m in subject.measurements], {only} if isinstance(only, str) else set(only)
     for name in sorted(wanted.difference(names)):
         raise InvalidParameterError(

@@ -13,6 +13,7 @@ from glassine.attacks.labels import LABELS, LabelDisclosure, disclose_labels
 from glassine.attacks.outcome import Failed, Measured, Measurement, NotApplicable, Outcome
 from glassine.attacks.reconstruction.leakage import SubgroupLeakage
 from glassine.attacks.values import VALUES, ValueLeakage, leak_values
+from glassine.auditing.capacity import CAPACITY
 from glassine.auditing.describe import describe_parts, tree_shape
 from glassine.auditing.describe_membership import describe_membership
 from glassine.auditing.disclosure import Inferred, Question, expose
@@ -41,6 +42,7 @@ from glassine.auditing.reconstruction import (
     rows_measured,
     subgroups,
 )
+from glassine.auditing.stability import STABILITY
 from glassine.auditing.suppression import Suppression
 from glassine.auditing.tree_facts import (
     facts_of_disclosure,
@@ -266,6 +268,8 @@ TREE_MEASUREMENTS: tuple[Measurement[Any, Any], ...] = (
         audience="checker",
     ),
     MEMBERSHIP(_membership),
+    CAPACITY,
+    STABILITY,
     Measurement[TreeSubject, Inferred](
         "disclosure",
         "Sensitive attribute",

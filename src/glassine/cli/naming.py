@@ -47,6 +47,7 @@ def options_of(*names: str, **others: str) -> dict[str, str]:
 FOR_THE_USER = {
     "smallest_leaf": " N",
     "max_depth": " N",
+    "class_depth": " N",
     "epsilon": " NUMBER",
     "target": " COLUMN",
     "sensitive": " COLUMN",
