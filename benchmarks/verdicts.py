@@ -17,8 +17,8 @@ on eight datasets and judged by an audit with data and holdout, and by one of th
 chosen with the datasets of half A in view; half B was not used for them. Intervals are of 95 % (Clopper and Pearson),
 as if models were independent. GLASSINE_DATA names the folder of the datasets.
 
-    python benchmarks/verdicts.py run       # writes benchmarks/verdicts.csv; 10 to 15 CPU minutes
-    python benchmarks/verdicts.py tables    # prints the tables from it
+    python benchmarks/verdicts.py run [DATASET ...]    # writes benchmarks/verdicts.csv; or adds rows of some datasets
+    python benchmarks/verdicts.py tables               # prints the tables from it
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ from glassine.learners import (  # noqa: E402
 
 OUT = ROOT / "benchmarks" / "verdicts.csv"
 HALF_A = ("adult", "german", "california", "wine")
-LEAVES = (1, 3, 5, 10, 20, 40, 80, 150)
-MEMBERS, FEW = 2000, 400
+LEAVES = (1, 4, 8, 15, 40, 80, 150)
+MEMBERS, FEW = 1200, 400
 HARM, NAMED, POINTS, ALONE, CLOSE = 0.10, 10, 0.05, 0.001, 0.10
 ONLY = frozenset({"parts", "values", "labels", "membership", "terms", "reconstruction"})
 
@@ -288,11 +288,12 @@ def private(deal: Deal) -> Iterator[tuple[str, str, Any]]:
         yield "private tree", f"depth {depth}, n {deal.n}", learner.fit(X, y).model_
 
 
-def models() -> Iterator[tuple[Deal, str, str, Any]]:
-    """Yield every model with the records that it was trained on."""
+def models(names: Sequence[str]) -> Iterator[tuple[Deal, str, str, Any]]:
+    """Yield every model of some datasets, or of all, with the records that it was trained on."""
     classes = (additive_data.adult(), german_credit(), additive_data.compas(), additive_data.telco())
     numbers = (additive_data.california(), additive_data.wine(), additive_data.elevators(), additive_data.pol())
-    for data in (*classes, *numbers):
+    chosen = [data for data in (*classes, *numbers) if not names or data.name in names]
+    for data in chosen:
         for n in (MEMBERS, FEW):
             deal = dealt(data, n, seed=n)
             made = [(deal, *one) for one in trees(deal, "regression tree" if deal.number else "tree")]
@@ -334,13 +335,14 @@ def judged(deal: Deal, kind: str, settings: str, model: Any) -> dict[str, object
     }
 
 
-def run() -> None:
+def run(names: Sequence[str]) -> None:
     """Train, measure and judge every model, and write a row for each."""
     start = time.process_time()
-    with OUT.open("w", newline="") as stream:
+    with OUT.open("a" if names else "w", newline="") as stream:
         writer = csv.DictWriter(stream, FIELDS, lineterminator="\n")
-        writer.writeheader()
-        for n, (deal, kind, settings, model) in enumerate(models(), start=1):
+        if not stream.tell():
+            writer.writeheader()
+        for n, (deal, kind, settings, model) in enumerate(models(names), start=1):
             writer.writerow(judged(deal, kind, settings, model))
             stream.flush()
             if n % 25 == 0:
@@ -379,4 +381,7 @@ def tables() -> None:
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    {"run": run, "tables": tables}[sys.argv[1]]()
+    if sys.argv[1] == "run":
+        run(sys.argv[2:])
+    else:
+        tables()

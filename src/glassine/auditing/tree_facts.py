@@ -142,7 +142,15 @@ def facts_of_parts(tree: TreeSubject, outcome: object, raw: Raw) -> dict[str, Fa
     }
 
 
+STANDS = (
+    "a guarantee is claimed and the policy does not accept it. If it holds, it covers true sizes, which the model does "
+    "not publish."
+)
+
+
 def _sizes(tree: TreeSubject) -> Fact[Sizes]:
+    if tree.claim_stands:
+        return NotApplicable(tree.doubt or STANDS)
     one, more = tree.nouns
     stated = tree.inputs.statements
     parts, unsettled, fewest, stated_by = tuple(size for size in tree.sizes if size), tree.doubt, None, ""
@@ -164,6 +172,8 @@ def _sizes(tree: TreeSubject) -> Fact[Sizes]:
 
 def _cells(tree: TreeSubject) -> Fact[Cells]:
     """Return who of each outcome is in each part: people where persons are stated, else records."""
+    if tree.claim_stands:
+        return NotApplicable(tree.doubt or STANDS)
     stated, people = tree.inputs.statements, None if tree.accepted else tree.occupants
     counts = outcome_counts(
         tree.model,
@@ -256,7 +266,8 @@ def facts_of_values(tree: TreeSubject, outcome: Outcome[ValueLeakage], raw: Raw)
     values, facts = outcome.value, dict[str, Fact[Any]]()
     if not tree.of_classes:
         # Without the values of records nothing is judged: a file does not show them.
-        facts["contributions"] = None if values.contributions is None else Measured(values.contributions)
+        found: Fact[Any] = None if values.contributions is None else Measured(values.contributions)
+        facts["contributions"] = NotApplicable(STANDS) if found is not None and tree.claim_stands else found
     return facts | {
         "thresholds": Measured(thresholds_fact(tree.policy, values, tree.cut)),
         "named": Measured(_named(tree, values, raw)),
@@ -300,7 +311,8 @@ def _named(tree: TreeSubject, values: ValueLeakage, raw: Raw) -> Named:
     lacking = () if tree.domain is not None else numbers_of(tree.model)
     bounded = tree.guarantee is not None and not tree.guarantee.caveats
     named = named_fact(values, list(dict.fromkeys([*tree.cut, *tree.trained_shares])), lacking, bounded=bounded)
-    if (named.number == 0 and not named.n_private) or tree.table is None:
+    # Where the values of a number lie close, all its thresholds are public, and name people all the same.
+    if tree.table is None:
         return named
     attacks = raw.get("membership")
     outcome = (

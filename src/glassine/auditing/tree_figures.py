@@ -196,6 +196,12 @@ class TreeSubject(Subject):
         """Whether it predicts a class, not a number."""
         return self.model.classes is not None
 
+    @property
+    def claim_stands(self) -> bool:
+        """Whether a valid claim that the policy does not accept answers for sizes that the model does not publish."""
+        claim = self.guarantee
+        return claim is not None and claim.standing == "not accepted" and None in self.published_sizes
+
     @cached_property
     def noise(self) -> str | None:
         """Why the counts measure nothing, if they are noisy."""
@@ -454,7 +460,7 @@ class TreeSubject(Subject):
                 f"The file states {stated.stated_leaf}, but a leaf publishes fewer records: the parameter or the tree "
                 "was changed after training, so that neither proves anything."
             )
-        if not self.accepted and self.has_data and None in self.published_sizes:
+        if not self.accepted and not self.claim_stands and self.has_data and None in self.published_sizes:
             yield RecordNote(
                 "The model does not publish exact counts: they were counted in the data."
                 if self.noise is None
