@@ -292,6 +292,10 @@ ReleaseArgument: TypeAlias = Annotated[Path, argument("RELEASE", "The release of
 LedgerArgument: TypeAlias = Annotated[Path, argument("LEDGER", "The ledger, a SQLite file.")]
 
 DomainOption: TypeAlias = Annotated[Path | None, _DOMAIN]
+StepsOption: TypeAlias = Annotated[
+    Path | None,
+    option("FILE", "Steps of scrubbing, JSON: scrub writes them, and they are done again to verify the copy."),
+]
 RequiredDomainOption: TypeAlias = Annotated[Path, _DOMAIN]
 PersonColumnOption: TypeAlias = Annotated[str | None, option("COLUMN", "Column that says whose record each is.")]
 TargetRangeOption: TypeAlias = Annotated[str | None, option("LO,HI", "The public range of a number to predict.")]
@@ -311,7 +315,7 @@ RecordsPerPersonOption: TypeAlias = Annotated[
 ]
 PolicyOption: TypeAlias = Annotated[
     Path | None,
-    option("NAME|FILE", "Limits: default, sacro, strict, tre, or a TOML file.", shown="default"),
+    option("NAME|FILE", "Limits: default, sacro, strict, tre, average, or a TOML file.", shown="default"),
 ]
 ReportOption: TypeAlias = Annotated[Path | None, output_option(f"Write the report: {FORMATS}.")]
 AuditOption: TypeAlias = Annotated[Path | None, option("FILE", f"Audit it and write the report: {FORMATS}.")]

@@ -25,6 +25,7 @@ from glassine.cli.options import (
     PolicyOption,
     RecordsFileOptions,
     RequiredDomainOption,
+    StepsOption,
     TargetOption,
     option,
     output_option,
@@ -57,6 +58,7 @@ class CopyOptions(Group, heading="The copy"):
         "Merge a tree's smallest leaves until its counts imply at most this membership advantage.",
         shown="leaves stay",
     )
+    steps: StepsOption = None
 
 
 class CopyReportOptions(Group, heading="The audit of the copy"):
@@ -95,12 +97,13 @@ def scrub_command(
     from glassine.auditing.inputs import AuditSettings
     from glassine.formats import write_model
     from glassine.models import AdditiveModel, DecisionTree
+    from glassine.scrubbing.log import ScrubLog
     from glassine.scrubbing.scrub import scrub
 
     data, target, output, smallest_leaf = audited.data, audited.target, copy.output, copy.smallest_leaf
     report = audited.report
     read = [model, domain, data, audited.policy]
-    check_outputs([output, report], read, overwrite=audited.overwrite)
+    check_outputs([output, report, copy.steps], read, overwrite=audited.overwrite)
     check_report(report)
     model_file, domain_file, (policy, policy_file) = read_once(model), read_once(domain), read_policy(audited.policy)
     declared = stated_domain(domain_file)
@@ -137,6 +140,15 @@ def scrub_command(
             data=counted,
             persons=person if merging and counted is not None else None,
         )
+        if copy.steps is not None:
+            if counted is not None:
+                raise InvalidParameterError(
+                    "--steps shows that a copy follows from the model alone, and this one is counted in --data.",
+                    remedy="Leave one of them out.",
+                )
+            done: dict[str, Any] = {"counts": copy.counts, "base": copy.base, "smallest_leaf": smallest_leaf}
+            done["largest_advantage"] = copy.largest_advantage
+            ScrubLog.of(before, result.model, declared, **done).to_json(copy.steps)
         beside: dict[str, Any] = {"domain": declared, "persons": person, "policy": policy}
         beside["settings"] = AuditSettings(progress=progress)
         # The files are judged, as by an audit of them: the copy is what is handed out.
