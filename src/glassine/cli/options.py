@@ -332,7 +332,7 @@ RecordsPerPersonOption: TypeAlias = Annotated[
 ]
 PolicyOption: TypeAlias = Annotated[
     Path | None,
-    option("NAME|FILE", "Limits: default, sacro, strict, tre, or a TOML file.", shown="default"),
+    option("NAME|FILE", "Limits: default, sacro, strict, tre, average, or a TOML file.", shown="default"),
 ]
 ReportOption: TypeAlias = Annotated[Path | None, output_option(f"Write the report: {FORMATS}.")]
 AuditOption: TypeAlias = Annotated[Path | None, option("FILE", f"Audit it and write the report: {FORMATS}.")]
