@@ -229,6 +229,16 @@ def test_a_model_must_fit_the_domain(tmp_path: Path) -> None:
             load_model(stored(tmp_path, make(tmp_path)), Domain({"x": Real(0, 1)}))
 
 
+def test_what_a_model_does_not_test_need_not_be_declared(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"age": rng.integers(18, 90, 300), "unused": np.zeros(300), "other": np.ones(300)})
+    fitted = DecisionTreeClassifier(max_depth=2, random_state=0).fit(frame, frame["age"] > 50)
+    domain = Domain({"age": Integer(18, 90)})
+    model = load_model(stored(tmp_path, skops.io.dumps(fitted)), domain)
+    assert {literal.attribute for literal in model.literals} == {"age"}
+    assert model == load_model(stored(tmp_path, skops.io.dumps(fitted)), None) or model.attributes == tuple(frame)
+
+
 def test_a_foreign_type_in_a_skops_file_is_named(tmp_path: Path) -> None:
     frame, target = make_data()
     pipeline = make_pipeline(FunctionTransformer(as_model), DecisionTreeClassifier().fit(frame, target))

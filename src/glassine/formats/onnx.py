@@ -14,7 +14,7 @@ from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError, installed
 from glassine.formats.builder import TreeBuilder, can_be_missing, feature_names, from_shares, place_of, sides, source_of
-from glassine.formats.conditions import damaged, require, with_missing
+from glassine.formats.conditions import damaged, with_missing
 from glassine.formats.json import KEY, guarantee_of
 from glassine.formats.sklearn.encodings import Coded, Number
 from glassine.models.evidence import Evidence
@@ -280,8 +280,6 @@ def _tree(
     leaves = {lists["nodeids"][i] for i in mine if lists["modes"][i] == "LEAF"}
     classes, evidence = _leaves(attributes, leaves, str(ensemble.op_type), order[place], len(order))
     names = tuple(dict.fromkeys(column.attribute for column in columns))
-    for name in names:
-        require(name, domain, "the ONNX tree was given")
     builder: TreeBuilder[int] = TreeBuilder("the ONNX tree", domain, names)
     single = _is_single(onnx, model.graph)
     for i in mine:

@@ -13,7 +13,7 @@ from glassine.domain import Domain, Literal, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import BY_ESTIMATOR, TreeBuilder, feature_names, from_shares, sides
-from glassine.formats.conditions import binary, class_names, require, scalar
+from glassine.formats.conditions import binary, class_names, scalar
 from glassine.formats.registry import of_object
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree
@@ -103,15 +103,14 @@ def _streed_tests(estimator: Any, domain: Domain | None) -> tuple[list[tuple[Lit
     tests = [_dummy(named[c], domain) for c in binarizer.binary_columns]
     lists = binarizer.categorical_binarizer.categories_ if binarizer.categorical_columns else []
     for column, categories in zip(binarizer.categorical_columns, lists, strict=True):
-        require(named[column], domain, "the tree of pystreed was fitted on")
         for value in categories:
             values = value if isinstance(value, list) else [value]
             literal = OneOf(named[column], tuple(scalar(v, f"a category of {named[column]!r}") for v in values))
             tests.append((literal, OneOf(literal.attribute, literal.values, negated=True)))
     bounds = binarizer.continuous_binarizer.thresholds_ if binarizer.continuous_columns else []
     for column, cuts in zip(binarizer.continuous_columns, bounds, strict=True):
-        require(named[column], domain, "the tree of pystreed was fitted on")
-        tests += [sides(named[column], "<=", float(cut), domain) for cut in cuts]
+        known = domain if domain is not None and named[column] in domain else None
+        tests += [sides(named[column], "<=", float(cut), known) for cut in cuts]
     limiter = binarizer.binary_feature_limiter
     if limiter is not None:
         tests = _limited(tests, limiter, binarizer)
@@ -135,7 +134,6 @@ def _limited(tests: list[Any], limiter: Any, binarizer: Any) -> list[Any]:
 
 
 def _dummy(name: str, domain: Domain | None) -> tuple[Literal, Literal]:
-    require(name, domain, "the tree was fitted on")
     return binary(name, True), binary(name, False)
 
 

@@ -287,6 +287,7 @@ def _branches(tree: _Arrays, columns: list[Column], domain: Domain | None) -> li
         sides = made.get((feature, bound, missing_left))
         if sides is None:
             column = columns[feature]
+            require(column.attribute, domain, "the estimator tests")
             sides = column.split(bound, missing_left, domain)
             if domain is not None:
                 possible = domain[column.attribute].missing
@@ -358,8 +359,6 @@ def tree_from_sklearn(estimator: object, domain: Domain | None = None) -> Decisi
     if "Pipeline" not in kinds and not set(TREES) & set(kinds):
         raise UnsupportedModelError(f"a decision tree or a pipeline that ends with one is expected, got {kinds[:1]}.")
     tree, names, columns = final_tree(estimator, domain)
-    for name in names:
-        require(name, domain, "the estimator was fitted on")
     if len(set(names)) < len(names):
         raise InvalidModelError("the estimator was fitted on two columns of one name.", remedy="Rename one.")
     arrays = _Arrays(tree)
