@@ -25,7 +25,7 @@ HERE = Path(__file__).parent
 NEW = """
 from glassine.data.sources import read_table
 from glassine.records import read
-from glassine.records.lines import RecordsFile
+from glassine.records.headers import RecordsFile
 from glassine.records.purpose import Purpose
 table = lambda: read_table(RecordsFile(path=path), Purpose.PRIVATE, domain)
 columns = lambda: read(table(), domain)

@@ -54,7 +54,9 @@ KEYS = [
     for records, of_size in ((1_000_000, TASKS), (RECORDS, tuple(SHOWN)))
     for engine in ENGINES
     for task in of_size
-] + [{"records": "1000000", "engine": engine, "task": task} for engine in DISTRIBUTED for task in SHOWN]
+]
+KEYS += [{"records": "1000000", "engine": engine, "task": task} for engine in DISTRIBUTED for task in SHOWN]
+KEYS += [{"records": "5000000", "engine": "dask", "task": task} for task in SHOWN]
 
 
 def domain(*, thresholds: bool = True) -> Any:
@@ -284,15 +286,18 @@ def measure(key: Mapping[str, str], folder: Path) -> dict[str, object]:
     return figures
 
 
+def _cells(rows: Sequence[Row], records: str, engine: str, *tasks: str) -> list[str]:
+    """Return processor seconds and peak memory of some tasks with an engine."""
+    found = [one(rows, records=records, engine=engine, task=task) for task in tasks or SHOWN]
+    return [text for row in found for text in (f"{float(row['processor seconds']):.0f}", f"{float(row['GB']):.1f} GB")]
+
+
 def tables(rows: Sequence[Row]) -> dict[str, str]:
     """Return the table of the page."""
-    lines = []
-    for task, name in SHOWN.items():
-        both = [one(rows, records=str(RECORDS), engine=engine, task=task) for engine in ENGINES]
-        cells = [
-            text for row in both for text in (f"{float(row['processor seconds']):.0f}", f"{float(row['GB']):.1f} GB")
-        ]
-        lines.append([name, *cells])
+    lines = [
+        [name, *(cell for engine in ENGINES for cell in _cells(rows, str(RECORDS), engine, task))]
+        for task, name in SHOWN.items()
+    ]
 
     def summary(engine: str, task: str) -> float:
         return float(one(rows, records="1000000", engine=engine, task=task)["processor seconds"])
@@ -300,7 +305,13 @@ def tables(rows: Sequence[Row]) -> dict[str, str]:
     summaries = ("private summary", "private summary of a number")
     polars, duckdb = ([f"{summary(engine, task):.0f}" for task in summaries] for engine in ENGINES)
     most = max(float(row["GB"]) for row in rows if row["task"] in summaries)
+
+    grown = [
+        [engine.title(), f"{int(records):,}", *(cell.removesuffix(" GB") for cell in _cells(rows, records, engine))]
+        for engine, records in (("dask", "1000000"), ("dask", "5000000"), ("spark", "1000000"))
+    ]
     return {
+        "distributed": markdown(["engine", "records", "tree: CPU s", "GB", "audit: CPU s", "GB"], grown),
         "summaries": f"A million records: Polars {polars[0]} CPU s, of a number {polars[1]}; DuckDB {duckdb[0]}, "
         f"{duckdb[1]}; {most:.1f} GB.",
         "scale": markdown(["task", "Polars: CPU s", "peak", "DuckDB: CPU s", "peak"], lines),

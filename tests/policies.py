@@ -8,9 +8,12 @@ from typing import Any
 from glassine import Policy, audit
 from glassine.auditing.findings import Findings
 
-__all__ = ["BITS_AND_SHARES", "audit_by_bits", "bits_policy"]
+__all__ = ["BITS_AND_SHARES", "NORM", "audit_by_bits", "bits_policy"]
 
 BITS_AND_SHARES = Policy(
+    smallest_leaf=10,
+    share_in_small_leaves=None,
+    leaves_of_one=None,
     purest_leaf=0.9,
     largest_bits_per_record=10.0,
     thresholds_off_grid=0,
@@ -21,6 +24,10 @@ BITS_AND_SHARES = Policy(
     named_by_thresholds=None,
 )
 """Shares of one class, bits and public cut points, without what counts imply for membership."""
+
+
+NORM = Policy(smallest_leaf=10)
+"""The default policy with the norm of output checking: at least ten behind every leaf, rule or bin."""
 
 
 def bits_policy(**limits: Any) -> Policy:

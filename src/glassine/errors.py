@@ -22,6 +22,7 @@ __all__ = [
     "BlackBoxError",
     "BudgetExceededError",
     "ClassTooLargeError",
+    "CostLimitError",
     "CountingLimitError",
     "DamagedLedgerError",
     "GlassineError",
@@ -357,7 +358,11 @@ class UndefinedMeasureError(GlassineError):
     """A measure has no value for this model in this domain, for the reason that the message gives."""
 
 
-class CountingLimitError(GlassineError):
+class CostLimitError(GlassineError):
+    """A task takes more processor time or memory than its budget allows."""
+
+
+class CountingLimitError(CostLimitError):
     """An exact count would take more steps than allowed.
 
     Attributes

@@ -49,6 +49,7 @@ def test_every_attack_on_breast_cancer_records() -> None:
         "offline likelihood ratio attack",
         "online RMIA",
         "offline RMIA",
+        "leaf-outcome attack",
     ]
     for result in found.results:
         name, value = result.baseline
@@ -67,7 +68,7 @@ def test_every_attack_on_breast_cancer_records() -> None:
     assert found.midpoint.value.advantage is not None
     made = [*(result.advantage.value for result in found.results), found.midpoint.value.advantage.value]
     assert found.strongest.advantage.value == max(made)
-    assert steps == [(i + 1, 16) for i in range(16)]
+    assert steps == [(i + 1, 17) for i in range(17)]
     told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert told["gap"]["value"]["roc_log_log"][-1] == [1.0, 1.0]
     assert told["shift"]["status"] == "measured"
@@ -83,7 +84,7 @@ def test_a_rule_list_without_a_learner() -> None:
     assert isinstance(found.lira_online, NotApplicable)
     assert isinstance(found.midpoint, NotApplicable)
     assert found.to_dict()["lira_online"]["status"] == "not applicable"
-    assert len(found.results) == 4
+    assert len(found.results) == 5
     again = attack_membership(rules, Sample(frame[:80], "y"), Sample(frame[80:], "y"), random_state=0)
     assert again.to_dict() == found.to_dict()
 
@@ -94,12 +95,13 @@ def test_of_a_regression_the_losses_and_the_thresholds_are_attacked() -> None:
         DecisionTreeRegressor().fit(X[:20], X[:20, 0]), Sample(X[:20], X[:20, 0]), Sample(X[20:], X[20:, 0])
     )
     assert isinstance(found.best_loss, Measured)
-    assert found.results == (found.best_loss.value,)
+    assert isinstance(found.leaf_outcomes, Measured)
+    assert found.results == (found.best_loss.value, found.leaf_outcomes.value)
     assert isinstance(found.midpoint, Measured)
-    assert found.strongest in (found.midpoint.value, found.best_loss.value)
+    assert found.strongest in (found.midpoint.value, *found.results)
     assert isinstance(found.gap, NotApplicable)
     assert isinstance(found.vulnerability, NotApplicable)
-    assert "best-loss threshold detected" in repr(found)
+    assert "best-loss threshold, leaf-outcome attack detected" in repr(found)
 
 
 def test_a_model_that_raises_fails_each_attack_and_not_the_suite() -> None:

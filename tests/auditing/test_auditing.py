@@ -645,11 +645,12 @@ def test_two_large_values_in_a_leaf_of_a_regression_fail_and_a_guarantee_covers_
 
     def status(model: Any, policy: Policy = policy, **more: Any) -> str:
         found = audit(model, domain=domain, policy=policy, **more)
-        return next(check.status for check in found.checks if check.rule == "dominance")
+        return next((check.status for check in found.checks if check.rule == "dominance"), "not judged")
 
     assert status(model, data=frame, target="pay") == "fail"
+    assert status(model, Policy(), data=frame, target="pay") == "fail"
     assert status(model, data=frame[:190], target="pay") == "pass"
-    assert status(model) == "unknown"
+    assert status(model) == "not judged"
     private = replace(model, guarantee=Guarantee(epsilon=1.0, count_scale=1.0))
     assert status(private, replace(policy, accept_guarantee=True)) == "pass"
 

@@ -26,13 +26,15 @@ from glassine.cli.naming import as_command
 from glassine.domain import Between
 from glassine.models import Branch, Node
 from glassine.models import Evidence as Counts
-from tests.policies import bits_policy
+from tests.policies import NORM, bits_policy
 from tests.repo.package_copy import copied_package, examples, touched
 
 HIDING = Suppression(10)
 KINDS: tuple[Kind, ...] = get_args(Kind)
 EVERY = Policy(
+    smallest_leaf=10,
     largest_attack_advantage=0.1,
+    largest_mean_advantage=0.1,
     most_certain=0,
     purest_leaf=0.9,
     largest_bits_per_record=10,
@@ -145,7 +147,10 @@ def test_what_was_not_measured_is_unknown_and_what_does_not_exist_does_not_apply
     facts = (
         "sizes",
         "groups",
+        "released_leaves",
+        "intersections",
         "cells",
+        "implied",
         "classes",
         "shares",
         "bits",
@@ -153,11 +158,13 @@ def test_what_was_not_measured_is_unknown_and_what_does_not_exist_does_not_apply
         "named",
         "membership",
         "attacks",
+        "capacity",
         "certain",
         "files",
         "texts",
         "narrowed",
-        "dominance",
+        "contributions",
+        "identifiers",
     )
     if criterion.of_claim:
         assert criterion.check(1, Case(kind=kind), HIDING) is None
@@ -183,10 +190,10 @@ def test_one_small_leaf_fails_the_model_though_other_sizes_are_not_known() -> No
         Node(evidence=Counts(label=1)),
     )
     tree = DecisionTree(nodes, ("age",), ("no", "yes"))
-    check = the(audit(tree, domain=domain).checks, "smallest_leaf")
+    check = the(audit(tree, domain=domain, policy=NORM).checks, "smallest_leaf")
     assert (check.status, check.measured) == ("fail", Below(10))
     large = replace(tree, nodes=(*nodes[:1], Node(evidence=Counts(counts=(20, 10))), nodes[2]))
-    assert the(audit(large, domain=domain).checks, "smallest_leaf").status == "unknown"
+    assert the(audit(large, domain=domain, policy=NORM).checks, "smallest_leaf").status == "unknown"
 
 
 @pytest.mark.parametrize(
@@ -201,7 +208,7 @@ def test_one_small_leaf_fails_the_model_though_other_sizes_are_not_known() -> No
     ],
 )
 def test_sizes_are_judged_by_what_is_certain(fact: Fact[Sizes], status: Status, measured: Any) -> None:
-    check = the(judged(Policy(), sizes=fact), "smallest_leaf")
+    check = the(judged(NORM, sizes=fact), "smallest_leaf")
     assert (check.status, check.measured) == (status, measured)
 
 
@@ -315,7 +322,7 @@ def test_a_part_of_hidden_size_is_not_marked_as_pure(share: float, hidden: bool,
 def test_no_check_holds_a_count_that_is_to_be_hidden() -> None:
     """Whatever the figure: small counts are hidden, counts of people rounded, shares too coarse to solve for one."""
     for n in range(1, 10):
-        check = the(judged(Policy(), sizes=sizes(n)), "smallest_leaf")
+        check = the(judged(NORM, sizes=sizes(n)), "smallest_leaf")
         assert check.measured == Below(10)
         assert not re.search(rf"\b{n}\b", check.meaning.replace("1 of 1 leaf", ""))
     certain = {n: the(judged(EVERY, certain=Measured((n, ""))), "most_certain") for n in (0, 3, 34, 36)}
@@ -373,14 +380,14 @@ def test_several_models_are_judged_like_one() -> None:
     texts = [f"if [age <= {cut}] then [true] ({n} examples)\nelse [false] ({100 - n} examples)" for cut, n in CUTS]
     models = [parse_rules(text, domain) for text in texts]
     findings = audit(models, domain=domain)
-    check = the(findings.checks, "smallest_leaf")
+    check = the(findings.checks, "smallest_intersection")
     assert (check.status, check.measured) == ("fail", Below(10))
     assert "intersections of the models" in check.meaning
     assert decide(findings.checks) == "outside policy"
-    lenient = Policy(smallest_leaf=None, largest_bits_per_record=50)
+    lenient = Policy(smallest_group=None, largest_bits_per_record=50)
     assert audit(models, domain=domain, policy=lenient).verdict == "within policy"
     apart = audit([models[0], parse_rules(texts[0].replace("50", "5"), domain)], domain=domain)
-    assert [(check.rule, check.status) for check in apart.checks] == [("smallest_leaf", "unknown")]
+    assert [(check.rule, check.status) for check in apart.checks] == [("smallest_intersection", "unknown")]
     assert apart.verdict == "inconclusive"
 
 

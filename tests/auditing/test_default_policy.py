@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from glassine import DecisionTree, Domain, Integer, Policy, Real, as_model, audit, parse_rules
-from glassine.attacks.outcome import Below
+from glassine import DecisionTree, Domain, Integer, Policy, Real, as_model, audit, parse_rules, render_text
+from glassine.attacks.outcome import Below, Measured
 from glassine.attacks.values import leak_values, thresholds_of
 from glassine.auditing.criterion import Check
-from glassine.auditing.findings import Findings
+from glassine.auditing.facts import Case, Cells
+from glassine.auditing.findings import AttackFinding, Findings
 from glassine.auditing.inputs import AuditSettings, Statements
+from glassine.auditing.judging import judge
 from glassine.auditing.policy import NAMED
+from glassine.auditing.suppression import Suppression
 from glassine.domain import Between, OneOf
 from glassine.errors import InvalidParameterError, InvalidPolicyError
 from glassine.formats import tree_from_export_text
 from glassine.models import Branch, Evidence, Guarantee, Node
-from tests.policies import BITS_AND_SHARES
+from glassine.models.implied import OutcomeCounts
+from tests.policies import BITS_AND_SHARES, NORM
+from tests.report.builders import MEMBERSHIP
 
 PUBLIC = Domain({"age": Integer(0, 99, thresholds=(40,))})
 SACRO = Policy.named("sacro")
@@ -103,7 +109,8 @@ def test_a_threshold_beyond_the_domain_still_says_that_a_training_value_was(
 
 def test_the_default_policy_is_the_calibrated_one() -> None:
     policy = Policy()
-    assert (policy.smallest_leaf, policy.largest_advantage, policy.largest_measured_advantage) == (10, 0.07, 0.10)
+    assert (policy.share_in_small_leaves, policy.leaves_of_one, policy.smallest_leaf) == (0.01, 0, None)
+    assert (policy.largest_advantage, policy.largest_measured_advantage) == (0.07, 0.10)
     assert (policy.certain_by_membership, policy.named_by_thresholds) == (0.02, 20)
     off = (policy.purest_leaf, policy.largest_bits_per_record, policy.thresholds_off_grid, policy.midpoints)
     assert off == (None,) * 4
@@ -118,9 +125,43 @@ def test_bits_are_a_fact_and_no_check() -> None:
 
 
 @pytest.mark.parametrize(("size", "status"), [(9, "fail"), (10, "pass")])
-def test_a_leaf_of_ten_is_the_smallest(size: int, status: str) -> None:
-    findings = audit(rules((size - 4, 4), (300, 300)), domain=PUBLIC)
+def test_a_leaf_of_ten_is_the_smallest_where_a_policy_asks_for_it(size: int, status: str) -> None:
+    findings = audit(rules((size - 4, 4), (300, 300)), domain=PUBLIC, policy=NORM)
     assert the(findings, "smallest_leaf").status == status
+
+
+@pytest.mark.parametrize(
+    ("counts", "share", "alone"),
+    [
+        (((5, 4), (500, 400)), "pass", "pass"),  # 9 of 909 records
+        (((5, 4), (500, 390)), "fail", "pass"),  # 9 of 899
+        (((1, 0), (500, 400)), "pass", "fail"),
+        (((10, 0), (10, 10)), "pass", "pass"),
+        (((0, 0), (500, 400)), "pass", "pass"),
+    ],
+)
+def test_harm_is_the_share_in_small_leaves_and_a_leaf_of_one(
+    counts: tuple[tuple[int, int], ...], share: str, alone: str
+) -> None:
+    findings = audit(rules(*counts), domain=PUBLIC)
+    assert the(findings, "share_in_small_leaves").status == share
+    assert the(findings, "leaves_of_one").status == alone
+
+
+def test_each_named_policy_is_judged_in_one_line() -> None:
+    findings = audit(rules((5, 4), (500, 400)), domain=PUBLIC)
+    assert findings.verdict == "within policy"
+    entries = {entry.name: entry for entry in findings.policies}
+    assert list(entries) == list(NAMED)
+    assert (entries["default"].verdict, entries["default"].against) == ("within policy", ())
+    assert entries["tre"].verdict == "outside policy"
+    assert entries["tre"].against[0] == "1 of 2 leaves holds fewer than 10 records."
+    assert entries["tre"].remedy is not None
+    assert entries["tre"].remedy.parameters == {"smallest_leaf": 10}
+    text = render_text(findings)
+    assert "Meets default." in text
+    assert "Does not meet tre: 1 of 2 leaves holds fewer than 10 records." in text
+    assert audit(rules((5, 4), (500, 400)), domain=PUBLIC, settings=AuditSettings(only={"parts"})).policies == ()
 
 
 def test_many_small_leaves_imply_an_advantage_above_the_limit_and_large_ones_do_not() -> None:
@@ -260,21 +301,25 @@ def test_no_counts_are_asked_for_of_a_private_model() -> None:
 
 
 def test_the_statement_that_nobody_occurs_twice_makes_records_people() -> None:
-    findings = audit(rules((152, 160), (70, 80)), domain=PUBLIC, settings=stated(one_record_per_person=True))
+    settings = stated(one_record_per_person=True)
+    findings = audit(rules((152, 160), (70, 80)), domain=PUBLIC, policy=NORM, settings=settings)
     assert findings.counted == "people"
     assert "people" in the(findings, "smallest_leaf").meaning
-    assert "records" in the(audit(rules((152, 160), (70, 80)), domain=PUBLIC), "smallest_leaf").meaning
+    assert "records" in the(audit(rules((152, 160), (70, 80)), domain=PUBLIC, policy=NORM), "smallest_leaf").meaning
 
 
 @pytest.mark.parametrize(("leaf", "status"), [(10, "unknown"), (60, "unknown"), (66, "pass"), (100, "pass")])
 def test_without_counts_the_stated_smallest_leaf_bounds_the_advantage(leaf: int, status: str) -> None:
     tree = rules(*[(152, 160)] * 8)
     labels = replace(tree, nodes=tuple(replace(n, evidence=Evidence(label=0)) for n in tree.nodes))
-    findings = audit(labels, domain=PUBLIC, settings=stated(smallest_leaf=leaf))
+    findings = audit(labels, domain=PUBLIC, policy=NORM, settings=stated(smallest_leaf=leaf))
     assert the(findings, "largest_advantage").status == status
     assert the(findings, "smallest_leaf").status == "pass"
     assert the(findings, "certain_by_membership").status == "not applicable"
-    assert the(audit(labels, domain=PUBLIC, settings=stated(smallest_leaf=9)), "smallest_leaf").status == "unknown"
+    assert the(findings, "share_in_small_leaves").status == "pass"
+    few = audit(labels, domain=PUBLIC, policy=NORM, settings=stated(smallest_leaf=9))
+    assert the(few, "smallest_leaf").status == the(few, "share_in_small_leaves").status == "unknown"
+    assert the(few, "leaves_of_one").status == "pass"
 
 
 @pytest.mark.parametrize(
@@ -285,8 +330,8 @@ def test_rounded_counts_answer_by_the_worst_case_within_the_stated_step(
     counts: tuple[int, int], step: int, status: str
 ) -> None:
     tree = replace(rules(counts, (1000, 2000)), approximate=True)
-    assert the(audit(tree, domain=PUBLIC), "smallest_leaf").status == "unknown"
-    findings = audit(tree, domain=PUBLIC, settings=stated(rounded_to=step))
+    assert the(audit(tree, domain=PUBLIC, policy=NORM), "smallest_leaf").status == "unknown"
+    findings = audit(tree, domain=PUBLIC, policy=NORM, settings=stated(rounded_to=step))
     assert the(findings, "smallest_leaf").status == status
     assert the(findings, "largest_advantage").status == "pass"
 
@@ -385,3 +430,99 @@ def test_an_audit_of_a_file_alone_takes_less_than_two_seconds() -> None:
     start = time.process_time()
     assert audit(tree).verdict == "inconclusive"
     assert time.process_time() - start < 2
+
+
+# Identifiers.
+
+
+def clients(name: str, n: int = 4000) -> tuple[pl.DataFrame, Domain, DecisionTree]:
+    """Return records with the numbers of clients, and a tree that splits on them alone."""
+    rng = np.random.default_rng(0)
+    numbers = rng.integers(1000, 2 * 10**8, n * 3 // 5)[rng.integers(0, n * 3 // 5, n)]
+    frame = pl.DataFrame({name: numbers, "y": rng.integers(0, 2, n)})
+    grown = DecisionTreeClassifier(max_leaf_nodes=3, min_samples_leaf=500, random_state=0)
+    tree = as_model(grown.fit(frame.select(name).to_pandas(), frame["y"].to_numpy()))
+    assert isinstance(tree, DecisionTree)
+    return frame, Domain({name: Integer(0, 2 * 10**8)}), tree
+
+
+@pytest.mark.parametrize(("name", "fails"), [("client_nbr", True), ("patient id", True), ("balance", False)])
+def test_a_model_that_tests_an_identifier_fails_and_looks_alone_are_a_note(name: str, fails: bool) -> None:
+    frame, domain, tree = clients(name)
+    findings = audit(tree, frame, "y", domain=domain)
+    assert ("tested_identifiers" in statuses(findings)) == fails
+    assert (findings.verdict == "outside policy") == fails
+    assert any("looks like an identifier. Retrain" in note for note in findings.notes) == (not fails)
+
+
+def test_the_stated_column_of_persons_must_not_be_tested() -> None:
+    frame, domain, tree = clients("balance")
+    check = the(audit(tree, frame, "y", domain=domain, persons="balance"), "tested_identifiers")
+    assert (check.status, check.measured) == ("fail", 1)
+
+
+def test_amounts_and_codes_are_no_identifiers() -> None:
+    rng = np.random.default_rng(0)
+    amounts = rng.lognormal(8, 1, 4000).round()
+    for name, values in (("credit_amount", amounts), ("intake_type_id", amounts % 8)):
+        frame = pl.DataFrame({name: values.astype(int), "y": rng.integers(0, 2, 4000)})
+        grown = DecisionTreeClassifier(max_depth=1, random_state=0)
+        tree = as_model(grown.fit(frame.select(name).to_pandas(), frame["y"].to_numpy()))
+        findings = audit(tree, frame, "y", domain=Domain({name: Integer(0, 10**7)}))
+        assert "tested_identifiers" not in statuses(findings)
+
+
+# Two facts: what the records are, and what the domain declares.
+
+
+def test_a_record_off_the_declared_step_is_noted_and_leaves_sizes_known() -> None:
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({"limit": rng.integers(1, 100, 3000) * 10_000.0, "y": rng.integers(0, 2, 3000)})
+    frame[0, "limit"] = 16_000.0
+    domain = Domain({"limit": Real(0, 1_000_000, 10_000, thresholds=(100_000, 500_000))})
+    grown = DecisionTreeClassifier(max_depth=1, min_samples_leaf=100, random_state=0)
+    tree = as_model(grown.fit(frame.select("limit").to_pandas(), frame["y"].to_numpy()))
+    findings = audit(tree, frame, "y", domain=domain)
+    assert the(findings, "share_in_small_leaves").status == "pass"
+    assert any("limit: fewer than 10 records lie outside the domain" in note for note in findings.notes)
+    other = audit(tree, frame[:-1], "y", domain=domain)
+    assert the(other, "share_in_small_leaves").status == "unknown"
+
+
+# Attacks that count and that do not.
+
+
+@pytest.mark.parametrize(
+    ("attack", "implied", "status", "said"),
+    [
+        ((0.05, 0.02, 0.08), 60, "pass", "above 0.1."),
+        ((0.05, -0.03, 0.12), 60, "pass", "more held-out records would settle it"),
+        ((0.12, 0.05, 0.19), 60, "unknown", "about 0.12, above the limit"),
+        ((0.05, -0.03, 0.12), 10, "unknown", "the counts let expect it"),
+        ((0.2, 0.15, 0.25), 60, "fail", "at least 0.15"),
+    ],
+)
+def test_an_attack_passes_by_its_estimate_only_where_the_counts_agree(
+    attack: tuple[float, float, float], implied: int, status: str, said: str
+) -> None:
+    value, low, high = attack
+    found = replace(
+        MEMBERSHIP,
+        n_members=500,
+        n_nonmembers=200,
+        attacks=(
+            AttackFinding(
+                attack="gap attack", status="measured", advantage=value, advantage_low=low, advantage_high=high
+            ),
+        ),
+    )
+    counts = np.full((12, 2), float(implied))
+    cells = Cells(counts=OutcomeCounts(lower=counts, upper=counts, n_outcomes=2), certain=None, n_splits=11)
+    facts: dict[str, Any] = {"attacks": Measured(found), "implied": Measured(cells)}
+    (check,) = (
+        check
+        for check in judge(Policy(), Case(kind="tree", facts=facts), Suppression(10))
+        if check.rule == "largest_measured_advantage"
+    )
+    assert check.status == status
+    assert said in check.meaning

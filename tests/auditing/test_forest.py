@@ -8,7 +8,7 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 from glassine import AuditSettings
-from glassine.attacks.outcome import NotApplicable
+from glassine.attacks.outcome import Measured
 from glassine.auditing.inputs import MembershipSettings
 from glassine.errors import InvalidDataError, UnsupportedModelError
 from tests.auditing.test_membership import frames
@@ -77,5 +77,7 @@ def test_everything_else_is_not_audited_of_a_forest() -> None:
         settings=AuditSettings(only={"membership"}),
     )
     outcome = number.measured["membership"]
-    assert isinstance(outcome, NotApplicable)
-    assert "predicts a number" in outcome.reason
+    assert isinstance(outcome, Measured)
+    made = {attack.attack: attack.status for attack in outcome.value.attacks}
+    assert made["best-loss threshold"] == "measured"
+    assert made["gap attack"] == "not applicable"

@@ -198,11 +198,16 @@ def test_published_noisy_counts_are_shown_where_the_guarantee_covers_them() -> N
     assert [part.size for part in audit(tree(CLAIM), domain=DOMAIN).value("parts").parts] == [Below(10), Hidden()]
 
 
-def test_data_judge_the_smallest_leaf_where_the_claim_is_not_accepted() -> None:
-    """The holder of the data has the true sizes: 3 and 70, whatever the noisy counts say."""
+def test_true_sizes_that_are_not_published_do_not_decide_while_a_claim_stands() -> None:
+    """The holder of the data has the true sizes, 3 and 70: if the claim holds, it covers them."""
     findings = audit(tree(CLAIM, (40, 20), (12, 60)), domain=DOMAIN, data=FRAME)
-    assert statuses(findings)["smallest_leaf"] == "fail"
-    assert any("not by the model's noisy counts" in note for note in findings.notes)
+    assert statuses(findings)["smallest_leaf"] == "unknown"
+    assert not any("not by the model's noisy counts" in note for note in findings.notes)
+    harm = statuses(audit(tree(CLAIM, (40, 20), (12, 60)), domain=DOMAIN, data=FRAME, policy=Policy()))
+    names = ("share_in_small_leaves", "leaves_of_one", "largest_advantage", "certain_by_membership")
+    assert {harm[name] for name in names} == {"unknown"}
+    void = replace(CLAIM, caveats=("seeded",))
+    assert statuses(audit(tree(void, (40, 20), (12, 60)), domain=DOMAIN, data=FRAME))["smallest_leaf"] == "fail"
     assert [part.size for part in findings.value("parts").parts] == [60, 72]
     accepted = audit(tree(CLAIM, (40, 20), (12, 60)), domain=DOMAIN, data=FRAME, policy=ACCEPTING)
     assert statuses(accepted)["smallest_leaf"] == "pass"

@@ -131,12 +131,10 @@ def test_records_do_not_settle_limits_on_people_for_whom_a_guarantee_is() -> Non
     assert statuses() == {"unknown"}
     meaning = audit(noisy, **given).checks[1].meaning
     assert "for people, who may have several records each" in meaning
-    assert "unknown" not in statuses(persons="patient")
+    # True sizes, which the model does not publish, do not decide while its claim stands.
+    assert statuses(persons="patient") == {"unknown"}
     stated = AuditSettings(statements=Statements(one_record_per_person=True))
-    assert "unknown" not in statuses(settings=stated)
-    # Fewer records than the limit are fewer people, too.
-    few = {**given, "policy": replace(SACRO, smallest_leaf=1000)}
-    assert audit(noisy, **few).checks[1].status == "fail"
+    assert statuses(settings=stated) == {"unknown"}
 
 
 def test_one_record_a_person_gives_the_same_findings_as_records() -> None:

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from glassine import AuditSettings, Binary, DecisionTree, Domain, Integer, Policy, audit, render_html, render_text
-from glassine.attacks.outcome import Below, Measured
+from glassine.attacks.outcome import Measured
 from glassine.auditing.findings import Findings, InputFile
 from glassine.auditing.schema import schema
 from glassine.data import Sample
@@ -21,6 +21,7 @@ from glassine.domain import Between
 from glassine.errors import InvalidDataError
 from glassine.models import AdditiveModel, Branch, Evidence, Guarantee, Node, NumericBins, Term
 from glassine.report.wording import NOTICES
+from tests.policies import NORM
 
 DOMAIN = Domain({"age": Integer(0, 99, thresholds=(40.0,)), "sex": Binary()})
 ACCEPTING = Policy(accept_guarantee=True)
@@ -154,11 +155,11 @@ def test_what_is_for_the_checker_is_left_out_of_the_public_report_of_any_model()
     jsonschema.validate(json.loads(json.dumps(public.to_dict())), schema())
 
 
-def test_without_an_accepted_guarantee_the_data_count_and_a_note_says_so() -> None:
-    findings = audit(tree(), domain=DOMAIN, data=FEW)
+def test_without_an_accepted_guarantee_sizes_are_unknown_and_a_note_says_what_is_not_covered() -> None:
+    findings = audit(tree(), domain=DOMAIN, data=FEW, policy=NORM)
     assert findings.holder is None
     assert any("covers what is published, not these" in note for note in findings.notes)
-    assert [check.measured for check in findings.checks if check.rule == "smallest_leaf"] == [Below(10)]
+    assert [check.status for check in findings.checks if check.rule == "smallest_leaf"] == ["unknown"]
 
 
 def test_a_sensitive_attribute_that_nothing_has_is_refused() -> None:

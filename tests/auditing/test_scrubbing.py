@@ -22,6 +22,7 @@ from glassine.models.guarantee import DOMAIN_FROM_DATA
 from glassine.scrubbing.scrub import accuracy
 from tests.oracles import strategies
 from tests.oracles.worlds import captured, records
+from tests.policies import NORM
 
 DOMAIN = Domain({"x": Real(0.0, 1.0), "n": Integer(0, 100), "c": Category(("a", "b", "d"))})
 
@@ -217,7 +218,7 @@ def test_with_data_leaves_are_counted_again_after_rounding() -> None:
     result = scrub(tree, DOMAIN, counts="remove", smallest_leaf=12, data=frame)
     columns = {name: frame[name].to_numpy() for name in ("x", "n")}
     assert min(np.bincount(result.model.apply(columns), minlength=len(result.model.cells))) >= 12
-    findings = audit(result.model, domain=DOMAIN, data=frame)
+    findings = audit(result.model, domain=DOMAIN, data=frame, policy=NORM)
     assert next(check for check in findings.checks if check.rule == "smallest_leaf").status == "pass"
     bare = scrub(tree, DOMAIN, counts="remove").model
     again = scrub(bare, DOMAIN, smallest_leaf=12, data=frame).model

@@ -138,9 +138,9 @@ def test_what_several_models_pin_down_is_suppressed() -> None:
         audit([FIRST, NEAR], domain=DOMAIN),
         audit([FIRST, NEAR], domain=DOMAIN, settings=AuditSettings(show_small_counts=True)),
     )
-    measured = {check.rule: check.measured for check in hidden.checks}["smallest_leaf"]
+    measured = {check.rule: check.measured for check in hidden.checks}["smallest_intersection"]
     assert measured == Below(10)
-    assert {check.rule: check.measured for check in shown.checks}["smallest_leaf"] == 1
+    assert {check.rule: check.measured for check in shown.checks}["smallest_intersection"] == 1
     assert hidden.value("joint").n_small_groups == shown.value("joint").n_small_groups > 0
 
 

@@ -69,7 +69,7 @@ def test_without_an_accepted_guarantee_nothing_passes_by_it(
     findings = audit(held, policy=policy)
     assert (findings.verdict, findings.guarantee and findings.guarantee.standing) == (verdict, standing)
     statuses = {check.rule: check.status for check in findings.checks}
-    assert statuses["smallest_leaf"] == statuses["named_by_thresholds"] == "unknown"
+    assert statuses["largest_advantage"] == statuses["named_by_thresholds"] == "unknown"
     assert [advised in entry.text for entry in findings.advice] == [True]
 
 

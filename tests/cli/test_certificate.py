@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from glassine import Domain, Ledger, OptimalTreeClassifier, PrivateTreeClassifier
+from glassine import Domain, Ledger, OptimalTreeClassifier, PrivateTreeClassifier, parse_rules
 from glassine.formats import load_model, write_model
 from glassine.formats.json import fingerprint
+from glassine.models import AdditiveModel
 from glassine.privacy.certificate import LOSS_BOUND, Certificate
 from glassine.privacy.events import Selection
 from tests.cli.running import Done, Run, attributes, people
@@ -305,3 +306,48 @@ def test_a_statement_of_the_average_case_is_no_guarantee(tmp_path: Path, run: Ru
     assert statuses(done)["claim"] == "fail"
     assert statuses(done)["guarantee"] != "pass"
     assert run("audit", "tree.json", cwd=tmp_path).status != 0
+
+
+def test_what_the_manual_recommends_keeps_the_proof(folder: Path, run: Run) -> None:
+    fit = ["fit", "additive", "people.csv", "--target", "ill", "--domain", "domain.json", "--epsilon", "1"]
+    assert run(*fit, "-o", "tree.json", cwd=folder).status == 0
+    released = load_model(folder / "tree.json")
+    assert isinstance(released, AdditiveModel)
+    edit = ["--zero", released.terms[0].name, "--reason", "it is not to be used", "-o", "edited.json"]
+    assert run("edit", "tree.json", *edit, cwd=folder).status == 0
+    (folder / "accept.toml").write_text("accept_guarantee = true\n")
+    audit = ["audit", "edited.json", "--domain", "domain.json", "--policy", "accept.toml", "-o", "report.json"]
+    assert run(*audit, cwd=folder).status == 0
+    done = verify(run, folder, "--json", model="edited.json")
+    assert (done.status, set(statuses(done).values())) == (0, {"pass"}), done.out
+    assert "edited 1 time after release" in verify(run, folder, model="edited.json").out
+    evidence = ["evidence", "report.json", "tree.certificate.json", "--for", "edpb"]
+    assert "edited 1 time after release" in " ".join(run(*evidence, cwd=folder).out.split())
+    assert run("export", "edited.json", "--to", "pmml", "-o", "edited.pmml", cwd=folder).status == 0
+    scrub = ["scrub", "tree.json", "--domain", "domain.json", "--policy", "accept.toml", "-o", "copy.json"]
+    assert run(*scrub, "--steps", "log.json", cwd=folder).status == 0
+    assert run("export", "copy.json", "--to", "pmml", "-o", "copy.pmml", cwd=folder).status == 0
+    given = ["--released", "tree.json", "--steps", "log.json"]
+    for copy in ("copy.json", "copy.pmml"):
+        assert verify(run, folder, model=copy).status == 1, "nothing explains it"
+        done = verify(run, folder, *given, "--json", model=copy)
+        assert (done.status, set(statuses(done).values())) == (0, {"pass"}), done.out
+    assert run(*audit[:1], "copy.json", *audit[2:], "--overwrite", cwd=folder).status == 0
+    refused = run(*evidence, cwd=folder)
+    assert (refused.status, "are of different models or files" in refused.err) == (2, True)
+    assert "scrubbed: " in run(*evidence, "--audited", "copy.json", *given, cwd=folder).out
+    # A change that no log explains fails.
+    values = json.loads((folder / "copy.json").read_text())
+    values["intercept"][0] += 0.5
+    (folder / "changed.json").write_text(json.dumps(values))
+    assert statuses(verify(run, folder, *given, "--json", model="changed.json"))["model"] == "fail"
+    assert statuses(verify(run, folder, "--released", "copy.json", "--json", model="copy.json"))["model"] == "fail"
+
+
+def test_a_copy_that_is_counted_in_the_records_has_no_log(folder: Path, run: Run) -> None:
+    text = "classes: [no] [yes]\nif [smoker] then [yes] ([60 ; 90] examples)\nelse [no] ([140 ; 10] examples)"
+    write_model(parse_rules(text), folder / "plain.json")
+    scrub = ["scrub", "plain.json", "--domain", "domain.json", "--data", "people.csv", "--counts", "remove"]
+    done = run(*scrub, "-o", "copy.json", "--steps", "log.json", cwd=folder)
+    assert (done.status, (folder / "log.json").exists()) == (2, False)
+    assert "Leave one of them out." in done.err

@@ -37,7 +37,7 @@ def test_a_tree_of_large_leaves_at_public_cut_points_is_within_policy(folder: Pa
     plain = json.loads(done.out)
     checks = {check["rule"]: check for check in plain["checks"]}
     assert (done.status, plain["verdict"]) == (0, "within policy")
-    assert checks["smallest_leaf"]["measured"] == 52
+    assert checks["share_in_small_leaves"]["measured"] == checks["leaves_of_one"]["measured"] == 0
     assert checks["largest_advantage"]["measured"] <= 0.06
     assert plain["inputs"][0]["name"] == "fine.json"
     assert {file["role"] for file in plain["inputs"]} == {"model", "domain"}
@@ -49,7 +49,7 @@ def test_a_memorized_tree_is_outside_policy_whatever_is_public(folder: Path, run
         plain = json.loads(done.out)
         failed = {check["rule"] for check in plain["checks"] if check["status"] == "fail"}
         assert (done.status, plain["verdict"]) == (1, "outside policy")
-        assert {"smallest_leaf", "largest_advantage"} <= failed
+        assert {"leaves_of_one", "share_in_small_leaves", "largest_advantage"} <= failed
         assert not plain["requests"]
 
 
@@ -163,7 +163,7 @@ def test_answers_are_sentences_in_the_words_of_reports(folder: Path, run: Run) -
     assert "because of them" not in said["D3.4"]
     assert "Value leakage: measured" in said["D10"]
     assert not {"labels:", "exposed_rows", "alignment"} & set(said["D10"].replace('"', " ").split())
-    assert "limit 10, pass." in said["D6.1"]
+    assert "limit 1%, pass." in said["D6.1"]
 
 
 def test_a_certificate_alone_answers_by_its_bounds_and_says_what_to_do(private: Certificate) -> None:
@@ -197,9 +197,9 @@ def test_a_certificate_that_does_not_hold_gives_no_bound() -> None:
         (("audit", "fine.json", "--domain", "people.csv"), "glassine domain infer people.csv -o domain.json"),
         (
             ("audit", "fine.json", "--policy", "people.csv"),
-            "There are default, sacro, strict, tre; or give a",
+            "There are default, sacro, strict, tre, average; or give a",
         ),
-        (("audit", "fine.json", "--policy", "lax"), "There are default, sacro, strict, tre; or give a"),
+        (("audit", "fine.json", "--policy", "lax"), "There are default, sacro, strict, tre, average; or give a"),
         (("audit", "fine.json", "--policy", "stric"), "Did you mean 'strict'?"),
         (("audit", "people.csv"), "Give JSON of Glassine, a skops file, or a text or file of another supported"),
         (("audit", "fine.json", "--stated-leaf", "-5"), "Give the fewest training records of any leaf, as the"),

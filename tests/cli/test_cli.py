@@ -246,7 +246,7 @@ def test_codes_stay_text_where_the_domain_says_so(tmp_path: Path, run: Run) -> N
     (tmp_path / "rules.txt").write_text("classes: [n] [y]\nif [c = 01] then [y]\nelse [n]\n")
     audited = run("audit", "rules.txt", "--domain", "d.json", "--data", "people.csv", "--json", cwd=tmp_path)
     status = {check["rule"]: check["status"] for check in json.loads(audited.out)["checks"]}
-    assert status["smallest_leaf"] == "fail"
+    assert status["share_in_small_leaves"] == "fail"
 
 
 def test_an_inferred_domain_is_no_basis_for_yes(folder: Path, run: Run) -> None:

@@ -523,3 +523,12 @@ def test_nothing_is_said_of_the_encoding_of_a_private_fit(folder: Path, run: Run
     plain = (folder / "people.csv").read_bytes()
     said, _ = fitted(run, folder, plain)
     assert fitted(run, folder, plain + b"9,30,1,\xe4\n")[0] == said
+
+
+def test_records_beyond_the_memory_limit_are_refused_and_the_option_is_named(tmp_path: Path, run: Run) -> None:
+    path = tmp_path / "long.parquet"
+    pl.select(pl.repeat(0, 2_000_000, dtype=pl.Int64).alias("a")).write_parquet(path)
+    done = run("domain", "infer", str(path), "--memory-limit", "1e6", cwd=tmp_path)
+    assert done.status == 2
+    assert "take 32 MB in memory, more than --memory-limit 1 MB. Raise the limit." in done.err
+    assert run("domain", "infer", str(path), "-o", "d.json", cwd=tmp_path).status == 0

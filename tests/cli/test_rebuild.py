@@ -113,7 +113,7 @@ def test_models_of_other_records_exit_with_2(folder: Path, run: Run) -> None:
     assert "give --other-labels" in run("rebuild", "rules.txt", "other.txt", "--domain", "three.json", cwd=folder).out
     apart = ("rebuild", "rules.txt", "other.txt", "--domain", "three.json", "--other-labels")
     assert run(*apart, cwd=folder).status == 1
-    (folder / "free.toml").write_text("smallest_leaf = false\nlargest_bits_per_record = 10\n")
+    (folder / "free.toml").write_text("smallest_group = false\nlargest_bits_per_record = 10\n")
     assert run(*apart, "--policy", "free.toml", cwd=folder).status == 0
     plain = json.loads(run("rebuild", "rules.txt", "clash.txt", "--domain", "three.json", "--json", cwd=folder).out)
     assert plain["status"] == "inconsistent"

@@ -73,7 +73,7 @@ def test_counts_are_taken_from_the_data_on_request(folder: Path, run: Run) -> No
     done = run(*arguments, "--count-from-data", cwd=folder)
     assert done.status == 1, done.err
     assert "Counted in the data, without classes: bare.json." in done.out
-    assert "smallest_leaf: 1, must be at least 10: fail" in done.out
+    assert "smallest_intersection: 1, must be at least 10: fail" in done.out
     assert "intersections of the models" in done.out
     plain = json.loads(run(*arguments, "--count-from-data", "--json", cwd=folder).out)
     assert plain["counted_from_data"] == ["bare.json"]
@@ -85,10 +85,14 @@ def test_counts_are_taken_from_the_data_on_request(folder: Path, run: Run) -> No
 @pytest.mark.parametrize(
     ("arguments", "status", "said"),
     [
-        (("first.json", "near.json"), 1, "smallest_leaf: 1, must be at least 10: fail"),
-        (("first.json", "far.json"), 0, "smallest_leaf: 20, must be at least 10: pass"),
+        (("first.json", "near.json"), 1, "smallest_intersection: 1, must be at least 10: fail"),
+        (("first.json", "far.json"), 0, "smallest_intersection: 20, must be at least 10: pass"),
         (("first.json", "across.json"), 3, "--data may prove it."),
-        (("first.json", "across.json", "--data", "data.csv"), 0, "smallest_leaf: 10, must be at least 10: pass"),
+        (
+            ("first.json", "across.json", "--data", "data.csv"),
+            0,
+            "smallest_intersection: 10, must be at least 10: pass",
+        ),
         (
             ("first.json", "far.json", "--data", "data.csv", "--policy", "two_bits.toml"),
             1,

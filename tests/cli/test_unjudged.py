@@ -23,7 +23,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from glassine.formats.unjudged import CHECKLIST, KINDS
+from glassine.auditing.unjudged import CHECKLIST, KINDS
 from tests.cli.running import Run
 
 NET, MACHINE, LINEAR = "a neural network", "a support vector machine", "a linear model"

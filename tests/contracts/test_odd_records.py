@@ -25,6 +25,7 @@ from glassine import audit
 from glassine.attacks import infer_sensitive
 from glassine.attacks.alignment import original_records
 from glassine.attacks.bins import leak_bins
+from glassine.attacks.reconstruction.entropy import reconstruct
 from glassine.auditing import AuditSettings
 from glassine.auditing.release_inputs import _read as side_of
 from glassine.comparison.records import read_labelled
@@ -193,6 +194,18 @@ def check_attacks(attribute: Attribute, cells: Sequence[Any], data: Any) -> None
         assert "membership" in findings.measured
 
 
+def check_reconstruction(attribute: Attribute, cells: Sequence[Any], data: Any) -> None:
+    """Each record reveals what its leaf does, and no record is refused."""
+    sizes, _ = expected(attribute, cells)
+    counts = [(size, 1) for size in sizes]
+    model = tree_of(attribute)
+    published = (model.nodes[0], *(Node(evidence=Evidence(counts=one)) for one in counts))
+    dataset = reconstruct(replace(model, nodes=published), Domain({"x": attribute}))
+    by_leaf = dataset.bits_learned()
+    frame = data if not isinstance(data, np.ndarray | list | dict) else table_of(data, ("x",))
+    assert dataset.record_bits(frame).tolist() == [by_leaf[leaf_of(attribute, cell)] for cell in cells]
+
+
 def check_disclosure(attribute: Attribute, cells: Sequence[Any], data: Any) -> None:
     """Each record has the shares of classes of the leaf to which what the model tests sends it."""
     model = tree_of(attribute)
@@ -263,6 +276,7 @@ CONSUMERS: dict[str, Callable[[Attribute, Sequence[Any], Any], None]] = {
     "tables": check_tables,
     "bins": check_bins,
     "attacks": check_attacks,
+    "reconstruction": check_reconstruction,
     "disclosure": check_disclosure,
     "releases": check_releases,
     "comparisons": check_comparisons,

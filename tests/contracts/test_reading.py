@@ -34,13 +34,13 @@ from glassine import (
     SurrogateExplainer,
 )
 from glassine.data.labels import class_codes
-from glassine.data.persons import identifier
 from glassine.data.sources import read_table
 from glassine.domain import Attribute, Binary, Category, Integer, Real
 from glassine.errors import InvalidDataError
 from glassine.formats.json import to_dict
 from glassine.learners.intake import read_records, read_training
 from glassine.records.headers import RecordsFile
+from glassine.records.identifiers import identifier
 from glassine.records.purpose import Purpose
 from glassine.records.reading import read_settled
 

@@ -17,6 +17,7 @@ from glassine.auditing.inputs import Statements
 from glassine.formats import load_model, to_pmml, to_sklearn, to_text, write_model
 from glassine.models import DecisionTree, RuleList
 from tests.formats.reading import read_cells
+from tests.policies import NORM
 
 FILES = Path(__file__).parent.parent / "formats" / "files"
 ORIGINS = {
@@ -69,7 +70,7 @@ def of_weights(form: str, folder: Path) -> Path:
 
 def smallest(subject: Any, **options: Any) -> tuple[str, str]:
     """Return the status of the check of the smallest leaf, and what it means."""
-    findings = audit(subject, domain=Domain({"a": Real(0, 10)}), **options)
+    findings = audit(subject, domain=Domain({"a": Real(0, 10)}), **{"policy": NORM, **options})
     (check,) = [check for check in findings.checks if check.rule == "smallest_leaf"]
     return check.status, str(check.meaning)
 

@@ -28,6 +28,7 @@ from glassine.auditing.findings import Findings
 from glassine.auditing.inputs import AuditSettings, Statements
 from glassine.formats import load_file
 from glassine.formats.sklearn.parameters import stated_parameters
+from tests.policies import NORM
 
 RNG = np.random.default_rng(0)
 FRAME = pd.DataFrame({"a": RNG.integers(0, 2, 400), "b": RNG.integers(0, 2, 400)})
@@ -53,7 +54,7 @@ def the(findings: Findings, rule: str) -> Check:
     ("support", "leaf", "advantage"), [(9, "unknown", "unknown"), (45, "pass", "unknown"), (200, "pass", "pass")]
 )
 def test_leaves_without_counts_hold_the_support_that_the_file_states(support: int, leaf: str, advantage: str) -> None:
-    findings = audit(DL85Classifier(support), domain=DOMAIN)
+    findings = audit(DL85Classifier(support), domain=DOMAIN, policy=NORM)
     assert the(findings, "smallest_leaf").status == leaf
     assert the(findings, "largest_advantage").status == advantage
     if leaf == "pass":
@@ -62,38 +63,41 @@ def test_leaves_without_counts_hold_the_support_that_the_file_states(support: in
         assert the(findings, "largest_advantage").meaning.startswith("With at least 200 records per leaf, as the file")
     # What is stated in words comes first; the model as a value states nothing.
     said = AuditSettings(statements=Statements(smallest_leaf=12))
-    words = the(audit(DL85Classifier(support), domain=DOMAIN, settings=said), "smallest_leaf")
+    words = the(audit(DL85Classifier(support), domain=DOMAIN, settings=said, policy=NORM), "smallest_leaf")
     assert (words.status, words.meaning) == (
         "pass",
         "Every non-empty leaf holds at least 10 records, as the publisher states.",
     )
-    assert the(audit(as_model(DL85Classifier(support), DOMAIN), domain=DOMAIN), "smallest_leaf").status == "unknown"
+    assert (
+        the(audit(as_model(DL85Classifier(support), DOMAIN), domain=DOMAIN, policy=NORM), "smallest_leaf").status
+        == "unknown"
+    )
 
 
 def test_a_size_that_is_published_counts_more_than_what_is_stated() -> None:
     # One error in a share of a quarter: four records.
     small = DL85Classifier(50, proba=[0.75, 0.25], error=1.0)
-    check = the(audit(small, domain=DOMAIN), "smallest_leaf")
+    check = the(audit(small, domain=DOMAIN, policy=NORM), "smallest_leaf")
     assert check.status == "fail"
-    (note,) = [note for note in audit(small, domain=DOMAIN).notes if "was changed after training" in note]
+    (note,) = [note for note in audit(small, domain=DOMAIN, policy=NORM).notes if "was changed after training" in note]
     assert note.startswith("The file states min_sup=50, but a leaf publishes fewer records")
 
 
 def test_a_parameter_that_was_set_after_training_is_noted_and_the_counts_judge() -> None:
     tree = DecisionTreeClassifier(random_state=0).fit(FRAME.assign(c=np.arange(400)), LABELS)
     tree.set_params(min_samples_leaf=500)
-    findings = audit(tree)
+    findings = audit(tree, policy=NORM)
     assert the(findings, "smallest_leaf").status == "fail"
     assert any("min_samples_leaf=500" in note for note in findings.notes)
     honest = DecisionTreeClassifier(min_samples_leaf=0.1, random_state=0).fit(FRAME, LABELS)
-    assert not any("states min_samples_leaf" in note for note in audit(honest).notes)
-    assert audit(honest).to_dict()["subject"]["parameters"]["min_samples_leaf"] == 0.1
+    assert not any("states min_samples_leaf" in note for note in audit(honest, policy=NORM).notes)
+    assert audit(honest, policy=NORM).to_dict()["subject"]["parameters"]["min_samples_leaf"] == 0.1
 
 
 def test_a_regression_of_pystreed_states_its_least_leaf() -> None:
     pystreed = pytest.importorskip("pystreed")
     fitted = pystreed.STreeDRegressor(max_depth=2, min_leaf_node_size=40).fit(FRAME, LABELS + 0.0)
-    check = the(audit(fitted, domain=DOMAIN), "smallest_leaf")
+    check = the(audit(fitted, domain=DOMAIN, policy=NORM), "smallest_leaf")
     assert (check.status, "min_leaf_node_size=40" in check.meaning) == ("pass", True)
 
 
@@ -103,12 +107,12 @@ def test_our_optimal_models_state_their_least_leaf(learner: Any) -> None:
     stated = stated_parameters(fitted)
     assert stated is not None
     assert (stated.smallest_leaf, stated.stated_leaf) == (30, "min_samples_leaf=30")
-    findings = audit(fitted, domain=DOMAIN)
+    findings = audit(fitted, domain=DOMAIN, policy=NORM)
     assert findings.to_dict()["subject"]["parameters"]["min_samples_leaf"] == 30
     assert not any("was changed after training" in note for note in findings.notes)
     # A parameter that was set after training proves nothing, and the counts judge.
     fitted.min_samples_leaf = 399
-    assert any("states min_samples_leaf=399" in note for note in audit(fitted, domain=DOMAIN).notes)
+    assert any("states min_samples_leaf=399" in note for note in audit(fitted, domain=DOMAIN, policy=NORM).notes)
 
 
 def test_a_share_of_our_records_is_read_by_its_decimals() -> None:
@@ -123,7 +127,7 @@ def test_a_share_of_our_records_is_read_by_its_decimals() -> None:
 
 def test_a_file_states_the_parameters_of_its_estimator(tmp_path: Path) -> None:
     (tmp_path / "tree.pickle").write_bytes(pickle.dumps(DL85Classifier(60)))
-    findings = audit(load_file(tmp_path / "tree.pickle", DOMAIN, trust_pickle=True), domain=DOMAIN)
+    findings = audit(load_file(tmp_path / "tree.pickle", DOMAIN, trust_pickle=True), domain=DOMAIN, policy=NORM)
     assert the(findings, "smallest_leaf").status == "pass"
     assert findings.to_dict()["subject"]["parameters"] == {"max_depth": 1, "min_sup": 60}
 

@@ -31,12 +31,12 @@ from glassine import (
     PrivateTreeClassifier,
 )
 from glassine.data.count_table import CountTable
-from glassine.data.persons import identifier
 from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError
 from glassine.formats.json import from_dict, to_dict
 from glassine.learners.greedy.plan import MECHANISMS
 from glassine.privacy import accounting
 from glassine.privacy.unit import RECORD, PrivacyUnit
+from glassine.records.identifiers import identifier
 from glassine.records.reading import read_checked
 from glassine.sealed.persons import Persons
 

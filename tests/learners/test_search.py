@@ -31,7 +31,6 @@ from glassine import (
     audit,
 )
 from glassine.data import CountTable
-from glassine.data.persons import identifier
 from glassine.errors import InvalidDataError
 from glassine.formats import fingerprint
 from glassine.learners.intake import HeldIntake
@@ -40,6 +39,7 @@ from glassine.privacy.certificate import Certificate
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.selection import RunCount
 from glassine.privacy.unit import PrivacyUnit
+from glassine.records.identifiers import identifier
 from glassine.records.reading import read_checked
 from glassine.sealed.persons import Persons
 from glassine.sealed.selection import n_correct, split

@@ -13,8 +13,10 @@ from typing import Any
 import polars as pl
 import pytest
 
+from tests.contracts.test_odd_records import DOUBLES, check_audits
 from tests.learners.fitting_everywhere import NUMBER, WAYS, fitted, learners, regressors, sample
 from tests.learners.same_everywhere import N, same_audits, same_counts, same_reading, same_refusals
+from tests.records.odd_cells import ATTRIBUTES, TEXTS
 
 pytestmark = [
     pytest.mark.spark,
@@ -91,3 +93,12 @@ def test_spark_refuses_what_is_refused_in_memory(spark: Any, tmp_path: Path) -> 
 
     same_refusals(distributed)
     same_reading(distributed)
+
+
+@pytest.mark.parametrize("name", ["whole", "binary", "words", "codes as texts"])
+def test_spark_counts_odd_cells_as_what_they_are(spark: Any, tmp_path: Path, name: str) -> None:
+    for cells in ((*TEXTS, None), DOUBLES):
+        kind = pl.String if isinstance(cells[0], str) else pl.Float64
+        path = tmp_path / f"{kind}.parquet"
+        pl.DataFrame({"x": cells}, schema={"x": kind}).write_parquet(path)
+        check_audits(ATTRIBUTES[name], cells, spark.read.parquet(str(path)).repartition(PARTS))

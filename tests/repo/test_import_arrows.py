@@ -26,7 +26,7 @@ ROOMS = [
     ["data"],
     ["records"],
     ["domain"],
-    ["codec", "compiling", "exports", "files"],
+    ["budget", "codec", "compiling", "exports", "files"],
     ["errors"],
 ]
 RANK = {room: rank for rank, rooms in enumerate(ROOMS) for room in rooms}

@@ -19,7 +19,7 @@ from glassine import Category, Domain, parse_rules, write_model
 from tests.repo.code_blocks import ROOT, glassine_command
 
 KEPT = "if [a] then [true] ([500 ; 400] examples)\nelse [false] ([500 ; 400] examples)"
-BROKEN = "if [a] then [true] ([0 ; 3] examples)\nelse [false] ([500 ; 400] examples)"
+BROKEN = "if [a] then [true] ([0 ; 3] examples)\nelse [false] ([60 ; 40] examples)"
 
 
 def read_yaml(path: str) -> Any:

@@ -14,6 +14,7 @@ from glassine.auditing.policy import Policy
 from glassine.domain import Category, Domain, Integer
 from glassine.models import AdditiveModel, CategoryBins, Guarantee, NumericBins, Term
 from glassine.report import audit_page, render_html, render_text
+from tests.policies import NORM
 from tests.report.blocks import rows_of
 
 
@@ -111,7 +112,7 @@ def test_small_counts_stay_out_of_the_page() -> None:
 
 
 def test_the_text_names_bins_and_stays_narrow() -> None:
-    text = render_text(audit(model_of()))
+    text = render_text(audit(model_of(), policy=NORM))
     assert "Smallest bin" in text
     assert "Additive model, 3 terms, 17 bins, 91 records, 2 classes" in text
     assert max(map(len, text.splitlines())) <= 88

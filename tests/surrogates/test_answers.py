@@ -130,10 +130,10 @@ def test_a_leaf_of_one_record_too_few_is_found(monkeypatch: pytest.MonkeyPatch) 
     assert "9 distinct records" in violations(explainer, 10)
     # An audit of what was published finds it too.
     checks = {check.rule: check.status for check in audit(explainer).checks}
-    assert checks["smallest_leaf"] == "fail"
+    assert checks["smallest_released_leaf"] == "fail"
     monkeypatch.undo()
     checks = {check.rule: check.status for check in audit(explained(k=40)).checks}
-    assert checks["smallest_leaf"] == "pass"
+    assert checks["smallest_released_leaf"] == "pass"
 
 
 def test_copies_of_a_record_count_once() -> None:

@@ -186,7 +186,7 @@ def test_a_group_that_is_too_small_breaks_the_release_s_own_word(safe: Surrogate
 
 def test_rules_are_judged(paper: SurrogateExplainer, audited: Findings) -> None:
     assert {rule for rule, word in status(audited).items() if word == "fail"} == {
-        "largest_bits_per_record", "midpoints", "purest_leaf", "smallest_leaf", "thresholds_off_grid",
+        "largest_bits_per_record", "midpoints", "purest_leaf", "smallest_released_leaf", "thresholds_off_grid",
     }  # fmt: skip
     assert audited.exit_status == 1
     assert len(audited.advice) == 5
@@ -298,7 +298,7 @@ def test_other_records_are_not_taken_for_those_behind_it(safe: SurrogateExplaine
     found = audit(safe.release_, data=Z, target=YZ)
     assert isinstance(found.measured["groups"], NotApplicable)
     assert "do not give this release's representatives" in found.measured["groups"].reason
-    assert status(found)["smallest_leaf"] == "unknown"
+    assert status(found)["smallest_released_leaf"] == "unknown"
     shuffled = audit(safe.release_, data=X[::-1].copy() + 1e-3)
     assert isinstance(shuffled.measured["groups"], NotApplicable)
 
@@ -309,7 +309,7 @@ def test_a_release_of_queries_has_nobody_behind_it() -> None:
     )
     found = audit(explainer, policy=bits_policy(largest_attack_advantage=0.1))
     assert isinstance(found.measured["leaves"], NotApplicable)
-    assert status(found)["smallest_leaf"] == "not applicable"
+    assert status(found)["smallest_released_leaf"] == "not applicable"
     assert status(found)["largest_attack_advantage"] == "unknown"
     assert "was not measured" in found.notes[0]
     with pytest.raises(InvalidParameterError, match="a third party has none"):

@@ -61,7 +61,7 @@ def test_own_queries_are_asked_instead() -> None:
     assert "may be" in explainer.release_.provenance.notes[1]
     assert not any("no person's record" in caveat for caveat in explainer.certificate_.caveats)
     assert not any("no person" in text for text in reveals(explainer.release_))
-    leaf = next(check for check in audit(explainer).checks if check.rule == "smallest_leaf")
+    leaf = next(check for check in audit(explainer).checks if check.rule == "smallest_released_leaf")
     assert leaf.measured is not None
 
 

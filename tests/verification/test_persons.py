@@ -15,10 +15,10 @@ import polars as pl
 import pytest
 
 from glassine import PrivateGreedyRuleListClassifier, PrivateRuleListClassifier, PrivateTreeClassifier
-from glassine.data.persons import identifier
 from glassine.domain import Domain
 from glassine.formats import fingerprint
 from glassine.learners.exhaustive import families
+from glassine.records.identifiers import identifier
 from glassine.sealed import ingest, persons
 from glassine.sealed.persons import Persons
 from glassine.verification import Claim, ExhaustiveResult, Runs, lower_bound, multisets, verify_exhaustively

@@ -14,6 +14,7 @@ from glassine.attacks.membership.gap import gap_attack as gap_attack
 from glassine.attacks.membership.gap import holdout_shift as holdout_shift
 from glassine.attacks.membership.label_only import Perturbation as Perturbation
 from glassine.attacks.membership.label_only import label_only_attack as label_only_attack
+from glassine.attacks.membership.leaf_outcomes import leaf_outcome_attack as leaf_outcome_attack
 from glassine.attacks.membership.likelihood_ratios import lira as lira
 from glassine.attacks.membership.likelihood_ratios import rmia as rmia
 from glassine.attacks.membership.midpoint import MidpointResult as MidpointResult

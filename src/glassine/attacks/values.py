@@ -6,7 +6,6 @@ maxima; a category may be the value of one person; a regression leaf with one re
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from glassine.attacks.magnitudes import Contributions, NumberInference, contributions_behind
 from glassine.attacks.outcome import Hiding, Measurement, Published, ShownCount, for_checker
 from glassine.domain import Between, Category, Domain, Integer, OneOf, Real
 from glassine.domain.attributes import prefixes
@@ -59,6 +59,10 @@ class ValueLeakage:
     # Largest share of a leaf's total, in size, that two records, or people, make up, in (0, 1]: who knows the one
     # infers the other within the rest. Of a regression, and it needs the data with the target.
     dominance: float | None = field(default=None, metadata=for_checker())
+    # What the largest contributions to each mean make up, as criteria judge it; no finding holds it.
+    contributions: tuple[Contributions, ...] | None = field(default=None, metadata=for_checker())
+    # How closely a number follows from a regression, its attributes being known; needs the data with the target.
+    inferred: NumberInference | None = field(default=None, metadata=for_checker())
 
 
 EXPECTED = 10
@@ -250,10 +254,15 @@ def leak_values(
     midpoints, exposed = _midpoints(model, domain, data, secret, whose) if data is not None else (None, None)
     valued = [cell.evidence.value is not None for cell in model.cells]
     lone = {i for i, cell in enumerate(model.cells) if valued[i] and cell.evidence.size == 1}
-    dominance, alone = None, None
+    contributions, inferred, alone = None, None, None
     targets = None if data is None or target is None or model.classes is not None else data.get(target)
     if data is not None and targets is not None and targets.dtype.kind in "iuf":
-        dominance, alone = _contributions(model, data, targets.astype(float), whose)
+        cells, numbers_of = model.apply(dict(data)), targets.astype(float)
+        contributions = contributions_behind(cells, numbers_of, whose, len(model.cells))
+        if all(valued):
+            means = np.array([float(cell.evidence.value or 0.0) for cell in model.cells])
+            inferred = NumberInference.of(means[cells], numbers_of)
+        alone = _lone_values(model, cells, numbers_of, whose)
         alone |= lone | {i for i, size in enumerate(sizes or ()) if valued[i] and size == 1}
     return ValueLeakage(
         n_thresholds=len(numbers),
@@ -266,33 +275,23 @@ def leak_values(
         lone_categories=None if data is None else _lone_categories(model, domain, data, whose),
         n_lone_targets=len(lone) if model.classes is None else 0,
         n_lone_values=None if alone is None else len(alone),
-        dominance=dominance,
+        dominance=None if contributions is None else max((one.two for one in contributions), default=None),
+        contributions=contributions,
+        inferred=inferred,
     )
 
 
-def _contributions(
-    model: DecisionTree | RuleList, data: Mapping[str, AnyArray], targets: Array, whose: npt.NDArray[np.integer] | None
-) -> tuple[float | None, set[int]]:
-    """Return the largest share of two contributors in the total of a leaf, and the leaves with the value of one."""
-    cells, present = model.apply(dict(data)), ~np.isnan(targets)
-    shares, alone = [], set()
+def _lone_values(
+    model: DecisionTree | RuleList, cells: Indices, targets: Array, whose: npt.NDArray[np.integer] | None
+) -> set[int]:
+    """Return the leaves whose published value is that of one record, or person, alone in the leaf."""
+    alone = set()
     for i, cell in enumerate(model.cells):
-        inside = (cells == i) & present
-        own = targets[inside]
-        # A person contributes the sum of all records.
-        people = np.arange(len(own)) if whose is None else np.unique(whose[inside], return_inverse=True)[1]
-        each = np.sort(np.bincount(people, _relative(np.abs(own))))[::-1]
-        if len(each):
-            shares.append(float(each[:2].sum() / max(each.sum(), 1.0)))
-        if cell.evidence.value is not None and len(set(people[own == cell.evidence.value].tolist())) == 1:
+        same = (cells == i) & (targets == cell.evidence.value)
+        people = np.flatnonzero(same) if whose is None else np.unique(whose[same])
+        if cell.evidence.value is not None and len(people) == 1:
             alone.add(i)
-    return max(shares, default=None), alone
-
-
-def _relative(amounts: Array) -> Array:
-    """Return amounts over the largest, shape (n,), so that no sum of them overflows; infinite ones are all there is."""
-    largest = amounts.max(initial=0.0)
-    return np.asarray(np.isinf(amounts).astype(float) if math.isinf(largest) else amounts / (largest or 1.0))
+    return alone
 
 
 def _hide(leakage: ValueLeakage, hiding: Hiding) -> ValueLeakage:
@@ -304,6 +303,7 @@ def _hide(leakage: ValueLeakage, hiding: Hiding) -> ValueLeakage:
         n_lone_targets=hiding.count(leakage.n_lone_targets),
         n_lone_values=None if leakage.n_lone_values is None else hiding.count(leakage.n_lone_values),
         dominance=None if leakage.dominance is None else hiding.share(leakage.dominance),
+        contributions=None,
     )
 
 

@@ -9,12 +9,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 from glassine.attacks.bins import BinLeakage, TermBins, leak_bins
+from glassine.attacks.magnitudes import ALL, Contributions
 from glassine.attacks.outcome import UNCOVERED, Measured, Measurement, NotApplicable, Outcome, RecordNote
 from glassine.attacks.values import ValueLeakage
 from glassine.auditing.additive_regions import bits_of_bins, show_shape
-from glassine.auditing.criteria import SMALLEST_LEAF
 from glassine.auditing.describe import describe_guarantee, relied_on
-from glassine.auditing.facts import Bits, Case, Fact, Inapplicable, Kind, Named, Shares, Sizes, Thresholds
+from glassine.auditing.facts import Bits, Case, Fact, Inapplicable, Kind, Named, Parameters, Shares, Sizes, Thresholds
 from glassine.auditing.findings import (
     OF_THE_MODEL,
     AdditiveFinding,
@@ -22,8 +22,15 @@ from glassine.auditing.findings import (
     ModelSummary,
     TermFinding,
 )
-from glassine.auditing.inputs import AuditInputs, Comparison, check_sensitive, compare_records, people_hint
+from glassine.auditing.identifiers import identifier_hint, identifiers_of, people_hint
+from glassine.auditing.inputs import (
+    AuditInputs,
+    Comparison,
+    check_sensitive,
+    compare_records,
+)
 from glassine.auditing.policy import Policy
+from glassine.auditing.size_criteria import SMALLEST_LEAF
 from glassine.auditing.subject import Opened, Raw, Subject, texts_of
 from glassine.auditing.suppression import Suppression
 from glassine.auditing.tree_facts import CONTRADICTION
@@ -33,8 +40,11 @@ from glassine.data.table import Table
 from glassine.domain import Integer, Real
 from glassine.errors import InvalidDataError
 from glassine.formats.canonical import LongText
+from glassine.formats.json import fingerprint
 from glassine.models import AdditiveModel
 from glassine.models.additive import score_meaning, summarize_model
+from glassine.models.editing import revert
+from glassine.models.implied import advantage_of_parameters
 from glassine.models.scoring import recipe_of
 from glassine.models.shapes import COVERAGE
 
@@ -130,6 +140,11 @@ class AdditiveSubject(Subject):
             )
         )
 
+    @cached_property
+    def identifiers(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The tested attributes that identify people, and those that look so by name or values alone."""
+        return identifiers_of(self.inputs, self.model.tested)
+
     @property
     def inferred(self) -> list[str]:
         """The attributes that terms read whose domain was taken from data."""
@@ -158,6 +173,7 @@ class AdditiveSubject(Subject):
     def notes(self, raw: Raw) -> Iterator[str]:
         """Yield what is odd about the data, the domain and the log of edits."""
         yield from people_hint(self.inputs)
+        yield from identifier_hint(self.identifiers[1])
         yield from self.comparison.notes(self.suppression)
         yield from self._beside_guarantee()
         if any(entry.origin == "counted" for entry in self.leakage.terms):
@@ -199,8 +215,13 @@ def _facts_of_terms(additive: AdditiveSubject, outcome: object, raw: Raw) -> dic
     """Return the records of bins, and what they reveal about outcomes and about several attributes at once."""
     sizes = _sizes(additive)
     if additive.accepted:
-        return {"sizes": sizes}
-    return {"sizes": sizes, "shares": _shares(additive, sizes), "bits": _bits(additive)}
+        return {"sizes": sizes, "implied": _parameters(additive)}
+    return {
+        "sizes": sizes,
+        "implied": _parameters(additive),
+        "shares": _shares(additive, sizes),
+        "bits": _bits(additive),
+    }
 
 
 def _sizes(additive: AdditiveSubject) -> Fact[Sizes]:
@@ -216,10 +237,31 @@ def _sizes(additive: AdditiveSubject) -> Fact[Sizes]:
     return Measured(Sizes(parts=parts, unsettled=unsettled))
 
 
+def _parameters(additive: AdditiveSubject) -> Fact[Parameters]:
+    """Return the effective parameters of the bins: those of one term, whose shares have the sum 1, are one fewer."""
+    counts = [entry.counts for entry in additive.leakage.terms]
+    if not counts:
+        return Inapplicable("The model has no bins.")
+    if any(sizes is None for sizes in counts):
+        return NotApplicable("the model does not publish how many records its bins hold.")
+    table = additive.table
+    # A person may be in several bins of a term.
+    n = table.persons.number if table is not None and table.persons is not None else max(sum(c or ()) for c in counts)
+    if not n:
+        return NotApplicable("all published counts are zero, so the model says nothing about any record.")
+    # Without counts, a pair's scores are fitted to what the scores of its attributes leave: they are few parameters.
+    published = all(entry.origin == "published" for entry in additive.leakage.terms)
+    terms = zip(additive.model.terms, counts, strict=True)
+    read = [sizes or () for term, sizes in terms if published or len(term.attributes) == 1]
+    per_record = sum(1 - size / n for sizes in read for size in sizes if size) / n
+    advantage = advantage_of_parameters(per_record, f"additive model{'' if published else ' without counts'}")
+    return Measured(Parameters(per_record=per_record, advantage=advantage, unsettled=additive.doubt))
+
+
 def _shares(additive: AdditiveSubject, sizes: Fact[Sizes]) -> Fact[Shares]:
     """Return that no share is published, where every bin is large: the score of a small one reveals its outcomes."""
-    limit, case = additive.policy.smallest_leaf, Case(kind=additive.kind, facts={"sizes": sizes})
-    check = None if limit is None else SMALLEST_LEAF.check(limit, case, additive.suppression)
+    case = Case(kind=additive.kind, facts={"sizes": sizes})
+    check = SMALLEST_LEAF.check(additive.policy.small, case, additive.suppression)
     if check is not None and check.status in ("pass", "not applicable"):
         return Inapplicable(
             "No share of an outcome is published: a score is a part of a sum, and every bin holds many records."
@@ -251,7 +293,23 @@ def _facts_of_values(additive: AdditiveSubject, outcome: object, raw: Raw) -> di
     """Return cuts, ends of ranges and categories, and whom they can name."""
     claim = additive.guarantee
     bounded = claim is not None and not claim.caveats
-    return {"thresholds": Measured(_thresholds(additive, bounded)), "named": Measured(_named(additive, bounded))}
+    facts: dict[str, Fact[Any]] = {"thresholds": Measured(_thresholds(additive, bounded))}
+    facts["named"] = Measured(_named(additive, bounded))
+    facts["identifiers"] = Measured(additive.identifiers[0])
+    if additive.model.classes is None and not bounded:
+        facts["contributions"] = _extremes(additive)
+    return facts
+
+
+def _extremes(additive: AdditiveSubject) -> Fact[tuple[Contributions, ...]]:
+    """Return that a published end of the target's range is the value of one, where the data show it to be."""
+    table, target, ends = additive.table, additive.inputs.target, additive.model.target_bounds
+    values = None if table is None or target is None else table.arrays.get(target)
+    if values is None or values.dtype.kind not in "iuf":
+        return None
+    numbers = [value for value in values.tolist() if value == value]
+    published = additive.target_ends and ends is not None and {min(numbers), max(numbers)} & set(ends)
+    return Measured((ALL,) if numbers and published else ())
 
 
 def _thresholds(additive: AdditiveSubject, bounded: bool) -> Thresholds:
@@ -310,7 +368,7 @@ def _membership(subject: AdditiveSubject) -> Outcome[MembershipAttacks]:
             domain=None if domain is None else domain.restrict(model.attributes), classes=model.classes
         )
 
-    return attacked(model, subject.inputs, model.classes, model.attributes, learner)
+    return attacked(model, subject.inputs, model.attributes, learner)
 
 
 def _values(subject: AdditiveSubject) -> Outcome[ValueLeakage]:
@@ -357,7 +415,7 @@ def _hide_terms(subject: AdditiveSubject, suppression: Suppression) -> AdditiveF
     classes = [str(label) for label in model.classes or ()] or None
     # What an accepted guarantee covers may be drawn as it stands.
     own = Suppression(0) if accepted else suppression
-    limit = subject.policy.smallest_leaf
+    limit = subject.policy.small
     terms = []
     for rank, shape in enumerate(summarize_model(model)):
         entry: TermBins = sizes[shape.name]
@@ -371,7 +429,7 @@ def _hide_terms(subject: AdditiveSubject, suppression: Suppression) -> AdditiveF
                 importance=float(f"{shape.importance:.4g}"),
                 n_bins=entry.n_bins,
                 smallest=None if least is None else suppression.count(least),
-                n_small=None if limit is None else entry.below(limit),
+                n_small=entry.below(limit),
                 origin=entry.origin,
                 edited=shape.edited,
                 shape=show_shape(shape, entry, own, classes, subject.inputs.domain) if rank < DRAWN_TERMS else None,
@@ -383,6 +441,7 @@ def _hide_terms(subject: AdditiveSubject, suppression: Suppression) -> AdditiveF
         meaning=score_meaning(model),
         n_bins=sum(term.n_bins for term in subject.leakage.terms),
         n_edits=len(model.edits),
+        released=fingerprint(revert(model)) if model.edits else None,
         coverage=COVERAGE,
         terms=tuple(terms),
         attributes=tuple(entry.finding() for entry in subject.leakage.attributes),

@@ -18,6 +18,7 @@ from glassine.data.persons import refuse_shared
 from glassine.data.table import Table
 from glassine.domain import Domain
 from glassine.domain.domain import check_domain
+from glassine.domain.literals import attributes_of
 from glassine.errors import GlassineError, InvalidParameterError, InvalidPolicyError, parameter
 from glassine.formats import ModelFile, as_model
 from glassine.formats.canonical import FileForm
@@ -110,6 +111,8 @@ def audit(
     """
     _check_kinds(data, domain, policy, settings)
     settings, limits = settings or AuditSettings(), policy or Policy()
+    tested = persons if isinstance(persons, str) and persons in tested_by(model) else None
+    persons = None if tested is not None else persons
     if isinstance(persons, str) and domain is not None and persons in domain:
         domain = domain.restrict([name for name in domain if name != persons])
     only = settings.only
@@ -118,7 +121,11 @@ def audit(
     claim = opened.kind.claim(opened, limits)
     sample, others = Sample(data, target, persons=persons), as_sample(holdout)
     given = AuditInputs(
-        domain=domain, members=Sample(target=target_name(target) or None), settings=settings, needs_domain=not attack
+        person=tested,
+        domain=domain,
+        members=Sample(target=target_name(target) or None),
+        settings=settings,
+        needs_domain=not attack,
     )
 
     def read() -> Subject:
@@ -147,6 +154,15 @@ def audit(
     except Exception as error:
         measured = unmeasured(public, error)
     return replace(public, holder=measured)
+
+
+def tested_by(model: object) -> tuple[str, ...]:
+    """Return the attributes that a published model tests; none of what is no tree, rule list or additive model."""
+    if isinstance(model, ModelFile):
+        model = model.model
+    if isinstance(model, AdditiveModel):
+        return model.tested
+    return attributes_of(model.literals) if isinstance(model, DecisionTree | RuleList) else ()
 
 
 def unmeasured(public: Findings, error: Exception) -> Findings:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from glassine.auditing.copies import Origin
 from glassine.formats.json import fingerprint
 from glassine.models import AdditiveModel, DecisionTree, RuleList
 from glassine.privacy.certificate import Certificate
@@ -25,10 +26,25 @@ class Match:
 
 
 def compare_certificate(
-    certificate: Certificate, model: DecisionTree | RuleList | AdditiveModel, file: str
+    certificate: Certificate,
+    model: DecisionTree | RuleList | AdditiveModel,
+    file: str,
+    origin: Origin | None = None,
+    fault: str = "",
 ) -> tuple[Match, ...]:
-    """Compare a certificate with a model and the file that holds it."""
-    return (_claim(certificate), _model(certificate, model), _file(certificate, file), _guarantee(certificate, model))
+    """Compare a certificate with a model and the file that holds it.
+
+    ``origin`` says how a copy follows from the model of the certificate, ``fault`` why it does not.
+    """
+    model_match = _model(certificate, model, origin)
+    if fault:
+        model_match = Match(name="model", status="fail", statement=fault)
+    return (
+        _claim(certificate),
+        model_match,
+        _file(certificate, file, origin),
+        _guarantee(certificate, model, origin),
+    )
 
 
 def compare_payment(payment: Payment) -> Match:
@@ -55,26 +71,35 @@ def _claim(certificate: Certificate) -> Match:
     )
 
 
-def _model(certificate: Certificate, model: DecisionTree | RuleList | AdditiveModel) -> Match:
+def _model(certificate: Certificate, model: DecisionTree | RuleList | AdditiveModel, origin: Origin | None) -> Match:
     if certificate.model is None:
         return Match(name="model", status="unknown", statement="The certificate names no model.")
     if certificate.model == fingerprint(model):
         return Match(name="model", status="pass", statement="It is of this model, value by value.")
+    if origin is not None:
+        return Match(
+            name="model",
+            status="pass",
+            statement=origin.text,
+        )
     return Match(
         name="model",
         status="fail",
-        statement="It is of another model, or of this one before an export: the digests of the canonical forms differ. "
-        "An export to another format loses digits or counts. Verify the JSON that was written with the certificate, "
-        "and export that again. If this is that JSON, it was changed: do not use it.",
+        statement="It is of another model, or of the one that this is a copy of. A copy is verified with the JSON that "
+        "was written with the certificate: --released FILE, and for a scrubbed copy its --steps. Without them, do not "
+        "use it: it may have been changed.",
     )
 
 
-def _file(certificate: Certificate, file: str) -> Match:
+def _file(certificate: Certificate, file: str, origin: Origin | None) -> Match:
     if certificate.file is None:
         said = "The certificate names no file. What the file holds beside the model is not covered."
         return Match(name="file", status="unknown", statement=said)
     if certificate.file == file:
         return Match(name="file", status="pass", statement="It is of this file, byte for byte.")
+    if origin is not None and origin.same_bytes:
+        said = "Glassine writes the same bytes of this copy: the file holds nothing else."
+        return Match(name="file", status="pass", statement=said)
     return Match(
         name="file",
         status="unknown",
@@ -83,8 +108,13 @@ def _file(certificate: Certificate, file: str) -> Match:
     )
 
 
-def _guarantee(certificate: Certificate, model: DecisionTree | RuleList | AdditiveModel) -> Match:
+def _guarantee(
+    certificate: Certificate, model: DecisionTree | RuleList | AdditiveModel, origin: Origin | None
+) -> Match:
     claim = model.guarantee
+    if claim is None and origin is not None and origin.steps and certificate.holds and certificate.events:
+        said = "The copy states no guarantee; that of the released model covers it."
+        return Match(name="guarantee", status="pass", statement=said)
     if claim is None:
         said = "The model itself states no guarantee."
         return Match(name="guarantee", status="unknown", statement=said)

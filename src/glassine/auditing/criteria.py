@@ -15,11 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from glassine.auditing.criterion import (
     APART,
     BITS,
-    COUNTED,
     DOMAIN,
-    GROUPED,
     NUMBER,
-    RECORDS,
     SAME_RECORDS,
     SHARE,
     Check,
@@ -28,32 +25,32 @@ from glassine.auditing.criterion import (
     Flag,
     Limit,
     N,
-    Retraining,
     covered,
     criterion,
     failed,
     for_kinds,
-    joined,
     passed,
     remedy,
     share_limit,
     unknown,
-    whole_limit,
 )
-from glassine.auditing.facts import Bits, Case, Shares, Sizes
+from glassine.auditing.facts import Bits, Case, Shares
 from glassine.auditing.inference_criteria import (
     DOMINANCE,
+    LARGEST_CONTRIBUTION,
     MIDPOINTS,
     MOST_CERTAIN,
     NAMED_BY_THRESHOLDS,
     NARROWEST_ANSWER,
+    P_PERCENT,
+    TESTED_IDENTIFIERS,
     THRESHOLDS_OFF_GRID,
 )
 from glassine.auditing.membership_criteria import (
     CERTAIN_BY_MEMBERSHIP,
-    COUNTS,
     LARGEST_ADVANTAGE,
     LARGEST_ATTACK_ADVANTAGE,
+    LARGEST_MEAN_ADVANTAGE,
     LARGEST_MEASURED_ADVANTAGE,
 )
 from glassine.auditing.output_criteria import (
@@ -62,6 +59,15 @@ from glassine.auditing.output_criteria import (
     REQUIRE_CLEAN_COPY,
     SMALLEST_CLASS_COUNT,
     ZERO_CLASSES,
+)
+from glassine.auditing.size_criteria import (
+    DECLARED_K,
+    LEAVES_OF_ONE,
+    SHARE_IN_SMALL_LEAVES,
+    SMALLEST_GROUP,
+    SMALLEST_INTERSECTION,
+    SMALLEST_LEAF,
+    SMALLEST_RELEASED_LEAF,
 )
 from glassine.errors import Text, first_of, marked
 
@@ -73,116 +79,6 @@ AnyCriterion: TypeAlias = Criterion[Any, Any]
 
 COUNTABLE = 50
 """Bits up to which a number of possible records is stated: floats count exactly to 2^53."""
-
-
-# How many records stand behind a part.
-
-
-def _judge_sizes(limit: int, sizes: Sizes, case: Case) -> Check:
-    """Judge the fewest records of a part: a small part fails, even beside unknown ones."""
-    every = sizes.every
-    small = [size for size in every if size < limit]
-    # A small part that is known fails the limit whatever else is unknown: the order of the three returns matters.
-    if small:
-        few = {names: sum(size < limit for size in known) for names, known in sizes.parts.items()}
-        listed = [f"{n:,} of {len(sizes.parts[k]):,} {k[len(sizes.parts[k]) != 1]}" for k, n in few.items() if n]
-        verb = "holds" if len(small) == 1 else "hold"
-        return failed(f"{joined(listed)} {verb} fewer than {limit:,} {case.counted}.", min(small))
-    if sizes.unsettled:
-        return unknown(sizes.unsettled)
-    if not every and sizes.fewest is None:
-        return unknown("All published counts are zero, so the model says nothing about any record.")
-    fewest = min(every) if sizes.fewest is None else sizes.fewest
-    if fewest < limit:
-        return unknown(f"Whether every {case.part} holds {limit:,} {case.counted} is not known.")
-    one = next((one for one, _ in sizes.parts), case.part).removeprefix("non-empty ")
-    meaning = f"Every non-empty {one} holds at least {limit:,} {case.counted}"
-    return passed(f"{meaning}, as {sizes.stated_by} states." if sizes.stated_by else f"{meaning}.", fewest)
-
-
-FEWEST = whole_limit(RECORDS, 10, fewest=True)
-
-SMALLEST_LEAF: AnyCriterion = Criterion(
-    name="smallest_leaf",
-    reads="sizes",
-    limit=FEWEST,
-    judge=_judge_sizes,
-    label="Smallest {part}",
-    measures="Fewest training records that a leaf or rule may hold; fewest people, where persons are stated.",
-    unmeasured="How many records stand behind it is not known: {reason}",
-    by_guarantee=covered(", however small the {part}"),
-    remedies={
-        "tree": lambda limit: remedy(
-            f"Merge leaves with fewer than {limit} {{units}}: {{step}}. Or {{retrain}} with "
-            f"`min_samples_leaf={limit}`.",
-            "scrub",
-            retraining=Retraining(f"`min_samples_leaf={limit}`", {"min_samples_leaf": limit}),
-            smallest_leaf=limit,
-        ),
-        "rule list": lambda limit: remedy(
-            f"{{Retrain}} with a larger minimum support, such as `min_samples_leaf={limit}` of an optimal list, or "
-            "without the rules that capture few records.",
-            retraining=Retraining(f"`min_samples_leaf={limit}` of an optimal list", {"min_samples_leaf": limit}),
-        ),
-        "additive model": lambda limit: remedy(
-            f"Merge bins with fewer than {limit} {{units}} and remove their sizes: {{step}}.",
-            "scrub",
-            smallest_leaf=limit,
-        ),
-        "release": lambda limit: remedy(
-            f"Explain again with leaves of at least {limit} {{units}}: {{step}}.", "explain", min_samples_leaf=limit
-        ),
-        "release as published": lambda limit: remedy(
-            f"Explain again in the restricted form, with leaves of at least {limit} {{units}}: {{step}}.",
-            "explain",
-            form="restricted",
-            min_samples_leaf=limit,
-        ),
-        "several models": APART,
-    },
-    inputs=for_kinds(("tree", "rule list", "additive model"), COUNTED)
-    | {"release": GROUPED, "several models": SAME_RECORDS},
-    requests=(COUNTS,),
-    # A limit below what may be shown would reveal more of a hidden size than that it is hidden.
-    flag=Flag(
-        "small",
-        "few records",
-        lambda limit, part, suppression: (
-            bool(part.size) and (part.size or 0) < limit and not (part.hidden and limit < suppression.below)
-        ),
-    ),
-)
-
-
-DECLARED_K: AnyCriterion = Criterion(
-    name="declared_k",
-    reads="groups",
-    limit=FEWEST,
-    judge=_judge_sizes,
-    label="Smallest group, as the release declares",
-    measures="Fewest records of a group that the release itself declares.",
-    unmeasured="How many records stand behind it is not known: {reason}",
-    stated="declared_k",
-    remedies={"release": remedy("Do not publish it: groups hold fewer records than the release declares.")},
-    inputs={"release": GROUPED},
-)
-
-SMALLEST_GROUP: AnyCriterion = Criterion(
-    name="smallest_group",
-    reads="groups",
-    limit=FEWEST,
-    judge=_judge_sizes,
-    label="Smallest group",
-    measures="Fewest training records behind a representative record.",
-    unmeasured="How many records stand behind it is not known: {reason}",
-    limit_of="smallest_leaf",
-    remedies={
-        "release": lambda limit: remedy(
-            f"Explain again with groups of at least {limit} {{units}}: {{step}}.", "explain", k=limit
-        )
-    },
-    inputs={"release": GROUPED},
-)
 
 
 # The largest share of one outcome.
@@ -391,11 +287,18 @@ def limited_by(criterion: Criterion[N, F], *beside: AnyCriterion) -> N | None:
 class Limits:
     """The limits of a policy, one field a criterion; None switches a check off. The criteria say what they limit."""
 
-    smallest_leaf: int | None = limited_by(SMALLEST_LEAF, DECLARED_K, SMALLEST_GROUP)
+    share_in_small_leaves: float | None = limited_by(SHARE_IN_SMALL_LEAVES)
+    leaves_of_one: int | None = limited_by(LEAVES_OF_ONE)
+    smallest_group: int | None = limited_by(SMALLEST_GROUP, DECLARED_K, SMALLEST_RELEASED_LEAF, SMALLEST_INTERSECTION)
     largest_advantage: float | None = limited_by(LARGEST_ADVANTAGE)
     largest_measured_advantage: float | None = limited_by(LARGEST_MEASURED_ADVANTAGE)
     certain_by_membership: float | None = limited_by(CERTAIN_BY_MEMBERSHIP)
     named_by_thresholds: int | None = limited_by(NAMED_BY_THRESHOLDS)
+    tested_identifiers: int | None = limited_by(TESTED_IDENTIFIERS)
+    dominance: float | None = limited_by(DOMINANCE)
+    p_percent: float | None = limited_by(P_PERCENT)
+    largest_contribution: float | None = limited_by(LARGEST_CONTRIBUTION)
+    smallest_leaf: int | None = limited_by(SMALLEST_LEAF)
     smallest_class_count: int | None = limited_by(SMALLEST_CLASS_COUNT)
     zero_classes: int | None = limited_by(ZERO_CLASSES)
     degrees_of_freedom: int | None = limited_by(DEGREES_OF_FREEDOM)
@@ -404,9 +307,9 @@ class Limits:
     thresholds_off_grid: int | None = limited_by(THRESHOLDS_OFF_GRID)
     midpoints: int | None = limited_by(MIDPOINTS)
     largest_attack_advantage: float | None = limited_by(LARGEST_ATTACK_ADVANTAGE)
+    largest_mean_advantage: float | None = limited_by(LARGEST_MEAN_ADVANTAGE)
     most_certain: int | None = limited_by(MOST_CERTAIN)
     narrowest_answer: float | None = limited_by(NARROWEST_ANSWER)
-    dominance: float | None = limited_by(DOMINANCE)
     max_epsilon: float | None = limited_by(MAX_EPSILON)
     max_delta: float | None = limited_by(MAX_DELTA)
     long_texts: int | None = limited_by(LONG_TEXTS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeAlias, TypeVar, cast
 
@@ -460,6 +460,12 @@ def covered(addition: str = "") -> Callable[[float, GuaranteeFinding, Case], Che
     return lambda limit, guarantee, case: passed(
         f"Covered by the guarantee{addition.format(part=case.part, parts=case.parts)}."
     )
+
+
+def covered_of(kinds: Collection[Kind], addition: str) -> Callable[[float, GuaranteeFinding, Case], Check | None]:
+    """Return that the guarantee covers a limit on subjects of some kinds; others have no check."""
+    check = covered(addition)
+    return lambda limit, guarantee, case: check(limit, guarantee, case) if case.kind in kinds else None
 
 
 def for_kinds(kinds: Sequence[Kind], entry: Remedy) -> dict[Kind, Remedy | Callable[[float], Remedy]]:

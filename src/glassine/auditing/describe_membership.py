@@ -23,6 +23,7 @@ ATTACKS = {
     "lira_offline": "offline likelihood-ratio attack",
     "rmia_online": "online RMIA",
     "rmia_offline": "offline RMIA",
+    "leaf_outcomes": "leaf-outcome attack",
     "counts": "published-counts attack",
 }
 MOST_CORNERS = 200

@@ -1,12 +1,14 @@
 """Facts: what measurements find of a subject, in the terms in which criteria limit it, for every kind of subject.
 
 A criterion reads a fact by its name. ``sizes`` and ``groups`` are :class:`Sizes` of leaves, rules or bins, and of the
-groups of a release; ``cells`` and ``classes`` are :class:`Cells`; ``shares``, ``bits``, ``thresholds`` and ``named``
+groups of a release; ``cells`` and ``classes`` are :class:`Cells`, and so is ``implied`` or :class:`Parameters`,
+where there are no leaves; ``shares``, ``bits``, ``thresholds`` and ``named``
 have the classes of their names; ``membership`` and ``attacks`` are membership attacks. ``certain`` is how many people's
 sensitive value can be inferred, and why more may be. Of each part with a mean, ``narrowed`` is the width of the
-interval that is left of one answer, as a share of the public range, and ``dominance`` the share of the total that the
-two largest contributions make up. ``claim`` is the guarantee, ``texts`` what is longer than the model
-needs, ``files`` the files that were read.
+interval that is left of one answer, as a share of the public range, and ``contributions`` what the largest of the
+values behind it make up. ``identifiers`` are the
+tested attributes that identify people, ``capacity`` is the average case, ``claim`` the guarantee, ``texts`` what is
+longer than the model needs, ``files`` the files that were read.
 """
 
 from __future__ import annotations
@@ -17,11 +19,24 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from glassine.attacks.outcome import Outcome
 from glassine.models.implied import Bounds, OutcomeCounts
+from glassine.records.arrays import Array, Ints
 
 if TYPE_CHECKING:
     from glassine.auditing.findings.guarantee import GuaranteeFinding
 
-__all__ = ["Bits", "Case", "Cells", "Fact", "Inapplicable", "Kind", "Named", "Shares", "Sizes", "Thresholds"]
+__all__ = [
+    "Bits",
+    "Case",
+    "Cells",
+    "Fact",
+    "Inapplicable",
+    "Kind",
+    "Named",
+    "Parameters",
+    "Shares",
+    "Sizes",
+    "Thresholds",
+]
 
 T = TypeVar("T")
 
@@ -75,6 +90,25 @@ class Cells:
     stated_by: str = ""  # Who states the fewest records of a part, in words; empty where no bound is a statement
     # People, each once however many parts hold their records; None where records are counted.
     n_people: int | None = None
+    # People in each part, shape (parts,), of whom one may have records of several outcomes; None where records count.
+    people: Ints | None = None
+
+    @property
+    def sizes(self) -> tuple[Array, Array]:
+        """Bounds on the records, or people, of each part, shape (parts,) each."""
+        if self.people is None:
+            return self.counts.sizes
+        known = self.people.astype(float)
+        return known, known
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameters:
+    """Effective parameters of a subject whose fitted values are sums, from which a membership advantage follows."""
+
+    per_record: float  # Effective parameters per record, or person
+    advantage: float  # The membership advantage that they imply
+    unsettled: str = ""  # Why they may not be those of training; empty if nothing says so
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,6 +202,8 @@ class Case:
         Whether persons were stated, so that people were counted in place of records.
     of_classes : bool
         Whether the subject predicts a class.
+    limits : mapping of str to float or None
+        All limits of the policy, for a criterion whose doubt depends on another one.
     """
 
     kind: Kind
@@ -183,6 +219,7 @@ class Case:
     domain_inferred: bool = False
     people: bool = False
     of_classes: bool = True
+    limits: Mapping[str, float | None] = field(default_factory=dict)
 
     @property
     def counted(self) -> str:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 from glassine.attacks.outcome import Outcome
 from glassine.auditing.facts import Kind
 from glassine.auditing.findings import GuaranteeFinding, ModelSummary
-from glassine.auditing.inputs import AuditInputs, people_hint
+from glassine.auditing.identifiers import people_hint
+from glassine.auditing.inputs import AuditInputs
 from glassine.auditing.policy import Policy
 from glassine.auditing.subject import Opened, Raw, Subject
 from glassine.auditing.trees import MEMBERSHIP, attacked
@@ -87,7 +88,7 @@ def _membership(subject: ForestSubject) -> Outcome[MembershipAttacks]:
     inputs, forest = subject.inputs, subject.forest
     known = () if inputs.table is None else inputs.table.names
     names = attributes_of(forest) or tuple(name for name in known if name != inputs.target)
-    return attacked(forest, inputs, getattr(forest, "classes_", None), names, lambda _members: clone(forest))
+    return attacked(forest, inputs, names, lambda _members: clone(forest))
 
 
 ForestSubject.measurements = (MEMBERSHIP(_membership),)

@@ -107,7 +107,7 @@ def _row(inputs: ReleaseInputs, measured: Measures, policy: Policy, rng: np.rand
     suppression, leaves, values = Suppression(policy.suppress_below), inputs.leaves(), leak_all(inputs)
     sizes = np.ones(1, dtype=np.int64) if leaves is None else leaves.sizes[leaves.sizes > 0]
     n = int(sizes.sum())
-    small = policy.smallest_leaf or SMALL
+    small = policy.smallest_group or SMALL
     together = together_of(inputs, leaves)
     gaps = {gap.labels: gap.advantage for gap in gaps_of(inputs)}
     accused, wrongly, share = _accused(inputs, suppression, rng)

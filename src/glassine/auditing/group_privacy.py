@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from glassine.attacks.magnitudes import Contributions
 from glassine.attacks.membership.matching import codes_of_rows
 from glassine.attacks.membership.outputs import Records
 from glassine.attacks.outcome import Measured, Outcome
@@ -222,8 +223,8 @@ def _by_unit(at: Indices, units: Ints, amounts: Array) -> tuple[Indices, Array]:
     return kinds[:, 0], np.asarray(sums, dtype=float)
 
 
-def dominance_of(inputs: ReleaseInputs, leaves: Leaves | None) -> Array | None:
-    """Return the share of the total of each occupied leaf that its two largest contributions make up."""
+def dominance_of(inputs: ReleaseInputs, leaves: Leaves | None) -> tuple[Contributions, ...] | None:
+    """Return what the largest contributions to the total of each occupied leaf make up."""
     # Answers count by their distance from an end of the public range: someone who knows one contribution, and the size
     # of the leaf, knows the other to within the rest, as no answer lies beyond the end. The larger share of both ends
     # counts, by distinct records and, where they are stated, by persons. 0 where all answers lie at the end. None where
@@ -235,18 +236,26 @@ def dominance_of(inputs: ReleaseInputs, leaves: Leaves | None) -> Array | None:
     units = [distinct_records(people.columns).codes]
     if people.persons is not None:
         units.append(people.persons.codes)
-    most = np.zeros(len(leaves.sizes))
+    n_leaves = len(leaves.sizes)
+    one, most, rest = np.zeros(n_leaves), np.zeros(n_leaves), np.full(n_leaves, np.inf)
     for amounts in (weights * targets, weights * (answer.n_steps - targets)):
-        totals = np.bincount(leaves.of_record, weights=amounts, minlength=len(most))
+        totals = np.bincount(leaves.of_record, weights=amounts, minlength=n_leaves)
         for codes in units:
             of_leaf, parts = _by_unit(leaves.of_record, codes, amounts)
             order = np.lexsort((-parts, of_leaf))
             # The first two of each leaf, the largest first.
             rank = np.arange(len(order)) - np.searchsorted(of_leaf[order], of_leaf[order])
             two = order[rank < 2]
-            pair = np.bincount(of_leaf[two], weights=parts[two], minlength=len(most))
-            most = np.maximum(most, np.divide(pair, totals, out=np.zeros_like(pair), where=totals > 0))
-    return np.asarray(np.round(most[leaves.sizes > 0], 12), dtype=float)
+            pair = np.bincount(of_leaf[two], weights=parts[two], minlength=n_leaves)
+            first = order[rank < 1]
+            largest = np.bincount(of_leaf[first], weights=parts[first], minlength=n_leaves)
+            held = totals > 0
+            one = np.maximum(one, np.divide(largest, totals, out=np.zeros(n_leaves), where=held))
+            most = np.maximum(most, np.divide(pair, totals, out=np.zeros(n_leaves), where=held))
+            left = np.maximum(totals - pair, 0.0)
+            rest = np.minimum(rest, np.divide(left, largest, out=np.full(n_leaves, np.inf), where=held))
+    occupied = zip(*(np.round(figure[leaves.sizes > 0], 12).tolist() for figure in (one, most, rest)), strict=True)
+    return tuple(Contributions(one=a, two=b, rest=c) for a, b, c in occupied)
 
 
 def measure_representatives(inputs: ReleaseInputs, suppression: Suppression) -> RepresentativesFinding:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
+from glassine.attacks.magnitudes import Contributions
 from glassine.attacks.outcome import Measured
 from glassine.auditing.criterion import (
     DOMAIN,
@@ -13,6 +15,7 @@ from glassine.auditing.criterion import (
     VALUED,
     VALUES,
     Check,
+    Criterion,
     Remedies,
     covered,
     criterion,
@@ -196,6 +199,30 @@ def NAMED_BY_THRESHOLDS(limit: int, named: Named, case: Case) -> Check:
     return passed(f"Up to {named.number:,} {case.counted} can be flagged by thresholds.", named.number)
 
 
+# Identifiers.
+
+
+@criterion(
+    "tested_identifiers",
+    "identifiers",
+    whole_limit(VALUES, 0),
+    label="Tested identifiers",
+    measures="Largest number of attributes that the model tests and that identify people: the column of persons, or "
+    "one that looks like an identifier by its name and by its values.",
+    unmeasured="Whether a tested attribute is an identifier is not known: {reason}",
+    by_guarantee=lambda limit, guarantee, case: None,
+    remedies=for_kinds(
+        ("tree", "rule list", "additive model"), remedy("{Retrain} without this attribute: it names the people.")
+    ),
+)
+def TESTED_IDENTIFIERS(limit: int, identifiers: tuple[str, ...], case: Case) -> Check | None:
+    """Judge how many tested attributes identify people; without any there is no check."""
+    n = len(identifiers)
+    if n > limit:
+        return failed(f"The model tests an identifier: {first_of(identifiers)}. It singles people out by name.", n)
+    return passed("The model tests no attribute that identifies people.", n) if n else None
+
+
 # Sensitive values.
 
 
@@ -229,36 +256,92 @@ def NARROWEST_ANSWER(limit: float, widths: tuple[float, ...], case: Case) -> Che
     )
 
 
-@criterion(
-    "dominance",
-    "dominance",
-    share_limit(SHARE),
-    label="Two largest contributions",
-    measures="Largest share of the total behind a mean that two records, or people, make up: of the values of a "
-    "regression in size, of numeric answers in their distance from the nearer end of the public range. Needs the "
-    "records with their values; off unless it is set.",
-    unmeasured="How much two contributions make up is not known: {reason}",
-    by_guarantee=covered(", however much of a mean it makes up"),
-    remedies=for_kinds(("tree", "rule list"), remedy("{Retrain} with larger leaves, or cut large values off."))
-    | {
-        "release": remedy(
-            "Explain again with larger leaves, or with a black box that cuts large answers off: {step}.",
-            "explain",
-            min_samples_leaf=None,
-        )
-    },
-    inputs=for_kinds(("tree", "rule list"), VALUED) | {"release": GROUPED},
-)
-def DOMINANCE(limit: float, shares: tuple[float, ...], case: Case) -> Check:
-    """Judge the part whose mean two contributions make up most. The share is not shown: it is that of two people."""
-    heavy = sum(share > limit for share in shares)
-    pair = "people" if case.people else "records"
+LARGER: Remedies = for_kinds(
+    ("tree", "rule list"), remedy("{Retrain} with larger leaves, or cut large values off.")
+) | {
+    "release": remedy(
+        "Explain again with larger leaves, or with a black box that cuts large answers off: {step}.",
+        "explain",
+        min_samples_leaf=None,
+    ),
+    "additive model": ROUND_CUTS,
+}
+VALUES_OF: Remedies = for_kinds(("tree", "rule list", "additive model"), VALUED) | {"release": GROUPED}
+
+
+def _of_numbers(limit: float, guarantee: GuaranteeFinding, case: Case) -> Check | None:
+    """Return that the guarantee covers means, where the subject publishes any."""
+    return None if case.of_classes else covered(", however much of a mean it makes up")(limit, guarantee, case)
+
+
+def _of_magnitudes(
+    name: str, default: float | None, label: str, measures: str
+) -> Callable[[Callable[[float, Any, Case], Check | None]], Criterion[float, Any]]:
+    """Return what makes a criterion on the largest contributions of a function that judges them."""
+    return criterion(
+        name,
+        "contributions",
+        share_limit(SHARE, default, fewest=name == "p_percent"),
+        label=label,
+        measures=f"{measures} Of the values of a regression in size, of numeric answers in their distance from the "
+        "nearer end of the public range. Judged where the records are given with their values"
+        + ("." if default else "; off unless it is set."),
+        unmeasured="How much single contributions make up is not known: {reason}",
+        by_guarantee=_of_numbers,
+        remedies=LARGER,
+        inputs=VALUES_OF,
+    )
+
+
+def _heavy(heavy: int, what: str, learns: str, case: Case) -> Check:
+    """Return a check by the number of parts beyond a limit. No share is shown: it is that of one or two people."""
     if heavy:
-        return failed(
-            f"In at least {heavy:,} of the {case.parts}, two {pair} make up more than {limit:.3g} of the total. "
-            "One of the two, who knows the size, learns the value of the other to within the rest."
-        )
-    return passed(f"In no {case.part} do two {pair} make up more than {limit:.3g} of the total.")
+        return failed(f"In at least {heavy:,} of the {case.parts}, {what}. {learns}")
+    return passed(f"In no {case.part}: {what}.")
+
+
+@_of_magnitudes(
+    "dominance",
+    0.90,
+    "Two largest contributions",
+    "Largest share of the total behind a published mean or extreme that two records, or people, make up: the (2, k) "
+    "rule.",
+)
+def DOMINANCE(limit: float, contributions: tuple[Contributions, ...], case: Case) -> Check:
+    """Judge the part whose mean two contributions make up most."""
+    heavy = sum(one.two > limit for one in contributions)
+    what = f"two {'people' if case.people else 'records'} make up more than {limit:.3g} of the total"
+    return _heavy(
+        heavy, what, "One of the two, who knows the size, learns the value of the other to within the rest.", case
+    )
+
+
+@_of_magnitudes(
+    "p_percent",
+    0.10,
+    "What hides the largest contribution",
+    "Smallest ratio of all but the two largest contributions to the largest, behind a published mean: the p % rule.",
+)
+def P_PERCENT(limit: float, contributions: tuple[Contributions, ...], case: Case) -> Check:
+    """Judge the part of which the second contributor learns the largest contribution best."""
+    heavy = sum(one.rest < limit for one in contributions)
+    one = "person" if case.people else "record"
+    what = f"the {one} with the second largest value bounds the largest to within {limit:.0%}"
+    return _heavy(heavy, what, "The mean and the size of the leaf are enough.", case)
+
+
+@_of_magnitudes(
+    "largest_contribution",
+    None,
+    "Largest contribution",
+    "Largest share of the total behind a published mean or extreme that one record, or person, makes up: the (1, k) "
+    "rule.",
+)
+def LARGEST_CONTRIBUTION(limit: float, contributions: tuple[Contributions, ...], case: Case) -> Check:
+    """Judge the part whose mean one contribution makes up most."""
+    heavy = sum(one.one > limit for one in contributions)
+    what = f"one {'person' if case.people else 'record'} makes up more than {limit:.3g} of the total"
+    return _heavy(heavy, what, "The published number is close to that value times its share.", case)
 
 
 @criterion(

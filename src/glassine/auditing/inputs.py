@@ -11,13 +11,22 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from glassine.attacks.outcome import RecordNote
+from glassine.auditing.statements import NOTHING_STATED, check_kind
+from glassine.auditing.statements import StatedClass as StatedClass
+from glassine.auditing.statements import Statements as Statements
 from glassine.auditing.suppression import Suppression
+from glassine.capacity.learned import FEWEST, MOST
 from glassine.counting import MAX_STEPS
-from glassine.data.inference import FREQUENT, draft, infer_domain, is_identifier_name, outside_of, repeats
+from glassine.data.inference import (
+    FREQUENT,
+    draft,
+    infer_domain,
+    outside_of,
+)
 from glassine.data.labels import Sample
 from glassine.data.table import NO_RECORDS, Table, as_table
 from glassine.domain import Category, Domain, Integer, Real
-from glassine.domain.attributes import Attribute, Scalar, is_whole
+from glassine.domain.attributes import Attribute, Scalar
 from glassine.errors import (
     InvalidDataError,
     InvalidParameterError,
@@ -32,7 +41,6 @@ from glassine.formats.canonical import FileForm
 from glassine.formats.sklearn.parameters import StatedParameters
 from glassine.records.arrays import AnyArray
 from glassine.records.cells import Flag
-from glassine.records.engines import is_lazy
 from glassine.records.flags import bounds, is_number, sentence
 from glassine.records.reading import frequent_texts, read
 
@@ -106,50 +114,6 @@ SPLITS = ("auto", "multiway", "binary")
 NOTHING = Sample()
 
 
-ASKED = {
-    "smallest_leaf": "Give the fewest training records of any leaf, as the publisher states it, or leave it out.",
-    "rounded_to": "Give the step to which the publisher rounded counts, such as 5, or leave it out.",
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Statements:
-    """What the publisher of a model states of its training data, for an auditor who has the model alone.
-
-    Attributes
-    ----------
-    one_record_per_person : bool
-        Whether no person has several training records, so that records are people.
-    smallest_leaf : int or None
-        At least so many training records are in every leaf or rule, as ``min_samples_leaf`` guarantees.
-    rounded_to : int or None
-        The step to whose multiples published counts are rounded: each true count is within half a step.
-    unweighted : bool
-        Whether no weights were used in training, so that sums of weights are numbers of records.
-    by : str
-        Who states the smallest leaf, in words.
-
-    Raises
-    ------
-    InvalidParameterError
-        If a number is not whole, or not at least 1.
-    """
-
-    one_record_per_person: bool = False
-    smallest_leaf: int | None = None
-    rounded_to: int | None = None
-    unweighted: bool = False
-    by: str = "the publisher"
-
-    def __post_init__(self) -> None:
-        for name in ("smallest_leaf", "rounded_to"):
-            value = getattr(self, name)
-            if value is not None and (not is_whole(value) or value < 1):
-                raise InvalidParameterError(
-                    f"{parameter(name, value)} must be a whole number of at least 1.", remedy=ASKED[name]
-                )
-
-
 @dataclass(frozen=True, kw_only=True)
 class AuditSettings:
     """What an audit looks at, what its attackers are assumed to know, and how much work it may be.
@@ -173,7 +137,7 @@ class AuditSettings:
         What an attacker on the sensitive attribute is assumed to know. Without it, what the tree publishes and states.
     statements : Statements
         What the publisher states of the training data, if it is not passed: that no person has several records, the
-        smallest leaf, the step of rounded counts, that no weights were used. It is believed.
+        smallest leaf, the step of rounded counts, that no weights were used, the class of models. It is believed.
     only : collection of str, optional
         Names of the measurements to make, such as ``{"membership"}``; the verdict then covers these alone. Some take
         minutes and are only made on request: ``rows``. Of a fitted forest, ``{"membership"}`` alone is measured.
@@ -190,6 +154,11 @@ class AuditSettings:
         publisher.
     require_clean_copy : bool, default=False
         Whether a file fails that Glassine did not write, under every policy: as in a pipeline.
+    stability : int, optional
+        Retrain the fitted estimator on so many random draws, in [25, 400], for bounds by a learned code. It needs the
+        data, everyone else of the list as holdout, and a declared class. The figures are for the checker only.
+    stability_seconds : float, default=600.0
+        Most seconds of it; if they are over, it has no figure.
 
     Raises
     ------
@@ -212,7 +181,7 @@ class AuditSettings:
     splits: Literal["auto", "multiway", "binary"] = "auto"
     membership: MembershipSettings = MembershipSettings()
     disclosure: DisclosureSettings | None = None
-    statements: Statements = Statements()
+    statements: Statements = NOTHING_STATED
     only: Collection[str] | None = None
     show_small_counts: bool = False
     max_steps: int = MAX_STEPS
@@ -220,6 +189,8 @@ class AuditSettings:
     progress: Callable[[str], None] | None = None
     retrainable: bool = False
     require_clean_copy: bool = False
+    stability: int | None = None
+    stability_seconds: float = 600.0
 
     def __post_init__(self) -> None:
         for name, value in (("quasi", self.quasi), ("only", self.only)):
@@ -232,20 +203,21 @@ class AuditSettings:
             check_choice(self.criterion, "criterion", CRITERIA, remedy="Name one.")
         check_choice(self.splits, "splits", SPLITS, remedy="Name one.")
         # What is misplaced would else be ignored, or fail where the parameter is not named.
-        _check_kind("sensitive", self.sensitive, str | None, "a string")
-        _check_kind("membership", self.membership, MembershipSettings, "MembershipSettings")
-        _check_kind("statements", self.statements, Statements, "Statements")
-        _check_kind("disclosure", self.disclosure, DisclosureSettings | None, "DisclosureSettings")
-        _check_kind("show_small_counts", self.show_small_counts, bool | np.bool_, "True or False")
-        _check_kind("retrainable", self.retrainable, bool, "True or False")
-        _check_kind("require_clean_copy", self.require_clean_copy, bool, "True or False")
-        _check_kind("progress", self.progress, Callable | None, "callable or None")
+        check_kind("sensitive", self.sensitive, str | None, "a string")
+        check_kind("membership", self.membership, MembershipSettings, "MembershipSettings")
+        check_kind("statements", self.statements, Statements, "Statements")
+        check_kind("disclosure", self.disclosure, DisclosureSettings | None, "DisclosureSettings")
+        check_kind("show_small_counts", self.show_small_counts, bool | np.bool_, "True or False")
+        check_kind("retrainable", self.retrainable, bool, "True or False")
+        check_kind("require_clean_copy", self.require_clean_copy, bool, "True or False")
+        check_kind("progress", self.progress, Callable | None, "callable or None")
         check_whole(self.max_steps, "max_steps", 0)
-
-
-def _check_kind(name: str, value: object, kind: Any, wanted: str) -> None:
-    if not isinstance(value, kind):
-        raise InvalidParameterError(f"{parameter(name)} must be {wanted}, got {type(value).__name__}.")
+        if self.stability is not None:
+            check_whole(self.stability, "stability", FEWEST, MOST)
+        if isinstance(self.stability_seconds, bool) or not self.stability_seconds > 0:
+            raise InvalidParameterError(
+                f"{parameter('stability_seconds')} must be a positive number, got {self.stability_seconds!r}."
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -257,6 +229,8 @@ class AuditInputs:
     members: Sample = NOTHING
     others: Sample = NOTHING
     settings: AuditSettings = AuditSettings()  # What is looked at, and how
+    # The column of persons, where the model tests it: then records are counted, as it is an attribute.
+    person: str | None = None
     needs_domain: bool = True  # Whether a domain is inferred from the data where none is given: not for attacks alone
     files: tuple[FileForm, ...] = ()  # The files that were read; none where the subject was given in memory
     estimator: bool = False  # Whether it is a fitted estimator, of which the model is judged
@@ -385,25 +359,6 @@ def check_sensitive(name: str, domain: Domain | None, columns: Container[str] | 
         )
 
 
-def people_hint(inputs: AuditInputs) -> list[RecordNote]:
-    """Return which columns look like identifiers that recur, where records are counted; no figure of them is given."""
-    if inputs.counts_people or inputs.data is None or is_lazy(inputs.data) or inputs.table is None:
-        return []
-    # A public declaration says what a column is; the name of an identifier says more.
-    public = {name for name in inputs.domain or () if not inputs.domain[name].inferred} if inputs.domain else set()
-    names = [name for name in inputs.table.names if name not in public or is_identifier_name(name)]
-    names = [found.column for found in repeats(inputs.table.restrict(names))] if names else []
-    if not names:
-        return []
-    looks = "looks like an identifier, and its" if len(names) == 1 else "look like identifiers, and their"
-    return [
-        RecordNote(
-            f"{first_of(names, MOST_HINTS)} {looks} values recur: one person may have several records. Records are "
-            f"counted here. Pass `{parameter('persons', names[0])}` to count people."
-        )
-    ]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     """How the training records that were given differ from what a model and a domain say."""
@@ -423,6 +378,12 @@ class Comparison:
     def mismatch(self) -> bool:
         """Whether the records are not the training records, or the domain is not theirs."""
         return bool(self.tested) or self.n_differing > 0
+
+    @property
+    def off_step(self) -> bool:
+        """Whether all that is tested and odd are numbers off the step of their domain, which split as others."""
+        steps = ("no whole number", "no multiple of ")
+        return all(reason.startswith(steps) for name in self.tested for reason in self.outside[name])
 
     @property
     def unread(self) -> str:

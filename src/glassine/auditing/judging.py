@@ -29,9 +29,10 @@ from glassine.auditing.criterion import (
 from glassine.auditing.facts import Case, Kind
 from glassine.auditing.findings.guarantee import GuaranteeFinding
 from glassine.auditing.findings.membership import MembershipFinding
+from glassine.auditing.findings.policies import PolicyFinding
 from glassine.auditing.findings.values import Verdict
 from glassine.auditing.membership_criteria import COUNTS, attack_bounds
-from glassine.auditing.policy import Policy
+from glassine.auditing.policy import NAMED, Policy
 from glassine.auditing.suppression import Suppression
 from glassine.errors import first_of
 
@@ -54,13 +55,32 @@ PRIVATE_ADDITIVE = remedy(
 
 def judge(policy: Policy, case: Case, suppression: Suppression) -> tuple[Check, ...]:
     """Return the checks of a policy: a claimed guarantee first, then by that guarantee or by what was measured."""
-    out = []
+    out, case = (
+        [],
+        replace(case, limits={one.key: getattr(policy, one.key) for one in policy.criteria if not one.stated}),
+    )
     for criterion in policy.criteria:
         stated = case.facts.get(criterion.stated) if criterion.stated else Measured(getattr(policy, criterion.key))
         limit = stated.value if isinstance(stated, Measured) else None
         check = None if limit is None else criterion.check(limit, case, suppression)
         if check is not None:
             out.append(check)
+    return tuple(out)
+
+
+def judge_named(policy: Policy, case: Case, suppression: Suppression) -> tuple[PolicyFinding, ...]:
+    """Return how each named policy judges the same facts, and what keeps the subject from it."""
+    out = []
+    for name, entry in NAMED.items():
+        named = replace(entry.policy, accept_guarantee=policy.accept_guarantee)
+        checks = judge(named, case, suppression)
+        against = tuple(c.meaning for status in ("fail", "unknown") for c in checks if c.status == status)
+        advice = advise(named, case, checks)
+        out.append(
+            PolicyFinding(
+                name=name, verdict=decide(checks), against=against, remedy=advice[0] if against and advice else None
+            )
+        )
     return tuple(out)
 
 
@@ -203,8 +223,8 @@ def flagging(policy: Policy, suppression: Suppression) -> Callable[[PartFacts], 
     limited = [(flag, limit) for flag, limit in flags if limit is not None]
 
     def flags_of(part: PartFacts) -> tuple[str, ...]:
-        raised = tuple([flag.name for flag, limit in limited if flag.raised(limit, part, suppression)])
-        return (*raised, EMPTY) if part.bits is not None and math.isinf(part.bits) else raised
+        raised = dict.fromkeys([flag.name for flag, limit in limited if flag.raised(limit, part, suppression)])
+        return (*raised, EMPTY) if part.bits is not None and math.isinf(part.bits) else tuple(raised)
 
     return flags_of
 

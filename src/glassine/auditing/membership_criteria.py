@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from glassine.attacks.outcome import Measured
 from glassine.auditing.criterion import (
     COUNTED,
     NUMBER,
@@ -20,12 +21,13 @@ from glassine.auditing.criterion import (
     share_limit,
     unknown,
 )
-from glassine.auditing.facts import Case, Cells
+from glassine.auditing.facts import Case, Cells, Parameters
 from glassine.models.implied import implied_advantage
 
 if TYPE_CHECKING:
     from glassine.auditing.findings.guarantee import GuaranteeFinding
     from glassine.auditing.findings.membership import MembershipFinding
+    from glassine.capacity import AverageCase
 
 COUNTS = (
     "How many training records{of_each} every {part} holds. If these counts are rounded, to which step. If they "
@@ -48,7 +50,7 @@ def _up(value: float) -> float:
 
 @criterion(
     "largest_advantage",
-    "cells",
+    "implied",
     share_limit(NUMBER, 0.07),
     label="Membership advantage, by the counts",
     measures="Largest membership advantage that the counts of leaves or rules imply, in (0, 1]; needs no data and "
@@ -63,12 +65,19 @@ def _up(value: float) -> float:
             largest_advantage=limit,
         ),
         "rule list": remedy("{Retrain} with fewer rules, each of which captures more records."),
+        "additive model": lambda limit: remedy(
+            "Merge bins and remove their sizes: {step}. Or {retrain} with fewer bins and pairs.",
+            "scrub",
+            smallest_leaf=50,
+        ),
     },
-    inputs=for_kinds(("tree", "rule list"), COUNTED),
+    inputs=for_kinds(("tree", "rule list", "additive model"), COUNTED),
     requests=(COUNTS,),
 )
-def LARGEST_ADVANTAGE(limit: float, cells: Cells, case: Case) -> Check:
+def LARGEST_ADVANTAGE(limit: float, cells: Cells | Parameters, case: Case) -> Check:
     """Judge the advantage that counts imply: nothing passes by a bound that may be exceeded."""
+    if isinstance(cells, Parameters):
+        return _of_parameters(limit, cells, case)
     counts, advantage = cells.counts, implied_advantage(cells.counts)
     low, high = advantage.lower, advantage.upper
     fewest = float(counts.lower.sum())
@@ -98,7 +107,19 @@ def LARGEST_ADVANTAGE(limit: float, cells: Cells, case: Case) -> Check:
     )
 
 
-def _rounded(share: float, n: float) -> float:
+def _of_parameters(limit: float, parameters: Parameters, case: Case) -> Check:
+    """Judge the advantage that fitted values imply."""
+    each = max(1, round(1 / max(parameters.per_record, 1e-12)))
+    per = f"about {each:,} {case.counted} per parameter" if each > 1 else "hardly a record per parameter"
+    said = f"With {per}, the membership advantage is about {_figure(parameters.advantage)}"
+    if parameters.advantage > limit:
+        return failed(f"{said}.", _up(parameters.advantage))
+    if doubt := parameters.unsettled or case.contrary:
+        return unknown(doubt)
+    return passed(f"{said} (limit {limit:g}).", min(_up(parameters.advantage), limit))
+
+
+def rounded_share(share: float, n: float) -> float:
     """Return a share of n records, rounded up to steps of at least ten records, so that no small count follows."""
     step = max(0.01, 10 / n)
     return min(1.0, round(math.ceil(share / step - 1e-9) * step, 4))
@@ -131,7 +152,7 @@ def CERTAIN_BY_MEMBERSHIP(limit: float, cells: Cells, case: Case) -> Check:
     pure = f"in pure {case.parts} only because they were in the training data"
     if low > limit:
         return failed(
-            f"More than {limit:.1%} of {case.counted}, by an upper estimate, are {pure}.", _rounded(low, most)
+            f"More than {limit:.1%} of {case.counted}, by an upper estimate, are {pure}.", rounded_share(low, most)
         )
     if doubt := cells.unsettled or case.contrary:
         return unknown(doubt)
@@ -139,7 +160,9 @@ def CERTAIN_BY_MEMBERSHIP(limit: float, cells: Cells, case: Case) -> Check:
         return unknown(f"Up to {high:.1%} of {case.counted}, by an upper estimate, are {pure} (limit {limit:.1%}).")
     if not cells.certain.upper:
         return passed(f"No {case.part} is pure.", 0.0)
-    return passed(f"At most {limit:.1%} of {case.counted}, by an upper estimate, are {pure}.", _rounded(high, fewest))
+    return passed(
+        f"At most {limit:.1%} of {case.counted}, by an upper estimate, are {pure}.", rounded_share(high, fewest)
+    )
 
 
 # What attacks measured.
@@ -225,14 +248,95 @@ ATTACKED = for_kinds(("tree", "rule list", "additive model", "release"), HELD_OU
     inputs=ATTACKED,
 )
 def LARGEST_MEASURED_ADVANTAGE(limit: float, membership: MembershipFinding, case: Case) -> Check:
-    """Judge attacks by their lower confidence bounds: an upper bound above the limit is said, and changes nothing."""
+    """Judge attacks by lower bounds; one that seems to exceed the limit, or that counts let expect, is unknown."""
     ruling, high, doubt = _failed_or_doubted(limit, membership, case)
     if ruling is not None:
         return ruling
+    best = _best(membership)
     if doubt:
-        return unknown(doubt, _best(membership))
-    beyond = "" if high <= limit else f" It may be up to {high:.3g}: more records would measure it better."
-    return passed(f"No attack that was made is shown to have an advantage above {limit:g}.{beyond}", _best(membership))
+        return unknown(doubt, best)
+    settle = "" if high <= limit else f" It may be up to {high:.3g}{_to_settle(limit, membership)}."
+    if best is not None and best > limit + membership.explained:
+        meaning = f"The strongest attack has an advantage of about {best:.3g}, above the limit of {limit:g}"
+        return unknown(f"{meaning}, but chance is not excluded.{settle}", best)
+    if high > limit and _implied_fails(case):
+        return unknown(f"No attack is shown to exceed the limit, but the counts let expect it.{settle}", best)
+    return passed(f"No attack that was made has an advantage above {limit:g}.{settle}", best)
+
+
+def _implied_fails(case: Case) -> bool:
+    """Return whether the advantage that the counts imply is beyond its own limit, or not known."""
+    limit, fact = case.limits.get("largest_advantage"), case.facts.get("implied")
+    if limit is None or not isinstance(fact, Measured):
+        return False
+    implied = fact.value
+    return bool(
+        (implied.advantage if isinstance(implied, Parameters) else implied_advantage(implied.counts).upper) > limit
+    )
+
+
+def _to_settle(limit: float, membership: MembershipFinding) -> str:
+    """Return how many more held-out records would bring every upper bound within the limit, after a clause."""
+    inside, outside = membership.n_members, membership.n_nonmembers
+    if not isinstance(inside, int) or not isinstance(outside, int):
+        return ""
+    needed = 0.0
+    for attack in membership.attacks:
+        value, high = attack.advantage, attack.advantage_high
+        if value is None or high is None or high <= limit:
+            continue
+        if value >= limit:
+            return ""
+        # Half the interval is z sqrt(v / m + v / n) of m members and n others; members stay as many.
+        scale = (high - value) ** 2 / (1 / inside + 1 / outside)
+        rest = (limit - value) ** 2 / scale - 1 / inside
+        if rest <= 0:
+            return ": even many more held-out records would not settle it"
+        needed = max(needed, 1 / rest - outside)
+    digits = 10 ** max(0, len(str(math.ceil(needed))) - 2)
+    return f": about {math.ceil(needed / digits) * digits:,} more held-out records would settle it"
+
+
+@criterion(
+    "largest_mean_advantage",
+    "capacity",
+    share_limit(NUMBER),
+    label="Mean advantage of any attack, proved",
+    measures="Largest mean advantage that any attack can have on average over people, in (0, 1], proved from the "
+    "number of models of a class that was declared before the fit. Unknown unless domain and class were; off unless it "
+    "is set. It clears no single person.",
+    unmeasured="What no attack exceeds on average is not known: {reason}",
+    remedies=for_kinds(
+        ("tree", "rule list"),
+        remedy(
+            "Publish labels without counts: {step}. Or {retrain} on more people, in a smaller class.",
+            "scrub",
+            counts="remove",
+        ),
+    ),
+    inputs=for_kinds(
+        ("tree", "rule list"),
+        remedy(
+            "Have the publisher state the class that was fixed before the draw: {step}.",
+            "audit",
+            python="`AuditSettings(statements=Statements(stated_class=StatedClass(depth=4)))`, and `domain=`",
+            class_depth=None,
+        ),
+    ),
+    requests=(
+        "The class of models among which training chose, fixed before the data were drawn: depth or rules, cut points, "
+        "settings that were tuned, and how the people were drawn.",
+    ),
+)
+def LARGEST_MEAN_ADVANTAGE(limit: float, bounds: AverageCase, case: Case) -> Check:
+    """Judge the proved bound; how many people can be certain stands beside the mean."""
+    strictest = bounds.strictest
+    meaning = f"Proved, if the statement is true: {bounds.sentence}"
+    if strictest.mean_advantage > limit:
+        return failed(meaning, strictest.mean_advantage)
+    if doubt := case.contrary:
+        return unknown(doubt, strictest.mean_advantage)
+    return passed(meaning, strictest.mean_advantage)
 
 
 @criterion(

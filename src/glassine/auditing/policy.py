@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any
 
 from glassine.auditing.criteria import AnyCriterion, Limits
+from glassine.auditing.size_criteria import SMALL
 from glassine.errors import InvalidPolicyError, parameter, quoted
 from glassine.files import read_text
 
@@ -23,9 +24,9 @@ MOST_NAMES = 5
 class Policy(Limits):
     """Limits that a published model must meet; None switches a check off.
 
-    The first default is the rule of thumb of European output checking: at least ten units behind every figure
-    (Guidelines for the checking of output based on microdata research, ESSNet SDC, 2010). The limits on membership and
-    on thresholds are calibrated on measured harm: see the page on policies.
+    The defaults judge harm, and are calibrated on what was measured: see the page on policies. The smallest leaf is a
+    norm of European output checking, at least ten units behind every figure (Guidelines for the checking of output
+    based on microdata research, ESSNet SDC, 2010): named policies set it.
 
     Parameters
     ----------
@@ -43,8 +44,8 @@ class Policy(Limits):
 
     Examples
     --------
-    >>> Policy(purest_leaf=0.9).smallest_leaf
-    10
+    >>> Policy().smallest_leaf, Policy.named("tre").smallest_leaf
+    (None, 10)
     """
 
     accept_guarantee: bool = False
@@ -77,7 +78,7 @@ class Policy(Limits):
 
     @classmethod
     def named(cls, name: str) -> Policy:
-        """Return a named policy: ``default``, ``sacro``, ``strict`` or ``tre``.
+        """Return a named policy: ``default``, ``sacro``, ``strict``, ``tre`` or ``average``.
 
         Raises
         ------
@@ -94,6 +95,11 @@ class Policy(Limits):
                 f"There is no policy named {quoted(name)}.", remedy=f"There are {', '.join(NAMED)}; or read a file."
             )
         return NAMED[name].policy
+
+    @property
+    def small(self) -> int:
+        """Records below which a part is said to be small: the limit of the smallest leaf, or 10 without one."""
+        return SMALL if self.smallest_leaf is None else self.smallest_leaf
 
     @property
     def criteria(self) -> tuple[AnyCriterion, ...]:
@@ -182,31 +188,39 @@ class NamedPolicy:
 
 OWN = "limits of the user's own."
 NAMED = {
-    "default": NamedPolicy(
-        Policy(), "leaves of ten (European output checking); other limits calibrated on measured harm."
-    ),
+    "default": NamedPolicy(Policy(), "six limits on harm, calibrated on measured harm; groups of ten."),
     "sacro": NamedPolicy(
         Policy(
             smallest_leaf=10,
             smallest_class_count=10,
             zero_classes=0,
             degrees_of_freedom=10,
+            share_in_small_leaves=None,
+            leaves_of_one=None,
+            dominance=0.90,
+            p_percent=0.10,
             largest_advantage=None,
             largest_measured_advantage=None,
             certain_by_membership=None,
             named_by_thresholds=None,
         ),
         "structural checks of SACRO-ML with the thresholds of ACRO's default.yaml: k-anonymity, small groups, class "
-        "disclosure, degrees of freedom.",
+        "disclosure, degrees of freedom; dominance (n 2, k 0.90) and p 10 %.",
     ),
     "strict": NamedPolicy(
-        Policy(smallest_leaf=50, largest_advantage=0.05, require_clean_copy=True),
+        Policy(smallest_leaf=50, smallest_group=50, largest_advantage=0.05, require_clean_copy=True),
         "leaves of fifty, with a limit on the membership advantage that was measured for them, and files that Glassine "
         "wrote.",
     ),
     "tre": NamedPolicy(
-        Policy(require_clean_copy=True),
-        "the default limits, and files that Glassine wrote: for what leaves a trusted research environment.",
+        Policy(smallest_leaf=10, require_clean_copy=True),
+        "the default limits, leaves of ten (European output checking), and files that Glassine wrote: for what leaves "
+        "a trusted research environment.",
+    ),
+    "average": NamedPolicy(
+        Policy(largest_mean_advantage=0.05),
+        "the default limits, and a proved limit on the mean advantage of any attack: for models of a class that was "
+        "declared before the fit.",
     ),
 }
 """Policies by name."""

@@ -16,7 +16,7 @@ from glassine.auditing.findings.joint import RowsFinding
 from glassine.auditing.suppression import Suppression
 from glassine.data.table import Table
 from glassine.domain import Binary, Category, Domain
-from glassine.errors import CountingLimitError, InvalidDataError, UndefinedMeasureError
+from glassine.errors import CostLimitError, InvalidDataError, UndefinedMeasureError
 from glassine.models import DecisionTree, RuleList
 from glassine.models.transform import with_sizes
 from glassine.records.arrays import AnyArray, Array, Indices
@@ -103,13 +103,13 @@ def subgroups(
     try:
         # The model counts records of each class; people are counted in the column of the target.
         groups += [] if frame is not None and frame.persons is not None else dataset.by_label(domain_aware=True)
-    except (UndefinedMeasureError, CountingLimitError) as error:
+    except (UndefinedMeasureError, CostLimitError) as error:
         if frame is None:
             return NotApplicable(error.text)
     if frame is not None:
         try:
             groups += dataset.by_subgroup(frame, names, domain_aware=True)
-        except CountingLimitError as error:
+        except CostLimitError as error:
             return Failed(error.text)
     return Measured(tuple(groups))
 
@@ -170,7 +170,7 @@ def align(dataset: ProbabilisticDataset | None, frame: object, noise: str | None
         return Measured(dataset.error_to(frame, n_draws=3, max_records=500, random_state=0))
     except (UndefinedMeasureError, InvalidDataError) as error:
         return NotApplicable(error.text)
-    except CountingLimitError as error:
+    except CostLimitError as error:
         return Failed(error.text)
 
 

@@ -95,18 +95,18 @@ def _facts_of_leaves(subject: ReleaseSubject, outcome: object, raw: Raw) -> dict
     """Return how many records are in each leaf, of which labels, and how closely its mean determines answers."""
     records, leaves = subject.records, subject.leaves
     if subject.accepted or records.nobody:
-        return {} if subject.accepted else dict.fromkeys(("sizes", "shares"), NO_RECORDS)
+        return {} if subject.accepted else dict.fromkeys(("released_leaves", "shares"), NO_RECORDS)
     facts: dict[str, Fact[Any]] = {
-        "sizes": _sizes(records, ("leaf", "leaves"), () if leaves is None else _held(leaves.sizes)),
+        "released_leaves": _sizes(records, ("leaf", "leaves"), () if leaves is None else _held(leaves.sizes)),
         "shares": _shares(records, leaves),
     }
     if records.release.answer is None:
         return facts  # A release of classes has no mean.
     if records.release.drawn:
-        return facts | dict.fromkeys(("narrowed", "dominance"), DRAWN)
-    widths, shares = widths_left(records, leaves), dominance_of(records, leaves)
+        return facts | dict.fromkeys(("narrowed", "contributions"), DRAWN)
+    widths, contributions = widths_left(records, leaves), dominance_of(records, leaves)
     facts["narrowed"] = records.lacks() if widths is None else Measured(tuple(widths.tolist()))
-    facts["dominance"] = records.lacks(UNANSWERED) if shares is None else Measured(tuple(shares.tolist()))
+    facts["contributions"] = None if contributions is None else Measured(contributions)
     return facts
 
 
@@ -376,7 +376,7 @@ def _diversity(subject: ReleaseSubject) -> Outcome[tuple[DiversityFinding, ...]]
 
 
 def _leaves(subject: ReleaseSubject) -> Outcome[LeavesFinding]:
-    limit = subject.policy.smallest_leaf
+    limit = subject.policy.smallest_group
     return leaves_of(subject.records, subject.leaves, limit, subject.suppression)
 
 

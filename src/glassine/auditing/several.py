@@ -21,7 +21,7 @@ from glassine.auditing.reconstruction import Rows, compared, rows_measured
 from glassine.auditing.subject import WEIGHED, Opened, Raw, Subject
 from glassine.auditing.suppression import Suppression
 from glassine.errors import (
-    CountingLimitError,
+    CostLimitError,
     InvalidDomainError,
     Text,
     UndefinedMeasureError,
@@ -48,7 +48,7 @@ class SeveralModels:
     models: tuple[Any, ...]
     names: tuple[str, ...] | None = None  # Their names; "model 1" and so on by default
     # counts, same_labels, smallest_group, time_limit: as for :func:`glassine.attacks.reconstruct_jointly`. Groups of
-    # fewer records than the policy's ``smallest_leaf`` are sought by default.
+    # fewer records than the policy's ``smallest_group`` are sought by default.
     counts: str = "published"
     same_labels: bool = True
     smallest_group: int | None = None
@@ -97,7 +97,7 @@ class SeveralSubject(Subject):
             )
         size = published.smallest_group
         if size is None:
-            size = max(1, LISTED if self.policy.smallest_leaf is None else self.policy.smallest_leaf - 1)
+            size = max(1, LISTED if self.policy.smallest_group is None else self.policy.smallest_group - 1)
         return reconstruct_jointly(
             published.models,
             domain,
@@ -180,11 +180,11 @@ def _facts(several: SeveralSubject, outcome: Outcome[JointReconstruction], raw: 
     that contradict one another are evidence of nothing.
     """
     if not isinstance(outcome, Measured):
-        return {"sizes": outcome, "bits": outcome}
+        return {"intersections": outcome, "bits": outcome}
     joint, policy = outcome.value, several.policy
     if joint.contradiction is not None:
         # No check passes because nothing was judged.
-        return dict.fromkeys(("sizes", "bits"), NotApplicable("no dataset meets the counts of all models."))
+        return dict.fromkeys(("intersections", "bits"), NotApplicable("no dataset meets the counts of all models."))
     composed = joint.composition
     by_claims = policy.max_epsilon is not None and (
         policy.max_delta is not None or composed is None or not composed.delta
@@ -202,7 +202,7 @@ def _facts(several: SeveralSubject, outcome: Outcome[JointReconstruction], raw: 
         bits = Measured(
             Bits(lower=between.lower, upper=between.upper, unsettled=doubt, tolerance=ROUNDING, inferred=joint.inferred)
         )
-    return {"sizes": _sizes_of_models(joint, policy.smallest_leaf, doubt), "bits": bits}
+    return {"intersections": _sizes_of_models(joint, policy.smallest_group, doubt), "bits": bits}
 
 
 def _sizes_of_models(joint: JointReconstruction, limit: int | None, doubt: str) -> Fact[Sizes]:
@@ -265,7 +265,7 @@ def _joint(subject: SeveralSubject) -> Outcome[JointReconstruction]:
         return Measured(subject.joint)
     except UndefinedMeasureError as error:
         return NotApplicable(error.text)
-    except CountingLimitError as error:
+    except CostLimitError as error:
         return Failed(error.text)
 
 

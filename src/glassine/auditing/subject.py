@@ -15,7 +15,7 @@ from glassine.auditing.describe import LONGEST, describe_domain
 from glassine.auditing.facts import Case, Fact, Kind
 from glassine.auditing.findings import DomainSummary, Findings, GuaranteeFinding, Outcomes, SubjectSummary
 from glassine.auditing.inputs import AuditInputs
-from glassine.auditing.judging import advise, contradiction, decide, judge, request
+from glassine.auditing.judging import advise, contradiction, decide, judge, judge_named, request
 from glassine.auditing.output_criteria import CLEAN_COPY
 from glassine.auditing.policy import Policy
 from glassine.auditing.suppression import Suppression
@@ -33,6 +33,11 @@ JUDGED_AS_WRITTEN = (
 WEIGHED = (
     "The sizes in {whose} are sums of weights, which are numbers of records only if no weights were used in training. "
     "Pass the training data, or have the publisher state it."
+)
+NOT_COUNTED = "the models of this kind are not counted."
+NOT_STATED = (
+    "no class was declared before the fit. Have the publisher state it, and pass the domain with its cut points: "
+    f"`{parameter('stated_class=')}`."
 )
 OF_PERSONS = (
     "The model's guarantee is for people, who may have several records each, but records were counted. Name the "
@@ -112,6 +117,13 @@ class Subject(ABC):
     def suppression(self) -> Suppression:
         """What may be shown of counts."""
         return Suppression(0 if self.inputs.settings.show_small_counts else self.policy.suppress_below)
+
+    @property
+    def also_asked(self) -> Collection[str]:
+        """Names of measurements that are made because something is stated or limited."""
+        settings = self.inputs.settings
+        stated = settings.statements.stated_class is not None or self.policy.largest_mean_advantage is not None
+        return (*(["capacity"] if stated else []), *(["stability"] if settings.stability is not None else []))
 
     @property
     def counts_people(self) -> bool:
@@ -220,6 +232,9 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
     # An audit that was asked for one measurement covers that alone.
     if only is None:
         facts |= {"texts": subject.texts(), "files": Measured(files) if files else None}
+        # Named policies are judged by the same facts: where it was not asked, it is unknown and not missing.
+        counted = any(measurement.name == "capacity" for measurement in subject.measurements)
+        facts.setdefault("capacity", NotApplicable(NOT_STATED if counted else NOT_COUNTED))
     if settings.require_clean_copy:
         policy = replace(policy, require_clean_copy=True)
     case = Case(
@@ -247,7 +262,7 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
         checks=checks,
         measured=Outcomes(
             measured,
-            [m.words for m in subject.measurements if m.listed or m.name in (only or ())],
+            [m.words for m in subject.measurements if m.listed or m.name in (only or subject.also_asked)],
             [m.name for m in subject.measurements if m.audience == "checker"],
         ),
         policy=replace(subject.policy, suppress_below=suppression.below),
@@ -255,6 +270,7 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
             [*subject.notes_read, *subject.notes(raw), *([JUDGED_AS_WRITTEN] if subject.inputs.estimator else [])]
         ),
         advice=advice,
+        policies=() if only is not None else judge_named(policy, case, suppression),
         requests=request(policy, case, checks),
         policy_source=subject.policy.source,
         version=__version__,
@@ -293,7 +309,7 @@ def texts_of(model: PublishedModel, inputs: AuditInputs) -> Measured[tuple[LongT
 
 def _asked(subject: Subject, only: Collection[str] | None) -> list[Measurement[Any, Any]]:
     if only is None:
-        return [m for m in subject.measurements if m.asked]
+        return [m for m in subject.measurements if m.asked or m.name in subject.also_asked]
     names, wanted = [m.name for m in subject.measurements], {only} if isinstance(only, str) else set(only)
     for name in sorted(wanted.difference(names)):
         raise InvalidParameterError(

@@ -81,7 +81,7 @@ class SummarySubject(AdditiveSubject):
 
     def facts(self, raw: Raw) -> dict[str, Fact[Any]]:
         """Return that nothing but the guarantee limits what noisy numbers reveal."""
-        read = {"released": ("sizes",), "values": ("thresholds", "named")}
+        read = {"released": ("sizes", "implied"), "values": ("thresholds", "named")}
         return {fact: NOISY for name, facts in read.items() if name in raw for fact in facts}
 
     def notes(self, raw: Raw) -> Iterator[str]:

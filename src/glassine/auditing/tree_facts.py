@@ -133,10 +133,24 @@ def facts_of_parts(tree: TreeSubject, outcome: object, raw: Raw) -> dict[str, Fa
     """Return how many records, and of which classes, are in each leaf or rule."""
     cells = _cells(tree)
     of_numbers = Inapplicable("The model predicts a number, so that it has no classes.")
-    return {"sizes": _sizes(tree), "cells": cells, "classes": cells if tree.of_classes else of_numbers}
+    return {
+        "identifiers": Measured(tree.identifiers[0]),
+        "sizes": _sizes(tree),
+        "cells": cells,
+        "implied": cells,
+        "classes": cells if tree.of_classes else of_numbers,
+    }
+
+
+STANDS = (
+    "a guarantee is claimed and the policy does not accept it. If it holds, it covers true sizes, which the model does "
+    "not publish."
+)
 
 
 def _sizes(tree: TreeSubject) -> Fact[Sizes]:
+    if tree.claim_stands:
+        return NotApplicable(tree.doubt or STANDS)
     one, more = tree.nouns
     stated = tree.inputs.statements
     parts, unsettled, fewest, stated_by = tuple(size for size in tree.sizes if size), tree.doubt, None, ""
@@ -158,6 +172,8 @@ def _sizes(tree: TreeSubject) -> Fact[Sizes]:
 
 def _cells(tree: TreeSubject) -> Fact[Cells]:
     """Return who of each outcome is in each part: people where persons are stated, else records."""
+    if tree.claim_stands:
+        return NotApplicable(tree.doubt or STANDS)
     stated, people = tree.inputs.statements, None if tree.accepted else tree.occupants
     counts = outcome_counts(
         tree.model,
@@ -171,9 +187,14 @@ def _cells(tree: TreeSubject) -> Fact[Cells]:
         return NotApplicable(tree.noise or f"the model does not publish how many records its {tree.nouns[1]} hold.")
     certain, n_splits = certain_of_cells(tree.model, counts), splits_of_model(tree.model)
     by = stated.by if stated.smallest_leaf is not None and (counts.lower < counts.upper).any() else ""
-    n_people = None if people is None else people.number
     cells = Cells(
-        counts=counts, certain=certain, n_splits=n_splits, unsettled=tree.doubt, stated_by=by, n_people=n_people
+        counts=counts,
+        certain=certain,
+        n_splits=n_splits,
+        unsettled=tree.doubt,
+        stated_by=by,
+        n_people=None if people is None else people.number,
+        people=None if people is None else people.sizes,
     )
     return Measured(cells)
 
@@ -244,8 +265,9 @@ def facts_of_values(tree: TreeSubject, outcome: Outcome[ValueLeakage], raw: Raw)
         return {}
     values, facts = outcome.value, dict[str, Fact[Any]]()
     if not tree.of_classes:
-        share, lacking = values.dominance, NotApplicable("it needs the training records with the target.")
-        facts["dominance"] = lacking if share is None else Measured((share,))
+        # Without the values of records nothing is judged: a file does not show them.
+        found: Fact[Any] = None if values.contributions is None else Measured(values.contributions)
+        facts["contributions"] = NotApplicable(STANDS) if found is not None and tree.claim_stands else found
     return facts | {
         "thresholds": Measured(thresholds_fact(tree.policy, values, tree.cut)),
         "named": Measured(_named(tree, values, raw)),
@@ -289,7 +311,8 @@ def _named(tree: TreeSubject, values: ValueLeakage, raw: Raw) -> Named:
     lacking = () if tree.domain is not None else numbers_of(tree.model)
     bounded = tree.guarantee is not None and not tree.guarantee.caveats
     named = named_fact(values, list(dict.fromkeys([*tree.cut, *tree.trained_shares])), lacking, bounded=bounded)
-    if (named.number == 0 and not named.n_private) or tree.table is None:
+    # Where the values of a number lie close, all its thresholds are public, and name people all the same.
+    if tree.table is None:
         return named
     attacks = raw.get("membership")
     outcome = (

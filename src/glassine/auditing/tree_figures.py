@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -12,6 +12,7 @@ import numpy as np
 from glassine.attacks.labels import Occupants
 from glassine.attacks.outcome import UNCOVERED, Failed, Measured, NotApplicable, Outcome, RecordNote
 from glassine.attacks.values import thresholds_of
+from glassine.auditing.class_counts import count_classes, rounded
 from glassine.auditing.describe import describe_guarantee, describe_model
 from glassine.auditing.facts import Fact, Kind
 from glassine.auditing.findings import (
@@ -20,6 +21,7 @@ from glassine.auditing.findings import (
     ModelSummary,
     ReconstructionFinding,
 )
+from glassine.auditing.identifiers import identifier_hint, identifiers_of, people_hint
 from glassine.auditing.inputs import (
     AuditInputs,
     Comparison,
@@ -27,7 +29,6 @@ from glassine.auditing.inputs import (
     compare,
     compare_records,
     inferred_domain,
-    people_hint,
 )
 from glassine.auditing.policy import Policy
 from glassine.auditing.reconstruction import (
@@ -39,7 +40,7 @@ from glassine.data.labels import class_places
 from glassine.data.table import Table
 from glassine.domain import Domain
 from glassine.domain.literals import attributes_of
-from glassine.errors import CountingLimitError, InvalidDataError, InvalidModelError, InvalidParameterError, parameter
+from glassine.errors import CostLimitError, InvalidDataError, InvalidModelError
 from glassine.formats import as_model
 from glassine.formats.builder import not_judged
 from glassine.formats.canonical import LongText
@@ -118,30 +119,6 @@ CONTRARY = (
 INFERRED = "The domain was inferred from data, which understates what an attacker learns."
 
 
-def count_classes(
-    model: DecisionTree | RuleList, rows: Indices, columns: Mapping[str, AnyArray] | None, target: str | None
-) -> Ints | None:
-    """Return how many records of each class, and last of none, are in each part; None where no outcome was passed."""
-    if columns is None or target is None or target not in columns or not model.classes:
-        return None
-    counts = np.zeros((len(model.cells), len(model.classes) + 1), dtype=np.int64)
-    np.add.at(counts, (rows, class_places(columns[target], model.classes)), 1)
-    return counts
-
-
-def rounded(model: DecisionTree | RuleList, step: int | None) -> DecisionTree | RuleList:
-    """Return a model whose counts the publisher states to be rounded to a step; the same without a step."""
-    if step is None:
-        return model
-    counts = [count for cell in model.cells for count in cell.evidence.counts or (cell.evidence.size or 0,)]
-    if model.counts_are_exact and any(count % step for count in counts):
-        raise InvalidParameterError(
-            f"{parameter('rounded_to', step)} contradicts the model: it publishes counts that are not multiples of it.",
-            remedy="Ask the publisher to which step counts were rounded.",
-        )
-    return replace(model, approximate=True)
-
-
 @dataclass(frozen=True, kw_only=True)
 class TreeSubject(Subject):
     """A tree or a rule list, and the figures that several measurements need; each is computed once."""
@@ -218,6 +195,12 @@ class TreeSubject(Subject):
     def of_classes(self) -> bool:
         """Whether it predicts a class, not a number."""
         return self.model.classes is not None
+
+    @property
+    def claim_stands(self) -> bool:
+        """Whether a valid claim that the policy does not accept answers for sizes that the model does not publish."""
+        claim = self.guarantee
+        return claim is not None and claim.standing == "not accepted" and None in self.published_sizes
 
     @cached_property
     def noise(self) -> str | None:
@@ -314,7 +297,16 @@ class TreeSubject(Subject):
     @property
     def mismatch(self) -> str:
         """Why the data are not the training records, or the domain is not theirs; empty if nothing says so."""
-        return self.comparison.unread or (MISMATCH.format(parts=self.nouns[1]) if self.comparison.n_differing else "")
+        if self.comparison.tested and not self._confirmed:
+            return self.comparison.unread
+        return MISMATCH.format(parts=self.nouns[1]) if self.comparison.n_differing else ""
+
+    @property
+    def _confirmed(self) -> bool:
+        """Whether records off the step of a domain are those of training all the same, because all sizes agree."""
+        # That the domain's step is not that of the records is another fact, which a note states.
+        exact = None not in self.published_sizes and not self.comparison.n_differing
+        return exact and self.comparison.off_step
 
     @property
     def contrary(self) -> str:
@@ -323,8 +315,8 @@ class TreeSubject(Subject):
 
     @property
     def odd(self) -> tuple[str, ...]:
-        """The columns that the model tests and that hold what the domain does not declare."""
-        return self.comparison.tested
+        """The columns that the model tests and that hold what the domain does not declare, if that is a doubt."""
+        return () if self._confirmed else self.comparison.tested
 
     @cached_property
     def doubted_weights(self) -> str:
@@ -410,7 +402,7 @@ class TreeSubject(Subject):
         try:
             published, aware = self.possible.notes(), self.possible.notes(domain_aware=True)
             learned = self.possible.bits_learned(domain_aware=True)
-        except CountingLimitError as error:
+        except CostLimitError as error:
             return Failed(error.text)
         groups = [f"with the domain's groups, {note}" for note in aware if note not in published]
         return Measured((learned, (*published, *groups)))
@@ -427,6 +419,11 @@ class TreeSubject(Subject):
             return ()
         names = dict.fromkeys(name for name, _ in thresholds_of(self.model, self.domain))
         return tuple(name for name in names if self.domain[name].inferred)
+
+    @cached_property
+    def identifiers(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The tested attributes that identify people, and those that look so by name or values alone."""
+        return identifiers_of(self.inputs, attributes_of(self.model.literals))
 
     @cached_property
     def trained_shares(self) -> list[str]:
@@ -463,7 +460,7 @@ class TreeSubject(Subject):
                 f"The file states {stated.stated_leaf}, but a leaf publishes fewer records: the parameter or the tree "
                 "was changed after training, so that neither proves anything."
             )
-        if not self.accepted and self.has_data and None in self.published_sizes:
+        if not self.accepted and not self.claim_stands and self.has_data and None in self.published_sizes:
             yield RecordNote(
                 "The model does not publish exact counts: they were counted in the data."
                 if self.noise is None
@@ -471,6 +468,7 @@ class TreeSubject(Subject):
             )
         if "reconstruction" in raw and isinstance(self.bits, Measured):
             yield from self.bits.value[1]
+        yield from identifier_hint(self.identifiers[1])
         yield from self.comparison.notes(suppression)
         yield from self._beside_guarantee()
         outcome, groups = raw.get("reconstruction"), raw.get("subgroups")

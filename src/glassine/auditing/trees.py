@@ -13,6 +13,7 @@ from glassine.attacks.labels import LABELS, LabelDisclosure, disclose_labels
 from glassine.attacks.outcome import Failed, Measured, Measurement, NotApplicable, Outcome
 from glassine.attacks.reconstruction.leakage import SubgroupLeakage
 from glassine.attacks.values import VALUES, ValueLeakage, leak_values
+from glassine.auditing.capacity import CAPACITY
 from glassine.auditing.describe import describe_parts, tree_shape
 from glassine.auditing.describe_membership import describe_membership
 from glassine.auditing.disclosure import Inferred, Question, expose
@@ -41,6 +42,7 @@ from glassine.auditing.reconstruction import (
     rows_measured,
     subgroups,
 )
+from glassine.auditing.stability import STABILITY
 from glassine.auditing.suppression import Suppression
 from glassine.auditing.tree_facts import (
     facts_of_disclosure,
@@ -53,7 +55,7 @@ from glassine.auditing.tree_figures import COUNTED, NO_DOMAIN
 from glassine.auditing.tree_figures import TreeSubject as TreeSubject
 from glassine.data.labels import Sample
 from glassine.data.table import Table
-from glassine.errors import CountingLimitError, parameter
+from glassine.errors import CostLimitError, parameter
 
 if TYPE_CHECKING:
     from glassine.attacks.membership.suite import MembershipAttacks
@@ -84,11 +86,11 @@ def _membership(subject: TreeSubject) -> Outcome[MembershipAttacks]:
 
         return shadow_learner(subject.model, members)
 
-    return attacked(subject.model, subject.inputs, subject.model.classes, subject.model.attributes, learner)
+    return attacked(subject.model, subject.inputs, subject.model.attributes, learner)
 
 
 def attacked(
-    model: object, inputs: AuditInputs, classes: object, names: Sequence[str], learner: Callable[[Table], Any]
+    model: object, inputs: AuditInputs, names: Sequence[str], learner: Callable[[Table], Any]
 ) -> Outcome[MembershipAttacks]:
     """Attack membership with a fixed seed: an audit can be repeated."""
     # names are the columns that the model knows, learner makes an estimator like it from the members.
@@ -98,8 +100,6 @@ def attacked(
         return NotApplicable(
             f"membership attacks need the data, the holdout and the name of the target (`{parameter('target=')}`)."
         )
-    if classes is None:
-        return NotApplicable("membership attacks are made on classifiers; this model predicts a number.")
     members, others = on_shared(inputs.table, inputs.holdout, (*names, inputs.target))
     made = learner(members) if inputs.settings.membership.n_shadows else None
     # Its classifiers take a second to import.
@@ -130,7 +130,7 @@ def _reconstruction(subject: TreeSubject) -> Outcome[Rebuilt]:
     try:
         counted = subject.owners is not None or list(subject.record_sizes) != list(subject.published_sizes)
         finding = replace(rebuilt(subject.possible, subject.bits.value[0], subject.record_sizes), counted=counted)
-    except CountingLimitError as error:
+    except CostLimitError as error:
         return Failed(error.text)
     if not finding.exposure_curve:
         return Measured((finding, 0))
@@ -268,6 +268,8 @@ TREE_MEASUREMENTS: tuple[Measurement[Any, Any], ...] = (
         audience="checker",
     ),
     MEMBERSHIP(_membership),
+    CAPACITY,
+    STABILITY,
     Measurement[TreeSubject, Inferred](
         "disclosure",
         "Sensitive attribute",

@@ -31,6 +31,8 @@ from glassine.capacity.frontiers import ball_advantage as ball_advantage
 from glassine.capacity.frontiers import design_advantage as design_advantage
 from glassine.capacity.frontiers import fresh_advantage as fresh_advantage
 from glassine.capacity.frontiers import strata_advantage as strata_advantage
+from glassine.capacity.learned import LearnedCode as LearnedCode
+from glassine.capacity.learned import retrained as retrained
 from glassine.capacity.statement import AverageCase as AverageCase
 from glassine.capacity.statement import GameBound as GameBound
 from glassine.capacity.statement import average_case as average_case

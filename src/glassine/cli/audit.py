@@ -51,9 +51,9 @@ if TYPE_CHECKING:
     from glassine.attacks.outcome import Audience
     from glassine.auditing.findings import Findings
     from glassine.auditing.policy import Policy
+    from glassine.auditing.unjudged import UnjudgedFile
     from glassine.data.labels import Sample
     from glassine.domain import Domain
-    from glassine.formats.unjudged import UnjudgedFile
     from glassine.surrogates import SurrogateRelease
 
 IN_PIPELINES = (
@@ -288,7 +288,7 @@ def _check_holdout(options: AuditOptions) -> None:
 
 
 def _of_model(file: FileContent, domain: Domain | None, options: AuditOptions, limits: Policy) -> Findings:
-    from glassine.auditing.api import audit
+    from glassine.auditing.api import audit, tested_by
     from glassine.auditing.inputs import MembershipSettings, Statements
 
     records, membership, asked, reading = options.records, options.membership, options.disclosure, options.reading
@@ -303,7 +303,9 @@ def _of_model(file: FileContent, domain: Domain | None, options: AuditOptions, l
     with stages() as progress:
         progress("reading the records")
         texts = {} if asked.sensitive is None else written_values(read, asked.sensitive)
-        texts |= identifiers(records.person)
+        # A column of persons that the model tests is an attribute, which is read as one.
+        person = None if records.person in tested_by(read) else records.person
+        texts |= identifiers(person)
         check_person(records.person, {records.data: None, records.holdout: None})
         # The people of an attack on the sensitive attribute may lack it, and so the target that names it.
         named = settings is None or records.target != asked.sensitive
@@ -344,7 +346,10 @@ def _of_model(file: FileContent, domain: Domain | None, options: AuditOptions, l
                     smallest_leaf=options.stated.stated_leaf,
                     rounded_to=options.stated.stated_step,
                     unweighted=options.stated.unweighted,
+                    stated_class=options.stated.stated_class(),
                 ),
+                stability=options.stated.stability,
+                stability_seconds=options.stated.stability_time,
                 max_steps=options.max_steps,
                 progress=progress,
             ),

@@ -20,6 +20,7 @@ from glassine.cli.options import (
     Group,
     HoldoutOption,
     JsonOption,
+    LimitOptions,
     ModelFileOptions,
     ModelsArgument,
     NoiseOption,
@@ -42,7 +43,7 @@ from glassine.files import write_json, write_text
 
 if TYPE_CHECKING:
     from glassine.auditing.findings import Findings, SignOff
-    from glassine.auditing.inputs import AuditSettings, DisclosureSettings
+    from glassine.auditing.inputs import AuditSettings, DisclosureSettings, StatedClass
 
 FORMATS = ("acro", "cyclonedx", "junit", "sarif", "summary")
 JUNIT = Path("glassine.xml")
@@ -137,6 +138,15 @@ OPTIONS = options_of(
     largest_measured_advantage="--max-advantage",
     smallest_leaf="--stated-leaf",
     rounded_to="--stated-step",
+    stated_class="--class-depth",
+    depth="--class-depth",
+    rules="--class-rules",
+    longest="--class-conditions",
+    n="--class-people",
+    population="--drawn-from",
+    options="--settings-tried",
+    stability="--stability",
+    stability_seconds="--stability-time",
     **{"domain=, the public bounds and categories": f"--domain FILE. {DRAFTING.removesuffix('.')}"},
 )
 """Options by the parameters that they set."""
@@ -232,6 +242,33 @@ class StatementOptions(Group, heading="What the publisher states of the training
     stated_leaf: int | None = option("N", "Fewest training records of any leaf or rule.")
     stated_step: int | None = option("N", "Step to whose multiples published counts are rounded.")
     unweighted: bool = flag("No weights were used in training: sums of weights are counts.")
+    class_depth: int | None = option("N", "Trees of at most this depth over the cut points of --domain were the class.")
+    class_rules: int | None = option("N", "Rule lists of at most so many rules were the class, fixed before the draw.")
+    class_conditions: int = option("N", "Of rule lists: most conditions of a rule.", 1)
+    class_people: int | None = option("N", "People in the training data, if the model has no counts.")
+    drawn_from: int | None = option("N", "People of the list from which the training data were drawn at random.")
+    stability: int | None = option("N", "Retrain on so many random draws, 25 to 400, for bounds by a learned code.")
+    stability_time: float = option("SECONDS", "Most seconds of --stability.", 600.0)
+    settings_tried: int = option("N", "Settings among which one was chosen on the data.", 1)
+
+    def stated_class(self) -> StatedClass | None:
+        """Return the class that is stated, if one is."""
+        from glassine.auditing.inputs import StatedClass
+
+        if self.class_depth is None and self.class_rules is None:
+            if self.drawn_from is not None:
+                raise InvalidParameterError(
+                    "--drawn-from is for a class that is stated.", remedy="Add --class-depth or --class-rules."
+                )
+            return None
+        return StatedClass(
+            depth=self.class_depth,
+            rules=self.class_rules,
+            longest=self.class_conditions,
+            n=self.class_people,
+            population=self.drawn_from,
+            options=self.settings_tried,
+        )
 
 
 class ReportOptions(Group, heading="Output"):
@@ -279,6 +316,7 @@ class AuditOptions(Group):
         "NAME", "Measure this alone, such as membership or disclosure; repeat it for more.", shown="all but rows"
     )
     max_steps: int = option("N", "Steps that exact counts may take.", 300_000)
+    limits: LimitOptions
     seed: SeedOption = 0
     records: RecordOptions
     membership: MembershipOptions

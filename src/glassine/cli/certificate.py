@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -12,27 +13,39 @@ import typer
 
 from glassine.cli.options import (
     DataOption,
+    DomainOption,
     Group,
     JsonOption,
     LedgerOption,
     ModelArgument,
     ModelFileOptions,
     OverwriteOption,
+    StepsOption,
     argument,
     option,
     output_option,
 )
-from glassine.cli.reading import load_kind
+from glassine.cli.reading import load_kind, load_whole, read_domain
 from glassine.cli.releases import KeyOption, PrivateKeyOption
 from glassine.cli.writing import check_ending, check_outputs, one_line, print_value, tell, write_by_ending
-from glassine.errors import GlassineError, InvalidParameterError, UnreadableFileError
+from glassine.errors import GlassineError, InvalidModelError, InvalidParameterError, UnreadableFileError
 from glassine.files import read_json, read_once, read_text, write_json
 
 if TYPE_CHECKING:
+    from glassine.auditing.copies import Origin
+    from glassine.formats.loading import ModelFile
     from glassine.privacy.certificate import Certificate
 
 CertificateArgument = Annotated[Path, argument("CERTIFICATE", "The certificate, JSON, signed or not.")]
 TieKeyOption = Annotated[Path | None, option("FILE", "The holder's key of the tie; made if there is none.")]
+
+
+class CopyOfOptions(Group, heading="A copy of the released model"):
+    """What shows how a copy follows from the model that was released."""
+
+    released: Path | None = option("FILE", "The model as it was released, JSON.")
+    steps: StepsOption = None
+    domain: DomainOption = None
 
 
 class TieOptions(Group, heading="The records (for their holder alone)"):
@@ -47,6 +60,7 @@ def verify_certificate_command(
     model: ModelArgument,
     certificate: CertificateArgument,
     reading: ModelFileOptions,
+    copy: CopyOfOptions,
     records: TieOptions,
     ledger: LedgerOption = None,
     public_key: KeyOption = None,
@@ -54,7 +68,9 @@ def verify_certificate_command(
 ) -> None:
     """Verify that a certificate is of this model and file, adds up, and was paid for.
 
-    A signature that does not hold is an error. Verifying one needs pip install 'glassine[server]'.
+    A copy that was edited, scrubbed or exported is verified with the model that was released: every step is done again.
+    Edits keep what they replaced, and need no other file. A signature that does not hold is an error. Verifying one
+    needs pip install 'glassine[server]'.
 
     Exit status: 0 when all that was compared agrees, 1 when something contradicts the certificate, 2 when a file cannot
     be read or its signature does not hold, 3 when something is not known, such as which file was written.
@@ -73,12 +89,17 @@ def verify_certificate_command(
             remedy=f"Give the model first: glassine certificate verify {certificate} {model}.",
         ) from None
     file = read_once(model)
-    read = load_kind(file, None, reading.trust_pickle, reading.tree)
-    matches = [*compare_certificate(claimed, read, file.sha256)]
+    read = load_whole(file, read_domain(copy.domain), reading.trust_pickle, reading.tree)
+    origin, fault = None, ""
+    try:
+        origin = origin_of(read, file.data, claimed, copy)
+    except InvalidModelError as error:
+        fault = str(error)
+    matches = [*compare_certificate(claimed, read.model, file.sha256, origin, fault)]
     if ledger is not None:
         matches.append(compare_payment(Ledger(ledger).verify([claimed]).payments[0]))
     if records.tie is not None or records.tie_key is not None or records.data is not None:
-        holds = _tied(records, fingerprint(read))
+        holds = _tied(records, fingerprint(read.model))
         said = "The model is tied to these records." if holds else "The tie is of other records, model or key."
         matches.append(Match(name="records", status="pass" if holds else "fail", statement=said))
     plain = {"model": str(model), "certificate": str(certificate), "public_key": key}
@@ -92,6 +113,21 @@ def verify_certificate_command(
         print_value("\n".join([f"The certificate is {signed}.", *lines]), False)
     status = {match.status for match in matches}
     raise typer.Exit(1 if "fail" in status else 3 if "unknown" in status else 0)
+
+
+def origin_of(read: ModelFile, data: bytes, certificate: Certificate, copy: CopyOfOptions) -> Origin | None:
+    """Return how a copy follows from the model of a certificate; None where nothing explains it."""
+    from glassine.auditing.copies import follow
+    from glassine.scrubbing.log import ScrubLog
+
+    if copy.steps is not None and copy.released is None:
+        raise GlassineError("--steps needs --released: they are done again on that model.", remedy="Add it.")
+    if certificate.model is None:
+        return None
+    released = None if copy.released is None else load_kind(read_once(copy.released), None, trust_pickle=False)
+    log = None if copy.steps is None else ScrubLog.from_json(copy.steps)
+    domain = read_domain(copy.domain)
+    return follow(read, data, certificate.model, released=released, log=log, domain=domain)
 
 
 def read_certificate(path: Path, public_key: Path | None = None) -> tuple[Certificate, str | None]:
@@ -204,12 +240,19 @@ def tie_command(
     print_value(plain if as_json else f"Tie: {output}\nKey: {tie_key}", as_json)
 
 
+class EvidenceCopyOptions(CopyOfOptions, heading="A copy of the released model"):
+    """The copy that the report is of, if it is not the model of the certificate."""
+
+    audited: Path | None = option("FILE", "The audited copy, as it was edited, scrubbed or exported.")
+
+
 def evidence_command(
     files: Annotated[list[Path], argument("REPORT|CERTIFICATE...", "A report as JSON, a certificate, or one of each.")],
     which: Annotated[
         Literal["tre", "tehdas", "edpb", "nist", "iso27559", "hipaa"],
         option(None, "Who asks: each item of their list is answered.", names=("--for",)),
     ],
+    copy: EvidenceCopyOptions,
     output: Annotated[Path | None, output_option("Write the answers: Markdown, JSON or text by its ending.")] = None,
     overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
@@ -231,8 +274,9 @@ def evidence_command(
         if kind in stated:
             raise InvalidParameterError(f"{path} is a second {kind}.", remedy="Give one report and one certificate.")
         stated[kind] = value
+    origin = _audited_copy(copy, stated)
     try:
-        document = evidence(which, findings=stated.get("report"), certificate=stated.get("certificate"))
+        document = evidence(which, findings=stated.get("report"), certificate=stated.get("certificate"), origin=origin)
     except GlassineError as error:
         raise error.word({"findings": "the report"}) from None
     write_by_ending(output, document.to_dict(), document.text(), document.markdown)
@@ -240,6 +284,30 @@ def evidence_command(
         print_value(json.loads(json.dumps(document.to_dict())) if as_json else document.text(), as_json)
     else:
         print_value(f"Evidence: {output}", False)
+
+
+def _audited_copy(copy: EvidenceCopyOptions, stated: Mapping[str, Any]) -> Origin | None:
+    """Return how the audited model follows from that of the certificate, where a copy of it is given."""
+    if copy.audited is None:
+        if copy.released is not None:
+            raise GlassineError("--released needs --audited: the copy that was audited.", remedy="Add it.")
+        return None
+    if len(stated) < 2:
+        raise GlassineError("--audited needs a report and a certificate: it ties the one to the other.")
+    file = read_once(copy.audited)
+    audited = {one["sha256"] for one in stated["report"].get("inputs", ()) if one.get("role") == "model"}
+    if file.sha256 not in audited:
+        raise InvalidParameterError(
+            f"{copy.audited} is not the file that the report is of.", remedy="Give the file that was audited."
+        )
+    read = load_whole(file, read_domain(copy.domain), trust_pickle=False)
+    origin = origin_of(read, file.data, stated["certificate"], copy)
+    if origin is None:
+        raise InvalidParameterError(
+            f"nothing shows that {copy.audited} follows from the model of the certificate.",
+            remedy="Give the released model with --released, and the steps of scrubbing with --steps.",
+        )
+    return origin
 
 
 def _read(path: Path) -> tuple[str, Any]:

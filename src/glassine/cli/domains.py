@@ -17,6 +17,7 @@ from glassine.cli.options import (
     DataOption,
     ExcludeOption,
     JsonOption,
+    LimitOptions,
     ModelFileOptions,
     OverwriteOption,
     RecordsArgument,
@@ -66,6 +67,7 @@ TestedOption: TypeAlias = Annotated[
 def infer_command(
     data: RecordsArgument,
     written: RecordsFileOptions,
+    limits: LimitOptions,
     output: DraftOption = None,
     exclude: ExcludeOption = None,
     include: Annotated[
@@ -280,6 +282,7 @@ def new_command(
 def check_command(
     domain: Annotated[Path, argument("DOMAIN", "The domain, JSON or TOML.")],
     written: RecordsFileOptions,
+    limits: LimitOptions,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:

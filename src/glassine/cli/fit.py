@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
+from math import inf
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
+from glassine.budget import MEMORY, Budget
 from glassine.cli.fitting import ADDITIVE, GREEDY, RULE_LIST, SCORECARD, TREE, FitOptions, Order, run
 from glassine.cli.naming import in_options, options_of
 from glassine.cli.options import Group, flag, option
@@ -210,7 +212,10 @@ def _fit(order: Order) -> None:
             )
     names = options_of(*order.parameters, "random_state", "domain", "classes", grid="--search")
     as_json = order.shared.files.as_json
-    with progress(quiet=as_json) as display, in_options(names):
+    # A limit that is no number is refused with the other options.
+    stated = order.parameters.get("memory_limit")
+    limits = Budget(seconds=inf, memory=stated if stated is not None and stated > 0 else MEMORY)
+    with progress(quiet=as_json) as display, in_options(names), limits.applied():
         outcome = run(order, display)
     print_value(to_dict(outcome) if as_json else to_text(outcome), as_json)
 

@@ -329,7 +329,7 @@ def _stages(order: Order, learner: Any, public: Mapping[str, Any], options: Mapp
 
 def _tables(order: Order, learner: Any, public: Mapping[str, Any], options: Mapping[str, Any]) -> str:
     """Return in words how much memory the tables of a fit take, where it is known beforehand."""
-    from glassine.sealed.model_class import human_bytes
+    from glassine.budget import human_bytes
 
     if public["domain"] is None or order.grid is not None:
         return ""

@@ -47,6 +47,7 @@ def options_of(*names: str, **others: str) -> dict[str, str]:
 FOR_THE_USER = {
     "smallest_leaf": " N",
     "max_depth": " N",
+    "class_depth": " N",
     "epsilon": " NUMBER",
     "target": " COLUMN",
     "sensitive": " COLUMN",
@@ -160,6 +161,8 @@ OF_AUDITS = {
     "shadows": "--shadows",
     "sensitive": "--sensitive",
     "target": "--target",
+    "memory_limit": "--memory-limit",
+    "cpu_limit": "--cpu-limit",
 }
 """Options by the parameters that findings name."""
 
@@ -238,7 +241,11 @@ def in_commands(
         )
     if findings.requests and findings.verdict == "inconclusive" and findings.guarantee is None:
         advice = (*advice, Remedy(text=ANSWERS))
-    return replace(findings, advice=advice, holder=holder)
+    policies = tuple(
+        entry if entry.remedy is None else replace(entry, remedy=as_command(entry.remedy, files))
+        for entry in findings.policies
+    )
+    return replace(findings, advice=advice, policies=policies, holder=holder)
 
 
 def _commands(advice: Sequence[Remedy], files: Mapping[str, str] | None) -> tuple[Remedy, ...]:

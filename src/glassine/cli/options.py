@@ -31,7 +31,8 @@ from typing import (
 import typer
 from typer.core import TyperCommand
 
-from glassine.cli.naming import OF_AUDITS, option_of
+from glassine.budget import MEMORY, SECONDS, Budget
+from glassine.cli.naming import OF_AUDITS, in_options, option_of, options_of
 from glassine.errors import InvalidParameterError, spoken_by
 
 if TYPE_CHECKING:
@@ -122,8 +123,17 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     parameters = inspect.signature(function).parameters.values()
 
     def run(**values: Any) -> None:
-        with spoken_by(OF_AUDITS):
-            function(**{one.name: _gathered(one.name, hints[one.name], values) for one in parameters})
+        with (
+            spoken_by(OF_AUDITS),
+            in_options(options_of("memory_limit", "cpu_limit")),
+            contextlib.ExitStack() as limited,
+        ):
+            gathered = {one.name: _gathered(one.name, hints[one.name], values) for one in parameters}
+            for group in gathered.values():
+                limits = group if isinstance(group, LimitOptions) else getattr(group, "limits", None)
+                if isinstance(limits, LimitOptions):
+                    limited.enter_context(limits.budget.applied())
+            function(**gathered)
 
     flat = [one for each in parameters for one in _options(each.name, hints[each.name], each.default, None)]
     run.__doc__ = function.__doc__
@@ -282,6 +292,10 @@ ReleaseArgument: TypeAlias = Annotated[Path, argument("RELEASE", "The release of
 LedgerArgument: TypeAlias = Annotated[Path, argument("LEDGER", "The ledger, a SQLite file.")]
 
 DomainOption: TypeAlias = Annotated[Path | None, _DOMAIN]
+StepsOption: TypeAlias = Annotated[
+    Path | None,
+    option("FILE", "Steps of scrubbing, JSON: scrub writes them, and they are done again to verify the copy."),
+]
 RequiredDomainOption: TypeAlias = Annotated[Path, _DOMAIN]
 PersonColumnOption: TypeAlias = Annotated[str | None, option("COLUMN", "Column that says whose record each is.")]
 TargetRangeOption: TypeAlias = Annotated[str | None, option("LO,HI", "The public range of a number to predict.")]
@@ -301,7 +315,7 @@ RecordsPerPersonOption: TypeAlias = Annotated[
 ]
 PolicyOption: TypeAlias = Annotated[
     Path | None,
-    option("NAME|FILE", "Limits: default, sacro, strict, tre, or a TOML file.", shown="default"),
+    option("NAME|FILE", "Limits: default, sacro, strict, tre, average, or a TOML file.", shown="default"),
 ]
 ReportOption: TypeAlias = Annotated[Path | None, output_option(f"Write the report: {FORMATS}.")]
 AuditOption: TypeAlias = Annotated[Path | None, option("FILE", f"Audit it and write the report: {FORMATS}.")]
@@ -343,6 +357,20 @@ def _listed_texts(text: str) -> str:
     if not any(next(csv.reader([text]), [])):
         raise typer.BadParameter(f"list texts separated by commas, such as N,-9, got {text!r}.")
     return text
+
+
+class LimitOptions(Group, heading="Limits"):
+    """What a command may cost."""
+
+    cpu_limit: float = option(
+        "SECONDS", "Most processor seconds; what is not done by then is unknown.", SECONDS, callback=above(0)
+    )
+    memory_limit: float | None = option("BYTES", "Most memory.", shown="4e9", callback=above(0))
+
+    @property
+    def budget(self) -> Budget:
+        """The limits as a budget whose time begins now."""
+        return Budget(seconds=self.cpu_limit, memory=MEMORY if self.memory_limit is None else self.memory_limit)
 
 
 class RecordsFileOptions(Group, heading="Reading the records"):

@@ -82,6 +82,7 @@ OF_FILES = {
     "header=True": "--header",
     "names": "--names",
     "missing_in": "--missing",
+    "memory_limit": "--memory-limit",
 }
 """Options by the parameters that errors about files of records mark."""
 
@@ -243,7 +244,7 @@ def telling_kinds(file: FileContent) -> Iterator[None]:
     try:
         yield
     except GlassineError as error:
-        from glassine.formats.unjudged import UnjudgedFile, unjudged_kind
+        from glassine.auditing.unjudged import UnjudgedFile, unjudged_kind
 
         kind = unjudged_kind(file.data, error)
         if kind is None:

@@ -76,7 +76,7 @@ def verdict_text(findings: Findings) -> str:
     """Return the verdict and the checks as text."""
     said = [f"Verdict on the models together: {findings.verdict}."]
     for check in findings.checks:
-        bound = "at least" if check.rule == "smallest_leaf" else "at most"
+        bound = "at least" if check.rule == "smallest_intersection" else "at most"
         measured = "" if check.measured is None else f"{check.measured}, "
         said.append(f"  {check.rule}: {measured}must be {bound} {check.limit}: {check.status}. {check.meaning}")
     steps = [f"  {number}. {as_command(remedy)}" for number, remedy in enumerate(findings.advice, start=1)]

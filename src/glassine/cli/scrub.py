@@ -17,6 +17,7 @@ from glassine.cli.options import (
     DataOption,
     Group,
     JsonOption,
+    LimitOptions,
     ModelArgument,
     ModelFileOptions,
     OverwriteOption,
@@ -24,6 +25,7 @@ from glassine.cli.options import (
     PolicyOption,
     RecordsFileOptions,
     RequiredDomainOption,
+    StepsOption,
     TargetOption,
     option,
     output_option,
@@ -56,6 +58,7 @@ class CopyOptions(Group, heading="The copy"):
         "Merge a tree's smallest leaves until its counts imply at most this membership advantage.",
         shown="leaves stay",
     )
+    steps: StepsOption = None
 
 
 class CopyReportOptions(Group, heading="The audit of the copy"):
@@ -78,6 +81,7 @@ def scrub_command(
     audited: CopyReportOptions,
     reading: ModelFileOptions,
     written: RecordsFileOptions,
+    limits: LimitOptions,
 ) -> None:
     """Write a copy with thresholds on the domain's public grid and counts coarsened, and audit it again.
 
@@ -93,20 +97,21 @@ def scrub_command(
     from glassine.auditing.inputs import AuditSettings
     from glassine.formats import write_model
     from glassine.models import AdditiveModel, DecisionTree
+    from glassine.scrubbing.log import ScrubLog
     from glassine.scrubbing.scrub import scrub
 
     data, target, output, smallest_leaf = audited.data, audited.target, copy.output, copy.smallest_leaf
     report = audited.report
     read = [model, domain, data, audited.policy]
-    check_outputs([output, report], read, overwrite=audited.overwrite)
+    check_outputs([output, report, copy.steps], read, overwrite=audited.overwrite)
     check_report(report)
-    model_file, domain_file, (limits, policy_file) = read_once(model), read_once(domain), read_policy(audited.policy)
+    model_file, domain_file, (policy, policy_file) = read_once(model), read_once(domain), read_policy(audited.policy)
     declared = stated_domain(domain_file)
     if target is not None and data is None:
         raise GlassineError("--target needs --data: accuracy is measured on given records.", remedy="Add it.")
     whole = load_whole(model_file, declared, reading.trust_pickle, reading.tree)
     before = whole.model
-    private = relied_on(describe_guarantee(before, limits))
+    private = relied_on(describe_guarantee(before, policy))
     merging = bool(smallest_leaf or copy.largest_advantage)
     if private and merging and isinstance(before, DecisionTree) and None in [c.evidence.size for c in before.cells]:
         raise InvalidParameterError(
@@ -135,7 +140,16 @@ def scrub_command(
             data=counted,
             persons=person if merging and counted is not None else None,
         )
-        beside: dict[str, Any] = {"domain": declared, "persons": person, "policy": limits}
+        if copy.steps is not None:
+            if counted is not None:
+                raise InvalidParameterError(
+                    "--steps shows that a copy follows from the model alone, and this one is counted in --data.",
+                    remedy="Leave one of them out.",
+                )
+            done: dict[str, Any] = {"counts": copy.counts, "base": copy.base, "smallest_leaf": smallest_leaf}
+            done["largest_advantage"] = copy.largest_advantage
+            ScrubLog.of(before, result.model, declared, **done).to_json(copy.steps)
+        beside: dict[str, Any] = {"domain": declared, "persons": person, "policy": policy}
         beside["settings"] = AuditSettings(progress=progress)
         # The files are judged, as by an audit of them: the copy is what is handed out.
         write_model(result.model, output)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -116,9 +116,11 @@ def _infer_column(name: str, column: AnyArray) -> Attribute:
         raise InvalidDataError(
             f"column {name!r} has no value at all.", remedy="Drop it, or declare its attribute by hand."
         )
-    whole = column.dtype.kind == "i" or all(isinstance(v, int) and not isinstance(v, bool) for v in present.tolist())
-    if whole and not set(present.tolist()) <= {0, 1}:
-        return Integer(int(min(present)), int(max(present)), missing=missing, inferred=True)
+    # Types are few, and asked for once: most of the time of a long column would go into asking each value.
+    kinds = set(map(type, present.tolist())) if column.dtype.kind == "O" else set()
+    whole = column.dtype.kind == "i" or (bool(kinds) and all(issubclass(k, int) and k is not bool for k in kinds))
+    if whole and not (present.min() >= 0 and present.max() <= 1):
+        return Integer(int(present.min()), int(present.max()), missing=missing, inferred=True)
     if column.dtype.kind in "if":
         numbers = present.astype(float)
         if not np.isfinite(numbers).all():
@@ -133,9 +135,9 @@ def _infer_column(name: str, column: AnyArray) -> Attribute:
             return Category((lo,), missing=missing, inferred=True)
         resolution = None if decimals is None else 10.0**-decimals
         return Real(lo, hi, resolution, missing=missing, inferred=True)
-    if all(isinstance(v, bool | np.bool_) for v in present):
+    if all(issubclass(kind, bool | np.bool_) for kind in kinds):
         return Binary(missing=missing, inferred=True)
-    if all(isinstance(v, str) for v in present):
+    if all(issubclass(kind, str) for kind in kinds):
         return Category(tuple(sorted(set(present.tolist()))), missing=missing, inferred=True)
     odd = next(v for v in present if not isinstance(v, str))
     raise InvalidDataError(
@@ -184,9 +186,8 @@ def remarks(frame: object) -> dict[str, str]:
     return {name: remark for name, remark in remarks_by_name.items() if remark}
 
 
-def _frequent(words: Iterable[str], present: Iterable[object]) -> str:
+def _frequent(words: Iterable[str], counts: Mapping[str, int]) -> str:
     """Return words of a column of numbers to quote: those of few records can be what one person said."""
-    counts = Counter(map(str, present))
     listed = list(words)
     quotable = [repr(word) for word in listed if counts[word] >= FREQUENT][:3]
     few = sum(counts[word] < FREQUENT for word in listed)
@@ -195,14 +196,27 @@ def _frequent(words: Iterable[str], present: Iterable[object]) -> str:
 
 
 def _remark(name: str, column: AnyArray) -> str:
-    present = column[~is_missing(column)].tolist()
-    values = set(map(str, present))
-    if len(values) == 1 and len(present) > 1:
+    present = column[~is_missing(column)]
+    n = len(present)
+    by_text: Counter[str] = Counter()
+    n_texts: dict[str, int] = {}
+    if column.dtype.kind != "O":
+        distinct, numbers_of = np.unique(present, return_counts=True)
+        counts = dict(zip(distinct.tolist(), numbers_of.tolist(), strict=True))
+        values = set(map(str, counts))
+    else:
+        counts = {}
+        for (kind, value), count in _counted(present).items():
+            by_text[str(value)] += count
+            if issubclass(kind, str):
+                n_texts[value] = n_texts.get(value, 0) + count
+        values = set(by_text)
+    if len(values) == 1 and n > 1:
         return "one value only, which carries no information. Leave it out, or declare the values it can have."
-    if len(values) > MANY_VALUES and names_people(name, len(values), len(present)):
+    if len(values) > MANY_VALUES and names_people(name, len(values), n):
         return f"{len(values):,} different values, in a column that is named like an identifier? Leave it out."
     if column.dtype.kind != "O":
-        return _remark_on_numbers(present)
+        return _remark_on_numbers(counts, n)
     odd = sorted(value for value in values if not _is_number(value))
     if odd and all(COMMAS.fullmatch(value) for value in odd):
         return Text(
@@ -211,7 +225,7 @@ def _remark(name: str, column: AnyArray) -> str:
         )
     words = sorted(value for value in values if not COMMA.fullmatch(value) and not _is_number(value))
     if any("," in value for value in values - set(words)) and len(words) <= max(1, len(values) // SHARE_OF_WORDS):
-        but = f" but for {_frequent(words, present)}" if words else ""
+        but = f" but for {_frequent(words, by_text)}" if words else ""
         also = f", and state the words in {parameter('missing')}" if words else ""
         return Text(
             f"numbers with decimal commas{but}, read as texts. "
@@ -227,21 +241,21 @@ def _remark(name: str, column: AnyArray) -> str:
         return "whole numbers beyond 64 bits, read as texts: an identifier? Leave it out, or declare a number by hand."
     if values and len(odd) <= max(1, len(values) // SHARE_OF_WORDS) and len(odd) < len(values):
         return Text(
-            f"numbers but for {_frequent(odd, present)}. State what means a missing value in {parameter('missing')}, "
+            f"numbers but for {_frequent(odd, by_text)}. State what means a missing value in {parameter('missing')}, "
             "or declare a number by hand."
         )
     if values and all(DATE.fullmatch(value) for value in values):
         return "dates, which can name people. Leave it out, or keep a number instead, such as a year or an age."
-    texts = [value for value in present if isinstance(value, str)]
-    if len(values) > MANY_VALUES and sum(value.count(" ") for value in texts) >= WORDS * len(present):
+    blanks = sum(value.count(" ") * count for value, count in n_texts.items())
+    if len(values) > MANY_VALUES and blanks >= WORDS * n:
         return "free text, which can name people. Leave it out, or code it in a few categories."
-    if len(values) > max(MANY_VALUES, len(present) // SHARE):
-        return f"{len(values):,} different values in {len(present):,} records, an identifier? Leave it out."
+    if len(values) > max(MANY_VALUES, n // SHARE):
+        return f"{len(values):,} different values in {n:,} records, an identifier? Leave it out."
     numbers = values.difference(odd)
     if (
         len(odd) > 1
         and numbers
-        and all(float(value) in CODES and present.count(value) >= FREQUENT for value in numbers)
+        and all(float(value) in CODES and n_texts.get(value, 0) >= FREQUENT for value in numbers)
     ):
         return _of_codes(sorted(map(float, numbers)), "among texts")
     spellings = Counter(map(plain, values))
@@ -249,7 +263,7 @@ def _remark(name: str, column: AnyArray) -> str:
     if alike:
         return (
             f"{len(alike):,} of its values differ from another only by case or spaces, "
-            f"such as {_frequent(alike, present)}. "
+            f"such as {_frequent(alike, by_text)}. "
             "Write those that mean the same in one way, or each counts as a category."
         )
     return ""
@@ -257,20 +271,29 @@ def _remark(name: str, column: AnyArray) -> str:
 
 def header_values(frame: object) -> int:
     """Return how many columns hold their own name as a value, as those of a file without a header do."""
-    return sum(name in column for name, column in columns(frame).items() if column.dtype.kind == "O")
+    return sum(name in column.tolist() for name, column in columns(frame).items() if column.dtype.kind == "O")
 
 
-def _remark_on_numbers(present: list[Any]) -> str:
-    if codes := _codes(present):
+def _counted(present: AnyArray) -> Counter[tuple[type, Any]]:
+    """Return how often each value of a column of objects occurs; 1, 1.0 and True are different values."""
+    listed = present.tolist()
+    kinds = set(map(type, listed))
+    if len(kinds) == 1:
+        (kind,) = kinds
+        return Counter({(kind, value): count for value, count in Counter(listed).items()})
+    return Counter(zip(map(type, listed), listed, strict=True))
+
+
+def _remark_on_numbers(counts: Mapping[Any, int], n: int) -> str:
+    if codes := _codes(counts):
         return _of_codes(codes, "far from the other values")
-    if not all(float(value).is_integer() for value in present):
+    if not all(float(value).is_integer() for value in counts):
         return ""
-    values = set(present)
-    if len(values) > 1 and all(DATE_NUMBER.fullmatch(str(int(value))) for value in values):
+    if len(counts) > 1 and all(DATE_NUMBER.fullmatch(str(int(value))) for value in counts):
         return "dates written as numbers? Leave it out, or keep a number instead, such as a year or an age."
-    handed_out = are_handed_out(np.array(sorted(values), dtype=float), len(present))
-    if handed_out or (len(values) > MANY_VALUES and len(values) >= NEARLY_ALL * len(present)):
-        return f"{len(values):,} different whole numbers in {len(present):,} records, an identifier? Leave it out."
+    handed_out = are_handed_out(np.array(sorted(counts), dtype=float), n)
+    if handed_out or (len(counts) > MANY_VALUES and len(counts) >= NEARLY_ALL * n):
+        return f"{len(counts):,} different whole numbers in {n:,} records, an identifier? Leave it out."
     return ""
 
 
@@ -283,9 +306,8 @@ def _of_codes(codes: Sequence[float], where: str) -> str:
     )
 
 
-def _codes(present: list[Any]) -> list[Any]:
+def _codes(counts: Mapping[Any, int]) -> list[Any]:
     """Return numbers of many records that look like codes for missing values: apart from the others, and of a form."""
-    counts = Counter(present)
     likely = sorted(value for value, count in counts.items() if value in CODES and count >= FREQUENT)
     others = sorted(counts.keys() - set(likely))
     if len(others) < 2:

@@ -20,6 +20,7 @@ from glassine.records.files import (
     read_parquet,
 )
 from glassine.records.headers import CsvDialect, RecordsFile, open_text
+from glassine.records.limits import check_parquet, check_text
 from glassine.records.lines import WINDOWS, DelimitedText
 from glassine.records.purpose import Purpose
 
@@ -66,10 +67,12 @@ def read_table(
     declared = {**own, **(attributes or {})}
     typed, encoding, separator = data[:4] == b"PAR1" and not dialect.names, None, None
     if typed:
+        check_parquet(data, path, purpose)
         frame = read_parquet(data, file, declared)
     else:
         text = open_text(file, data, declared, purpose=purpose)
         check_declared(text.names, own, path)
+        check_text(text)
         frame = _read_csv(text, declared, dialect)
         encoding = text.encoding or ("utf-8" if purpose is Purpose.PRIVATE or text.is_utf8() else WINDOWS)
         separator = text.mark

@@ -16,7 +16,7 @@ from glassine.domain.literals import attributes_of, between_text, complement, nu
 from glassine.domain.single import WHOLE, side_text, single_bound, single_sides
 from glassine.errors import InvalidModelError, UnsupportedModelError, first_of
 from glassine.models.additive import AdditiveModel
-from glassine.models.rule_list import RuleList
+from glassine.models.rule_list import Rule, RuleList
 from glassine.models.transform import M, rewritten
 from glassine.models.tree import DecisionTree
 from glassine.records.cells import Flag, Reader
@@ -100,6 +100,23 @@ def _is_dummy(name: str, domain: Domain) -> bool:
         if isinstance(attribute, Category) and name[at + 1 :] in map(str, attribute.values):
             return True
     return False
+
+
+def kinds_of(obj: object, package: str) -> list[str]:
+    """Return the names of the classes of a package that an object is an instance of, most special first."""
+    return [cls.__name__ for cls in type(obj).__mro__ if cls.__module__.split(".")[0] == package]
+
+
+def class_names(estimator: object) -> tuple[Scalar, ...]:
+    """Return the classes of a fitted estimator, none where it has no list of them."""
+    listed = getattr(estimator, "classes_", None)
+    return () if listed is None else tuple(scalar(name, "a class") for name in np.ravel(listed))
+
+
+def list_of(rules: Sequence[Rule], classes: tuple[Scalar, ...], source: str, domain: Domain | None) -> RuleList:
+    """Return a rule list on the attributes of the domain, or without it on those that its rules test."""
+    used = dict.fromkeys(literal.attribute for rule in rules for literal in rule.antecedent)
+    return RuleList(tuple(rules), tuple(used) if domain is None else domain.names, classes, source=source)
 
 
 def scalar(value: object, what: str) -> Scalar:

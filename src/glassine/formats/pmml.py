@@ -446,6 +446,7 @@ class _Reader:
         out: list[tuple[Literal, _Split | Goal]] = []
         for k, (literal, goal, holds) in enumerate(branches):
             after = first is not None and k > first and holds
+            # That every literal is there was seen above, which the types do not know.
             out.append((with_missing(literal, gap is not None and (k == first or after)), goal))  # type: ignore[arg-type]
         for region, to in special:
             for part in region.pieces():

@@ -111,6 +111,27 @@ def implied_advantage(counts: OutcomeCounts) -> Bounds:
     return Bounds(low, low) if counts.exact and high < 1 else Bounds(min(low, 1.0), min(high, 1.0))
 
 
+FIT = {"additive model": 0.55, "additive model without counts": 0.35}
+"""By kind of model, advantage over the root of the law below: calibrated, so that one limit stands for every kind."""
+
+
+def advantage_of_parameters(per_record: float, kind: str) -> float:
+    """Return the membership advantage that fitted values imply, of effective parameters per record.
+
+    ``A = k sqrt(q / (2 pi))``: an attack on a fitted value has a signal of h, what a record's own outcome weighs in it,
+    against a noise of about the root of h, and q is the mean of h. Leaves have the same law by their counts, where k is
+    1. Bins of an additive model that hold shares p of n records have ``q = sum (1 - p) / n``.
+
+    **Guarantee**: none; k is calibrated on measured advantages.
+
+    Examples
+    --------
+    >>> round(advantage_of_parameters(0.1, "additive model"), 3)
+    0.069
+    """
+    return min(1.0, FIT[kind] * math.sqrt(per_record / (2 * math.pi)))
+
+
 def _deviation(shares: Array) -> Array:
     """Return the standard deviation of one draw that has each share as its probability."""
     return np.sqrt(np.clip(shares * (1 - shares), 0, None))

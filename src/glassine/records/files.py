@@ -15,6 +15,7 @@ from glassine.errors import UnreadableFileError
 from glassine.records.cells import Plain, number_of
 from glassine.records.columns import is_column, values_of
 from glassine.records.headers import EXCEL, RecordsFile, open_text
+from glassine.records.limits import check_parquet, check_text
 from glassine.records.lines import DelimitedText
 from glassine.records.purpose import Purpose
 
@@ -138,12 +139,14 @@ def batches_of_file(file: RecordsFile, names: Sequence[str]) -> Iterator[dict[st
     """
     data = contents(file.path)
     if _is_parquet(data) and not file.dialect.names:
+        check_parquet(data, file.path, Purpose.PRIVATE)
         present = pl.read_parquet_schema(io.BytesIO(data))
         names = [name for name in names if is_column(name, present)]
         frame = read_parquet(data, file, file.declared, names)
         yield {name: frame[name] for name in names}
         return
     text = open_text(file, data, file.declared, purpose=Purpose.PRIVATE)
+    check_text(text)
     names = [name for name in names if is_column(name, text.names)]
     empty = True
     for block, _ in text.blocks():
@@ -167,7 +170,7 @@ def read_parquet(
     path, dialect = file.path, file.dialect
     try:
         frame = pl.read_parquet(io.BytesIO(data), columns=None if columns is None else list(columns))
-    except Exception as error:
+    except (Exception, pl.exceptions.PanicException) as error:
         raise _no_parquet(path, error) from None
     if columns is None:
         dialect.check_columns(frame.columns, path)
@@ -189,7 +192,7 @@ def read_parquet(
     return frame.with_columns(out)
 
 
-def _no_parquet(path: Path, error: Exception) -> UnreadableFileError:
+def _no_parquet(path: Path, error: BaseException) -> UnreadableFileError:
     first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
     # The value that cannot be read is one record's, and so are its places.
     first = re.sub(r"`[^`]*(`|$)", "a value", first)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import numpy as np
@@ -16,6 +16,11 @@ from glassine.records.cells import FOREIGN, Flag, FlagArray, double, is_gap, num
 from glassine.records.columns import values_of
 from glassine.records.flags import wide
 from glassine.records.reading import read
+
+if TYPE_CHECKING:
+    import polars as pl
+else:
+    from glassine.records import frames as pl
 
 
 def as_declared(container: object, name: str, attribute: Attribute, values: AnyArray) -> AnyArray:
@@ -54,10 +59,28 @@ def as_they_are(series: nw.Series[Any]) -> AnyArray:
     elif series.dtype == nw.Boolean and not gaps:
         out = np.asarray(series.to_numpy(), dtype=np.int64)
     else:
-        out = np.fromiter(series.to_list(), dtype=object, count=len(series))
+        shared = _shared_texts(series) if series.dtype == nw.String else None
+        out = np.fromiter(series.to_list(), dtype=object, count=len(series)) if shared is None else shared
         if gaps:
             out[series.is_null().to_numpy()] = None
     return read_only(out)
+
+
+FEWER = 4
+"""Texts of a column are one object each if they are fewer than the records by this factor: it saves their memory."""
+
+
+def _shared_texts(series: nw.Series[Any]) -> AnyArray | None:
+    """Return texts of which equal ones are one object, None where few are equal or the library is another."""
+    native = series.to_native()
+    if not isinstance(native, pl.Series):
+        return None
+    texts = native.unique(maintain_order=True)
+    if not len(native) or len(texts) * FEWER > len(native):
+        return None
+    places = native.replace_strict(texts, pl.int_range(len(texts), eager=True), return_dtype=pl.UInt32)
+    objects: AnyArray = np.fromiter(texts.to_list(), dtype=object, count=len(texts))
+    return np.take(objects, places.to_numpy())
 
 
 def _declared(codes: AnyArray, flags: FlagArray, values: AnyArray, listed: Sequence[Scalar]) -> AnyArray:

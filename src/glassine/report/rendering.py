@@ -46,7 +46,7 @@ def audit_page(findings: Findings, *, title: str | None = None) -> Page:
     if claimed is not None:
         figures = sections.guarantee_figures(claimed)
     elif additive is not None:
-        figures = sections.additive_figures(additive, findings.policy.smallest_leaf)
+        figures = sections.additive_figures(additive, findings.policy.small)
     else:
         figures = sections.headline_figures(findings)
     page = sections.judged_page(findings, kind, measures, title=title or f"Privacy of a published {kind}")

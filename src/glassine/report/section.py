@@ -202,7 +202,8 @@ def shows(
 HOMES = {
     **dict.fromkeys(("reconstruction", "alignment", "subgroups", "exposed_rows"), "reconstruction"),
     **dict.fromkeys(("labels", "values"), "outcomes"),
-    **{name: name for name in ("disclosure", "membership")},
+    **{name: name for name in ("capacity", "disclosure", "membership")},
+    "stability": "capacity",
     "released": "guarantee",
     **dict.fromkeys(("parts", "terms", "rows", "joint"), ""),
 }

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from math import isfinite, log10
+from math import log10
 from typing import Any, ClassVar, Generic, NotRequired, Protocol, Self, TypedDict, TypeVar, Unpack
 
 import numpy as np
 
+from glassine.budget import human_bytes
 from glassine.data.slices import Progress
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
@@ -23,18 +24,6 @@ from glassine.sealed.losses import MOST_STEPS, Loss
 
 SECONDS_PER_STEP = 7e-9
 """Time of one choice of one node and class on one core of a 2020s server; the estimate's only constant."""
-
-
-def human_bytes(size: float) -> str:
-    """Return a number of bytes in words; a limit may be infinite."""
-    if not isfinite(size):
-        return f"{size:g}"
-    size = int(size)
-    for unit in ("B", "kB", "MB", "GB", "TB"):
-        if size < 1000:
-            return f"{size} {unit}"
-        size //= 1000
-    return "far more than 1000 TB"
 
 
 def check_limit(limit: object, name: str) -> float:

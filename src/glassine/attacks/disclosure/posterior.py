@@ -20,7 +20,7 @@ from glassine.attacks.disclosure.sample import SampleEstimate, sample_estimate
 from glassine.attacks.disclosure.worlds import NoWorldError, StartError
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.errors import (
-    CountingLimitError,
+    CostLimitError,
     InvalidParameterError,
     UndefinedMeasureError,
     check_choice,
@@ -286,7 +286,7 @@ def infer_posterior(
     if method != "chain":
         try:
             return _of_enumeration(disclosure, enumerate_worlds(disclosure, most_worlds=most_worlds))
-        except CountingLimitError:
+        except CostLimitError:
             if method == "enumeration":
                 raise
     started = time.perf_counter()
@@ -316,7 +316,7 @@ def measure_posterior(disclosure: Disclosure, **options: Any) -> Outcome[Posteri
         return Measured(infer_posterior(disclosure, **options))
     except UndefinedMeasureError as error:
         return NotApplicable(error.text)
-    except (NoWorldError, StartError, CountingLimitError) as error:
+    except (NoWorldError, StartError, CostLimitError) as error:
         return Failed(error.text)
 
 

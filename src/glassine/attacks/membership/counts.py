@@ -25,7 +25,7 @@ Codes = Indices
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PublishedCounts:
-    """The counts of the bins of one attribute."""
+    """The counts of the bins of one attribute, or of the cells of a pair."""
 
     counts: Array  # By bin, noise included; shape (bins,)
     noise: float  # Standard deviation of the noise of a count; 0 without privacy
@@ -63,8 +63,8 @@ def count_attack(
     """Compare how likely an additive model's published counts are with a record among the training data and without.
 
     The attacker knows the number of training records, the scale of any noise, and other records of the population. The
-    score is the sum of the log-likelihood ratios of the attributes' counts, as if attributes were independent; scores
-    of bins, pairs and classes are not used. Without privacy the counts are exact.
+    score is the sum of the log-likelihood ratios of the counts of attributes and pairs, as if these were independent;
+    scores of bins are not used. Without privacy the counts are exact.
 
     Parameters
     ----------
@@ -134,20 +134,23 @@ def _additive(model: object) -> AdditiveModel:
         additive = None
     if not isinstance(additive, AdditiveModel):
         raise UnsupportedModelError(
-            "the model publishes no counts of the bins of single attributes.",
+            "the model publishes no counts of bins.",
             remedy="Attack its outputs instead: attack_membership.",
         )
     return additive
 
 
 def _published(model: AdditiveModel, n_records: int) -> dict[int, PublishedCounts]:
-    """Return the counts of each term of one attribute, by its place."""
+    """Return the counts of each term, by its place; of an attribute in a pair those of the pair's cells alone."""
     claimed = None if model.guarantee is None else model.guarantee.count_scale
     noise = 0.0 if model.counts_are_exact else claimed
-    terms = {k: term for k, term in enumerate(model.terms) if term.weights is not None and len(term.attributes) == 1}
+    terms = {k: term for k, term in enumerate(model.terms) if term.weights is not None}
+    # The counts of an attribute are sums of those of a pair with it: they would count twice.
+    paired = {name for term in terms.values() if len(term.attributes) > 1 for name in term.attributes}
+    terms = {k: term for k, term in terms.items() if len(term.attributes) > 1 or term.attributes[0] not in paired}
     if not terms or noise is None:
         raise UnsupportedModelError(
-            "the model publishes no counts of the bins of single attributes.",
+            "the model publishes no counts of bins.",
             remedy="Attack its outputs instead: attack_membership.",
         )
     counts = {k: np.asarray(term.weights, dtype=np.float64).ravel() for k, term in terms.items()}

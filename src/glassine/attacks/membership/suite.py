@@ -14,6 +14,7 @@ from glassine.attacks.membership.counts import count_attack
 from glassine.attacks.membership.gap import gap_attack, holdout_shift, read_sides, setting_of
 from glassine.attacks.membership.intervals import check_confidence
 from glassine.attacks.membership.label_only import label_only_attack
+from glassine.attacks.membership.leaf_outcomes import leaf_outcome_attack
 from glassine.attacks.membership.likelihood_ratios import judged, likelihood_ratio, relative_ratio
 from glassine.attacks.membership.matching import codes_of_rows
 from glassine.attacks.membership.midpoint import MidpointResult, midpoint_attack
@@ -168,6 +169,8 @@ class MembershipAttacks:
         Likelihood ratio with shadow models; both need a learner.
     rmia_online, rmia_offline : Outcome of MembershipResult
         RMIA with the same shadow models.
+    leaf_outcomes : Outcome of MembershipResult
+        Published shares of leaf and outcome against those of other people.
     counts : Outcome of MembershipResult
         Likelihood of the counts that an additive model publishes.
     midpoint : Outcome of MidpointResult
@@ -191,6 +194,7 @@ class MembershipAttacks:
     lira_offline: Outcome[MembershipResult]
     rmia_online: Outcome[MembershipResult]
     rmia_offline: Outcome[MembershipResult]
+    leaf_outcomes: Outcome[MembershipResult]
     counts: Outcome[MembershipResult]
     midpoint: Outcome[MidpointResult]
     vulnerability: Outcome[Vulnerability]
@@ -302,7 +306,7 @@ def attack_membership(
         raise InvalidParameterError(f"{parameter('progress')} must be callable or None, got {type(progress).__name__}.")
     rng = generator(random_state)
     data = inside, outside = read_sides(members, nonmembers)
-    steps = _Steps(progress, 8 + (0 if shadows is None else shadows.n_shadows))
+    steps = _Steps(progress, 9 + (0 if shadows is None else shadows.n_shadows))
     shift = steps.of(holdout_shift(*data, random_state=rng))
     common: dict[str, Any] = {"confidence": confidence, "random_state": rng}
     common["shift"] = shift.value if isinstance(shift, Measured) else None
@@ -337,6 +341,7 @@ def attack_membership(
         lira_offline=by_mode["offline"][0],
         rmia_online=by_mode["online"][1],
         rmia_offline=by_mode["offline"][1],
+        leaf_outcomes=steps.of(leaf_outcome_attack(model, *data, **common)),
         counts=steps.of(count_attack(model, *data, **common)),
         midpoint=named,
         vulnerability=overfitting,

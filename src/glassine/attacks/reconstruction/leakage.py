@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from glassine.attacks.reconstruction.possible import PossibleRecords, Worlds
-from glassine.data.inference import columns as read_columns
 from glassine.data.labels import subgroups
 from glassine.data.table import as_table
+from glassine.domain.literals import attributes_of
 from glassine.errors import InvalidDataError, UndefinedMeasureError
 from glassine.models import Cell, DecisionTree, RuleList
-from glassine.records.arrays import Array
+from glassine.models.records import counted_records
+from glassine.records.arrays import Array, Indices
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -278,9 +279,9 @@ class ExposedRecords(PossibleRecords):
         domain_aware : bool, default=False
             Whether the domain's groups count.
         """
-        table = as_table(frame)
+        table = as_table(frame).by({name: self.domain[name] for name in self.domain})
         data = table.arrays
-        bits = np.array(self.bits_learned(domain_aware=domain_aware))[self.model.apply(data)]
+        bits = np.array(self.bits_learned(domain_aware=domain_aware))[self._parts_of(table)]
         out = []
         for name in [attributes] if isinstance(attributes, str) else attributes:
             if name not in data:
@@ -333,7 +334,12 @@ class ExposedRecords(PossibleRecords):
             Whether the domain's groups count.
         """
         learned = np.array(self.bits_learned(domain_aware=domain_aware))
-        return np.asarray(learned[self.model.apply(read_columns(frame))])
+        return np.asarray(learned[self._parts_of(frame)])
+
+    def _parts_of(self, records: object) -> Indices:
+        """Return the leaf or rule of each record as the domain reads it, shape (n,); none is refused."""
+        recipe = {name: self.domain[name] for name in attributes_of(self.model.literals)}
+        return self.model.apply(counted_records(records, recipe))
 
 
 def exposure_steps(parts: Iterable[tuple[float, int]], n_records: int) -> list[tuple[float, float]]:

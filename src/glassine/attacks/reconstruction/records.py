@@ -32,7 +32,7 @@ from glassine.attacks.reconstruction.systems import CountSystem, Drawn, Search, 
 from glassine.counting import MAX_STEPS, Region, RegionCounter
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
-from glassine.errors import CountingLimitError, UndefinedMeasureError
+from glassine.errors import CostLimitError, UndefinedMeasureError
 from glassine.models import DecisionTree, RuleList
 from glassine.models.tree import Forest
 from glassine.records.arrays import Indices
@@ -200,7 +200,7 @@ def _from_one(model: DecisionTree | RuleList, domain: Domain, rng: np.random.Gen
             ],
             dtype=bool,
         )
-    except (UndefinedMeasureError, CountingLimitError) as error:
+    except (UndefinedMeasureError, CostLimitError) as error:
         return Failed(str(error))
     codes: Indices | None = None
     if model.classes is not None and all(cell.evidence.counts is not None for cell in cells):

@@ -25,7 +25,7 @@ from glassine.attacks.reconstruction.row_solving import MissingSolverError, solv
 from glassine.counting import MAX_STEPS
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar, is_whole
-from glassine.errors import CountingLimitError, InvalidDomainError, InvalidParameterError, parameter
+from glassine.errors import CostLimitError, InvalidDomainError, InvalidParameterError, parameter
 from glassine.records.arrays import AnyArray, Bools, Indices
 
 MAX_PARTS = 200_000
@@ -168,7 +168,7 @@ def solved(
         )
     except (ClashError, ContradictionError) as error:
         return Failed(system.contradiction(error))
-    except CountingLimitError as error:
+    except CostLimitError as error:
         return Failed(str(error))
     except MissingSolverError:
         return Failed(

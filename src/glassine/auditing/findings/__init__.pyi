@@ -18,6 +18,7 @@ from glassine.auditing.findings.joint import LeftOutModel as LeftOutModel
 from glassine.auditing.findings.joint import RowsFinding as RowsFinding
 from glassine.auditing.findings.membership import AttackFinding as AttackFinding
 from glassine.auditing.findings.membership import MembershipFinding as MembershipFinding
+from glassine.auditing.findings.policies import PolicyFinding as PolicyFinding
 from glassine.auditing.findings.root import EXIT_STATUS as EXIT_STATUS
 from glassine.auditing.findings.root import NOT_ASKED as NOT_ASKED
 from glassine.auditing.findings.root import SCHEMA as SCHEMA

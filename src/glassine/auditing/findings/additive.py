@@ -112,6 +112,8 @@ class AdditiveFinding:
         Bins and cells of all terms.
     n_edits : int
         Changes that people made after the model was released.
+    released : str or None
+        Fingerprint of the model without them, by which a certificate of it is known; None if there are none.
     coverage : float
         Share of the noise in a term's sums that each noise interval holds.
     terms : tuple of TermFinding
@@ -125,6 +127,7 @@ class AdditiveFinding:
     meaning: str
     n_bins: int
     n_edits: int
+    released: str | None
     coverage: float
     terms: tuple[TermFinding, ...]
     attributes: tuple[BinsFinding, ...]

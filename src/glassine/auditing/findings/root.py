@@ -25,6 +25,7 @@ from glassine.attacks.outcome import (
 )
 from glassine.auditing.criterion import Check, Remedy
 from glassine.auditing.findings.guarantee import GuaranteeFinding
+from glassine.auditing.findings.policies import PolicyFinding
 from glassine.auditing.findings.values import DomainSummary, ModelSummary, ReleaseSummary, SeveralSummary, Verdict
 from glassine.auditing.policy import Policy
 from glassine.errors import InvalidParameterError, parameter, spoken
@@ -229,6 +230,8 @@ class Findings:
         What is odd.
     advice : tuple of Remedy
         What to do next.
+    policies : tuple of PolicyFinding
+        How each named policy judges the same facts; none where the audit was asked for one measurement alone.
     requests : tuple of str
         What to ask the publisher for, where the model alone leaves checks open: sentences to paste into a message.
     policy_source : str
@@ -264,6 +267,7 @@ class Findings:
     notes: tuple[str, ...]
     advice: tuple[Remedy, ...]
     version: str
+    policies: tuple[PolicyFinding, ...] = ()
     requests: tuple[str, ...] = ()
     policy_source: str = ""
     domain: DomainSummary | None = None
@@ -342,6 +346,7 @@ class Findings:
             audience="public",
             measured=self.measured.public(),
             advice=tuple(remedy.public() for remedy in self.advice),
+            policies=tuple(entry.public() for entry in self.policies),
             notes=tuple(note for note in self.notes if not isinstance(note, RecordNote)),
             inputs=tuple(file for file in self.inputs if file.sha256 is not None),
             **bare,

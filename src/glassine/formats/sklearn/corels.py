@@ -11,7 +11,7 @@ import numpy as np
 from glassine.domain import Binary, Category, Domain, Literal, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
-from glassine.formats.conditions import attribute_of, binary, not_fitted, require
+from glassine.formats.conditions import attribute_of, binary, list_of, not_fitted, require
 from glassine.formats.printed.conditions import condition, split_conditions
 from glassine.formats.registry import BEFORE_JSON, BY_START, Format, first_line, of_text
 from glassine.models.evidence import Evidence
@@ -57,8 +57,7 @@ def rules_from_corels_program(text: str, domain: Domain | None = None) -> RuleLi
             raise UnsupportedModelError(f"the CORELS rule {{{(names or '')[:60]}}} holds an empty name.")
         antecedent = tuple(_literal(part, domain) for part in parts)
         rules.append(Rule(antecedent=antecedent, evidence=Evidence(label=classes.index(label))))
-    used = dict.fromkeys(literal.attribute for rule in rules for literal in rule.antecedent)
-    return RuleList(tuple(rules), tuple(used) if domain is None else domain.names, classes, source="CORELS")
+    return list_of(rules, classes, SOURCE, domain)
 
 
 def _found(text: str) -> list[tuple[str | None, str]]:
@@ -240,8 +239,7 @@ def rules_from_corels_text(text: str, domain: Domain | None = None) -> RuleList:
             antecedent = None
         else:
             raise UnsupportedModelError(f"line {number} of the CORELS list cannot be read: {line[:60]!r}.")
-    used = dict.fromkeys(literal.attribute for rule in rules for literal in rule.antecedent)
-    return RuleList(tuple(rules), tuple(used) if domain is None else domain.names, (False, True), source=SOURCE)
+    return list_of(rules, (False, True), SOURCE, domain)
 
 
 FORMATS = (

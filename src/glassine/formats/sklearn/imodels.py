@@ -13,7 +13,7 @@ from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import refuse_gaps, sides
-from glassine.formats.conditions import at_least, not_fitted, require, scalar
+from glassine.formats.conditions import at_least, class_names, kinds_of, list_of, not_fitted, require
 from glassine.formats.printed.conditions import plain
 from glassine.formats.registry import of_object, of_text
 from glassine.models.evidence import Evidence
@@ -62,8 +62,7 @@ def rules_from_imodels_text(text: str, domain: Domain | None = None) -> RuleList
                 )
             antecedent = (sides(name, OPERATORS[rule["operator"]], bound, domain)[0],)
         rules.append(Rule(antecedent=antecedent, evidence=_printed_evidence(rule, classes)))
-    used = dict.fromkeys(literal.attribute for entry in rules for literal in entry.antecedent)
-    return RuleList(tuple(rules), tuple(used) if domain is None else domain.names, classes, source="imodels text")
+    return list_of(rules, classes, "imodels text", domain)
 
 
 def _classes(text: str, labels: list[Scalar]) -> tuple[Scalar, ...]:
@@ -94,8 +93,7 @@ LISTS = ("GreedyRuleListClassifier", "OneRClassifier")
 
 def is_imodels_list(obj: object) -> bool:
     """Return whether an object is a greedy rule list of imodels, fitted or not."""
-    names = {cls.__name__ for cls in type(obj).__mro__ if cls.__module__.split(".")[0] == "imodels"}
-    if names & set(LISTS):
+    if set(kinds_of(obj, "imodels")) & set(LISTS):
         return True
     rules = getattr(obj, "rules_", None)
     return isinstance(rules, list) and bool(rules) and all(isinstance(r, Mapping) and "val" in r for r in rules)
@@ -177,9 +175,7 @@ def rules_from_imodels(obj: Any, domain: Domain | None = None) -> RuleList:
             rules.append(Rule(evidence=Evidence(total=left)))
         else:
             rules.append(Rule(evidence=_evidence(entry.get("val"), _size(entry["num_pts"], what), what)))
-    classes: tuple[Scalar, ...] = (0, 1)
-    if getattr(obj, "classes_", None) is not None:
-        classes = tuple(scalar(name, "a class") for name in np.ravel(obj.classes_))
+    classes = class_names(obj) or (0, 1)
     if len(classes) != 2:
         raise InvalidModelError(f"a rule list of imodels has two classes, got {len(classes)}.")
     names = getattr(obj, "feature_names_", None)

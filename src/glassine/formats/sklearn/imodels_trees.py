@@ -11,7 +11,7 @@ from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import TreeBuilder, feature_names, place_of, source_of, whole_counts
-from glassine.formats.conditions import at_most, not_fitted, scalar
+from glassine.formats.conditions import at_most, class_names, kinds_of, not_fitted
 from glassine.formats.registry import of_object
 from glassine.formats.sklearn.tree import tree_from_sklearn
 from glassine.models.evidence import Evidence
@@ -21,15 +21,9 @@ from glassine.models.tree import DecisionTree, Forest, Node
 FIGS, SHRUNKEN = "FIGS", "HSTree"
 
 
-def _is_of_imodels(obj: object, kind: str) -> bool:
-    return not isinstance(obj, type) and any(
-        cls.__name__ == kind and cls.__module__.split(".")[0] == "imodels" for cls in type(obj).__mro__
-    )
-
-
 def is_imodels_tree(obj: object) -> bool:
     """Return whether an object is a FIGS model or a shrunken tree, by the names of its classes."""
-    return _is_of_imodels(obj, FIGS) or _is_of_imodels(obj, SHRUNKEN)
+    return bool({FIGS, SHRUNKEN} & set(kinds_of(obj, "imodels")))
 
 
 def _names(obj: Any, domain: Domain | None) -> tuple[str, ...]:
@@ -40,11 +34,6 @@ def _names(obj: Any, domain: Domain | None) -> tuple[str, ...]:
     return feature_names(
         None if made_up and domain is not None else names, int(obj.n_features_in_), domain, "the model"
     )
-
-
-def _classes(obj: Any) -> tuple[Scalar, ...] | None:
-    own = getattr(obj, "classes_", None)
-    return None if own is None else tuple(scalar(name, "a class") for name in np.ravel(own))
 
 
 def tree_from_imodels(obj: Any, domain: Domain | None = None, tree: int | None = None) -> DecisionTree:
@@ -61,7 +50,7 @@ def tree_from_imodels(obj: Any, domain: Domain | None = None, tree: int | None =
     InvalidModelError
         If it is not fitted, or does not fit the domain.
     """
-    if _is_of_imodels(obj, SHRUNKEN):
+    if SHRUNKEN in kinds_of(obj, "imodels"):
         place_of(1, tree, "the model")
         return _shrunken(obj, domain)
     trees = getattr(obj, "trees_", None)
@@ -72,7 +61,7 @@ def tree_from_imodels(obj: Any, domain: Domain | None = None, tree: int | None =
 
 def forest_from_imodels(obj: Any, domain: Domain | None = None) -> Forest:
     """Return all trees of a FIGS model, whose values add up; each was trained on every record."""
-    n_trees = len(obj.trees_) if _is_of_imodels(obj, FIGS) and hasattr(obj, "trees_") else 1
+    n_trees = len(obj.trees_) if FIGS in kinds_of(obj, "imodels") and hasattr(obj, "trees_") else 1
     return Forest(trees=tuple(tree_from_imodels(obj, domain, place) for place in range(n_trees)), source="imodels")
 
 
@@ -83,7 +72,7 @@ def _shrunken(obj: Any, domain: Domain | None) -> DecisionTree:
             remedy="Fit it first, or give one of the trees of its ensemble.",
         )
     read = tree_from_sklearn(obj.estimator_, domain)
-    classes = _classes(obj) if read.classes is not None else None
+    classes = class_names(obj) if read.classes is not None else None
     whole = rewritten(read, evidence=lambda place, own: Evidence(total=own.size, label=own.prediction, value=own.value))
     names = dict(zip(read.attributes, _names(obj, domain), strict=True))
     nodes = tuple(
@@ -102,7 +91,7 @@ def _shrunken(obj: Any, domain: Domain | None) -> DecisionTree:
 
 def _figs(obj: Any, trees: list[Any], place: int, domain: Domain | None) -> DecisionTree:
     builder: TreeBuilder[int] = TreeBuilder("the FIGS tree", domain, _names(obj, domain), silent=True)
-    alone, classes = len(trees) == 1, _classes(obj)
+    alone, classes = len(trees) == 1, class_names(obj) or None
     if not alone and classes is not None and len(classes) > 2:
         raise UnsupportedModelError(
             f"each of the {len(trees)} trees of the FIGS model adds to {len(classes)} classes; two are read.",

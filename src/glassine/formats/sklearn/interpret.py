@@ -18,7 +18,7 @@ import numpy.typing as npt
 from glassine.domain import Category, Domain
 from glassine.domain.attributes import Scalar, is_name, is_scalar
 from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError, first_of
-from glassine.formats.conditions import attribute_of, float_of, not_fitted
+from glassine.formats.conditions import attribute_of, float_of, kinds_of, not_fitted
 from glassine.formats.registry import Format
 from glassine.models.additive import AdditiveModel
 from glassine.models.bins import Bins, CategoryBins, NumericBins
@@ -51,10 +51,7 @@ class _Feature:
 
 def is_interpret_ebm(obj: object) -> bool:
     """Return whether an object is an explainable boosting machine of interpret, by the names of its classes."""
-    return not isinstance(obj, type) and any(
-        kind.__name__.removeprefix("DP") in CLASSES and kind.__module__.split(".")[0] == "interpret"
-        for kind in type(obj).__mro__
-    )
+    return any(name.removeprefix("DP") in CLASSES for name in kinds_of(obj, "interpret"))
 
 
 def is_interpret_json(data: object) -> bool:

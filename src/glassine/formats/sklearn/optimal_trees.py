@@ -13,7 +13,7 @@ from glassine.domain import Domain, Literal, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import BY_ESTIMATOR, TreeBuilder, feature_names, from_shares, sides
-from glassine.formats.conditions import binary, require, scalar
+from glassine.formats.conditions import binary, class_names, require, scalar
 from glassine.formats.registry import of_object
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree
@@ -56,9 +56,7 @@ def tree_from_streed(estimator: Any, domain: Domain | None = None) -> DecisionTr
     root = getattr(estimator, "tree_", None)
     if root is None:
         raise InvalidModelError(f"the {type(estimator).__name__} is not fitted.", remedy="Fit it first.")
-    classes: tuple[Scalar, ...] | None = None
-    if "STreeDClassifier" in kinds:
-        classes = tuple(scalar(name, "a class") for name in np.ravel(estimator.classes_))
+    classes = class_names(estimator) if "STreeDClassifier" in kinds else None
     tests, names = _streed_tests(estimator, domain)
     builder: TreeBuilder[int] = TreeBuilder("the tree of pystreed", domain, names, silent=True, remedy=BY_ESTIMATOR)
     stack, numbers = [(0, root)], itertools.count(1)
@@ -171,7 +169,7 @@ def tree_from_dl85(estimator: object, domain: Domain | None = None) -> DecisionT
     # Releases that keep no number of features leave those behind the last tested one to the domain.
     width = max(_dl85_width(root), 0 if domain is None else len(domain)) if n_features is None else int(n_features)
     names = feature_names(None, width, domain, "the tree of pydl8.5")
-    classes = tuple(scalar(name, "a class") for name in np.ravel(getattr(estimator, "classes_", ())))
+    classes = class_names(estimator)
     if not classes:
         raise UnsupportedModelError("the tree of pydl8.5 names no classes; its classifier is read.")
     builder: TreeBuilder[int] = TreeBuilder("the tree of pydl8.5", domain, names, silent=True, remedy=BY_ESTIMATOR)

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError
-from glassine.formats.conditions import scalar
+from glassine.formats.conditions import kinds_of, scalar
 from glassine.formats.sklearn.encodings import Coded, Column, Number, Stepped, coded, is_gap
 
 Columns: TypeAlias = list[Column]
@@ -19,7 +19,7 @@ Columns: TypeAlias = list[Column]
 
 def sklearn_names(obj: object) -> list[str]:
     """Return the names of the scikit-learn classes that an object is an instance of, most special first."""
-    return [cls.__name__ for cls in type(obj).__mro__ if cls.__module__.split(".")[0] == "sklearn"]
+    return kinds_of(obj, "sklearn")
 
 
 def _unlike(reason: str) -> InvalidModelError:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from glassine.budget import human_bytes
 from glassine.errors import ClassTooLargeError, parameter
 from glassine.learners.additive.boosting import Boosting, Interactions
 from glassine.learners.additive.grids import MOST_BINS, Grid
 from glassine.learners.additive.publishing import MOST_PAIRS, MOST_ROUNDS, PAIR_BINS
 from glassine.learners.additive.targets import Target
-from glassine.sealed.model_class import check_limit, human_bytes
+from glassine.sealed.model_class import check_limit
 
 NUMBER = 8
 """Bytes of a number."""

@@ -20,6 +20,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from glassine.budget import human_bytes
 from glassine.compiling import compiled, interpreted
 from glassine.counting.logic import RuleLogic
 from glassine.data.conjunctions import popcount
@@ -28,7 +29,6 @@ from glassine.errors import ClassTooLargeError, parameter
 from glassine.records.arrays import AnyArray, Bools, Indices, Ints
 from glassine.records.bits import BitSets
 from glassine.sealed.losses import Loss
-from glassine.sealed.model_class import human_bytes
 
 Words = npt.NDArray[np.uint64]
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from glassine.auditing.copies import Origin, edited
 from glassine.auditing.findings.root import SCHEMA as FINDINGS
 from glassine.auditing.schema import fault
 from glassine.errors import InvalidParameterError, check_choice, parameter, quoted
@@ -149,7 +150,11 @@ FIGURES = (measured, stated)
 
 
 def evidence(
-    which: str, *, findings: Mapping[str, Any] | None = None, certificate: Certificate | None = None
+    which: str,
+    *,
+    findings: Mapping[str, Any] | None = None,
+    certificate: Certificate | None = None,
+    origin: Origin | None = None,
 ) -> EvidenceDocument:
     r"""Return what a report and a certificate answer to a list of items.
 
@@ -162,6 +167,9 @@ def evidence(
         The JSON of an audit's findings.
     certificate : Certificate, optional
         The certificate of the model.
+    origin : Origin, optional
+        How the audited model follows from that of the certificate, if it is a copy: see
+        :func:`glassine.auditing.copies.follow`.
 
     Raises
     ------
@@ -187,28 +195,41 @@ def evidence(
     if findings is not None:
         _check(findings)
     if findings is not None and certificate is not None:
-        _check_same(findings, certificate)
+        origin = origin or _edited(findings, certificate)
+        _check_same(findings, certificate, origin)
     basis = Basis(findings=findings, certificate=certificate)
     return EvidenceDocument(
         list=which,
         title=_table()["lists"][which],
-        about=_about(basis),
+        about=" ".join(filter(None, (_about(basis), "" if origin is None else origin.text))),
         audience="public" if findings is None else findings["audience"],
         lines=tuple(_line(item, basis) for item in items() if item.list == which),
         version=__version__,
     )
 
 
-def _check_same(findings: Mapping[str, Any], certificate: Certificate) -> None:
+def _check_same(findings: Mapping[str, Any], certificate: Certificate, origin: Origin | None) -> None:
     """Raise if a certificate is not that of the audited model, as far as both state what they are of."""
     claim = findings["guarantee"]
     files = {file["sha256"] for file in findings["inputs"] if file["role"] in ("model", "release")} - {None}
     same = claim is not None and (claim["epsilon"], claim["delta"]) == (certificate.epsilon, certificate.delta)
-    if not same or (certificate.file is not None and files and certificate.file not in files):
+    other = origin is None and certificate.file is not None and files and certificate.file not in files
+    if not same or other:
         raise InvalidParameterError(
             "the report and the certificate are of different models or files.",
-            remedy="Audit the file that the certificate was written with.",
+            remedy="Audit the file that the certificate was written with, or say how the audited one follows from it.",
         )
+
+
+def _edited(findings: Mapping[str, Any], certificate: Certificate) -> Origin | None:
+    """Return the origin of an edited additive model, if it is that of the certificate without its edits.
+
+    The audit took them back, as the log of the model holds what they replaced.
+    """
+    terms = findings["measured"].get("terms") or {}
+    if certificate.model is None or terms.get("released") != certificate.model:
+        return None
+    return edited(terms["n_edits"])
 
 
 def _check(findings: Mapping[str, Any]) -> None:

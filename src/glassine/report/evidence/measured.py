@@ -25,13 +25,24 @@ from glassine.report.evidence.basis import (
 )
 
 ADDITIVE = "additive model"
+SIZES = (
+    "smallest_leaf",
+    "share_in_small_leaves",
+    "leaves_of_one",
+    "smallest_group",
+    "smallest_released_leaf",
+    "smallest_intersection",
+)
+"""Checks on how many records stand behind a part."""
 LOSSES_DIFFER = 0.05
 """SACRO-ML's level for the generalization gap."""
 
 
 @answer
 def _smallest_leaf(basis: Basis) -> Iterator[Answer]:
-    yield from limited(basis, "smallest_leaf", "smallest leaf, rule or bin")
+    # A policy limits the smallest part, or how many are in small ones.
+    names = [name for name in SIZES if basis.check(name) is not None]
+    yield from judged(basis, *names) if names else limited(basis, "smallest_leaf", "smallest leaf, rule or bin")
 
 
 @answer
@@ -380,7 +391,7 @@ def _reader(basis: Basis) -> Iterator[Answer]:
 def _rests_on_size(basis: Basis) -> Iterator[Answer]:
     passed = [check for check in basis.report["checks"] if check["status"] == "pass"]
     private = any(check["basis"] == "guarantee" for check in passed)
-    sizes = bool(passed) and all(check["rule"] in ("smallest_leaf", "smallest_group") for check in passed)
+    sizes = bool(passed) and all(check["rule"] in SIZES for check in passed)
     said = (
         "an accepted guarantee"
         if private

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from glassine import __version__
 from glassine.attacks.outcome import Audience
 from glassine.auditing.findings import Findings
-from glassine.formats.unjudged import CHECKLIST, UnjudgedFile
+from glassine.auditing.unjudged import CHECKLIST, UnjudgedFile
 from glassine.report import wording
 from glassine.report.blocks import Definitions, Heading, Paragraph, Points
 from glassine.report.section import Page, Section

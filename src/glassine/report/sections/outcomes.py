@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from glassine.attacks.labels import LabelDisclosure
+from glassine.attacks.magnitudes import NumberInference
 from glassine.attacks.outcome import Below, ShownCount
 from glassine.attacks.values import ValueLeakage
 from glassine.auditing.findings import Findings
@@ -57,6 +58,8 @@ value, and so does a median.
 [regression] Largest share of two {units} in a leaf | {two} | Of the total of the values in the leaf. Near 100%, one \
 of the two {units} can compute the value of the other from the mean and the size of the leaf. | It needs the data \
 with the target.
+[regression] Values guessed to within 10% | {guessed} | An attacker who knows a {unit}'s attributes is this close. \
+{around} | It needs the data with the target.
 """,
     sentence="{sentence}",
     lacking=lambda leakage, findings: lacking_values(leakage),
@@ -65,7 +68,7 @@ with the target.
 )
 def values_section(leakage: ValueLeakage, findings: Findings) -> Mapping[str, object]:
     """Return what thresholds, bounds and categories give away in words; what is not known is None."""
-    two = leakage.dominance
+    two, known = leakage.dominance, leakage.inferred
     return {
         "place": _off_grid_meaning(leakage),
         "midpoints": _midpoint_meaning(findings, leakage),
@@ -75,8 +78,19 @@ def values_section(leakage: ValueLeakage, findings: Findings) -> Mapping[str, ob
         "regression": findings.model.kind == "regression tree",
         "leaves": "some leaves" if leakage.n_lone_targets or leakage.n_lone_values else "none",
         "two": None if two is None else f"at least {wording.percent(two)}" if two else "small",
+        "guessed": None if known is None else f"about {wording.percent(known.within_tenth)}",
+        "around": "" if known is None else _around(known),
         "sentence": _values_sentence(leakage),
     }
+
+
+def _around(known: NumberInference) -> str:
+    """Return what the median alone would reach, and the range that holds most values."""
+    without = wording.percent(known.within_tenth_without)
+    return (
+        f"The median of all values is for about {without}. For 90% of {wording.units()}, the value is within "
+        f"{known.half_width:,.3g} of the prediction."
+    )
 
 
 def lacking_values(leakage: ValueLeakage) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from glassine.attacks.outcome import UNCOVERED, Failed, Measured, RecordNote, ShownCount
 from glassine.auditing.criterion import Limit
-from glassine.auditing.findings import SCHEMA, Check, Findings
+from glassine.auditing.findings import SCHEMA, Check, Findings, PolicyFinding
 from glassine.auditing.policy import Policy
 from glassine.files import PICKLES
 from glassine.report import wording
@@ -179,6 +179,7 @@ def judged_page(findings: Findings, kind: str, measures: Sequence[MeasureRow], *
         notes=tuple(map(wording.clean, findings.notes)),
         sections=(
             policy_section(checks, policy, kind, claim=claim, source=findings.policy_source, answered=True),
+            *named_section(findings),
             *file_sections(findings),
             *((measured_section(measures),) if measures else ()),
             *sign_off_section(findings),
@@ -221,6 +222,35 @@ def policy_section(
         text=(*before, *(text or (() if rows else (nothing,)))),
         text_title="Policy" if len(others) == len(rows) else "The other checks",
     )
+
+
+def named_section(findings: Findings) -> tuple[Section, ...]:
+    """Return which named policies the subject meets, one line for each; nothing where they were not judged."""
+    if not findings.policies:
+        return ()
+    lines = tuple(_against(entry, advised=findings.verdict != "within policy") for entry in findings.policies)
+    return (
+        Section(
+            id="named-policies",
+            title="Named policies: where this may be released",
+            link="Named policies",
+            blocks=(Points(items=lines),),
+            text=lines,
+            text_title="Named policies",
+        ),
+    )
+
+
+def _against(entry: PolicyFinding, *, advised: bool) -> str:
+    """Return whether a named policy is met, else what keeps the subject from it and what helps first."""
+    # Where the audit advises already, that comes first.
+    if entry.verdict == "within policy":
+        return f"Meets {entry.name}."
+    more = f" And {wording.plural(len(entry.against) - 1, 'other check')}." if len(entry.against) > 1 else ""
+    why = entry.against[0] if entry.against else "It has no check for it."
+    helps = "" if entry.remedy is None or advised else f" {entry.remedy.text}"
+    words = "Does not meet" if entry.verdict == "outside policy" else "Not known to meet"
+    return wording.clean(f"{words} {entry.name}: {why}{more}{helps}")
 
 
 def steps_of(findings: Findings) -> tuple[str, ...]:

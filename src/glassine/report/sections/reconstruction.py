@@ -6,7 +6,9 @@ import math
 from collections.abc import Sequence
 
 from glassine.attacks.alignment import ErrorEstimate
+from glassine.attacks.outcome import Measured
 from glassine.auditing.findings import AttributeFinding, DomainSummary, Findings, ReconstructionFinding, SubgroupFinding
+from glassine.capacity import rounded_up
 from glassine.report import wording
 from glassine.report.blocks import (
     Block,
@@ -55,6 +57,8 @@ def reconstruction_section(finding: ReconstructionFinding, findings: Findings) -
     rebuilt, narrowed = _rebuilt(finding, findings), _narrowed(finding, findings)
     bars, more = _attributes(finding.attributes)
     blocks: list[Block] = [Paragraph(text=f"{rebuilt} {narrowed}".strip(), tone="lead")] if rebuilt else []
+    if split := _split(finding, findings):
+        blocks.append(Paragraph(text=split))
     undefined = sentence(finding.undefined or "")
     if undefined:
         blocks.append(Paragraph(text=undefined, tone="note"))
@@ -76,7 +80,28 @@ def reconstruction_section(finding: ReconstructionFinding, findings: Findings) -
         blocks.append(Paragraph(text=text, tone="missing"))
     named = [f"{wording.shorten(row.name, 30)} ({row.cells[1]})" for row in bars[:MOST_ATTRIBUTES]]
     most = f"Attributes most revealed, in bits per record: {', '.join(named)}." if named else ""
-    return blocks, tuple(filter(None, (rebuilt, narrowed, most)))
+    return blocks, tuple(filter(None, (rebuilt, narrowed, split, most)))
+
+
+def _split(finding: ReconstructionFinding, findings: Findings) -> str:
+    """Return how much of what is learned is about these people, where the class of models was stated.
+
+    Of the expected bits, those about the records of these people are at most the bits of the class (the fresh game).
+    What remains is the distance of the population from the prior of Dist_G, which the records of other people reveal
+    as well.
+    """
+    outcome = findings.measured["capacity"]
+    prior, left = finding.prior_bits_domain_aware, finding.entropy_bits_domain_aware
+    if not isinstance(outcome, Measured) or prior is None or left is None or not prior - left > NEGLIGIBLE:
+        return ""
+    bounds = outcome.value
+    learned, own = (prior - left) / bounds.n, bounds.games[0].bits / bounds.n
+    share = min(1.0, own / learned)
+    return (
+        f"Of the {learned:.2f} bits that are learned per {wording.unit()} on average, at most {rounded_up(own, 2):g} "
+        f"({rounded_up(100 * share, 2):g}%) are about these people, if the stated class is true and their records are "
+        "independent. The rest is knowledge about the population, which a model of other people would reveal as well."
+    )
 
 
 def readings(finding: ReconstructionFinding, findings: Findings) -> tuple[Reading, ...]:

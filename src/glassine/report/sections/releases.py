@@ -121,7 +121,7 @@ trained.
 @shows("leaves", "leaves", "Records behind leaves", "Leaves", rank=33)
 def _leaves_section(finding: LeavesFinding, release: Findings) -> Body:
     """Return how many people stand behind leaves, and who is alone in one."""
-    limit = release.policy.smallest_leaf
+    limit = release.policy.smallest_group
     shown = facts(
         LEAVES,
         finding,

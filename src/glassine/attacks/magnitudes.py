@@ -1,0 +1,103 @@
+"""Magnitudes behind published means: how much single contributions make up, and how closely a value is bounded."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from glassine.records.arrays import Array, Indices
+
+CLOSE = 0.10
+"""Relative error within which an inferred value counts as close: the p of the p % rule."""
+MOST = 0.90
+"""Share of people whom the range around a prediction covers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contributions:
+    """What the largest contributions to one published number make up.
+
+    Attributes
+    ----------
+    one, two : float
+        Share of the total, in [0, 1], that the largest makes up, and that the two largest do: the (1, k) and the (2, k)
+        rule limit it.
+    rest : float
+        The other contributions over the largest: by so much the second contributor, who knows the total, can miss the
+        largest. The p % rule asks for at least p.
+    """
+
+    one: float
+    two: float
+    rest: float
+
+    @classmethod
+    def of(cls, amounts: Array) -> Contributions | None:
+        """Return what the largest of some amounts of at least 0 make up, shape (n,); None where all are 0."""
+        each = np.sort(amounts)[::-1]
+        total = float(each.sum())
+        if not total > 0:
+            return None
+        first, pair = float(each[0]), float(each[:2].sum())
+        return cls(one=first / total, two=pair / total, rest=max(0.0, total - pair) / first)
+
+
+ALL = Contributions(one=1.0, two=1.0, rest=0.0)
+"""Of a published extreme: it is the value of one."""
+
+
+def contributions_behind(
+    cells: Indices, targets: Array, whose: npt.NDArray[np.integer] | None, n_cells: int
+) -> tuple[Contributions, ...]:
+    """Return the contributions behind the mean of each leaf that has any, by size; of people, the sum of their records.
+
+    Shapes: ``cells`` and ``targets`` (n,), a missing target is NaN; ``whose`` (n,), optional.
+    """
+    present, out = ~np.isnan(targets), list[Contributions]()
+    for i in range(n_cells):
+        inside = (cells == i) & present
+        own = np.abs(targets[inside])
+        people = np.arange(len(own)) if whose is None else np.unique(whose[inside], return_inverse=True)[1]
+        found = Contributions.of(np.bincount(people, relative(own)).astype(float) if len(own) else own)
+        out += [] if found is None else [found]
+    return tuple(out)
+
+
+def relative(amounts: Array) -> Array:
+    """Return amounts over the largest, shape (n,), so that no sum of them overflows; infinite ones are all there is."""
+    largest = amounts.max(initial=0.0)
+    return np.asarray(np.isinf(amounts).astype(float) if math.isinf(largest) else amounts / (largest or 1.0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumberInference:
+    """How closely a known person's number follows from a regression.
+
+    Attributes
+    ----------
+    within_tenth, within_tenth_without : float
+        Share of people whose value the prediction meets within 10 %, and the median of all values does.
+    half_width : float
+        Half the width of the range around a prediction that holds the value of 90 % of people, in units of the target.
+    """
+
+    within_tenth: float
+    within_tenth_without: float
+    half_width: float
+
+    @classmethod
+    def of(cls, predicted: Array, targets: Array) -> NumberInference | None:
+        """Return it for predictions and true values, shape (n,) each; None without any."""
+        present = np.isfinite(targets) & np.isfinite(predicted)
+        if not present.any():
+            return None
+        truth, answers = targets[present], predicted[present]
+        errors = np.abs(answers - truth)
+        return cls(
+            within_tenth=float(np.mean(errors <= CLOSE * np.abs(truth))),
+            within_tenth_without=float(np.mean(np.abs(np.median(truth) - truth) <= CLOSE * np.abs(truth))),
+            half_width=float(np.quantile(errors, MOST)),
+        )

@@ -1,0 +1,134 @@
+"""How a copy follows from the model that a certificate is of: by edits, by scrubbing, by an export."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from glassine.domain import Domain
+from glassine.errors import GlassineError, InvalidModelError
+from glassine.files import FileContent
+from glassine.formats.canonical import written
+from glassine.formats.json import fingerprint
+from glassine.formats.loading import ModelFile, load_model
+from glassine.formats.registry import Format, PublishedModel, formats
+from glassine.models import AdditiveModel, editing
+from glassine.scrubbing.log import ScrubLog
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Where a copy comes from.
+
+    Attributes
+    ----------
+    steps : tuple of str
+        What was done to the released model, in order; empty if the copy is that model.
+    same_bytes : bool
+        Whether Glassine writes the same file of what these steps give.
+    """
+
+    steps: tuple[str, ...]
+    same_bytes: bool
+
+    @property
+    def text(self) -> str:
+        """How it follows, in a sentence; empty if it is the released model."""
+        if not self.steps:
+            return ""
+        return (
+            f"A copy of the model that was released: {'; '.join(self.steps)}. The guarantee holds if these "
+            "steps read only the model and what is public."
+        )
+
+
+def edited(times: int) -> Origin:
+    """Return the origin of a model that was edited so often after its release."""
+    return Origin(steps=(f"edited {times} time{'s' * (times > 1)} after release",), same_bytes=False)
+
+
+def follow(
+    copy: ModelFile,
+    data: bytes,
+    certified: str,
+    *,
+    released: PublishedModel | None = None,
+    log: ScrubLog | None = None,
+    domain: Domain | None = None,
+) -> Origin | None:
+    """Return how a copy follows from the model of a certificate, or None if nothing that is given explains it.
+
+    Every step is done again. The copy's own words prove nothing: a released model counts only if it has the fingerprint
+    that the certificate states, and so does what is left when the edits of an additive model are taken back.
+
+    Parameters
+    ----------
+    copy : ModelFile
+        The copy, as it was read.
+    data : bytes
+        Its file.
+    certified : str
+        The fingerprint of the certificate.
+    released : DecisionTree, RuleList or AdditiveModel, optional
+        The model as it was released. Without it only edits are explained, which keep what they replaced.
+    log : ScrubLog, optional
+        The log of scrubbing.
+    domain : Domain, optional
+        The domain that an export was written with.
+
+    Raises
+    ------
+    InvalidModelError
+        If the released model is not that of the certificate, the log does not lead from it to what it says, or an edit
+        did something else than it says.
+    """
+    if released is not None and fingerprint(released) != certified:
+        raise InvalidModelError(
+            "the released model is not the one that the certificate is of.",
+            remedy="Give the JSON that was written with the certificate.",
+        )
+    model, base, steps = copy.model, released, list[str]()
+    if base is None:
+        base = editing.revert(model) if isinstance(model, AdditiveModel) else model
+        if fingerprint(base) != certified:
+            return None
+    if log is not None:
+        base = log.replay(base)
+        steps.append(f"scrubbed: {log.text}")
+    if isinstance(model, AdditiveModel) and isinstance(base, AdditiveModel):
+        more = len(model.edits) - len(base.edits)
+        if more > 0 and fingerprint(editing.undo(model, more)) == fingerprint(base):
+            editing.verify(model)
+            base = model
+            steps += edited(more).steps
+    own = fingerprint(model)
+    if own == fingerprint(base):
+        same = any(data == other for _, other in _written(base, domain, copy.form.format, data))
+        return Origin(steps=tuple(steps), same_bytes=same)
+    for form, other in _written(base, domain, copy.form.format, data):
+        if data == other:
+            return Origin(steps=(*steps, f"exported as {form.name}"), same_bytes=True)
+        if form.read is not None and _again(other, domain) == own:
+            return Origin(steps=(*steps, f"exported as {form.name} and read again"), same_bytes=False)
+    return None
+
+
+def _written(model: PublishedModel, domain: Domain | None, name: str, data: bytes) -> Iterator[tuple[Format, bytes]]:
+    """Yield what every writer writes of a model, with the domain and without; ``name`` is the format of the data."""
+    for form in formats():
+        if form.write is None or not isinstance(model, form.kinds):
+            continue
+        for given in (None, domain) if domain is not None else (None,):
+            try:
+                yield form, written(model, form, given, **(form.options(data) if form.name == name else {}))
+            except GlassineError:  # this format does not hold such a model
+                continue
+
+
+def _again(data: bytes, domain: Domain | None) -> str | None:
+    """Return the fingerprint of what is read from an export."""
+    try:
+        return fingerprint(load_model(FileContent(path=Path("copy"), data=data), domain))
+    except GlassineError:  # what cannot be read was not read
+        return None

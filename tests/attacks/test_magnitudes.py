@@ -1,0 +1,32 @@
+"""Contributions behind a mean, by the rules of statistical offices, and how closely a number follows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from glassine.attacks.magnitudes import Contributions, NumberInference, contributions_behind
+
+
+def test_the_three_rules_by_hand() -> None:
+    found = Contributions.of(np.array([5.0, 80.0, 15.0]))
+    assert found is not None
+    assert (found.one, found.two) == pytest.approx((0.8, 0.95))
+    # The second knows all but 5 of 100: the largest to within 5 of 80.
+    assert found.rest == pytest.approx(5 / 80)
+    assert Contributions.of(np.zeros(3)) is None
+
+
+def test_the_records_of_a_person_are_one_contribution_and_gaps_are_none() -> None:
+    cells, targets = np.array([0, 0, 0, 1]), np.array([-4.0, 3.0, 3.0, np.nan])
+    (by_record,) = contributions_behind(cells, targets, None, 2)
+    assert by_record.one == pytest.approx(0.4)
+    (by_person,) = contributions_behind(cells, targets, np.array([0, 1, 1, 2]), 2)
+    assert by_person.one == pytest.approx(0.6)
+
+
+def test_how_closely_a_number_follows() -> None:
+    found = NumberInference.of(np.array([100.0, 100.0, 100.0, 40.0]), np.array([95.0, 109.0, 120.0, 41.0]))
+    assert found is not None
+    assert (found.within_tenth, found.within_tenth_without) == (0.75, 0.5)
+    assert found.half_width == pytest.approx(np.quantile([5, 9, 20, 1], 0.9))

@@ -1,0 +1,268 @@
+"""The average case of a published model: measured, judged, worded, and unknown without a declared class."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+from glassine import Domain, OptimalTreeClassifier, Policy, as_model, audit, parse_rules, scrub
+from glassine.attacks.outcome import Measured, NotApplicable
+from glassine.auditing import Findings
+from glassine.auditing.capacity import figures_of, question_of, questions_of, stated_class
+from glassine.auditing.inputs import AuditSettings, StatedClass, Statements
+from glassine.capacity import AverageCase, average_case, tree_bits
+from glassine.domain import Between, Binary, Category, Integer, OneOf, Real
+from glassine.errors import InvalidParameterError
+from glassine.formats import load_model, write_model
+from glassine.models import DecisionTree, Evidence
+from glassine.report import render_text
+
+DOMAIN = Domain(
+    {
+        "age": Integer(18, 90, thresholds=(30, 45, 60)),
+        "dose": Real(0, 10, thresholds=(2.5,)),
+        "smoker": Binary(),
+        "town": Category(("Bath", "Ely", "York")),
+    }
+)
+POLICY = Policy.named("average")
+
+
+def grown(n: int = 4_000, depth: int = 2) -> tuple[DecisionTree, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(18, 91, n), rng.random(n) * 10, rng.integers(0, 2, n)])
+    y = (X[:, 0] + 20 * X[:, 2] + rng.integers(0, 40, n) > 85).astype(int)
+    domain = Domain({name: DOMAIN[name] for name in ("age", "dose", "smoker")})
+    learner = OptimalTreeClassifier(depth, domain=domain, classes=(0, 1)).fit(X, y)
+    assert isinstance(learner.model_, DecisionTree)
+    return learner.model_, X, y
+
+
+def stating(**more: Any) -> AuditSettings:
+    return AuditSettings(statements=Statements(stated_class=StatedClass(**more)))
+
+
+def bounds_of(findings: Findings) -> AverageCase:
+    outcome = findings.measured["capacity"]
+    assert isinstance(outcome, Measured), outcome
+    assert isinstance(outcome.value, AverageCase)
+    return outcome.value
+
+
+def reason_of(findings: Findings) -> str:
+    outcome = findings.measured["capacity"]
+    assert isinstance(outcome, NotApplicable), outcome
+    return outcome.reason
+
+
+def published_by(model: Any) -> str | None:
+    figures = figures_of(model)
+    return None if figures is None else figures.figures
+
+
+def check_of(findings: Any) -> Any:
+    return next((check for check in findings.checks if check.rule == "largest_mean_advantage"), None)
+
+
+def test_a_stated_class_is_measured_and_judged() -> None:
+    model, _, _ = grown()
+    findings = audit(model, domain=DOMAIN, policy=POLICY, settings=stating(depth=2, population=8_000))
+    bounds = bounds_of(findings)
+    assert bounds.of_design is not None
+    # Four thresholds, one binary attribute and three towns; labels and exact counts are charged.
+    assert bounds.structure_bits == pytest.approx(tree_bits(8, 2, 2), abs=0.1)
+    assert (bounds.n, bounds.population) == (4_000, 8_000)
+    assert bounds.figures_bits > 40
+    check = check_of(findings)
+    assert check.measured == bounds.of_design.mean_advantage
+    assert check.status == ("pass" if check.measured <= 0.05 else "fail")
+    assert f"at most {bounds.of_design.certain:,} can be identified" in check.meaning
+    text = render_text(findings)
+    assert f"at most {bounds.of_design.certain:,} can be identified" in text
+    assert "The class was stated" in text
+    json.dumps(findings.to_dict())
+    assert bounds_of(findings.public()) == bounds
+
+
+def test_a_reconstruction_says_how_much_is_about_these_people() -> None:
+    model, _, _ = grown()
+    domain = Domain({**{name: DOMAIN[name] for name in DOMAIN if name != "dose"}, "dose": Integer(0, 10)})
+    stated = stating(depth=2)
+    plain = render_text(audit(model, domain=domain))
+    assert "are about these people" not in plain
+    findings = audit(model, domain=domain, settings=stated)
+    text = " ".join(render_text(findings).split())
+    found = re.search(r"Of the ([\d.]+) bits .* at most ([\d.]+) \(([\d.]+)%\) are about these people", text)
+    assert found, text
+    learned, own, share = map(float, found.groups())
+    bounds = bounds_of(findings)
+    assert own >= bounds.games[0].bits / bounds.n
+    assert own == pytest.approx(bounds.games[0].bits / bounds.n, rel=0.1)
+    assert share == pytest.approx(100 * own / learned, rel=0.1)
+    assert 0 < share < 100
+
+
+def test_a_limit_above_or_below_the_bound_decides() -> None:
+    model, _, _ = grown()
+    settings = stating(depth=2)
+    bound = bounds_of(audit(model, domain=DOMAIN, policy=POLICY, settings=settings)).strictest
+    for limit, status in ((bound.mean_advantage, "pass"), (bound.mean_advantage * 0.99, "fail")):
+        findings = audit(model, domain=DOMAIN, policy=Policy(largest_mean_advantage=limit), settings=settings)
+        assert check_of(findings).status == status
+
+
+def test_without_a_statement_it_is_unknown_and_off_by_default() -> None:
+    model, _, _ = grown()
+    findings = audit(model, domain=DOMAIN, policy=POLICY)
+    assert check_of(findings).status == "unknown"
+    assert findings.verdict != "within policy"
+    plain = audit(model, domain=DOMAIN)
+    assert check_of(plain) is None
+    assert "capacity" not in plain.measured
+    assert Policy().largest_mean_advantage is None
+
+
+def test_labels_alone_are_charged_less_than_counts() -> None:
+    model, _, _ = grown()
+    labelled = scrub(model, DOMAIN, counts="remove").model
+    assert published_by(model) == "counts"
+    assert published_by(labelled) == "labels"
+    counted = bounds_of(audit(model, domain=DOMAIN, policy=POLICY, settings=stating(depth=2, n=4_000)))
+    named = bounds_of(audit(labelled, domain=DOMAIN, policy=POLICY, settings=stating(depth=2, n=4_000)))
+    assert named.figures_bits == 0 < counted.figures_bits
+    assert named.strictest.mean_advantage < counted.strictest.mean_advantage
+    # One error rate is enough to need the counts.
+    nodes = tuple(replace(node, evidence=replace(node.evidence, error_rate=0.1)) for node in labelled.nodes)
+    assert published_by(replace(labelled, nodes=nodes)) == "counts"
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        (stating(depth=1), "of depth 2, and 1 was stated"),
+        (stating(rules=3), "rule lists was stated"),
+        (AuditSettings(), "no class was declared"),
+    ],
+)
+def test_a_model_outside_the_stated_class_is_unknown(settings: AuditSettings, why: str) -> None:
+    model, _, _ = grown()
+    findings = audit(model, domain=DOMAIN, policy=POLICY, settings=settings)
+    assert why in reason_of(findings)
+    assert check_of(findings).status == "unknown"
+
+
+def test_thresholds_from_the_data_are_unknown() -> None:
+    _, X, y = grown()
+    foreign = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
+    findings = audit(foreign, domain=Domain({n: DOMAIN[n] for n in ("age", "dose", "smoker")}), policy=POLICY)
+    assert check_of(findings).status == "unknown"
+    domain = Domain({"x0": Integer(18, 90, thresholds=(30, 45, 60)), "x1": Real(0, 10), "x2": Binary()})
+    findings = audit(as_model(foreign), domain=domain, policy=POLICY, settings=stating(depth=2))
+    assert "does not have the condition" in reason_of(findings)
+    # Over indicators of public cut points a foreign tree has no others.
+    indicators = np.column_stack([X[:, 0] > 30, X[:, 0] > 45, X[:, 0] > 60, X[:, 2]]).astype(int)
+    foreign = DecisionTreeClassifier(max_depth=2, random_state=0).fit(indicators, y)
+    domain = Domain.binary([f"x{i}" for i in range(4)])
+    findings = audit(as_model(foreign, domain), domain=domain, policy=POLICY, settings=stating(depth=2))
+    assert bounds_of(findings).n > 0
+
+
+def test_rule_lists_and_weights() -> None:
+    rules = parse_rules("if [smoker] then [true] ([0 ; 200] examples)\nelse [false] ([300 ; 100] examples)")
+    domain = Domain.binary(["smoker", "b"])
+    findings = audit(rules, domain=domain, policy=POLICY, settings=stating(rules=1))
+    assert bounds_of(findings).n > 0
+    findings = audit(rules, domain=domain, policy=POLICY, settings=stating(rules=0))
+    assert "more than was stated" in reason_of(findings)
+    weighed = replace(rules, sizes="derived")
+    assert published_by(weighed) is None
+    mean = DecisionTree((replace(grown()[0].nodes[0], branches=(), evidence=Evidence(value=1.0)),), ("a",))
+    assert published_by(mean) is None
+
+
+def test_a_fitted_learner_declares_its_own_class() -> None:
+    X = np.random.default_rng(0).integers(0, 2, (5_000, 3))
+    learner = OptimalTreeClassifier(1, domain=Domain.binary(["a", "b", "c"]), classes=(0, 1)).fit(X, X[:, 0])
+    findings = audit(learner, domain=learner.domain, policy=POLICY)
+    assert bounds_of(findings) == learner.capacity()
+    assert check_of(findings).status in ("pass", "fail")
+
+
+def test_other_kinds_stay_unknown() -> None:
+    from tests.models.additive_models import income_model
+
+    findings = audit(income_model(), policy=Policy(largest_mean_advantage=0.5))
+    assert check_of(findings).status == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("literal", "question"),
+    [
+        (Between("age", hi=45), ("age", 45.0, False)),
+        (Between("age", lo=45.5), ("age", 45.0, False)),
+        (Between("age", hi=45).negate(), ("age", 45.0, False)),
+        (Between("age", lo=30, hi=45), None),
+        (OneOf("smoker", (1,)), ("smoker", 1, False)),
+        (OneOf("smoker", (0,)), ("smoker", 1, False)),
+        (OneOf("town", ("Ely",)), ("town", "Ely", False)),
+        (OneOf("town", ("Bath", "York")), ("town", "Ely", False)),
+        (OneOf("town", ("Ely",), negated=True), ("town", "Ely", False)),
+    ],
+)
+def test_conditions_and_their_negations_are_one_question(literal: Any, question: Any) -> None:
+    assert question_of(literal, DOMAIN) == question
+    assert question is None or question in questions_of(DOMAIN)
+
+
+def test_missing_values_double_the_questions() -> None:
+    domain = Domain({"age": Integer(18, 90, thresholds=(30,), missing=True)})
+    assert len(questions_of(domain)) == 2
+    with_gap, without = Between("age", hi=30, missing=True), Between("age", hi=30)
+    assert question_of(with_gap, domain) != question_of(without, domain)
+    assert question_of(with_gap.negate(), domain) == question_of(with_gap, domain)
+    assert question_of(Between("age", lo=30), domain) == question_of(with_gap, domain)
+
+
+def test_a_file_is_answered_within_ten_milliseconds(tmp_path: Path) -> None:
+    model, _, _ = grown()
+    write_model(model, tmp_path / "tree.json")
+    read = load_model(tmp_path / "tree.json")
+    settings = replace(stating(depth=2, population=8_000), only={"capacity"})
+    audit(read, domain=DOMAIN, policy=POLICY, settings=settings)
+
+    times = []
+    for _ in range(5):
+        start = time.process_time()
+        stated = settings.statements.stated_class
+        assert stated is not None
+        assert published_by(read) is not None
+        average_case(stated_class(stated, DOMAIN, 2), 4_000, stated.population)
+        times.append(time.process_time() - start)
+    assert min(times) < 0.01
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {},
+        {"depth": 2, "rules": 2},
+        {"depth": -1},
+        {"depth": 2, "delta": 0.0},
+        {"depth": 2, "n": 10, "population": 10},
+        {"rules": 2, "longest": 9},
+        {"depth": 2, "options": 0},
+    ],
+)
+def test_bad_statements_are_errors_of_ours(wrong: dict[str, Any]) -> None:
+    with pytest.raises(InvalidParameterError):
+        StatedClass(**wrong)
+    with pytest.raises(InvalidParameterError, match="StatedClass"):
+        Statements(stated_class=4)  # type: ignore[arg-type]
