@@ -289,8 +289,8 @@ def test_conditions_outside_the_domain_are_refused(literal: Literal, message: st
 def test_a_count_ends_with_the_processor_time_of_its_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("glassine.counting.regions.BETWEEN", 1)
     domain = Domain({name: Binary() for name in "abcdef"})
-    rules = parse_rules("if [a = 1 and b = 1] then [yes]\nelse if [b = 1 and c = 1] then [yes]\nelse [no]\n", domain)
-    space = Space(domain, rules.literals)
+    rules = parse_rules("if [a = 1 && b = 1] then [yes]\nelse if [b = 1 && c = 1] then [yes]\nelse [no]\n", domain)
+    space = Space(domain, rules.literals, domain_aware=True)
     region = regions_of(rules, space)[-1]
     counted = RegionCounter(space).measure(region)
     with Budget(seconds=1e-9).applied(), pytest.raises(CostLimitError, match="counting regions takes more than"):
