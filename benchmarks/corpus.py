@@ -115,7 +115,7 @@ def judged(sample: Sample, folder: Path) -> tuple[str, str]:
     try:
         model = load_model(path, trust_pickle=sample.trusted)
     except GlassineError as error:
-        return "refused", str(error)[:160]
+        return "refused", str(error).removeprefix(f"{path}: ")[:160]
     rows = sample.rows
     if isinstance(model, DecisionTree | RuleList):
         rows = beside(model, rows, sample.blur)

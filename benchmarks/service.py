@@ -21,9 +21,9 @@ import threading
 import time
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +42,9 @@ from papers.common.results import Row, one  # noqa: E402
 from papers.common.tables import markdown  # noqa: E402
 
 PATHS, ALONE, BESIDE = ("/explanation", "/decision"), "a client alone", "a client beside a hostile one"
-KEYS = [{"what": what} for what in (*PATHS, ALONE, BESIDE)]
+SILENT, FLOOD = "2 a second beside silent connections", "2 a second beside a flood of 450 addresses"
+KEYS = [{"what": what} for what in (*PATHS, ALONE, BESIDE, SILENT, FLOOD)]
+SILENT_ADDRESSES, SILENT_EACH, FLOODING = 17, 62, 450
 GROUPS, REQUESTS = 100, 200
 EMPTY = dict.fromkeys(("per second", "per CPU second", "median ms", "p99 ms", "statuses"))
 
@@ -143,19 +145,92 @@ def hostile(port: int) -> Iterator[None]:
             thread.join()
 
 
-def patient(port: int, records: np.ndarray) -> dict[str, object]:
+def address(number: int) -> tuple[str, int]:
+    """Return one of many addresses of the loopback."""
+    return f"127.0.{1 + number // 200}.{1 + number % 200}", 0
+
+
+@contextmanager
+def silent(port: int) -> Iterator[None]:
+    """Hold connections that ask nothing, from several addresses, and open anew those that are closed."""
+    stop = threading.Event()
+
+    def hold() -> None:
+        held: list[tuple[int, socket.socket]] = []
+        while not stop.is_set():
+            counts = Counter(number for number, _ in held)
+            for number in range(SILENT_ADDRESSES):
+                for _ in range(SILENT_EACH - counts[number]):
+                    with suppress(OSError):
+                        source = address(number)
+                        held.append((number, socket.create_connection(("127.0.0.1", port), 5, source_address=source)))
+            stop.wait(0.1)
+            for pair in list(held):
+                pair[1].setblocking(False)
+                with suppress(BlockingIOError):
+                    gone = b""
+                    with suppress(ConnectionError):
+                        gone = pair[1].recv(4096)
+                    if not gone:
+                        pair[1].close()
+                        held.remove(pair)
+        for _, connection in held:
+            connection.close()
+
+    yield from _beside([hold], stop)
+
+
+@contextmanager
+def flooded(port: int) -> Iterator[None]:
+    """Ask without pause from many addresses, each in its turn."""
+    stop = threading.Event()
+    query = b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+
+    def flood(part: int) -> None:
+        number = part
+        while not stop.is_set():
+            number = (number + 8) % FLOODING
+            with (
+                suppress(OSError),
+                closing(socket.create_connection(("127.0.0.1", port), 5, source_address=address(number))) as connection,
+            ):
+                connection.sendall(query)
+                connection.recv(4096)
+
+    yield from _beside([partial(flood, part) for part in range(8)], stop)
+
+
+def _beside(tasks: Sequence[Callable[[], None]], stop: threading.Event) -> Iterator[None]:
+    threads = [threading.Thread(target=task, daemon=True) for task in tasks]
+    for thread in threads:
+        thread.start()
+    time.sleep(5)
+    try:
+        yield
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+
+
+def patient(port: int, records: np.ndarray, pause: float = 0.12) -> dict[str, object]:
     """Ask as a client within its rate does, each request over a connection of its own; return times and statuses."""
     times, statuses = [], Counter[int]()
     for record in records:
         body = json.dumps({"query": {f"x{i}": value for i, value in enumerate(record.tolist())}})
         begun = time.perf_counter()
-        with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=30)) as connection:
+        status = 0  # of a connection that is closed without an answer
+        with (
+            suppress(OSError, http.client.HTTPException),
+            closing(http.client.HTTPConnection("127.0.0.1", port, timeout=30)) as connection,
+        ):
             connection.request("POST", "/explanation", body, {"content-type": "application/json"})
             reply = connection.getresponse()
             reply.read()
+            status = reply.status
         times.append(1000 * (time.perf_counter() - begun))
-        statuses[reply.status] += 1
-        time.sleep(0.12)
+        statuses[status] += 1
+        time.sleep(pause)
     half, most = np.percentile(times, [50, 99])
     answered = ", ".join(f"{count} x {status}" for status, count in sorted(statuses.items()))
     return {"median ms": float(half), "p99 ms": float(most), "statuses": answered}
@@ -190,6 +265,9 @@ def everything() -> dict[str, dict[str, object]]:
             found[ALONE] = patient(port, records)
             with hostile(port):
                 found[BESIDE] = patient(port, records)
+        for what, beside in ((SILENT, silent), (FLOOD, flooded)):
+            with service(folder) as (port, _), beside(port):
+                found[what] = patient(port, records[:60], pause=0.5)
     return found
 
 

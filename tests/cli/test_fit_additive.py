@@ -16,10 +16,8 @@ from tests.cli.running import Run, attributes, listing, people, process
 from tests.formats.reading import read_additive
 
 FIT = ("fit", "additive", "people.csv", "--target", "ill", "--domain", "domain.json", "-o", "a.json")
-NUMBER = (
-    *("fit", "additive", "numbers.csv", "--target", "pressure", "--domain", "others.json"),
-    *("-o", "a.json", "--epsilon", "4"),
-)
+NUMBER = ("fit", "additive", "numbers.csv", "--target", "pressure", "-o", "a.json", "--epsilon", "4")
+OTHERS = ("--domain", "others.json")
 
 
 def additive(path: Path) -> AdditiveModel:
@@ -77,7 +75,7 @@ def test_boosting_with_the_accounting_of_the_paper(folder: Path, run: Run) -> No
 
 @pytest.mark.parametrize("declared", [True, False])
 def test_a_number_is_learnt_within_its_public_range(numbers: Path, run: Run, declared: bool) -> None:
-    public = ("--domain", "all.json") if declared else ("--target-range", "60,220")
+    public = ("--domain", "all.json") if declared else (*OTHERS, "--target-range", "60,220")
     done = run(*NUMBER, *public, cwd=numbers)
     assert done.status == 0, done.err
     model = additive(numbers / "a.json")
@@ -87,7 +85,7 @@ def test_a_number_is_learnt_within_its_public_range(numbers: Path, run: Run, dec
 
 
 def test_what_is_taken_from_the_data_voids_the_guarantee(numbers: Path, run: Run) -> None:
-    done = run(*NUMBER, "--infer-range", cwd=numbers)
+    done = run(*NUMBER, *OTHERS, "--infer-range", cwd=numbers)
     assert done.status == 0, done.err
     assert "range of the target taken from the data" in " ".join(done.out.split())
     assert not Certificate.from_json((numbers / "a.certificate.json").read_text()).holds
@@ -230,7 +228,7 @@ def test_bad_input_spends_and_writes_nothing(folder: Path, run: Run, kind: str) 
 
 
 def test_a_target_of_which_nothing_is_public_is_refused(numbers: Path, run: Run) -> None:
-    done = run(*NUMBER, cwd=numbers)
+    done = run(*NUMBER, *OTHERS, cwd=numbers)
     assert done.status == 2
     assert "--target-range LO,HI for a number" in done.err
     done = run(*NUMBER, "--domain", "all.json", "--classes", "a,b", cwd=numbers)
@@ -239,7 +237,7 @@ def test_a_target_of_which_nothing_is_public_is_refused(numbers: Path, run: Run)
     done = run(*NUMBER, "--domain", "all.json", "--target-range", "0,1", cwd=numbers)
     assert done.status == 2
     assert "and so its range" in done.err
-    done = run(*NUMBER, "--target", "ill", "--target-range", "0,1", cwd=numbers)
+    done = run(*NUMBER, *OTHERS, "--target", "ill", "--target-range", "0,1", cwd=numbers)
     assert done.status == 2
     assert "--target names 'ill', which is not a column" in done.err
 

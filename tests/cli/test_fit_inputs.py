@@ -251,10 +251,8 @@ def spent(folder: Path) -> float:
 
 
 def command(bad: Bad) -> list[str]:
-    """Return the arguments; an option that is given twice counts as given last."""
-    given = {**GIVEN}
-    for option in bad.without:
-        del given[option]
+    """Return the arguments, those of the bad input in place of the usual ones."""
+    given = {option: values for option, values in GIVEN.items() if option not in (*bad.without, *bad.more)}
     return [
         "fit",
         bad.model,

@@ -15,6 +15,7 @@ import typer
 
 from glassine.cli.compare import MODELS
 from glassine.cli.entry import application
+from glassine.cli.options import names_one_file
 from tests.cli.running import Run
 
 
@@ -306,3 +307,16 @@ def test_no_function_of_the_command_line_takes_more_than_eight_values() -> None:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 taken = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
                 assert len([one for one in taken if one.arg not in ("self", "cls")]) <= 8, f"{path.name}: {node.name}"
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "param"),
+    [one for one in OPTIONS if names_one_file(one[2])],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_an_option_of_one_file_is_not_given_twice(path: str, name: str, param: Any, run: Run, tmp_path: Path) -> None:
+    """Of two files, one would be lost: an output that nobody writes, or records that nobody reads."""
+    values = ["1"] * param.nargs
+    done = run(*path.split(), name, *values, name, *values, cwd=tmp_path)
+    assert done.status == 2
+    assert f"{max(param.opts, key=len)} is given 2 times, and names one file. Give it once a run." in done.err

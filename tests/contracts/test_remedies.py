@@ -33,6 +33,32 @@ NEAR = {
         "as Python prints",
         r"skops\.io\.dump",
     ),
+    "repr of an estimator on several lines": (
+        "XGBClassifier(base_score=None,\n              max_depth=3)\n",
+        "as Python prints",
+        r"skops\.io\.dump",
+    ),
+    "XGBoost graph": ("digraph {\n    graph [ rankdir=TB ]\n", "get_dump", r"save_model\('model\.json'\)"),
+    "XGBoost table": (
+        "Tree,Node,ID,Feature,Split,Yes,No\n0,0,0-0,f0,0.5,0-1,0-2\n",
+        "trees_to_dataframe",
+        "model.json",
+    ),
+    "LightGBM table": ("tree_index,node_depth,node_index\n0,1,0-S0\n", "trees_to_dataframe", r"model\.txt"),
+    "dump of R": ("f <-\nstructure(list(frame = structure(list(var =\n", "dump", r"print\(model\)"),
+    "str of R": ("List of 15\n $ frame              :'data.frame':\t57 obs.\n", "dump", r"print\(model\)"),
+    "fields of R": ("$call\nrandomForest(formula = y ~ .)\n", "fields", r"print\(model\)"),
+    "frame of rpart": (
+        "        var   n  wt dev yval  complexity\n1        x0 600 600 300    1 0.2\n",
+        "fields",
+        "print",
+    ),
+    "tree of party": (
+        "\n\t Conditional inference tree with 2 terminal nodes\n\nResponse:  y \n",
+        "R package party",
+        "ctree of partykit",
+    ),
+    "stump of Weka": ("Decision Stump\n\nClassifications\n\nx <= 1 : c0\n", "rules and stumps", "rule list"),
     "summary of R": ("Call:\n randomForest(formula = y ~ ., data = d)\n", "summary of a forest", r"getTree\(model, 1"),
 }
 

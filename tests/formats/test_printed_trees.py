@@ -210,8 +210,8 @@ def test_the_records_that_reptree_prunes_with_are_not_mixed_with_the_others() ->
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("PART decision list\n----\n\na <= 1: x (1)\n\n: y (2)\n", "rules of Weka"),
-        ("JRIP rules:\n====\n\n(a >= 80) => b=no (3.0/0.0)\n", "rules of Weka"),
+        ("PART decision list\n----\n\na <= 1: x (1)\n\n: y (2)\n", "rules and stumps of Weka"),
+        ("JRIP rules:\n====\n\n(a >= 80) => b=no (3.0/0.0)\n", "rules and stumps of Weka"),
         ("RandomTree\n===\n\na < 1 : 22.5 (12/3.1)\na >= 1 : 3.25 (2/0)\n", "printed regression trees"),
         ("Decision tree:\n\na = 1: x (1)\na = 2: y (1)\n\nDecision tree:\n\n: x (1)\n", "holds 2 printed trees"),
         ("Fitted party:\n[1] root\n|   [2] x <= 1: 3 (w = 5.5, err = 14.2)\n", "weighted trees are not read"),

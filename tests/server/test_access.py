@@ -23,7 +23,7 @@ import pytest
 
 from glassine.errors import InvalidParameterError, UnreadableFileError
 from glassine.server import Access, Limits, create_app, read_release, read_tokens
-from glassine.server.access import Connections
+from glassine.server.access import Connections, networks_of
 from tests.repo.code_blocks import ROOT
 from tests.server.releases import QUERY, small_release
 
@@ -330,3 +330,32 @@ def test_the_reverse_proxy_of_the_docs_encrypts_asks_who_and_tells_the_client(pr
     # What a client writes of its own address is not believed: all of these count for one.
     statuses = [through("GET", "/health", **anna, **{"X-Forwarded-For": f"203.0.113.{i}"})[0] for i in range(60)]
     assert 429 in statuses
+
+
+def test_ipv6_is_counted_at_several_lengths() -> None:
+    assert networks_of("2001:db8:0:1::1") == {"2001:db8:0:1::/64": 1, "2001:db8::/56": 4, "2001:db8::/48": 16}
+    assert networks_of("10.1.2.3") == {"10.1.2.3": 1, "10.1.2.0/24": 16}
+    assert networks_of("unix") == {"unix": 1}
+    # A customer with a network of 56 bits has 256 of 64 bits, and four clients' connections.
+    open_ones = Connections(2, Access())
+    assert sum(open_ones.enter(f"2001:db8:0:{number:x}::1") for number in range(256)) == 8
+
+
+def test_when_all_places_are_taken_the_oldest_that_is_silent_is_closed() -> None:
+    closed: list[int] = []
+    open_ones = Connections(64, Access(), places=3)
+    for number in range(3):
+        assert open_ones.enter(f"10.0.{number}.1")
+        open_ones.wait(number, lambda number=number: closed.append(number))  # type: ignore[misc]
+    open_ones.ask(0)  # its request is under way
+    for number in (3, 4):
+        assert open_ones.enter(f"10.0.{number}.1")
+        open_ones.wait(number, lambda number=number: closed.append(number))  # type: ignore[misc]
+    assert closed == [1, 2]
+    for number in (1, 2):
+        open_ones.leave(f"10.0.{number}.1")
+    # Silent ones go before those that are idle after an answer.
+    open_ones.wait(0, lambda: closed.append(0), answered=True)
+    assert open_ones.enter("10.0.5.1")
+    open_ones.wait(5, lambda: closed.append(5))
+    assert closed == [1, 2, 3]

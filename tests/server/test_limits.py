@@ -12,7 +12,7 @@ import pytest
 
 from glassine.errors import InvalidParameterError
 from glassine.server.access import Access
-from glassine.server.limits import MAX_CLIENTS, Gate, Limits, Rates
+from glassine.server.limits import MAX_CLIENTS, Demand, Gate, Limits, Rates
 
 
 class Clock:
@@ -157,3 +157,34 @@ def test_a_burst_lets_one_request_through() -> None:
 def test_a_wait_that_is_no_number_of_json_is_told_as_a_day() -> None:
     status, headers, _, _ = ask([part(b"x")], Limits(rate=5e-324, burst=1), times=2)
     assert (status, headers[b"retry-after"]) == (429, b"86400")
+
+
+def test_who_asks_little_is_served_while_others_flood() -> None:
+    clock = Clock()
+    demand, shared = Demand(clock), Rates(500.0, 500, clock)
+    served, asked, number = 0, 0, 0
+    for tick in range(60_000):
+        clock.now += 1 / 1_500
+        # 450 clients of 3.3 requests a second each, three times what there is.
+        number = (number + 1) % 450
+        shared.wait("", left=demand.share({f"10.{number}.0.1": 1}))
+        if tick % 750 == 0 and tick > 7_500:
+            asked += 1
+            served += shared.wait("", left=demand.share({"192.0.2.1": 1})) == 0.0
+    assert asked == 69
+    assert served >= 0.98 * asked
+
+
+def test_a_network_counts_beside_its_addresses() -> None:
+    demand = Demand(Clock())
+    lone = demand.share({"192.0.2.1": 1, "192.0.2.0/24": 16})
+    flood = [demand.share({f"198.51.100.{host}": 1, "198.51.100.0/24": 16}) for host in range(200)]
+    assert flood[-1] > 2 * lone
+    assert len(demand._asked) < 250
+
+
+def test_the_memory_of_demand_is_bounded() -> None:
+    demand = Demand(Clock())
+    for number in range(MAX_CLIENTS + 50):
+        assert 0 <= demand.share({str(number): 1}) <= 0.9
+    assert len(demand._asked) == MAX_CLIENTS

@@ -86,8 +86,8 @@ def _model(certificate: Certificate, model: DecisionTree | RuleList | AdditiveMo
         name="model",
         status="fail",
         statement="It is of another model, or of the one that this is a copy of. A copy is verified with the JSON that "
-        "was written with the certificate: --released FILE, and for a scrubbed copy its --steps. Without them, do not "
-        "use it: it may have been changed.",
+        "was written with the certificate, and with the steps of its scrubbing. Without them, do not use it: it may "
+        "have been changed.",
     )
 
 

@@ -11,6 +11,7 @@ import csv
 import dataclasses
 import inspect
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass
@@ -215,12 +216,28 @@ def without_validators(params: list[Any]) -> list[Any]:
     return params
 
 
+def names_one_file(param: Any) -> bool:
+    """Return whether the value of an option is one file or folder."""
+    words = (param.metavar or "").replace("|", " ").split()
+    return param.param_type_name == "option" and not param.multiple and not {"FILE", "FOLDER", "PATH"}.isdisjoint(words)
+
+
 class GroupedCommand(TyperCommand):
     """A command whose help has a heading for each group of options, defaults in brackets."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the options, that of the help among them."""
         return without_validators(super().get_params(ctx))
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments; of options that name one file, a second is an error: the first would be lost."""
+        _, _, order = self.make_parser(ctx).parse_args(list(args))
+        for name, times in Counter(max(param.opts, key=len) for param in order if names_one_file(param)).items():
+            if times > 1:
+                raise InvalidParameterError(
+                    f"{name} is given {times} times, and names one file.", remedy="Give it once a run."
+                )
+        return super().parse_args(ctx, args)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments and the options without a heading of their own, then the groups."""

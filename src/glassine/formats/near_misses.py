@@ -53,8 +53,10 @@ CATBOOST = "Save the model with model.save_model('model.onnx', format='onnx')."
 NEAR_MISSES = (
     NearMiss(
         kind="text",
-        known=_text(r"(booster\[\d{1,9}\]:?\s*)?0:(\[[^\]]{1,500}\]|leaf=)"),
-        what="what XGBoost prints of its trees with get_dump or dump_model, without classes and objective",
+        known=_text(
+            r"(booster\[\d{1,9}\]:?\s*)?0:(\[[^\]]{1,500}\]|leaf=)|digraph \{\s*graph \[|Tree,Node,ID,Feature,"
+        ),
+        what="what XGBoost prints of its trees with get_dump or trees_to_dataframe, without classes and objective",
         remedy=XGBOOST,
     ),
     NearMiss(
@@ -67,6 +69,12 @@ NEAR_MISSES = (
         kind="values",
         known=_has("tree_info", "feature_names"),
         what="the JSON of LightGBM's dump_model, which is not its model file",
+        remedy=LIGHTGBM,
+    ),
+    NearMiss(
+        kind="text",
+        known=_text(r"tree_index,node_depth,"),
+        what="what LightGBM gives of its trees with trees_to_dataframe, which is not its model file",
         remedy=LIGHTGBM,
     ),
     NearMiss(
@@ -84,14 +92,16 @@ NEAR_MISSES = (
     ),
     NearMiss(
         kind="text",
-        known=_text(r"(structure|list)\((list\(|c\(|[\w.]{1,100} = )"),
-        what="an object of R as dput or dump writes it",
+        known=_text(
+            r"([\w.]{1,100} <-\s+)?(structure|list)\((list\(|c\(|[\w.]{1,100} = )|List of \d|\$\w|var +n +wt +dev "
+        ),
+        what="an object of R as dput, dump, str or its fields show it",
         remedy="Print the tree in R instead, and save the text: sink('tree.txt'); print(model); sink(). Of C5.0 print "
         "summary(model).",
     ),
     NearMiss(
         kind="text",
-        known=_text(r"(Pipeline|[A-Z][A-Za-z]{1,60}(Classifier|Regressor|Tree|SearchCV))\(.*\)?\s*$"),
+        known=_text(r"(Pipeline|[A-Z][A-Za-z]{1,60}(Classifier|Regressor|Tree|SearchCV))\([^{}]*\)\s*$"),
         what="the name of an estimator as Python prints it, without what it learned",
         remedy="Save the fitted estimator itself: skops.io.dump(model, 'model.skops').",
     ),
@@ -100,12 +110,6 @@ NEAR_MISSES = (
         known=_text(r"Conditional inference tree with"),
         what="a tree of the R package party, whose print lacks the classes of leaves",
         remedy="Fit it with ctree of partykit, and save what print(model) prints.",
-    ),
-    NearMiss(
-        kind="text",
-        known=_text(r"Decision Stump\s"),
-        what="a DecisionStump of Weka",
-        remedy="Train J48, or write it as a rule list: one 'if [a] then [b]' a line, 'else [c]' last.",
     ),
     NearMiss(
         kind="text",

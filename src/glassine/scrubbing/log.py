@@ -112,7 +112,7 @@ class ScrubLog:
         if not isinstance(values, dict) or values.get("schema") != SCHEMA:
             raise InvalidParameterError(
                 f"{os.fspath(path)} is no log of schema {SCHEMA!r}.",
-                remedy="Give the file that glassine scrub --steps wrote.",
+                remedy="Give the steps that scrubbing wrote with this copy.",
             )
         return decoded(LOG, values, f"the log {os.fspath(path)}", InvalidParameterError)
 

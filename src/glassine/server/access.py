@@ -8,7 +8,7 @@ import ipaddress
 import os
 import re
 from collections import Counter
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -40,6 +40,28 @@ def network_of(host: str) -> str:
     if address.version == 6:
         return str(ipaddress.ip_network((address, 64), strict=False))
     return str(address)
+
+
+PLACES = 900
+"""Connections from which on waiting ones are closed for new ones; a service has some more, for those on their way."""
+
+LENGTHS = {4: {32: 1, 24: 16}, 6: {64: 1, 56: 4, 48: 16}}
+"""Lengths of the prefixes at which clients are counted, and how many clients' share each has: a network of 24 bits, of
+IPv6 of 56 or 48, is often one customer's."""
+
+
+SHARES = sorted({share for lengths in LENGTHS.values() for share in lengths.values()})
+
+
+def networks_of(host: str) -> dict[str, int]:
+    """Return the networks that an address counts for, the narrowest first, and how many clients' share each has."""
+    narrow = network_of(host)
+    try:
+        network = ipaddress.ip_network(narrow)
+    except ValueError:
+        return {narrow: 1}
+    wider = {length: share for length, share in LENGTHS[network.version].items() if length < network.prefixlen}
+    return {narrow: 1} | {str(network.supernet(new_prefix=length)): share for length, share in wider.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -86,7 +108,11 @@ class Access:
         object.__setattr__(self, "_networks", tuple(map(_network, self.trusted_proxies)))
 
     def client(self, scope: Scope) -> str:
-        """Return whom a request counts for; behind trusted proxies, the last address that they did not add."""
+        """Return whom a request counts for, the narrowest network of :meth:`networks`."""
+        return next(iter(self.networks(scope)))
+
+    def networks(self, scope: Scope) -> dict[str, int]:
+        """Return the networks that a request counts for; behind trusted proxies, of the last address not theirs."""
         peer = str((scope.get("client") or ("",))[0])
         if self.trusts(peer):
             named = b",".join(value for name, value in scope.get("headers", ()) if name == b"x-forwarded-for")
@@ -98,8 +124,8 @@ class Access:
                     # What no proxy wrote says nothing, nor does what stands before it.
                     break
                 if not self.trusts(host):
-                    return network_of(host)
-        return network_of(peer)
+                    return networks_of(host)
+        return networks_of(peer)
 
     def trusts(self, host: str) -> bool:
         """Return whether an address is that of a trusted proxy."""
@@ -162,36 +188,54 @@ def read_tokens(path: str | os.PathLike[str]) -> tuple[str, ...]:
 
 
 class Connections:
-    """Connections that are open, by address, so that one client does not take them all.
+    """Connections that are open, by network, so that one client does not take them all, nor silent ones every place.
 
     Parameters
     ----------
     most : int
-        Most connections of an address, of IPv6 a network of 64 bits.
+        Most connections of an address, of IPv6 a network of 64 bits; a wider network of IPv6 has a multiple of it.
     access : Access
         Trusted proxies hold the connections of many clients and are not counted.
+    places : int, default=900
+        Connections from which on the oldest is closed that has not asked, or else the oldest that is idle.
     """
 
-    def __init__(self, most: int, access: Access) -> None:
+    def __init__(self, most: int, access: Access, places: int = PLACES) -> None:
         self._most = most
         self._access = access
+        self._places = places
         self._open: Counter[str] = Counter()
+        self._n = 0
+        # How to close each connection, in the order in which they became what they are.
+        self._silent: dict[int, Callable[[], None]] = {}
+        self._idle: dict[int, Callable[[], None]] = {}
 
     def enter(self, host: str) -> bool:
-        """Count a connection, or return false if its address has enough of them."""
-        client = network_of(host)
-        if self._access.trusts(host):
-            return True
-        if self._open[client] >= self._most:
+        """Count a connection, or return false if its client has enough of them."""
+        networks = {} if self._access.trusts(host) else networks_of(host)
+        if any(self._open[network] >= self._most * share for network, share in networks.items()):
             return False
-        self._open[client] += 1
+        self._open.update(networks.keys())
+        self._n += 1
         return True
 
     def leave(self, host: str) -> None:
         """Count a connection out that was let in."""
-        client = network_of(host)
-        if self._open[client] > 1:
-            self._open[client] -= 1
-        else:
-            # An address without connections is forgotten, so that the memory is bounded.
-            del self._open[client]
+        self._n -= 1
+        for network in () if self._access.trusts(host) else networks_of(host):
+            # A network without connections is forgotten, so that the memory is bounded.
+            self._open[network] -= 1
+            if self._open[network] <= 0:
+                del self._open[network]
+
+    def wait(self, connection: int, close: Callable[[], None], *, answered: bool = False) -> None:
+        """Note a connection without a request under way; if all places are taken, close the one that waits longest."""
+        (self._idle if answered else self._silent)[connection] = close
+        if self._n > self._places:
+            waiting = self._silent or self._idle
+            waiting.pop(next(iter(waiting)))()
+
+    def ask(self, connection: int) -> None:
+        """Note that a connection asks, or has ended: it waits no longer."""
+        self._silent.pop(connection, None)
+        self._idle.pop(connection, None)

@@ -7,14 +7,14 @@ import json
 import math
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from glassine.errors import InvalidParameterError, parameter
-from glassine.server.access import Access, Connections, Scope
+from glassine.server.access import SHARES, Access, Connections, Scope
 
 
 def problem(status: int, title: str, detail: str) -> bytes:
@@ -62,6 +62,8 @@ class PatientProtocol(H11Protocol):
             self._peer = peer
         super().connection_made(transport)
         self._watch()
+        if self.open_connections is not None:
+            self.open_connections.wait(id(self), transport.abort)
 
     def data_received(self, data: bytes) -> None:
         """Read; bytes that come one by one do not renew the time."""
@@ -84,11 +86,18 @@ class PatientProtocol(H11Protocol):
         self._stop("_stalled")
         super().resume_writing()
 
+    def on_response_complete(self) -> None:
+        """Count the connection as idle, until it asks again."""
+        super().on_response_complete()
+        if self.open_connections is not None and not self.transport.is_closing():
+            self.open_connections.wait(id(self), self.transport.abort, answered=True)
+
     def connection_lost(self, exc: Exception | None) -> None:
         """End all clocks."""
         if self._refused:
             return
         if self.open_connections is not None and self._peer is not None:
+            self.open_connections.ask(id(self))
             self.open_connections.leave(self._peer)
             self._peer = None
         self._stop("_head")
@@ -99,6 +108,8 @@ class PatientProtocol(H11Protocol):
         cycle: Any = self.cycle
         if cycle is not None and not cycle.response_complete:
             self._stop("_head")
+            if self.open_connections is not None:
+                self.open_connections.ask(id(self))
         elif self._head is None and not self.transport.is_closing():
             self._head = self.loop.call_later(HEAD_SECONDS, self._give_up)
 
@@ -121,6 +132,19 @@ App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 MAX_CLIENTS = 10_000
 """Most clients whose rates are remembered; the ones longest silent are forgotten first."""
+
+LATELY = 10.0
+"""Seconds in which the count of a client's requests falls to a third."""
+
+FEW = 4.0
+"""Requests in the last seconds that hardly count."""
+
+LEFT_PER_DOUBLING = 0.15
+"""Share of the common bucket that a client must leave for each doubling of its requests. At the default rates, a client
+of 2 a second may take 160 tokens that one of 10 a second may not."""
+
+MOST_LEFT = 0.9
+"""Largest share that a client must leave: it is reached at some fifty requests a second."""
 
 LONGEST_WAIT = 86_400.0
 """Most seconds that a client is asked to wait."""
@@ -146,7 +170,7 @@ class Limits:
     burst : int
         Requests that a client may make at once.
     total_rate : float
-        The same of all clients together.
+        The same of all clients together. Where they ask for more, who asked least in the last seconds comes first.
     max_bytes : int
         Largest body of a request.
     seconds : float
@@ -188,20 +212,47 @@ class Rates:
         self._clock = clock
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
-    def wait(self, client: str) -> float:
-        """Take a token and return 0, or return the seconds after which there will be one."""
+    def wait(self, client: str, *, left: float = 0.0) -> float:
+        """Take a token and return 0, or return the seconds after which there will be one.
+
+        ``left`` is the share of the bucket that the token must leave in it.
+        """
         if self._rate == math.inf:
             return 0.0
         now = self._clock()
         tokens, last = self._buckets.pop(client, (self._burst, now))
         tokens = min(self._burst, tokens + (now - last) * self._rate)
-        waiting = 0.0 if tokens >= 1 else (1 - tokens) / self._rate
+        needed = min(1 + left * self._burst, self._burst)
+        waiting = 0.0 if tokens >= needed else (needed - tokens) / self._rate
         # Who has to wait pays nothing: otherwise a client that keeps asking would never be served again.
         self._buckets[client] = (tokens - (not waiting), now)
         # Popped and set again above, so that the first one is the client that was silent longest.
         if len(self._buckets) > MAX_CLIENTS:
             self._buckets.popitem(last=False)
         return waiting
+
+
+class Demand:
+    """How often each network asked lately, answered or not."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._asked: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def share(self, networks: Mapping[str, int]) -> float:
+        """Count a request, and return the share of what all have in common that it must leave to others.
+
+        It grows with the logarithm of the requests in the last seconds: who asks less is served from what is left.
+        """
+        now, most = self._clock(), 0.0
+        for network, clients in networks.items():
+            asked, last = self._asked.pop(network, (0.0, now))
+            asked = asked * math.exp((last - now) / LATELY) + 1
+            self._asked[network] = (asked, now)
+            most = max(most, asked / clients)
+        while len(self._asked) > MAX_CLIENTS:
+            self._asked.popitem(last=False)
+        return min(MOST_LEFT, math.log2(1 + most / FEW) * LEFT_PER_DOUBLING)
 
 
 class Gate:
@@ -214,7 +265,9 @@ class Gate:
         self._app = app
         self._limits = limits
         self._access = access
-        self._clients = Rates(limits.rate, limits.burst)
+        # For each share of a network, the rates of the networks that have it.
+        self._clients = {share: Rates(limits.rate * share, limits.burst * share) for share in SHARES}
+        self._demand = Demand()
         self._all = Rates(limits.total_rate, max(limits.total_rate, limits.burst))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -222,8 +275,13 @@ class Gate:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        # The client first: who asks too often must not use up what all share.
-        waiting = self._clients.wait(self._access.client(scope)) or self._all.wait("")
+        networks = self._access.networks(scope)
+        left = self._demand.share(networks)
+        # The client first, its narrowest network first: who asks too often must not use up what others share.
+        waiting = 0.0
+        for network, share in networks.items():
+            waiting = waiting or self._clients[share].wait(network)
+        waiting = waiting or self._all.wait("", left=left)
         if waiting:
             after = (b"retry-after", str(math.ceil(min(waiting, LONGEST_WAIT))).encode())
             await _refuse(send, 429, "Too many requests", "Ask again later.", after)

@@ -93,7 +93,8 @@ TAIL = re.compile(
 )
 BESIDE = re.compile(r"-+|=+|#.*|")
 LISTS = re.compile(
-    r"^(PART decision list|JRIP rules:|RIPPER rules:|M5 (un)?pruned|Rules:|Rule [0-9]+: \()", re.MULTILINE
+    r"^(PART decision list|Decision Stump[ \t]*\r?$|JRIP rules:|RIPPER rules:|M5 (un)?pruned|Rules:|Rule [0-9]+: \()",
+    re.MULTILINE,
 )
 ENDING = re.compile(rf":[^\n:(]*\({COUNT}(/{COUNT})?\)( *\[{COUNT}(/{COUNT})?\])?[ \t]*\r?$", re.MULTILINE)
 """A line that ends in a colon, a class and ``(covered)`` or ``(covered/errors)``."""
@@ -224,7 +225,7 @@ def _block(text: str) -> list[tuple[int, str]]:
     """Return the lines of the tree, with their numbers: what stands before its title and behind it is left out."""
     if LISTS.search(text) is not None:
         raise UnsupportedModelError(
-            "rules of Weka and C5.0 are not read, trees are.",
+            "rules and stumps of Weka and C5.0 are not read, trees are.",
             remedy="Write them as a rule list, one 'if [a] then [b]' a line.",
         )
     lines = list(enumerate(text.splitlines(), start=1))

@@ -13,7 +13,7 @@ from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError, parameter
 from glassine.formats.builder import feature_names
-from glassine.formats.conditions import not_fitted, require, scalar, with_missing
+from glassine.formats.conditions import class_names, not_fitted, require, with_missing
 from glassine.formats.sklearn.encodings import Column, Number
 from glassine.formats.sklearn.older import UNROUTED
 from glassine.formats.sklearn.pipelines import end_of, sklearn_names, through
@@ -367,9 +367,7 @@ def tree_from_sklearn(estimator: object, domain: Domain | None = None) -> Decisi
         raise InvalidModelError(
             f"the tree was fitted on {tree.tree_.n_features} columns, but its pipeline gives {len(columns)}."
         )
-    classes: tuple[Scalar, ...] | None = None
-    if "DecisionTreeClassifier" in sklearn_names(tree):
-        classes = tuple(scalar(name, "a class") for name in np.ravel(_fitted(tree, "classes_")))
+    classes = class_names(tree) if "DecisionTreeClassifier" in sklearn_names(tree) else None
     evidence = _evidence(arrays, tree, classes)
     branches = _branches(arrays, columns, domain)
     nodes = tuple(Node(branches=sides, evidence=entry) for sides, entry in zip(branches, evidence, strict=True))
