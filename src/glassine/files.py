@@ -182,6 +182,20 @@ def _check_values(text: str, path: str | os.PathLike[str]) -> None:
             )
 
 
+def check_readable(data: bytes, path: str | os.PathLike[str]) -> None:
+    """Raise UnreadableFileError if a model's file would be larger than what is read, before it is written."""
+    try:
+        read_bytes(FileContent(path=Path(path), data=data))
+        if data[:1] in (b"{", b"["):
+            _check_values(data.decode(), path)
+    except UnreadableFileError as error:
+        raise UnreadableFileError(
+            f"cannot write {os.fspath(path)}, as it could not be read again: {error}",
+            remedy="Write a smaller model, or another format.",
+            path=path,
+        ) from None
+
+
 def _memory(counts: dict[str, int]) -> int:
     return sum(MARKS[mark] * count for mark, count in counts.items())
 

@@ -342,7 +342,7 @@ def test_leaves_that_contradict_the_domain_are_one_note() -> None:
     assert note.startswith("rule 1 (a > 10) and 1 more hold records, but the domain leaves no possible record there")
 
 
-@pytest.mark.parametrize("odd", ["Canary", (1, 2), 10**400])
+@pytest.mark.parametrize("odd", ["Canary", (1, 2)])
 def test_a_value_that_is_no_number_is_not_quoted(odd: Any) -> None:
     """A tree that does not test the attribute reads it here for the first time: NumPy's error held the value."""
     frame = pd.DataFrame({"age": pd.Series([30, None, odd], dtype=object)})
@@ -351,3 +351,6 @@ def test_a_value_that_is_no_number_is_not_quoted(odd: Any) -> None:
         original_records(frame, domain, 3)
     assert "Canary" not in str(caught.value)
     assert original_records(frame[:2], domain, 2)["age"][0] == 30
+    # A number beyond all doubles is one, and a text is the number that it writes.
+    frame.loc[2, "age"], frame.loc[0, "age"] = 10**400, "30"
+    assert original_records(frame, domain, 3)["age"][[0, 2]].tolist() == [30.0, 1e300]

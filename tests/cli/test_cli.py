@@ -145,7 +145,8 @@ def test_audit_with_data_writes_a_report(folder: Path, run: Run) -> None:
 def test_audit_infers_the_sensitive_attribute(folder: Path, run: Run) -> None:
     told = ("audit", "tree.json", "--domain", "people.json", "--data", "people.csv", "--sensitive", "ill")
     (folder / "certain.toml").write_text(
-        "most_certain = 300\nsmallest_leaf = false\nlargest_advantage = false\ncertain_by_membership = false\n"
+        "most_certain = 300\nshare_in_small_leaves = false\nleaves_of_one = false\nlargest_advantage = false\n"
+        "certain_by_membership = false\n"
         "named_by_thresholds = false\n"
     )
     judged = run(*told, "--criterion", "gini", "--policy", "certain.toml", "--json", "-o", "r.html", cwd=folder)

@@ -13,10 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from glassine import parse_rules
+from glassine.budget import Budget
 from glassine.counting import Region, RegionCounter, Space
 from glassine.counting.space import NumberFactor
 from glassine.domain import Between, Binary, Category, Domain, ExactlyOne, Integer, Literal, OneOf, Real, Shares
-from glassine.errors import CountingLimitError, InvalidModelError, UndefinedMeasureError
+from glassine.errors import CostLimitError, CountingLimitError, InvalidModelError, UndefinedMeasureError
 from glassine.models import DecisionTree, RuleList
 from tests.oracles import strategies
 from tests.oracles.worlds import captured, published_captures, records
@@ -283,3 +284,16 @@ def test_conditions_outside_the_domain_are_refused(literal: Literal, message: st
     domain = Domain({"a": Integer(0, 3), "c": Category(("x", "y")), "r": Real(0.0, 1.0)})
     with pytest.raises(InvalidModelError, match=message):
         Space(domain, [literal], domain_aware=True)
+
+
+def test_a_count_ends_with_the_processor_time_of_its_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("glassine.counting.regions.BETWEEN", 1)
+    domain = Domain({name: Binary() for name in "abcdef"})
+    rules = parse_rules("if [a = 1 && b = 1] then [yes]\nelse if [b = 1 && c = 1] then [yes]\nelse [no]\n", domain)
+    space = Space(domain, rules.literals, domain_aware=True)
+    region = regions_of(rules, space)[-1]
+    counted = RegionCounter(space).measure(region)
+    with Budget(seconds=1e-9).applied(), pytest.raises(CostLimitError, match="counting regions takes more than"):
+        RegionCounter(space).measure(region)
+    with Budget(seconds=100).applied():
+        assert RegionCounter(space).measure(region) == counted

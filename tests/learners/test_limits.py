@@ -16,10 +16,19 @@ import pytest
 from glassine.budget import human_bytes
 from glassine.counting.logic import LiteralLogic
 from glassine.data.conjunctions import binomials
-from glassine.domain import Binary, Category, Domain, Integer, OneOf
+from glassine.domain import Binary, Category, Domain, Integer, OneOf, Real
 from glassine.errors import ClassTooLargeError, InvalidParameterError
-from glassine.learners.exhaustive.private import PrivateRuleListClassifier, PrivateTreeClassifier
+from glassine.learners import (
+    PrivateEBMClassifier,
+    PrivateEBMRegressor,
+    PrivateGreedyRuleListClassifier,
+    PrivateRuleListClassifier,
+    PrivateScorecardClassifier,
+    PrivateTreeClassifier,
+    PrivateTreeRegressor,
+)
 from glassine.privacy.ledger import Ledger
+from glassine.privacy.release import fresh_count
 from glassine.sealed.model_class import SECONDS_PER_STEP, check_limit, check_size
 from glassine.sealed.tree_sums import Atoms, Counts, Implied
 from tests.learners import engine
@@ -195,3 +204,47 @@ def test_pairs_of_thousands_of_categories_are_compared_in_little_room() -> None:
     i, j = np.triu_indices(p, 1)
     assert (implied.pairs[i, j] == implied.pairs[0, 1]).all()
     assert implied.pairs[0, 1] == 0b0110
+
+
+SIZES = Domain({"x": Real(0.0, 1.0), "w": Real(0.0, 1.0), "a": Category(tuple("abcdef")), "b": Category(("u", "v"))})
+COARSE: dict[str, Any] = {"domain": SIZES, "literals": "coarse", "epsilon": 1.0, "random_state": 0}
+OF_CLASSES: dict[str, Any] = {"classes": ("n", "p")}
+ADDITIVE: dict[str, Any] = {"domain": SIZES, "epsilon": 1.0, "random_state": 0}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: PrivateTreeClassifier(1, **COARSE, **OF_CLASSES),
+        lambda: PrivateRuleListClassifier(1, **COARSE, **OF_CLASSES),
+        lambda: PrivateTreeRegressor(1, **COARSE, target_range=(0, 1)),
+        lambda: PrivateGreedyRuleListClassifier(2, **COARSE, **OF_CLASSES),
+        lambda: PrivateEBMClassifier(**ADDITIVE, **OF_CLASSES),
+        lambda: PrivateEBMRegressor(**ADDITIVE, target_range=(0, 1)),
+        lambda: PrivateScorecardClassifier(**ADDITIVE, **OF_CLASSES),
+    ],
+)
+def test_the_memory_that_is_needed_is_within_half_of_the_peak(make: Callable[[], Any]) -> None:
+    n, rng = 200_000, np.random.default_rng(0)
+    frame = pl.DataFrame(
+        {
+            **{name: rng.random(n) for name in ("x", "w")},
+            "a": rng.choice(list("abcdef"), n),
+            "b": rng.choice(["u", "v"], n),
+            "y": rng.random(n) if getattr(make(), "target_range", None) else rng.choice(["n", "p"], n),
+        }
+    )
+    learner = make()
+    needed = learner.memory_needed(n)
+    assert needed > learner.memory_needed() > 0
+    with fresh_count():
+        # What is loaded and kept from then on is no fit's.
+        learner.fit(frame.head(500), "y")
+        tracemalloc.start()
+        learner.fit(frame, "y")
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert 1 / 1.5 < needed / peak < 1.5
+    with pytest.raises(InvalidParameterError, match="n_records"):
+        learner.memory_needed(-1)

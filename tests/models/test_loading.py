@@ -346,3 +346,21 @@ def test_reading_a_model_imports_neither_polars_nor_scikit_learn(tmp_path: Path)
         [sys.executable, "-c", script, str(tmp_path / "model.json")], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_a_model_that_could_not_be_read_again_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = load_model(_small(tmp_path))
+    path = tmp_path / "copy.json"
+    monkeypatch.setattr("glassine.files.MAX_VALUES", 500)
+    with pytest.raises(UnreadableFileError, match=r"^cannot write .*copy.json, as it could not be read again: "):
+        write_model(model, path)
+    assert not path.exists()
+    monkeypatch.undo()
+    write_model(model, path)
+    assert load_model(path) == load_model(_small(tmp_path))
+
+
+def _small(folder: Path) -> Path:
+    path = folder / "rules.txt"
+    path.write_text("if [age > 50] then [yes]\nelse [no]\n")
+    return path

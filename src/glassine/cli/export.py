@@ -24,7 +24,7 @@ from glassine.cli.process import concluding
 from glassine.cli.reading import load_kind, read_domain
 from glassine.cli.writing import check_outputs, print_value, say, tell
 from glassine.errors import GlassineError
-from glassine.files import write_bytes, write_text
+from glassine.files import check_readable, write_bytes, write_text
 
 CARD = "card"
 """A scorecard as a page to print: for people, and no format that other software runs."""
@@ -126,6 +126,8 @@ def export_command(
     assert form.write is not None  # noqa: S101 - what has a name to be written under has a writer
     with in_options({"dialect": "--dialect"}):
         written = form.write(read, declared, **{key: value for key, value in options.items() if value is not None})
+    if output is not None:
+        check_readable(written if isinstance(written, bytes) else str(written).encode(), output)
     summary: dict[str, Any] = {"to": to, "file": None if output is None else str(output)}
     left_out = form.left_out(read)
     if left_out:

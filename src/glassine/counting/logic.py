@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -94,6 +95,21 @@ def complete_atoms(space: Space, literals: Sequence[Literal]) -> list[int]:
 def _words(masks: Sequence[int], width: int) -> npt.NDArray[np.uint64]:
     data = b"".join(mask.to_bytes(width * WORD // 8, "little") for mask in masks)
     return np.frombuffer(data, dtype="<u8").astype(np.uint64).reshape(len(masks), width)
+
+
+def shared_atoms(
+    atoms_in: npt.NDArray[Any], possible: npt.NDArray[Any], held: npt.NDArray[Any], i: int, j: npt.NDArray[Any]
+) -> npt.NDArray[Any]:
+    """Return how many atoms a literal shares with each of some later ones of its block."""
+    # Of a literal that holds on few atoms, or on nearly all, few words decide: those where it holds, or where it does
+    # not.
+    own = atoms_in[i]
+    rest = possible & ~own
+    inside = np.count_nonzero(own) <= np.count_nonzero(rest)
+    part = own if inside else rest
+    at = np.flatnonzero(part)
+    counted = np.bitwise_count(atoms_in[j[0] : j[-1] + 1, at] & part[at]).sum(axis=1, dtype=np.int64) if len(j) else 0
+    return np.asarray(counted if inside else held[j] - counted)
 
 
 # What the domain alone says about rules: which of them can take nothing, or leave nothing, after others.

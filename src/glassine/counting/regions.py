@@ -16,6 +16,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from glassine.budget import current
 from glassine.counting.space import Box, Measure, Space, bits
 from glassine.domain.domain import product
 from glassine.errors import CountingLimitError, UndefinedMeasureError, parameter
@@ -23,6 +24,9 @@ from glassine.records.arrays import Array, Indices
 
 Clause: TypeAlias = tuple[tuple[int, int], ...]
 """A box to leave out, as sorted pairs of factor and mask; each mask a proper part of what is allowed."""
+
+BETWEEN = 1024
+"""Steps between two looks at the clock."""
 
 # In the worst case the count takes exponentially many steps: beyond these it is refused.
 MAX_STEPS = 300_000
@@ -190,6 +194,8 @@ class RegionCounter:
         if cached is not None:
             return cached
         self._steps += 1
+        if not self._steps % BETWEEN:
+            current().ask_time("counting regions")
         if self._steps > self._max_steps:
             raise CountingLimitError(
                 f"counting the region took more than {self._max_steps:,} steps.",

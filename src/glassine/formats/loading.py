@@ -11,7 +11,7 @@ from typing import Any, TypeVar, overload
 
 from glassine.domain import Domain
 from glassine.errors import GlassineError, InvalidModelError, UnreadableFileError, UnsupportedModelError
-from glassine.files import FileContent, read_bytes, write_bytes
+from glassine.files import FileContent, check_readable, read_bytes, write_bytes
 from glassine.formats.builder import place_of
 from glassine.formats.canonical import CleanCopy, FileForm, clean_copy, is_canonical, writer_of, written
 from glassine.formats.conditions import conformed
@@ -335,8 +335,12 @@ def write_model(
         models of its kind.
     InvalidParameterError
         If there is no such format.
+    UnreadableFileError
+        If the file cannot be written, or is larger than what :func:`load_model` reads.
     """
-    write_bytes(written(model, writer(to, model), domain), path)
+    data = written(model, writer(to, model), domain)
+    check_readable(data, path)
+    write_bytes(data, path)
 
 
 def _one(content: object, kind: Content, domain: Domain | None, tree: int | None) -> PublishedModel:

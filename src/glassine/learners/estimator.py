@@ -22,6 +22,7 @@ from glassine.errors import InvalidDataError, InvalidParameterError, first_of, p
 from glassine.learners.budget import check_stated, warn_of
 from glassine.learners.declared import DeclaresItsClass
 from glassine.learners.intake import Intake, read_records
+from glassine.learners.memory import record_bytes
 from glassine.learners.publishing import decision_path, probabilities
 from glassine.learners.ranges import public_range
 from glassine.learners.reading import check_domain
@@ -190,12 +191,21 @@ class TransparentModel(PublishedModel, ABC):
         """
         return self._widest(*self._public_knowledge("size")).log_count()
 
-    def memory_needed(self) -> int:
-        """Return the most bytes of the tables that a fit holds at once, besides the records.
+    def memory_needed(self, n_records: int = 0) -> int:
+        """Return the most bytes that a fit holds at once: its tables, and about what so many records take.
 
-        It follows from public quantities alone, and needs no fit: see :meth:`log_class_size`.
+        It follows from public quantities alone, and needs no fit: see :meth:`log_class_size`. The container that is
+        passed is not counted.
+
+        Parameters
+        ----------
+        n_records : int, default=0
+            Number of records, at least 0.
         """
-        return self._widest(*self._public_knowledge("memory")).table_bytes()
+        domain, n_classes = self._public_knowledge("memory")
+        widest = self._widest(domain, n_classes)
+        records = record_bytes(n_records, domain, n_conditions=len(widest.antecedents), numeric=widest.loss.parts > 1)
+        return widest.table_bytes() + records
 
     def seconds_needed(self) -> float:
         """Return about how many seconds a fit takes on one core.

@@ -388,6 +388,17 @@ class PrivateSearchCV(PrivateParameters, ClassifierMixin, BaseEstimator):  # typ
             "classes_": estimator.classes_,
         }
 
+    def memory_needed(self, n_records: int = 0) -> int:
+        """Return the most bytes that a fit of any setting holds at once, with about what so many records take.
+
+        Parameters
+        ----------
+        n_records : int, default=0
+            Number of records, at least 0.
+        """
+        each = (clone(self.estimator).set_params(**setting) for setting in self._settings())
+        return max(int(candidate.memory_needed(n_records)) for candidate in each)
+
     def predict(self, X: object) -> AnyArray:
         """Return the class of each record that the chosen fit predicts, shape (n,)."""
         check_is_fitted(self, "best_estimator_")

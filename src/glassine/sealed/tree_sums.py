@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from glassine.compiling import compiled
-from glassine.counting.logic import LiteralLogic, RuleLogic
+from glassine.counting.logic import LiteralLogic, RuleLogic, shared_atoms
 from glassine.data.conjunctions import ConjunctionCounts, binomials
 from glassine.data.slices import cuts, run
 from glassine.records.arrays import AnyArray
@@ -134,7 +134,7 @@ class Implied(NamedTuple):
             j = np.arange(i + 1, np.searchsorted(blocks, blocks[i], side="right"))
             one, other = sizes[offsets[1] + i], sizes[offsets[1] + j]
             both = sizes[offsets[2] + binom[i, 1] + binom[j, 2]]
-            shared = _shared(atoms_in, possible[i], held, i, j)
+            shared = shared_atoms(atoms_in, possible[i], held, i, j)
             records = [[sizes[0] - one - other + both, other - both], [one - both, both]]
             places = [[whole[i] - held[i] - held[j] + shared, held[j] - shared], [held[i] - shared, shared]]
             empty = [[(records[a][b] == 0) & (places[a][b] == 0) for b in (0, 1)] for a in (0, 1)]
@@ -142,19 +142,6 @@ class Implied(NamedTuple):
                 out.later[i, j] |= empty[a][1 - b].astype(np.uint8) << (a + 2 * b)
                 out.pairs[i, j] |= (empty[a][1 - b] | empty[1 - a][b]).astype(np.uint8) << (a + 2 * b)
         return out
-
-
-def _shared(atoms_in: AnyArray, possible: AnyArray, held: AnyArray, i: int, j: AnyArray) -> AnyArray:
-    """Return how many atoms a literal shares with each of some later ones of its block."""
-    # Of a literal that holds on few atoms, or on nearly all, few words decide: those where it holds, or where it does
-    # not.
-    own = atoms_in[i]
-    rest = possible & ~own
-    inside = np.count_nonzero(own) <= np.count_nonzero(rest)
-    part = own if inside else rest
-    at = np.flatnonzero(part)
-    counted = np.bitwise_count(atoms_in[j[0] : j[-1] + 1, at] & part[at]).sum(axis=1, dtype=np.int64) if len(j) else 0
-    return np.asarray(counted if inside else held[j] - counted)
 
 
 def empty_level(p: int, size: int) -> Weighed:

@@ -19,9 +19,10 @@ from glassine.errors import InvalidModelError, InvalidParameterError, parameter
 from glassine.formats import fingerprint
 from glassine.learners.additive.budget import GaussianBudget
 from glassine.learners.additive.fitting import Card, Plan, Private, fit_model
-from glassine.learners.additive.memory import check_memory, most_released, pairs_asked_for
+from glassine.learners.additive.memory import check_memory, most_released, pairs_asked_for, table_bytes
 from glassine.learners.additive.targets import Training, read_classes, read_numbers
 from glassine.learners.estimator import PrivateEstimator, PublishedModel
+from glassine.learners.memory import record_bytes
 from glassine.models import AdditiveModel
 from glassine.models.additive import summarize_model
 from glassine.models.editing import Editor, revert, verify
@@ -218,20 +219,58 @@ class _PrivateEBM(PrivateEstimator, AdditiveEstimator):
         training = self._read_training(X, y, persons, private=True)
         return training, training.metadata(self)
 
-    def _plan(self, known: Metadata) -> Sealed:
-        if known.target_range is None:
-            check_two_classes(known.classes)
-        training = Training.of(known)
-        budget = GaussianBudget.of(self.epsilon, self.delta, training.unit)
-        plan = Plan.of(
+    def _fixed(self, training: Training, interactions: object) -> Plan:
+        """Return what is fixed before anything is released."""
+        return Plan.of(
             training,
             algorithm=self.algorithm,
             accounting=self.accounting,
             bins=self._bins(training.domain),
             monotone=self.monotone,
-            interactions=0 if self.interactions == "auto" and budget.epsilon < LEAST_FOR_PAIRS else self.interactions,
+            interactions=interactions,
             card=self._card(training),
         )
+
+    def memory_needed(self, n_records: int = 0) -> int:
+        """Return the most bytes that a fit holds at once: its tables, and about what so many records take.
+
+        It follows from public quantities alone, and needs no fit where ``domain`` holds the attributes alone, and the
+        classes or the range of the target are given. The container that is passed is not counted.
+
+        Parameters
+        ----------
+        n_records : int, default=0
+            Number of records, at least 0.
+        """
+        known = self._public_of_target()
+        training = Training.of(known)
+        plan = self._fixed(training, self.interactions)
+        pairs = pairs_asked_for(plan.interactions)
+        choices = (plan.grids, plan.coarse)
+        tables = max(table_bytes(grids, training.target, plan.algorithm, pairs) for grids in choices)
+        return tables + record_bytes(n_records, known.domain)
+
+    def _public_of_target(self) -> Metadata:
+        """Return the domain of the attributes, with the classes or the range of the target."""
+        domain = self.domain_ if hasattr(self, "model_") else self.domain
+        classes = getattr(self, "classes_", None) if hasattr(self, "model_") else getattr(self, "classes", None)
+        limits = getattr(self, "target_range", None)
+        if not isinstance(domain, Domain) or (classes is None and limits is None):
+            raise InvalidParameterError(
+                "the memory of a fit needs the domain of the attributes, and the classes or the range of the target.",
+                remedy="Pass them, or fit a classifier first.",
+            )
+        if classes is None:
+            return Metadata(domain=domain, target_range=limits)
+        return Metadata(domain=domain, classes=tuple(getattr(classes, "tolist", lambda: classes)()))
+
+    def _plan(self, known: Metadata) -> Sealed:
+        if known.target_range is None:
+            check_two_classes(known.classes)
+        training = Training.of(known)
+        budget = GaussianBudget.of(self.epsilon, self.delta, training.unit)
+        few = self.interactions == "auto" and budget.epsilon < LEAST_FOR_PAIRS
+        plan = self._fixed(training, 0 if few else self.interactions)
         pairs = pairs_asked_for(plan.interactions)
         # Which of both grids is counted follows from what is released first.
         choices = (plan.grids, plan.coarse)

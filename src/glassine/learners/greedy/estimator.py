@@ -14,7 +14,7 @@ from glassine.learners.antecedents import PoolPlan
 from glassine.learners.budget import certificate_of, guarantee_of, relation_of
 from glassine.learners.estimator import PrivateEstimator, fitted
 from glassine.learners.exhaustive.families import Classes, Lists
-from glassine.learners.greedy.growth import GreedyPool, Growth, count_bytes
+from glassine.learners.greedy.growth import GreedyPool, Growth, count_bytes, pool_bytes
 from glassine.learners.greedy.plan import GreedyPlan, GreedyWish
 from glassine.learners.greedy.published import (
     AS_PUBLISHED,
@@ -267,16 +267,21 @@ class PrivateGreedyRuleListClassifier(PrivateEstimator, Classes, Lists):
         )
         return fitted(known, model, certificate)
 
-    def memory_needed(self) -> int:
-        """Return the bytes of a fit's tables besides the records: the class counts of all rules of the pool.
+    def memory_needed(self, n_records: int = 0) -> int:
+        """Return the bytes of a fit: the class counts of all rules of the pool, and about what so many records take.
 
-        With "counted-gini" also those of all pairs of rules, where it looks one rule ahead. The bit sets of the
-        distinct literals come to an eighth of a byte for each record and literal.
+        With "counted-gini" also those of all pairs of rules, where it looks one rule ahead.
+
+        Parameters
+        ----------
+        n_records : int, default=0
+            Number of records, at least 0.
         """
         domain, n_classes = self._public_knowledge("memory")
-        n_rules = len(self._conditions(domain).widest())
+        rules = self._conditions(domain).widest()
+        n_rules = len(rules)
         ahead = self.mechanism == "counted-gini" and self.max_rules > 1 and n_rules <= LOOKAHEAD
-        return count_bytes(n_rules, n_classes, ahead=ahead)
+        return count_bytes(n_rules, n_classes, ahead=ahead) + pool_bytes(n_records, domain, rules)
 
     def _public(self, known: Metadata, pools: PoolPlan, pool: GreedyPool) -> dict[str, Any]:
         return {

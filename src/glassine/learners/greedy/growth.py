@@ -10,6 +10,7 @@ from glassine.counting.space import Box, Space
 from glassine.domain import Domain
 from glassine.learners.antecedents import Antecedent
 from glassine.learners.intake import Intake
+from glassine.learners.memory import record_bytes
 from glassine.learners.publishing import evidence_of
 from glassine.models import Guarantee, RuleList
 from glassine.records.arrays import Ints
@@ -20,6 +21,12 @@ from glassine.sealed.plan import Metadata
 def bit_set_bytes(antecedents: Sequence[Antecedent], n_records: int) -> int:
     """Return about how many bytes the bit sets of a pool's distinct literals take."""
     return len({literal for antecedent in antecedents for literal in antecedent}) * (n_records // 8 + 8)
+
+
+def pool_bytes(n_records: object, domain: Domain, antecedents: Sequence[Antecedent]) -> int:
+    """Return about how many bytes so many records take, with the bit sets of a pool's distinct literals."""
+    literals = {literal for antecedent in antecedents for literal in antecedent}
+    return record_bytes(n_records, domain, n_conditions=len(literals))
 
 
 def count_bytes(n_rules: int, n_classes: int, *, ahead: bool = False) -> int:

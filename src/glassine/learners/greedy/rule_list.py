@@ -17,7 +17,7 @@ from glassine.learners.antecedents import asked
 from glassine.learners.budget import check_number
 from glassine.learners.estimator import OrdinaryLearner, fitted
 from glassine.learners.exhaustive.families import Classes, Lists
-from glassine.learners.greedy.growth import GreedyPool, Growth, count_bytes
+from glassine.learners.greedy.growth import GreedyPool, Growth, count_bytes, pool_bytes
 from glassine.learners.intake import read_training
 from glassine.privacy.exact import decimal
 from glassine.records.arrays import Ints
@@ -113,13 +113,17 @@ class GreedyRuleListClassifier(OrdinaryLearner, Classes, Lists):
     def _pool_size(self, domain: Domain) -> int:
         return len(GreedyPool.of(domain, self._conditions(domain).widest()).antecedents)
 
-    def memory_needed(self) -> int:
-        """Return the bytes of a fit's tables besides the records: the class counts of all rules of the pool.
+    def memory_needed(self, n_records: int = 0) -> int:
+        """Return the bytes of a fit: the class counts of all rules of the pool, and about what so many records take.
 
-        The bit sets of the distinct literals come to an eighth of a byte for each record and literal.
+        Parameters
+        ----------
+        n_records : int, default=0
+            Number of records, at least 0.
         """
         domain, n_classes = self._public_knowledge("memory")
-        return count_bytes(len(self._conditions(domain).widest()), n_classes)
+        rules = self._conditions(domain).widest()
+        return count_bytes(len(rules), n_classes) + pool_bytes(n_records, domain, rules)
 
 
 def grow(
