@@ -13,16 +13,16 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from glassine.learners.greedy.impurity import (
+from glassine.privacy.mechanisms import laplace
+from glassine.privacy.randomness import Randomness
+from glassine.privacy.sensitivity import COUNTED_GINI, published_smooth_gini, smooth_gini
+from glassine.sealed.gini import (
     COUNTED_GRID,
     GRID,
     counted_levels,
     impurity_levels,
     weighted_impurities,
 )
-from glassine.privacy.mechanisms import laplace
-from glassine.privacy.randomness import Randomness
-from glassine.privacy.sensitivity import COUNTED_GINI, published_smooth_gini, smooth_gini
 from glassine.sealed.noisy_choice import cauchy_calibration, exponential_mechanism, smooth_cauchy_min
 
 Counts = npt.NDArray[np.int64]

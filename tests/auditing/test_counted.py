@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import polars as pl
@@ -30,7 +31,8 @@ def test_counted_data_are_judged_like_data_in_memory(place: str, name: str) -> N
     statuses = {check.rule: check.status for check in read.checks}
     for check in counted.checks:
         assert check.status in (statuses[check.rule], "unknown")
-    outside = [note for note in read.notes if "outside the domain" in note]
+    # Texts that many records hold are named where records are read one by one.
+    outside = [re.sub(r", such as \w+", "", note) for note in read.notes if "outside the domain" in note]
     assert [note for note in counted.notes if "outside the domain" in note] == outside
     assert len(outside) == 5
     assert any("not read record by record" in note for note in counted.notes)

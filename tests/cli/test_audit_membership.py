@@ -137,7 +137,6 @@ def test_audit_attacks_where_a_holdout_is_given(folder: Path, run: Run) -> None:
         (("--max-advantage", "nan"), "--max-advantage is"),
         (("--target", "income"), "--target names 'income', which is not a column"),
         (("-o", "others.csv"), "is read or written already"),
-        (("--holdout", "nowhere.csv"), "cannot read"),
     ],
 )
 def test_bad_input_is_one_line_and_writes_nothing(folder: Path, run: Run, extra: tuple[str, ...], said: str) -> None:
@@ -147,6 +146,12 @@ def test_bad_input_is_one_line_and_writes_nothing(folder: Path, run: Run, extra:
     assert said in done.err
     assert len(done.err.strip().splitlines()) == 1
     assert sorted(folder.iterdir()) == before
+
+
+def test_a_holdout_that_is_not_there_is_one_line(folder: Path, run: Run) -> None:
+    done = run(*("nowhere.csv" if word == "others.csv" else word for word in COMMAND), cwd=folder)
+    assert (done.status, "cannot read nowhere.csv" in done.err) == (2, True)
+    assert len(done.err.strip().splitlines()) == 1
 
 
 @pytest.mark.slow

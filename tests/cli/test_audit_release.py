@@ -111,7 +111,7 @@ def test_a_signed_release_is_read_and_a_forged_one_refused(run: Run, releases: P
     ("arguments", "words"),
     [
         (["--domain", "people.csv"], "holds its own domain"),
-        (["--data", "people.csv", "--target", "age2"], "for --target. Did you mean"),
+        (["--data", "people.csv", "--target", "age2"], "--target names 'age2'"),
         (["--data", "absent.csv"], "cannot read absent.csv"),
         (["--sensitive", "height"], "attribute of the release"),
         (["-o", "restricted.json"], "cannot write restricted.json"),

@@ -11,7 +11,7 @@ import pytest
 
 from glassine import Ledger
 from glassine.errors import DamagedLedgerError, LedgerError
-from glassine.privacy import ledger_file
+from glassine.privacy import ledger_log
 
 disk: Any = importlib.import_module("benchmarks.failing_disk")
 
@@ -59,7 +59,7 @@ def test_what_is_read_whole_afterwards_was_an_error_of_the_disk(
 ) -> None:
     ledger = Ledger(tmp_path / "budget.sqlite")
     ledger.budget("patients", 1)
-    read, failing = ledger_file.Log, [True]
+    read, failing = ledger_log.Log, [True]
 
     def log(connection: sqlite3.Connection, path: Path, **more: Any) -> Any:
         if failing:

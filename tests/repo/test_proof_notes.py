@@ -18,8 +18,10 @@ import pytest
 from tests.repo.code_blocks import ROOT
 
 PACKAGE = ROOT / "src" / "glassine"
-ROOMS = ("attacks", "capacity", "privacy", "learners", "microaggregation", "models")
-ROOMS += ("sealed", "surrogates", "verification")
+ROOMS = (
+    *("attacks", "capacity", "privacy", "learners", "microaggregation", "models"),
+    *("sealed", "surrogates", "verification"),
+)
 SEALED = ("learners", "privacy", "sealed")
 """A private fit: what plans it, what draws, and what holds the records; a note of one may be of modules of another."""
 HEADINGS = ("Precondition", "Pseudocode", "Postcondition", "Proof")

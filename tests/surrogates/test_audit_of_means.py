@@ -177,7 +177,7 @@ def test_dominance_is_that_of_its_definition(options: dict[str, Any]) -> None:
                 if total := sum(amounts.values()):
                     shares.append(sum(sorted(amounts.values())[-2:]) / total)
         expected.append(max(shares))
-    assert sorted(found.tolist()) == pytest.approx(sorted(expected))
+    assert sorted(one.two for one in found) == pytest.approx(sorted(expected))
 
 
 def test_two_answers_that_make_up_a_mean_fail_and_answers_of_one_size_pass() -> None:
@@ -197,5 +197,6 @@ def test_two_answers_that_make_up_a_mean_fail_and_answers_of_one_size_pass() -> 
     assert check.status == "fail"
     assert "two records make up more than 0.9 of the total" in check.meaning
     assert checked(audit(SurrogateExplainer(even, 150, **options).fit(frame), policy=policy), "dominance") == "pass"
-    assert checked(audit(heavy.release_, policy=policy), "dominance") == "unknown"
-    assert not [check for check in audit(heavy).checks if check.rule == "dominance"]
+    assert checked(audit(heavy), "dominance") == "fail", "by default, too"
+    # Whether one answer dominates shows in the answers alone.
+    assert not [check for check in audit(heavy.release_, policy=policy).checks if check.rule == "dominance"]

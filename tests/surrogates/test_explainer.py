@@ -474,7 +474,7 @@ def test_larger_groups_get_deeper_trees() -> None:
 def test_the_default_leaves_are_as_large_as_the_default_policy_asks() -> None:
     for k in (2, 100, 5000):
         explainer = SurrogateExplainer(ring, k, domain=SQUARE)
-        assert plan_of(explainer, "training").growth.min_samples_leaf == Policy().smallest_leaf
+        assert plan_of(explainer, "training").growth.min_samples_leaf == Policy().smallest_group
     assert plan_of(SurrogateExplainer(ring, 100, form="paper"), "training").growth.min_samples_leaf == 1
 
 

@@ -192,6 +192,8 @@ def NAMED_BY_THRESHOLDS(limit: int, named: Named, case: Case) -> Check:
         )
     if not named.n:
         return passed("The model has no threshold on a number.", 0)
+    if case.mismatch:
+        return unknown(case.mismatch, named.number)
     if not named.n_private:
         return passed("Every threshold is a public cut point.", 0)
     if not named.number:

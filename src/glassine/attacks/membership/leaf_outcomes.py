@@ -66,7 +66,7 @@ def leaf_outcome_attack(
     >>> X, y = rng.normal(size=(4000, 3)), rng.integers(0, 2, 4000)
     >>> tree = DecisionTreeClassifier(min_samples_leaf=5, random_state=0).fit(X[:2000], y[:2000])
     >>> found = leaf_outcome_attack(tree, Sample(X[:2000], y[:2000]), Sample(X[2000:], y[2000:]), random_state=0)
-    >>> found.value.advantage.value > 0.3
+    >>> found.value.advantage.value > 0.2
     True
     """
     setting = setting_of(confidence, random_state, shift)

@@ -182,7 +182,7 @@ def evidence(
     >>> from glassine import audit, parse_rules
     >>> rules = parse_rules("if [a] then [true] ([3 ; 41] examples)\nelse [false] ([52 ; 9] examples)")
     >>> document = evidence("tre", findings=audit(rules).to_dict())
-    >>> document.lines[0].item.id, document.lines[0].answers[1].text
+    >>> document.lines[0].item.id, document.lines[0].answers[-1].text
     ('T1', '0 of 2 parts are below the limit')
     """
     from glassine import __version__
