@@ -14,7 +14,8 @@ members against the judge's holdout alone, by attacks of this file:
 
 Trees, rule lists, regression trees, additive models with and without counts, scorecards and private trees are trained
 on eight datasets and judged by an audit with data and holdout, and by one of the file and its domain. Limits were
-chosen with the datasets of half A in view; half B was not used for them. Intervals are of 95 % (Clopper and Pearson),
+chosen before, on other data. The constants of additive models were looked at on Adult, German credit, COMPAS and Telco:
+for these models half B is no independent test. Intervals are of 95 % (Clopper and Pearson),
 as if models were independent. GLASSINE_DATA names the folder of the datasets.
 
     python benchmarks/verdicts.py run [DATASET ...]    # writes benchmarks/verdicts.csv; or adds rows of some datasets
