@@ -104,6 +104,8 @@ NOT_PRIVATE = (
     "multiplicities must hold",
     # Table.arrays: audits and attacks.
     "NO_RECORDS",
+    # The average case of an ordinary model, for the checker.
+    "people of the list have an undeclared outcome",
     # Counts that are asked of a frame itself: no fit asks for them.
     "weights must be whole numbers in",
     # Without a public domain, classes or range: a caveat voids the guarantee of such a fit.

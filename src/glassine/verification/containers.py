@@ -76,20 +76,22 @@ class EstimatorSource:
                 "runs would be one.",
                 remedy="Set it to None, or pass a seed.",
             )
-        records = None if isinstance(dataset, CsvRecords) else pair_of(dataset)
-        if records is None:
-            _reader(self.read)
-        try:
-            X, y = self._read(dataset) if records is None else records
-            return fresh.fit(X, y)
-        except Exception as error:  # whatever it is, the world sees that there is no model
-            return Refusal(error=error)
-
-    def _read(self, dataset: CsvRecords) -> tuple[Any, Any]:
+        if not isinstance(dataset, CsvRecords):
+            records = pair_of(dataset)
+            return _fitted(fresh, lambda: records)
+        read = _reader(self.read)
+        # A private fit opens the file itself, after the charge: it lies there until the fit ends.
         with TemporaryDirectory() as folder:
             path = Path(folder) / "records.csv"
             path.write_text(dataset.text, encoding="utf-8")
-            return _reader(self.read)(path, dataset.target)
+            return _fitted(fresh, lambda: read(path, dataset.target))
+
+
+def _fitted(estimator: Any, read: Callable[[], tuple[Any, Any]]) -> Any:
+    try:
+        return estimator.fit(*read())
+    except Exception as error:  # whatever it is, the world sees that there is no model
+        return Refusal(error=error)
 
 
 @dataclass(frozen=True, slots=True)
