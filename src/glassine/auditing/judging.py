@@ -74,11 +74,11 @@ def judge_named(policy: Policy, case: Case, suppression: Suppression) -> tuple[P
     for name, entry in NAMED.items():
         named = replace(entry.policy, accept_guarantee=policy.accept_guarantee)
         checks = judge(named, case, suppression)
-        against = tuple(c.meaning for status in ("fail", "unknown") for c in checks if c.status == status)
-        advice = advise(named, case, checks)
+        odd = [check for status in ("fail", "unknown") for check in checks if check.status == status]
+        remedy = _remedy(named, case, odd[0]) if odd else None
         out.append(
             PolicyFinding(
-                name=name, verdict=decide(checks), against=against, remedy=advice[0] if against and advice else None
+                name=name, verdict=decide(checks), against=tuple(check.meaning for check in odd), remedy=remedy
             )
         )
     return tuple(out)

@@ -35,10 +35,7 @@ WEIGHED = (
     "Pass the training data, or have the publisher state it."
 )
 NOT_COUNTED = "the models of this kind are not counted."
-NOT_STATED = (
-    "no class was declared before the fit. Have the publisher state it, and pass the domain with its cut points: "
-    f"`{parameter('stated_class=')}`."
-)
+NOT_STATED = "no class was declared before the fit."
 OF_PERSONS = (
     "The model's guarantee is for people, who may have several records each, but records were counted. Name the "
     "column of persons, or have the publisher state that everyone has one record."

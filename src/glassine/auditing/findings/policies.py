@@ -21,7 +21,7 @@ class PolicyFinding:
     against : tuple of str
         What its checks that failed or could not run say, those that failed first.
     remedy : Remedy or None
-        What to do first to meet it; None where it is met, or nothing is known to help.
+        What helps with the first of them; None where it is met, or nothing is known to help.
     """
 
     name: str

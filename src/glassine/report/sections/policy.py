@@ -94,9 +94,11 @@ class MeasureRow:
 def _label(name: str, policy: Policy, kind: str) -> str:
     """Return the label of a check: that of its criterion, or its name where the policy has no such criterion."""
     criterion = policy.criterion(name)
-    label = wording.clean(name).replace("_", " ") if criterion is None else criterion.label
+    if criterion is None:
+        return wording.clean(name).replace("_", " ")
     part, parts = PARTS.get(kind, ("leaf", "leaves"))
-    return label.format(part=part, parts=parts) if "{part" in label else label
+    label = criterion.label.format(part=part, parts=parts) if "{part" in criterion.label else criterion.label
+    return label[0].upper() + label[1:]
 
 
 def _limit(check: Check, limit: Limit[float] | None) -> str:
