@@ -60,7 +60,8 @@ def run(folder: Path, pair: str = "Pair") -> str:
     paths = os.pathsep.join([str(folder), str(Path(glassine.__file__).parents[1])])
     done = subprocess.run(
         [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": paths},
+        # Python's own cache does not see a change of equal length within a second.
+        env={**os.environ, "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
         text=True,
         check=False,

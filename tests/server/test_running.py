@@ -20,8 +20,8 @@ from typing import Any
 import pytest
 
 from glassine.errors import GlassineError, InvalidParameterError
-from glassine.server import limits as patience
 from glassine.server import listen, make_keys, run, sign_release
+from glassine.server import protocol as patience
 from tests.cli.running import one_after_another
 from tests.server.releases import QUERY, small_release
 

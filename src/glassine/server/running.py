@@ -79,7 +79,8 @@ def run(app: object, listening: socket.socket, *, limits: Limits | None = None, 
     """
     uvicorn = installed("uvicorn", "serving needs", "server")
     from glassine.server.access import Access, Connections
-    from glassine.server.limits import Limits, PatientProtocol
+    from glassine.server.limits import Limits
+    from glassine.server.protocol import PatientProtocol
 
     class Counted(PatientProtocol):
         """The protocol, with the connections of this server."""

@@ -455,9 +455,14 @@ def _plain(model: object) -> DecisionTree:
 
 
 def _frame(columns: dict[str, AnyArray]) -> Any:
-    import pandas as pd
+    import polars as pl
 
-    return pd.DataFrame(columns)
+    def series(name: str, values: list[Any]) -> Any:
+        # Values of several types stay what they are, one by one.
+        mixed = len({type(value) for value in values} - {type(None)}) > 1
+        return pl.Series(name, values, dtype=pl.Object if mixed else None)
+
+    return pl.DataFrame([series(name, values.tolist()) for name, values in columns.items()])
 
 
 def _codes(found: Disclosure, truth: npt.ArrayLike) -> Codes:
