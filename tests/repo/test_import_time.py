@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import skops.io
+from sklearn.tree import DecisionTreeClassifier
 
 from glassine import Category, Domain, Integer, parse_rules, write_model
+from tests.repo.code_blocks import ROOT
 
 HEAVY = ["matplotlib", "torch", "fastapi", "sklearn", "polars", "pandas", "numba", "jinja2", "typer"]
 
@@ -46,6 +50,22 @@ def test_an_audit_of_a_model_alone_loads_no_library_that_only_fits_need(tmp_path
     own = ["glassine.learners", "glassine.privacy.unit", "glassine.auditing.findings.surrogates", *pages]
     among = ["typer", "sklearn", *own, *heavy]
     assert loaded_after(command("audit", "model.json"), tmp_path, among) == ["typer"]
+
+
+def test_a_skops_file_is_read_without_polars(tmp_path: Path) -> None:
+    # skops looks for its types in every module that is loaded.
+    fitted = DecisionTreeClassifier(max_depth=1).fit([[0.0], [1.0]], [0, 1])
+    skops.io.dump(fitted, tmp_path / "tree.skops")
+    read = "from glassine.formats import load_model\nload_model('tree.skops')"
+    assert loaded_after(read, tmp_path, ["polars", "skops"]) == ["skops"]
+
+
+def test_what_rooms_of_records_use_of_polars_is_listed() -> None:
+    from glassine.records import frames
+
+    rooms = (path.read_text() for path in (ROOT / "src" / "glassine" / "records").glob("*.py"))
+    used = {name for text in rooms if "import frames as pl" in text for name in re.findall(r"\bpl\.(\w+)", text)}
+    assert used == frames.TYPES | frames.FUNCTIONS
 
 
 @pytest.mark.slow
