@@ -47,7 +47,7 @@ def grown(n: int = 4_000, depth: int = 2) -> tuple[DecisionTree, np.ndarray, np.
 
 
 def stating(**more: Any) -> AuditSettings:
-    return AuditSettings(statements=Statements(stated_class=StatedClass(**more)))
+    return AuditSettings(statements=Statements(stated_class=StatedClass(**more), one_record_per_person=True))
 
 
 def bounds_of(findings: Findings) -> AverageCase:

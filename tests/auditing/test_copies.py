@@ -124,10 +124,13 @@ def test_scrubbing_is_done_again(kind: str, counts: Any, tmp_path: Path) -> None
     log = ScrubLog.of(released, made, domain, counts=counts)
     log.to_json(tmp_path / "log.json")
     assert ScrubLog.from_json(tmp_path / "log.json") == log
-    found = origin(tmp_path / "copy.json", released, released=released, log=log)
+    found = origin(tmp_path / "copy.json", released, released=released, log=log, domain=domain)
     assert found is not None
     assert found.same_bytes
     assert found.steps[0].startswith("scrubbed: ")
+    for other in (None, Domain({"x0": Integer(18, 98, thresholds=(23.5,))})):
+        with pytest.raises(InvalidModelError, match="in another domain than the public one"):
+            origin(tmp_path / "copy.json", released, released=released, log=log, domain=other)
     if made != released:
         assert origin(tmp_path / "copy.json", released, released=released) is None, "no log explains it"
         with pytest.raises(InvalidModelError, match="another copy"):

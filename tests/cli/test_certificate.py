@@ -327,7 +327,7 @@ def test_what_the_manual_recommends_keeps_the_proof(folder: Path, run: Run) -> N
     scrub = ["scrub", "tree.json", "--domain", "domain.json", "--policy", "accept.toml", "-o", "copy.json"]
     assert run(*scrub, "--steps", "log.json", cwd=folder).status == 0
     assert run("export", "copy.json", "--to", "pmml", "-o", "copy.pmml", cwd=folder).status == 0
-    given = ["--released", "tree.json", "--steps", "log.json"]
+    given = ["--released", "tree.json", "--steps", "log.json", "--domain", "domain.json"]
     for copy in ("copy.json", "copy.pmml"):
         assert verify(run, folder, model=copy).status == 1, "nothing explains it"
         done = verify(run, folder, *given, "--json", model=copy)

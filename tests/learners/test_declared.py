@@ -218,5 +218,5 @@ def test_classes_that_the_domain_declares_are_public() -> None:
 
 
 def test_n_is_needed_before_the_fit() -> None:
-    with pytest.raises(InvalidParameterError, match="not known before the fit"):
+    with pytest.raises(InvalidParameterError, match="is not known: before a fit"):
         OptimalTreeClassifier(2, domain=DOMAIN, classes=(0, 1)).capacity()

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -13,6 +14,8 @@ from glassine import Category, Domain, Integer, Ledger, PrivateTreeClassifier
 from glassine.errors import BudgetExceededError, InvalidDataError, ReleaseFailedError, UnreadableFileError
 from glassine.records import files, schema
 from glassine.records.headers import RecordsFile
+from glassine.sealed import ingest
+from glassine.sealed.store import HeldIntake
 
 DOMAIN = Domain({"age": Integer(18, 90, thresholds=(40,)), "job": Category(("a", "b")), "ill": Category(("no", "yes"))})
 ROWS = 'age,job,ill,extra\n30,a,no,x\n"61",b,yes\n?,b,yes,y,z\n45,zz,no,"open\n50,a,\xff,q\n'
@@ -81,3 +84,25 @@ def test_a_pipe_cannot_be_read_twice(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(UnreadableFileError, match="no file on a disk"):
         schema(RecordsFile(path=tmp_path / "pipe"))
+
+
+def test_identifiers_are_of_the_pass_that_reads_the_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Records of a lazy frame come back in another order each time; each person still has their own."""
+    n, passes, seen = 600, list[int](), dict[str, Any]()
+    frame = pl.DataFrame({"id": [f"p{i % 20}" for i in range(n)], "age": [18 + i % 20 for i in range(n)], "y": [0] * n})
+
+    def shuffled(part: pl.DataFrame) -> pl.DataFrame:
+        passes.append(len(part))
+        return part.sample(fraction=1.0, shuffle=True, seed=len(passes))
+
+    def intake(**values: Any) -> HeldIntake:
+        seen.update(values)
+        return HeldIntake(**values)
+
+    monkeypatch.setattr(ingest, "HeldIntake", intake)
+    learner = PrivateTreeClassifier(1, epsilon=1.0, domain=Domain({"age": Integer(18, 37)}), classes=(0, 1))
+    learner.set_params(records_per_person=1).fit(frame.lazy().map_batches(shuffled), "y", persons="id")
+    ages = seen["columns"].numbers["age"]
+    assert [whose.decode().lstrip("t") for whose in seen["persons"].identifiers] == [f"p{int(a) - 18}" for a in ages]
+    counted = np.bincount((ages - 18).astype(int), weights=seen["multiplicities"])
+    assert counted.max() <= 1

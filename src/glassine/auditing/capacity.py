@@ -89,11 +89,11 @@ def stated_class(stated: StatedClass, domain: Domain, n_classes: int, target: st
     n = len(questions_of(domain, target))
     if stated.depth is not None:
         return tree_class(n, stated.depth, n_classes, label_follows=False)
-    pool = sum(math.comb(2 * n, length) for length in range(1, stated.longest + 1))
+    pool = sum(math.perm(2 * n, length) for length in range(1, stated.longest + 1))
     return rule_list_class(pool, stated.rules or 0, n_classes, label_follows=False)
 
 
-def _outside(model: DecisionTree | RuleList, stated: StatedClass, domain: Domain, target: str | None) -> str:
+def outside(model: DecisionTree | RuleList, stated: StatedClass, domain: Domain, target: str | None) -> str:
     """Return why a model is not of a stated class; empty where it is."""
     questions = questions_of(domain, target)
     odd = [
@@ -152,11 +152,17 @@ def _capacity(subject: TreeSubject) -> Outcome[AverageCase]:
     figures = figures_of(model)
     if figures is None:
         return NotApplicable("it publishes sums of weights, which are not counted.")
-    if why := _outside(model, stated, domain, target):
+    if why := outside(model, stated, domain, target):
         return NotApplicable(f"{why}.")
-    n = stated.n or model.n_records or (len(subject.table) if subject.table is not None else None)
+    # Records are people only where that is stated; rounded counts add up to no number of them.
+    exact = figures.figures == "counts" and model.counts_are_exact
+    n = stated.n
+    if n is None and exact and subject.inputs.settings.statements.one_record_per_person:
+        n = model.n_records
     if n is None:
         return NotApplicable(f"the number of people in the training data is not known (`{parameter('n=')}`).")
+    if exact and model.n_records is not None and n != model.n_records:
+        return NotApplicable(f"its counts add up to {model.n_records:,}, and {n:,} people are stated.")
     published = Published(figures=figures.figures, options=stated.options, models=stated.models)
     declared = stated_class(stated, domain, len(model.classes), target)
     return Measured(average_case(declared, n, stated.population, published=published, delta=stated.delta))

@@ -98,7 +98,7 @@ def _file(certificate: Certificate, file: str, origin: Origin | None) -> Match:
     if certificate.file == file:
         return Match(name="file", status="pass", statement="It is of this file, byte for byte.")
     if origin is not None and origin.same_bytes:
-        said = "Glassine writes the same bytes of this copy: the file holds nothing else."
+        said = "Glassine writes the same bytes of this copy: beside the model the file holds its log of edits alone."
         return Match(name="file", status="pass", statement=said)
     return Match(
         name="file",

@@ -75,13 +75,14 @@ def follow(
     log : ScrubLog, optional
         The log of scrubbing.
     domain : Domain, optional
-        The domain that an export was written with.
+        The public domain, as who verifies knows it: with a log it must be that of the log. An export may be written
+        with it.
 
     Raises
     ------
     InvalidModelError
-        If the released model is not that of the certificate, the log does not lead from it to what it says, or an edit
-        did something else than it says.
+        If the released model is not that of the certificate, the log is in another domain or does not lead to what it
+        says, or an edit did something else than it says.
     """
     if released is not None and fingerprint(released) != certified:
         raise InvalidModelError(
@@ -94,6 +95,12 @@ def follow(
         if fingerprint(base) != certified:
             return None
     if log is not None:
+        if domain != log.domain:
+            # Cut points that were chosen by the records would pass for public ones.
+            raise InvalidModelError(
+                "the steps of scrubbing are in another domain than the public one that was given.",
+                remedy="Give the domain that you know to be public.",
+            )
         base = log.replay(base)
         steps.append(f"scrubbed: {log.text}")
     if isinstance(model, AdditiveModel) and isinstance(base, AdditiveModel):

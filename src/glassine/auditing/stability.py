@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from glassine.attacks.outcome import Failed, Measured, Measurement, NotApplicable, Outcome
-from glassine.auditing.capacity import figures_of, stated_class
+from glassine.auditing.capacity import figures_of, outside, stated_class
 from glassine.capacity import (
     DeclaredClass,
     LearnedCode,
@@ -26,7 +26,7 @@ from glassine.capacity import (
     rounded_up,
 )
 from glassine.data.labels import class_codes
-from glassine.errors import GlassineError, PrivacyLeakWarning, parameter
+from glassine.errors import GlassineError, InvalidModelError, PrivacyLeakWarning, parameter
 from glassine.formats import as_model
 from glassine.models import DecisionTree, RuleList
 
@@ -87,8 +87,12 @@ def _stability(subject: TreeSubject) -> Outcome[StabilityFinding]:
     declared = _declared(learner, subject)
     if declared is None:
         return NotApplicable("no class was declared before the fit, to which all retrained models belong.")
+    if stated is not None and (stated.models > 1 or stated.options > 1):
+        return NotApplicable("one model without a choice is retrained; several, or options, are not counted.")
+    if stated is not None and (why := outside(model, stated, domain, target)):
+        return NotApplicable(f"{why}.")
     delta = 0.05 if stated is None else stated.delta
-    labelled = figures.figures == "labels"
+    labelled = figures.figures == "labels" or not declared.label_follows
     frame = _frame(subject, target)
     n, size = len(inputs.table or ()), len(frame)
     ends = time.monotonic() + settings.stability_seconds
@@ -99,7 +103,10 @@ def _stability(subject: TreeSubject) -> Outcome[StabilityFinding]:
         )
         drawn = np.sort(rng.permutation(size)[:n])
         fitted = _refit(learner, frame[drawn], target, model.attributes)
-        return structure_of(as_model(fitted, domain), labelled=labelled)
+        made = as_model(fitted, domain)
+        if stated is not None and (odd := outside(made, stated, domain, target)):
+            raise InvalidModelError(f"a retrained model is not of the class: {odd}.")
+        return structure_of(made, labelled=labelled)
 
     try:
         seen = retrained(

@@ -172,7 +172,7 @@ class DeclaredClass:
             # Rounded shares of a part add up to one and half a digit for each class at most: a table of one more count.
             return min(exact, self.parts * table_bits(self.n_classes + 1, 10**published.digits + self.n_classes))
         # Several models of the same people: given one, the others' refunds may be of the same entropy.
-        refund = refunded and self.symmetric and published.models == 1
+        refund = refunded and self.symmetric and published.models == 1 and published.options == 1
         return complexity_bits(self.cells, n) if refund else exact
 
 

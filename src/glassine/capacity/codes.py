@@ -106,11 +106,11 @@ def multiway_bits(values: Sequence[int], depth: int, leaf_values: int = 1) -> fl
     leaf = math.log2(check_whole(leaf_values, "leaf_values", 1, MOST))
     bits = leaf
     for _ in range(min(depth, len(sizes))):
-        # Each value has no branch or one with a tree: (1 + trees) to the number of values.
+        # Each value has no branch or one with a tree: (1 + trees) to the number of values; and all others have a leaf.
         branch = _log_add(0.0, bits)
         bits = leaf
         for size in sizes:
-            bits = _log_add(bits, size * branch)
+            bits = _log_add(bits, size * branch + leaf)
     return _up(bits)
 
 

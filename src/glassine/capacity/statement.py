@@ -34,7 +34,8 @@ INDEPENDENT = "the records are independent draws of one law"
 SYMMETRIC = "the order of the records does not matter to the learning algorithm; each person has one record"
 
 NOT_COVERED = (
-    "It is an average: it clears no single person, and does not hold against an attacker who knows nearly all members."
+    "It is an average: it clears no single person, and says nothing of an attacker who also knows whether some others "
+    "were drawn: the other people of one leaf are enough."
 )
 
 

@@ -100,10 +100,13 @@ class DeclaresItsClass:
         """
         declared, model = self.declared_class(), getattr(self, "model_", None)
         if n is None:
-            n = None if model is None else model.n_records
+            # Where each record is one, and has no weight.
+            stated = getattr(getattr(self, "certificate_", None), "average_case", None)
+            n = None if model is None or stated is None else stated.n
         if n is None:
             raise InvalidParameterError(
-                "how many people are in the data is not known before the fit.", remedy=f"Pass {parameter('n=')}."
+                "how many people are in the data is not known: before a fit, or after one with weights.",
+                remedy=f"Pass {parameter('n=')}.",
             )
         cells = None
         if frame is not None:
@@ -151,9 +154,11 @@ class DeclaresItsClass:
     def _certificate(self, intake: Intake) -> Certificate:
         """Return the certificate of a fit: nothing is guaranteed; the average case where the class was public."""
         statement = None
-        if not intake.caveats and intake.n_records and not intake.domain.inferred:
+        # Weights are no people: a record that counts a thousand times is one.
+        people = intake.n_records if intake.multiplicities is None else 0
+        if not intake.caveats and people and not intake.domain.inferred:
             try:
-                statement = average_case(self._over(intake.domain, len(intake.classes)), intake.n_records)
+                statement = average_case(self._over(intake.domain, len(intake.classes)), people)
             except (InvalidParameterError, ClassTooLargeError):
                 statement = None  # Not counted, or beyond what is of use
         return Certificate.none(EXACT, average_case=statement)

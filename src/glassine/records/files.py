@@ -122,7 +122,7 @@ def columns_of_file(file: RecordsFile) -> tuple[tuple[str, ...], Mapping[str, nw
         return tuple(name for name in text.names if file.columns is None or name in file.columns), None
     try:
         types = pl.read_parquet_schema(file.path)
-    except Exception as error:
+    except (Exception, pl.exceptions.PanicException) as error:
         raise _no_parquet(file.path, error) from None
     file.dialect.check_columns(tuple(types), file.path)
     own = {name: kind for name, kind in types.items() if file.columns is None or name in file.columns}
@@ -152,7 +152,13 @@ def batches_of_file(file: RecordsFile, names: Sequence[str]) -> Iterator[dict[st
     for block, _ in text.blocks():
         empty = False
         yield {
-            name: as_written(block[name], file.declared.get(name), file.dialect.gaps(name), file.dialect.decimal_comma)
+            # What nothing declares holds identifiers, which are texts: `1,234` and `1234` are two.
+            name: as_written(
+                block[name],
+                file.declared.get(name),
+                file.dialect.gaps(name),
+                file.dialect.decimal_comma and name in file.declared,
+            )
             for name in names
         }
     if empty:

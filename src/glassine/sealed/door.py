@@ -230,6 +230,8 @@ def _outcome(work: Callable[[], R]) -> tuple[R, ...]:
         with warnings.catch_warnings(), np.errstate(all="ignore"), compiling.loaded():
             warnings.simplefilter("ignore")
             return (work(),)
-    except Exception:
+    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException:  # an engine's panic is no Exception, and names what it met
         # Raised by the caller, outside of this handler: an error in flight would become its context.
         return ()

@@ -26,6 +26,7 @@ from glassine.records.cells import Reader
 from glassine.records.columns import columns_of, is_column
 from glassine.records.flags import check_types, settled
 from glassine.records.identifiers import identifier
+from glassine.records.reading import read_beside
 from glassine.sealed.persons import Persons
 from glassine.sealed.plan import Metadata, TargetColumn
 from glassine.sealed.store import HeldIntake
@@ -166,8 +167,12 @@ class Source:
         container = self.container.columns if table is not None else self._by_name()
         attributes = {name: known.domain[name] for name in self.names}
         own = {self.target: _of_target(known)} if isinstance(self.target, str) else {}
-        # Once: a file is parsed for each reading.
-        cells, flags = read(container, own if table is not None else {**attributes, **own})
+        # Once: a file is parsed for each reading, and a lazy frame may come back in another order.
+        wanted, whose_columns = own if table is not None else {**attributes, **own}, list[Any]()
+        if isinstance(self.persons, str):
+            cells, flags, whose_columns = read_beside(container, wanted, self.persons)
+        else:
+            cells, flags = read(container, wanted)
         if isinstance(self.target, str):
             values = cells.array(self.target)
         else:
@@ -185,7 +190,11 @@ class Source:
         )
         times, persons = None if table is None else table.multiplicities[rows], None
         if known.unit.is_person:
-            keys = tuple(identifier(value) for value in self._identifiers(container))
+            if isinstance(self.persons, str):
+                listed_values = [value for column in whose_columns for value in _as_list(column)]
+            else:
+                listed_values = _as_list(_plain(self.persons))
+            keys = tuple(identifier(value) for value in listed_values)
             whose = Persons(identifiers=keys, unit=known.unit, equal=equal, column=None)
             persons = whose.take(rows)
             times = persons.times(columns, labels if numbers is None else numbers)
@@ -212,12 +221,6 @@ class Source:
             X = X if isinstance(X, np.ma.MaskedArray) else np.asarray(X)
             return {name: X[:, place] for place, name in enumerate(names)}
         return {name: X.iloc[:, place] for place, name in enumerate(names)}
-
-    def _identifiers(self, container: Any) -> list[Any]:
-        """Return whose each record is."""
-        if not isinstance(self.persons, str):
-            return _as_list(_plain(self.persons))
-        return [value for batch in batches(container, (self.persons,)) for value in _as_list(batch[self.persons])]
 
 
 def _columns(X: Any, domain: Domain) -> tuple[str, ...] | int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeVar
 
@@ -117,7 +117,8 @@ class BestOfRuns(Query["Chosen"]):
 
         def run() -> Chosen:
             place = randomness.below(len(self.plans))
-            return Chosen(place, self.plans[place].learn(fitted, paid))
+            plan = self.plans[place]
+            return Chosen(place, plan.learn(fitted, replace(paid, caveats=(*plan.caveats, *paid.caveats))))
 
         return best_of_runs(
             self.runs,

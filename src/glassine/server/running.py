@@ -59,7 +59,7 @@ def listen(host: str, port: int) -> socket.socket:
 def run(app: object, listening: socket.socket, *, limits: Limits | None = None, access: Access | None = None) -> None:
     """Serve an application on a socket until a signal ends it; requests under way are answered first.
 
-    Any application of ASGI behind a :class:`~glassine.server.limits.Gate` is protected as the service is.
+    Any application of ASGI behind a ``Gate`` is protected as the service is.
 
     Parameters
     ----------
