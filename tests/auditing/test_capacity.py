@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 from glassine import Domain, OptimalTreeClassifier, Policy, as_model, audit, parse_rules, scrub
 from glassine.attacks.outcome import Measured, NotApplicable
 from glassine.auditing import Findings
-from glassine.auditing.capacity import figures_of, question_of, questions_of, stated_class
+from glassine.auditing.capacity import figures_of, outside, question_of, questions_of, stated_class
 from glassine.auditing.inputs import AuditSettings, StatedClass, Statements
 from glassine.capacity import AverageCase, average_case, tree_bits
 from glassine.domain import Between, Binary, Category, Integer, OneOf, Real
@@ -266,3 +266,28 @@ def test_bad_statements_are_errors_of_ours(wrong: dict[str, Any]) -> None:
         StatedClass(**wrong)
     with pytest.raises(InvalidParameterError, match="StatedClass"):
         Statements(stated_class=4)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("cuts", "why"),
+    [
+        ((30.0, 45.5), "digits of their own"),
+        ((30.137, 45.137), "digits of their own"),
+        ((30.5, 45.5), ""),
+        ((30.0, 45.0), ""),
+    ],
+)
+def test_several_spellings_of_one_question_are_not_counted_as_one(cuts: tuple[float, float], why: str) -> None:
+    lines = [f"if [age <= {cuts[0]}] then [true] ([30 ; 41] examples)"]
+    lines += [f"else if [age <= {cuts[1]}] then [true] ([9 ; 9] examples)", "else [false] ([52 ; 19] examples)"]
+    found = outside(parse_rules("\n".join(lines)), StatedClass(rules=2, longest=1), DOMAIN, None)
+    assert why in found if why else found == ""
+
+
+def test_classes_that_did_not_occur_are_no_part_of_the_class() -> None:
+    rules = parse_rules("if [smoker] then [true] ([30 ; 41] examples)\nelse [false] ([52 ; 19] examples)")
+    stated = StatedClass(rules=1, longest=1)
+    for values, why in (((False, True), ""), ((False, True, "unknown"), "not those that the domain declares")):
+        domain = Domain({**{name: DOMAIN[name] for name in DOMAIN}, "ill": Category(tuple(map(str, values)))})
+        found = outside(rules, stated, domain, "ill")
+        assert why in found if why else found == ""

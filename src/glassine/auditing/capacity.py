@@ -103,6 +103,14 @@ def outside(model: DecisionTree | RuleList, stated: StatedClass, domain: Domain,
     ]
     if odd:
         return f"the class that was stated does not have the condition {first_of(odd, mark=';')}"
+    whole = [one for one in model.literals if isinstance(one, Between) and isinstance(domain[one.attribute], Integer)]
+    digits = {end % 1 for one in whole for end in (one.lo, one.hi) if math.isfinite(end)}
+    if len(digits) > 1 or not digits <= {0.0, 0.5}:
+        # Which of several spellings of one question stands there is published and not counted.
+        return "its thresholds of whole numbers have digits of their own: round them to the declared cut points first"
+    own = getattr(domain[target], "values", None) if target is not None and target in domain else None
+    if own is not None and {str(name) for name in model.classes or ()} != {str(name) for name in own}:
+        return "its classes are not those that the domain declares, so that which ones occur is published"
     if isinstance(model, DecisionTree):
         if stated.depth is None:
             return "a class of rule lists was stated, and the model is a tree"
