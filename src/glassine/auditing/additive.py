@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 from glassine.attacks.bins import BinLeakage, TermBins, leak_bins
-from glassine.attacks.magnitudes import ALL, Contributions
+from glassine.attacks.magnitudes import ALL, LargestContributions
 from glassine.attacks.outcome import UNCOVERED, Measured, Measurement, NotApplicable, Outcome, RecordNote
 from glassine.attacks.values import ValueLeakage
 from glassine.auditing.additive_regions import bits_of_bins, show_shape
@@ -36,7 +36,7 @@ from glassine.auditing.suppression import Suppression
 from glassine.auditing.tree_facts import CONTRADICTION
 from glassine.auditing.tree_figures import INFERRED, MISMATCH
 from glassine.auditing.trees import TREE_MEASUREMENTS, attacked
-from glassine.data.table import Table
+from glassine.data.table import RecordTable
 from glassine.domain import Integer, Real
 from glassine.errors import InvalidDataError
 from glassine.formats.canonical import LongText
@@ -116,7 +116,7 @@ class AdditiveSubject(Subject):
         return self.comparison.tested
 
     @cached_property
-    def table(self) -> Table | None:
+    def table(self) -> RecordTable | None:
         """The training records; None where there are none."""
         table = self.inputs.table
         if table is not None and not len(table):
@@ -301,7 +301,7 @@ def _facts_of_values(additive: AdditiveSubject, outcome: object, raw: Raw) -> di
     return facts
 
 
-def _extremes(additive: AdditiveSubject) -> Fact[tuple[Contributions, ...]]:
+def _extremes(additive: AdditiveSubject) -> Fact[tuple[LargestContributions, ...]]:
     """Return that a published end of the target's range is the value of one, where the data show it to be."""
     table, target, ends = additive.table, additive.inputs.target, additive.model.target_bounds
     values = None if table is None or target is None else table.arrays.get(target)
@@ -360,7 +360,7 @@ def _membership(subject: AdditiveSubject) -> Outcome[MembershipAttacks]:
         return NotApplicable(OF_THE_MODEL)
     model, domain = subject.model, subject.inputs.domain
 
-    def learner(_members: Table) -> Any:
+    def learner(_members: RecordTable) -> Any:
         # Its learners take a second to import.
         from glassine.learners import EBMClassifier
 

@@ -37,7 +37,7 @@ from glassine.auditing.reconstruction import (
 )
 from glassine.auditing.subject import WEIGHED, Opened, Raw, Subject, texts_of
 from glassine.data.labels import class_places
-from glassine.data.table import Table
+from glassine.data.table import RecordTable
 from glassine.domain import Domain
 from glassine.domain.literals import attributes_of
 from glassine.errors import CostLimitError, InvalidDataError, InvalidModelError
@@ -239,7 +239,7 @@ class TreeSubject(Subject):
         return count_data(self.model, self.inputs.data, self.declared, self.inputs.target)
 
     @cached_property
-    def table(self) -> Table | None:
+    def table(self) -> RecordTable | None:
         """The training records; None where there are none, or they are only counted."""
         return None if self.counted is not None else self.inputs.table
 
@@ -249,7 +249,7 @@ class TreeSubject(Subject):
         return None if self.table is None else self.table.arrays
 
     @cached_property
-    def owners(self) -> Table | None:
+    def owners(self) -> RecordTable | None:
         """The training records where they say whose they are, so that people are counted; else None."""
         return self.table if self.table is not None and self.table.persons is not None else None
 
