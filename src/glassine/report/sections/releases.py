@@ -1,16 +1,14 @@
-"""A release of surrogate trees: who stands behind it, what its trees reveal together, and both of its forms."""
+"""A release of surrogate trees: who stands behind it, and what its trees reveal together."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from glassine.attacks.outcome import ShownCount
 from glassine.auditing.findings import (
     DiversityFinding,
     Findings,
-    FormFinding,
-    FormsFinding,
     GapFinding,
     GroupsFinding,
     GuessFinding,
@@ -20,7 +18,7 @@ from glassine.auditing.findings import (
     TogetherFinding,
 )
 from glassine.report import wording
-from glassine.report.blocks import Block, Column, Fact, Facts, Fold, Paragraph, Row, RowNumbers, Table, heads
+from glassine.report.blocks import Block, Fact, Facts, Fold, Paragraph, Row, RowNumbers, Table, heads
 from glassine.report.figures import UNITS, UNKNOWN, Reading, facts, table
 from glassine.report.section import LEARNED, Body, Page, facts_of, sections_of, sentence, shows
 from glassine.report.sections.policy import CAVEAT, judged_page, measure_rows, record_sections
@@ -271,24 +269,6 @@ def _gaps_section(gaps: tuple[GapFinding, ...], findings: Findings) -> Body:
     return (Facts(tuple(shown)),), facts_of(tuple(shown))
 
 
-@shows("forms", "forms", "The forms side by side", "Side by side", text_title="{heading}", rank=30)
-def _forms_section(finding: FormsFinding, findings: Findings) -> Body:
-    """Return the paper's form and the restricted form side by side."""
-    own = [row.form == findings.release.form for row in finding.forms]
-    names = tuple(_form_name(row, findings) for row in finding.forms)
-    rows = tuple(_comparison(finding.forms))
-    table = Table(
-        caption="What each form explains, and what it gives away",
-        columns=(Column("Figure"), *(Column(name, picked=picked) for name, picked in zip(names, own, strict=True))),
-        rows=rows,
-        style="stack forms",
-    )
-    lead = f"Both were fitted on the same groups. Fidelity and accuracy were measured on {finding.measured_on}."
-    heading = f"Side by side, measured on {finding.measured_on}: {' | '.join(names)}"
-    said = tuple(f"{row.name}: {' | '.join(map(str, row.cells))}" for row in rows)
-    return (Paragraph(text=lead, tone="lead"), table), said, {"heading": heading}
-
-
 def _described(findings: Findings) -> str:
     """Return the form of a release, its size, and on what its trees were trained."""
     made = findings.release
@@ -337,71 +317,3 @@ def _people(count: ShownCount, share: float) -> str:
 
 
 _count = UNITS["count"]
-
-
-def _form_name(row: FormFinding, findings: Findings) -> str:
-    name = "Paper's form" if row.form == "paper" else "Restricted form"
-    return f"{name} (this release)" if row.form == findings.release.form else name
-
-
-def _comparison(forms: tuple[FormFinding, ...]) -> Iterator[Row]:
-    """Yield each figure of all forms."""
-    ranked = any(form.quality is not None for form in forms)
-    for same in zip(*(_form_figures(form, forms[0].small, ranked) for form in forms), strict=True):
-        name, meaning, _ = same[0]
-        yield Row(name=name, meaning=meaning, cells=tuple(value for _, _, value in same))
-
-
-def _form_figures(form: FormFinding, small: int, ranked: bool) -> list[tuple[str, str, str]]:
-    """Return the figures of a form, each with its name and what it means."""
-    guided = f"{_figure(form.fidelity_guided)} (random trees: {_figure(form.fidelity_null)})"
-    accuracy = f"{_figure(form.accuracy)}, {_figure(form.accuracy_guided)}{_alone(form, 'accuracy')}"
-    by_probabilities = [
-        ("AUROC", "The same, by published probabilities", _by_probabilities(form, "auroc")),
-        ("Log loss", "The same", _by_probabilities(form, "log_loss")),
-    ]
-    share = f"Share of the {wording.units()}"
-    bits = "not known" if form.bits_mean is None else wording.bits(form.bits_mean)
-    return [
-        ("Trees trained on", "", form.labels),
-        ("Fidelity", "Closest tree decides as the black box (Protocol 1)", _figure(form.fidelity)),
-        ("Guided fidelity", "First of the closest trees that does (Protocol 2)", guided),
-        ("Accuracy", "By the true labels: closest tree, and guided", accuracy),
-        *(by_probabilities if ranked else []),
-        ("Nodes of a tree", "Median, and mean", f"{form.nodes_median:g}, {form.nodes_mean:.1f}"),
-        ("Trees of one leaf", "", wording.percent(form.share_constant)),
-        ("Members named by thresholds", "The midpoint attack: certain, where no other is named", _named(form)),
-        ("Advantage of the gap attack", "By the true labels", _figure(form.gap_true)),
-        ("The same by decisions", "Of the black box, on both sides", _figure(form.gap_decisions)),
-        ("Alone in a leaf", share, wording.percent(form.share_alone)),
-        (f"In a leaf of fewer than {small}", share, wording.percent(form.share_small)),
-        ("Smallest leaf", wording.units().capitalize(), _count(form.smallest_leaf)),
-        ("Thresholds that are not public cut points", "", f"{form.off_grid:,} of {form.n_thresholds:,}"),
-        (f"Bits learned about a {wording.unit()}", "From the leaf, the group being known", bits),
-    ]
-
-
-def _by_probabilities(row: FormFinding, name: str) -> str:
-    values = [getattr(one, name, None) for one in (row.quality, row.quality_guided)]
-    if None in values:
-        return f"none: leaves publish no probabilities{_alone(row, name)}"
-    return f"{', '.join(map(_figure, values))}{_alone(row, name)}"
-
-
-def _alone(row: FormFinding, name: str) -> str:
-    """Return what a prediction without any attribute has, in brackets; empty where that is unknown."""
-    value = getattr(row.quality_baseline, name, None)
-    return "" if value is None else f" ({_figure(value)} without the model)"
-
-
-def _named(row: FormFinding) -> str:
-    if row.accused is None or row.share_accused is None:
-        return "not known"
-    if row.accused == 0 and row.accused_wrongly == 0:
-        return wording.none()
-    wrong = f", {_count(row.accused_wrongly)} others" if row.accused_wrongly else ", no others"
-    return f"{_count(row.accused)} ({wording.percent(row.share_accused)}){wrong}"
-
-
-def _figure(value: float | None) -> str:
-    return "not known" if value is None else f"{value:.3f}"
