@@ -20,9 +20,9 @@ from glassine.auditing.findings import (
     TogetherFinding,
 )
 from glassine.report import wording
-from glassine.report.blocks import Block, Column, Fact, Facts, Fold, Paragraph, Row, RowNumbers, Table, heads
-from glassine.report.figures import UNITS, UNKNOWN, Reading, facts, table
-from glassine.report.section import LEARNED, Body, Page, facts_of, sections_of, sentence, shows
+from glassine.report.blocks import Column, Fact, Row, Table, fold, paragraph, rows_of
+from glassine.report.figures import UNITS, Reading, facts, grid, table
+from glassine.report.section import LEARNED, Body, Page, facts_of, sections_of, shows
 from glassine.report.sections.policy import CAVEAT, judged_page, measure_rows, record_sections
 
 EXACT = "They are exact means: who knows all but one of a group can compute the last."
@@ -106,7 +106,7 @@ def _representatives_section(finding: RepresentativesFinding, findings: Findings
     if findings.release.partition == "public":
         shown = (Fact("Representatives", "public points", "They were chosen without the records."),)
     said = tuple(f"{fact.name}: {fact.value} ({fact.meaning})" for fact in _figures(findings))
-    return (Facts(shown),), said
+    return shown, said
 
 
 LEAVES = table("""
@@ -130,52 +130,39 @@ def _leaves_section(finding: LeavesFinding, release: Findings) -> Body:
         small=None if finding.n_small is None or limit is None else wording.number(finding.n_small),
         published="The counts are published." if release.release.counts else "No counts are published.",
     )
-    blocks: list[Block] = [Facts(shown)]
-    if finding.rows_alone:
-        about = Paragraph(text=f"Rows are counted {wording.ROWS}; at most 100 are listed. Keep this list internal.")
-        rows = RowNumbers(tuple(map(wording.row_name, finding.rows_alone)))
-        blocks.append(Fold("Who is alone, by row number", (about, rows)))
-    return blocks, ()
+    about = f"Rows are counted {wording.ROWS}; at most 100 are listed. Keep this list internal."
+    return (shown, fold("Who is alone, by row number", rows_of(about, finding.rows_alone))), ()
 
 
 def _lacks_sensitive(value: object, findings: Findings) -> str:
     return SENSITIVE if findings.sensitive is None else ""
 
 
-DIVERSITY = ("Values that occur", "Entropy l", "Largest share", "t", "Groups of one value")
+DIVERSITY = """
+What | {attribute:clean}
+Values that occur | {distinct_l:,} of {n_classes:,}
+Entropy l | {entropy_l:.2f}
+Largest share | {alpha:percent}
+t | {t:.2f}
+Groups of one value | {n_one_class:,} of {n_groups:,}
+{Units} in them | {share_one_class:percent}
+"""
 
 
-@shows(
-    "diversity",
-    "labels",
-    "How far the {units} of a group differ",
-    "Diversity",
-    lacking=_lacks_sensitive,
-    rank=34,
-)
+@shows("diversity", "labels", "How far the {units} of a group differ", "Diversity", lacking=_lacks_sensitive, rank=34)
 def _diversity_section(entries: tuple[DiversityFinding, ...], release: Findings) -> Body:
     """Return how far the people of a group differ in labels and in the sensitive attribute."""
-    table = Table(
-        caption=f"How far the {wording.units()} of a group differ; each figure of the worst group",
-        columns=heads("What", figures=(*DIVERSITY, f"{wording.units().capitalize()} in them")),
-        rows=tuple(
-            Row(
-                name=wording.clean(row.attribute),
-                cells=(
-                    f"{row.distinct_l:,} of {row.n_classes:,}",
-                    f"{row.entropy_l:.2f}",
-                    wording.percent(row.alpha),
-                    f"{row.t:.2f}",
-                    f"{row.n_one_class:,} of {release.release.n_groups:,}",
-                    wording.percent(row.share_one_class),
-                ),
-            )
-            for row in entries
-        ),
-    )
-    return (table,), ()
+    caption = f"How far the {wording.units()} of a group differ; each figure of the worst group"
+    return grid(DIVERSITY, entries, caption=caption, n_groups=release.release.n_groups), ()
 
 
+GUESSED = """
+What | {attribute:clean} | {by}
+Without the release | {base_rate:percent}
+Closest group | {closest:percent}
+Group known | {group_known:percent}
+Of other {units} | {others:percent}
+"""
 NOTE = (
     "What is guessed equally well for others, who are not behind the release, is true of everyone; only what goes "
     "beyond that reveals something about those behind it."
@@ -192,23 +179,10 @@ NOTE = (
 )
 def _guesses_section(entries: tuple[GuessFinding, ...], findings: Findings) -> Body:
     """Return how well a reader guesses labels and the sensitive attribute."""
-    names = ("Without the release", "Closest group", "Group known", f"Of other {wording.units()}")
-    table = Table(
-        caption=f"How often an attacker with all groups guesses right who knows a {wording.unit()}'s other attributes",
-        columns=heads("What", figures=names),
-        rows=tuple(
-            Row(
-                name=wording.clean(row.attribute),
-                meaning=GUESSES.get(row.attribute, "By the value of a representative, sought without this attribute."),
-                cells=tuple(
-                    UNKNOWN if share is None else wording.percent(share)
-                    for share in (row.base_rate, row.closest, row.group_known, row.others)
-                ),
-            )
-            for row in entries
-        ),
-    )
-    return (table, Paragraph(text=NOTE, tone="note")), ()
+    caption = f"How often an attacker with all groups guesses right who knows a {wording.unit()}'s other attributes"
+    other = "By the value of a representative, sought without this attribute."
+    table = grid(GUESSED, entries, caption=caption, words=lambda row: {"by": GUESSES.get(row.attribute, other)})
+    return (table, paragraph(NOTE, "note")), ()
 
 
 @shows(
@@ -254,8 +228,9 @@ def _thresholds_section(finding: ThresholdsFinding, findings: Findings) -> Mappi
 
 
 GAP = table("""
-Gap attack by {labels} | {interval} | Share of the {units} behind the release of whom the closest tree is right, less \
-others'.
+[measured] Gap attack by {labels} | {interval} | Share of the {units} behind the release of whom the closest tree is \
+right, less others'.
+[open] Gap attack by {labels} | not measured | {reason:sentence}
 """)
 
 
@@ -264,11 +239,10 @@ def _gaps_section(gaps: tuple[GapFinding, ...], findings: Findings) -> Body:
     """Return the gap attack by each kind of label."""
     shown: list[Fact] = []
     for gap in gaps:
-        if gap.advantage is None or gap.low is None or gap.high is None:
-            shown.append(Fact(f"Gap attack by {gap.labels}", "not measured", sentence(gap.reason)))
-        else:
-            shown += facts(GAP, gap, interval=wording.interval(gap.advantage, gap.low, gap.high))
-    return (Facts(tuple(shown)),), facts_of(tuple(shown))
+        measured = None not in (gap.advantage, gap.low, gap.high)
+        interval = wording.interval(gap.advantage, gap.low, gap.high) if measured else ""
+        shown += facts(GAP, gap, interval=interval, measured=measured, open=not measured)
+    return shown, facts_of(tuple(shown))
 
 
 @shows("forms", "forms", "The forms side by side", "Side by side", text_title="{heading}", rank=30)
@@ -283,10 +257,10 @@ def _forms_section(finding: FormsFinding, findings: Findings) -> Body:
         rows=rows,
         style="stack forms",
     )
-    lead = f"Both were fitted on the same groups. Fidelity and accuracy were measured on {finding.measured_on}."
+    both = f"Both were fitted on the same groups. Fidelity and accuracy were measured on {finding.measured_on}."
     heading = f"Side by side, measured on {finding.measured_on}: {' | '.join(names)}"
     said = tuple(f"{row.name}: {' | '.join(map(str, row.cells))}" for row in rows)
-    return (Paragraph(text=lead, tone="lead"), table), said, {"heading": heading}
+    return (paragraph(both, "lead"), table), said, {"heading": heading}
 
 
 def _described(findings: Findings) -> str:
@@ -348,37 +322,42 @@ def _comparison(forms: tuple[FormFinding, ...]) -> Iterator[Row]:
     """Yield each figure of all forms."""
     ranked = any(form.quality is not None for form in forms)
     for same in zip(*(_form_figures(form, forms[0].small, ranked) for form in forms), strict=True):
-        name, meaning, _ = same[0]
-        yield Row(name=name, meaning=meaning, cells=tuple(value for _, _, value in same))
+        yield Row(name=same[0].name, meaning=same[0].meaning, cells=tuple(fact.value for fact in same))
 
 
-def _form_figures(form: FormFinding, small: int, ranked: bool) -> list[tuple[str, str, str]]:
+FORM = """
+Trees trained on | {labels}
+Fidelity | {fidelity:.3f} | Closest tree decides as the black box (Protocol 1)
+Guided fidelity | {guided} | First of the closest trees that does (Protocol 2)
+Accuracy | {right} | By the true labels: closest tree, and guided
+[ranked] AUROC | {auroc} | The same, by published probabilities
+[ranked] Log loss | {log_loss} | The same
+Nodes of a tree | {nodes_median:g}, {nodes_mean:.1f} | Median, and mean
+Trees of one leaf | {share_constant:percent}
+Members named by thresholds | {named} | The midpoint attack: certain, where no other is named
+Advantage of the gap attack | {gap_true:.3f} | By the true labels
+The same by decisions | {gap_decisions:.3f} | Of the black box, on both sides
+Alone in a leaf | {share_alone:percent} | Share of the {units}
+In a leaf of fewer than {limit} | {share_small:percent} | Share of the {units}
+Smallest leaf | {smallest_leaf:count} | {Units}
+Thresholds that are not public cut points | {off_grid:,} of {n_thresholds:,}
+Bits learned about a {unit} | {bits_mean:bits} | From the leaf, the group being known
+"""
+
+
+def _form_figures(form: FormFinding, small: int, ranked: bool) -> tuple[Fact, ...]:
     """Return the figures of a form, each with its name and what it means."""
-    guided = f"{_figure(form.fidelity_guided)} (random trees: {_figure(form.fidelity_null)})"
-    accuracy = f"{_figure(form.accuracy)}, {_figure(form.accuracy_guided)}{_alone(form, 'accuracy')}"
-    by_probabilities = [
-        ("AUROC", "The same, by published probabilities", _by_probabilities(form, "auroc")),
-        ("Log loss", "The same", _by_probabilities(form, "log_loss")),
-    ]
-    share = f"Share of the {wording.units()}"
-    bits = "not known" if form.bits_mean is None else wording.bits(form.bits_mean)
-    return [
-        ("Trees trained on", "", form.labels),
-        ("Fidelity", "Closest tree decides as the black box (Protocol 1)", _figure(form.fidelity)),
-        ("Guided fidelity", "First of the closest trees that does (Protocol 2)", guided),
-        ("Accuracy", "By the true labels: closest tree, and guided", accuracy),
-        *(by_probabilities if ranked else []),
-        ("Nodes of a tree", "Median, and mean", f"{form.nodes_median:g}, {form.nodes_mean:.1f}"),
-        ("Trees of one leaf", "", wording.percent(form.share_constant)),
-        ("Members named by thresholds", "The midpoint attack: certain, where no other is named", _named(form)),
-        ("Advantage of the gap attack", "By the true labels", _figure(form.gap_true)),
-        ("The same by decisions", "Of the black box, on both sides", _figure(form.gap_decisions)),
-        ("Alone in a leaf", share, wording.percent(form.share_alone)),
-        (f"In a leaf of fewer than {small}", share, wording.percent(form.share_small)),
-        ("Smallest leaf", wording.units().capitalize(), _count(form.smallest_leaf)),
-        ("Thresholds that are not public cut points", "", f"{form.off_grid:,} of {form.n_thresholds:,}"),
-        (f"Bits learned about a {wording.unit()}", "From the leaf, the group being known", bits),
-    ]
+    return facts(
+        table(FORM),
+        form,
+        guided=f"{_figure(form.fidelity_guided)} (random trees: {_figure(form.fidelity_null)})",
+        right=f"{_figure(form.accuracy)}, {_figure(form.accuracy_guided)}{_alone(form, 'accuracy')}",
+        auroc=_by_probabilities(form, "auroc"),
+        log_loss=_by_probabilities(form, "log_loss"),
+        named=_named(form),
+        limit=small,
+        ranked=ranked,
+    )
 
 
 def _by_probabilities(row: FormFinding, name: str) -> str:
