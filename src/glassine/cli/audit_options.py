@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from glassine.auditing.findings import Findings, SignOff
     from glassine.auditing.inputs import AuditSettings, DisclosureSettings, StatedClass
 
-FORMATS = ("acro", "cyclonedx", "junit", "sarif", "summary")
+FORMATS = ("acro", "junit", "sarif", "summary")
 JUNIT = Path("glassine.xml")
 """Where --ci writes a JUnit report."""
 SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -120,11 +120,9 @@ def _show_on_github(public: Mapping[str, Findings | str]) -> None:
 
 
 def _write_to(form: str, output: Path, public: Findings, path: str) -> None:
-    from glassine.report.exchange import as_cyclonedx, as_junit, as_sarif, as_summary
+    from glassine.report.exchange import as_junit, as_sarif, as_summary
 
-    if form == "cyclonedx":
-        write_json(as_cyclonedx(public, Path(path).name, datetime.now(UTC)), output)
-    elif form == "sarif":
+    if form == "sarif":
         write_json(as_sarif(public, path), output)
     else:
         write_text(as_junit({path: public}) if form == "junit" else as_summary(public, path), output)

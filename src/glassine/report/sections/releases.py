@@ -1,16 +1,14 @@
-"""A release of surrogate trees: who stands behind it, what its trees reveal together, and both of its forms."""
+"""A release of surrogate trees: who stands behind it, and what its trees reveal together."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from glassine.attacks.outcome import ShownCount
 from glassine.auditing.findings import (
     DiversityFinding,
     Findings,
-    FormFinding,
-    FormsFinding,
     GapFinding,
     GroupsFinding,
     GuessFinding,
@@ -20,7 +18,7 @@ from glassine.auditing.findings import (
     TogetherFinding,
 )
 from glassine.report import wording
-from glassine.report.blocks import Column, Fact, Row, Table, fold, paragraph, rows_of
+from glassine.report.blocks import Fact, fold, paragraph, rows_of
 from glassine.report.figures import UNITS, Reading, facts, grid, table
 from glassine.report.section import LEARNED, Body, Page, facts_of, sections_of, shows
 from glassine.report.sections.policy import CAVEAT, judged_page, measure_rows, record_sections
@@ -245,24 +243,6 @@ def _gaps_section(gaps: tuple[GapFinding, ...], findings: Findings) -> Body:
     return shown, facts_of(tuple(shown))
 
 
-@shows("forms", "forms", "The forms side by side", "Side by side", text_title="{heading}", rank=30)
-def _forms_section(finding: FormsFinding, findings: Findings) -> Body:
-    """Return the paper's form and the restricted form side by side."""
-    own = [row.form == findings.release.form for row in finding.forms]
-    names = tuple(_form_name(row, findings) for row in finding.forms)
-    rows = tuple(_comparison(finding.forms))
-    table = Table(
-        caption="What each form explains, and what it gives away",
-        columns=(Column("Figure"), *(Column(name, picked=picked) for name, picked in zip(names, own, strict=True))),
-        rows=rows,
-        style="stack forms",
-    )
-    both = f"Both were fitted on the same groups. Fidelity and accuracy were measured on {finding.measured_on}."
-    heading = f"Side by side, measured on {finding.measured_on}: {' | '.join(names)}"
-    said = tuple(f"{row.name}: {' | '.join(map(str, row.cells))}" for row in rows)
-    return (paragraph(both, "lead"), table), said, {"heading": heading}
-
-
 def _described(findings: Findings) -> str:
     """Return the form of a release, its size, and on what its trees were trained."""
     made = findings.release
@@ -311,76 +291,3 @@ def _people(count: ShownCount, share: float) -> str:
 
 
 _count = UNITS["count"]
-
-
-def _form_name(row: FormFinding, findings: Findings) -> str:
-    name = "Paper's form" if row.form == "paper" else "Restricted form"
-    return f"{name} (this release)" if row.form == findings.release.form else name
-
-
-def _comparison(forms: tuple[FormFinding, ...]) -> Iterator[Row]:
-    """Yield each figure of all forms."""
-    ranked = any(form.quality is not None for form in forms)
-    for same in zip(*(_form_figures(form, forms[0].small, ranked) for form in forms), strict=True):
-        yield Row(name=same[0].name, meaning=same[0].meaning, cells=tuple(fact.value for fact in same))
-
-
-FORM = """
-Trees trained on | {labels}
-Fidelity | {fidelity:.3f} | Closest tree decides as the black box (Protocol 1)
-Guided fidelity | {guided} | First of the closest trees that does (Protocol 2)
-Accuracy | {right} | By the true labels: closest tree, and guided
-[ranked] AUROC | {auroc} | The same, by published probabilities
-[ranked] Log loss | {log_loss} | The same
-Nodes of a tree | {nodes_median:g}, {nodes_mean:.1f} | Median, and mean
-Trees of one leaf | {share_constant:percent}
-Members named by thresholds | {named} | The midpoint attack: certain, where no other is named
-Advantage of the gap attack | {gap_true:.3f} | By the true labels
-The same by decisions | {gap_decisions:.3f} | Of the black box, on both sides
-Alone in a leaf | {share_alone:percent} | Share of the {units}
-In a leaf of fewer than {limit} | {share_small:percent} | Share of the {units}
-Smallest leaf | {smallest_leaf:count} | {Units}
-Thresholds that are not public cut points | {off_grid:,} of {n_thresholds:,}
-Bits learned about a {unit} | {bits_mean:bits} | From the leaf, the group being known
-"""
-
-
-def _form_figures(form: FormFinding, small: int, ranked: bool) -> tuple[Fact, ...]:
-    """Return the figures of a form, each with its name and what it means."""
-    return facts(
-        table(FORM),
-        form,
-        guided=f"{_figure(form.fidelity_guided)} (random trees: {_figure(form.fidelity_null)})",
-        right=f"{_figure(form.accuracy)}, {_figure(form.accuracy_guided)}{_alone(form, 'accuracy')}",
-        auroc=_by_probabilities(form, "auroc"),
-        log_loss=_by_probabilities(form, "log_loss"),
-        named=_named(form),
-        limit=small,
-        ranked=ranked,
-    )
-
-
-def _by_probabilities(row: FormFinding, name: str) -> str:
-    values = [getattr(one, name, None) for one in (row.quality, row.quality_guided)]
-    if None in values:
-        return f"none: leaves publish no probabilities{_alone(row, name)}"
-    return f"{', '.join(map(_figure, values))}{_alone(row, name)}"
-
-
-def _alone(row: FormFinding, name: str) -> str:
-    """Return what a prediction without any attribute has, in brackets; empty where that is unknown."""
-    value = getattr(row.quality_baseline, name, None)
-    return "" if value is None else f" ({_figure(value)} without the model)"
-
-
-def _named(row: FormFinding) -> str:
-    if row.accused is None or row.share_accused is None:
-        return "not known"
-    if row.accused == 0 and row.accused_wrongly == 0:
-        return wording.none()
-    wrong = f", {_count(row.accused_wrongly)} others" if row.accused_wrongly else ", no others"
-    return f"{_count(row.accused)} ({wording.percent(row.share_accused)}){wrong}"
-
-
-def _figure(value: float | None) -> str:
-    return "not known" if value is None else f"{value:.3f}"

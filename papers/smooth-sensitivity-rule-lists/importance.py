@@ -116,16 +116,6 @@ def permutation_importance(
     References
     ----------
     Breiman: Random forests, 2001; Fisher, Rudin, Dominici, 2019.
-
-    Examples
-    --------
-    >>> from glassine import parse_rules
-    >>> rules = parse_rules("if [a] then [true] ([0 ; 2] examples)\nelse [false] ([2 ; 0] examples)")
-    >>> import polars as pl
-    >>> frame = pl.DataFrame({"a": [0, 1] * 50, "b": [0, 0, 1, 1] * 25, "y": [0, 1] * 50})
-    >>> found = permutation_importance(rules, frame, "y", random_state=0).value
-    >>> found.attributes, [round(mean, 2) for mean in found.means], found.top(1)
-    (('a', 'b'), [0.5, 0.0], (('a',), ()))
     """
     check_whole(n_repeats, "n_repeats", 1)
     rng = generator(random_state)
