@@ -210,7 +210,7 @@ def spoken_by(names: Mapping[str, str]) -> Iterator[None]:
 
 
 PYTHON: Mapping[str, str] = MappingProxyType({})
-"""The names of parameters in errors, which the face words itself where it shows them: see :meth:`GlassineError.word`."""
+"""The names of parameters in errors, which a face words where it shows them: see :meth:`GlassineError.word`."""
 
 
 class GlassineError(ValueError):

@@ -113,7 +113,8 @@ def section(
     id: str, title: str, *pieces: Piece, link: str = "", text: Text = (), text_title: str = "", **more: Any
 ) -> Section:
     """Return a section of what it shows, of which empty pieces are left out."""
-    blocks, said = tuple(blocks_of(*pieces)), tuple(filter(None, text))
+    said = tuple(line for line in text if line)
+    blocks = tuple(blocks_of(*pieces))
     return Section(id=id, title=title, link=link, blocks=blocks, text=said, text_title=text_title, **more)
 
 

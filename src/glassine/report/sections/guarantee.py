@@ -10,7 +10,7 @@ from glassine.auditing.findings import Bound, Findings, GuaranteeFinding, Summar
 from glassine.report import wording
 from glassine.report.blocks import Fact, Paragraph, Points, Row, Table, fold, heads, paragraph
 from glassine.report.figures import Reading, facts, grid, table
-from glassine.report.section import MODEL, Body, Section, section, sentence, shows
+from glassine.report.section import MODEL, Body, Section, Text, section, sentence, shows
 
 STANDING = {
     "accepted": "The policy accepts the claim, which this audit cannot verify. It covers the checks on leaves, "
@@ -159,7 +159,8 @@ def _summary_section(finding: SummaryFinding, findings: Findings) -> Body:
         (row.name, wording.plural(one.n_values, "number"), f"noise {row.cells[1]}")
         for row, one in zip(table.rows, finding.releases, strict=True)
     )
-    return (paragraph(lead, "lead"), checked, table), (lead, checked, *said)
+    text: Text = (lead, checked, *said)
+    return (paragraph(lead, "lead"), checked, table), text
 
 
 def _certificate(finding: SummaryFinding) -> str:

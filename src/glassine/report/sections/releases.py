@@ -238,7 +238,7 @@ def _gaps_section(gaps: tuple[GapFinding, ...], findings: Findings) -> Body:
     shown: list[Fact] = []
     for gap in gaps:
         measured = None not in (gap.advantage, gap.low, gap.high)
-        interval = wording.interval(gap.advantage, gap.low, gap.high) if measured else ""
+        interval = wording.interval(gap.advantage or 0.0, gap.low or 0.0, gap.high or 0.0)
         shown += facts(GAP, gap, interval=interval, measured=measured, open=not measured)
     return shown, facts_of(tuple(shown))
 
