@@ -12,6 +12,7 @@ from glassine.auditing.inputs import AuditInputs, AuditSettings
 from glassine.auditing.policy import Policy
 from glassine.auditing.samples import known_names, read_samples
 from glassine.auditing.subject import Opened, Subject, examine
+from glassine.auditing.suppression import Suppression
 from glassine.auditing.trees import TreeSubject
 from glassine.data.labels import Sample, as_sample, target_name
 from glassine.data.persons import refuse_shared
@@ -125,6 +126,7 @@ def audit(
         domain=domain,
         members=Sample(target=target_name(target) or None),
         settings=settings,
+        suppression=Suppression(0 if settings.show_small_counts else limits.suppress_below),
         needs_domain=not attack,
     )
 

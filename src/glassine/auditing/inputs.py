@@ -112,6 +112,7 @@ class DisclosureSettings:
 CRITERIA = ("gini", "entropy", "gain_ratio", "misclassification", "none")
 SPLITS = ("auto", "multiway", "binary")
 NOTHING = Sample()
+TEN = Suppression(10)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -229,6 +230,7 @@ class AuditInputs:
     members: Sample = NOTHING
     others: Sample = NOTHING
     settings: AuditSettings = AuditSettings()  # What is looked at, and how
+    suppression: Suppression = TEN  # What may be shown of counts
     # The column of persons, where the model tests it: then records are counted, as it is an attribute.
     person: str | None = None
     needs_domain: bool = True  # Whether a domain is inferred from the data where none is given: not for attacks alone
@@ -269,6 +271,11 @@ class AuditInputs:
     def counts_people(self) -> bool:
         """Whether persons are stated, so that people are counted; else records are."""
         return any(isinstance(given, Table) and given.persons is not None for given in (self.data, self.holdout))
+
+    @property
+    def people(self) -> bool:
+        """Whether people are counted, or the publisher states that records are people."""
+        return self.counts_people or self.settings.statements.one_record_per_person
 
     @cached_property
     def table(self) -> Table | None:

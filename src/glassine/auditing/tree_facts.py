@@ -151,7 +151,7 @@ STANDS = (
 def _sizes(tree: TreeSubject) -> Fact[Sizes]:
     if tree.claim_stands:
         return NotApplicable(tree.doubt or STANDS)
-    one, more = tree.nouns
+    one, more = tree.part, tree.parts
     stated = tree.inputs.statements
     parts, unsettled, fewest, stated_by = tuple(size for size in tree.sizes if size), tree.doubt, None, ""
     if None in tree.sizes:
@@ -174,17 +174,17 @@ def _cells(tree: TreeSubject) -> Fact[Cells]:
     """Return who of each outcome is in each part: people where persons are stated, else records."""
     if tree.claim_stands:
         return NotApplicable(tree.doubt or STANDS)
-    stated, people = tree.inputs.statements, None if tree.accepted else tree.occupants
+    stated, people = tree.inputs.statements, None if tree.accepted else tree.occupancy.people
     counts = outcome_counts(
         tree.model,
         stated,
         occupants=people,
-        counted=None if tree.accepted else tree.class_counts,
+        counted=None if tree.accepted else tree.occupancy.classes,
         sizes=tree.record_sizes,
         noisy=tree.noise is not None,
     )
     if counts is None:
-        return NotApplicable(tree.noise or f"the model does not publish how many records its {tree.nouns[1]} hold.")
+        return NotApplicable(tree.noise or f"the model does not publish how many records its {tree.parts} hold.")
     certain, n_splits = certain_of_cells(tree.model, counts), splits_of_model(tree.model)
     by = stated.by if stated.smallest_leaf is not None and (counts.lower < counts.upper).any() else ""
     cells = Cells(
@@ -206,7 +206,7 @@ def facts_of_labels(tree: TreeSubject, labels: Outcome[LabelDisclosure], raw: Ra
 
 def _shares(tree: TreeSubject, labels: Outcome[LabelDisclosure]) -> Fact[Shares]:
     # Where the counts of a leaf are published, its share is that of the people with a record of the class there.
-    model, people = tree.model, tree.occupants
+    model, people = tree.model, tree.occupancy.people
     if tree.noise is not None:
         return NotApplicable(tree.noise)
     evidences = [cell.evidence for cell in model.cells if cell.evidence.size != 0]
