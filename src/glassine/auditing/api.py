@@ -25,7 +25,7 @@ from glassine.formats import ModelFile, as_model
 from glassine.formats.canonical import FileForm
 from glassine.formats.loading import is_estimator
 from glassine.formats.sklearn.parameters import stated_parameters
-from glassine.models import AdditiveModel, DecisionTree, RuleList
+from glassine.models import AdditiveModel, DecisionTree, RegressionModel, RuleList
 from glassine.records.engines import is_lazy
 
 ATTACKS = {"membership", "disclosure"}
@@ -164,7 +164,7 @@ def tested_by(model: object) -> tuple[str, ...]:
     """Return the attributes that a published model tests; none of what is no tree, rule list or additive model."""
     if isinstance(model, ModelFile):
         model = model.model
-    if isinstance(model, AdditiveModel):
+    if isinstance(model, AdditiveModel | RegressionModel):
         return model.tested
     return attributes_of(model.literals) if isinstance(model, DecisionTree | RuleList) else ()
 
@@ -189,7 +189,7 @@ def open_published(model: object, domain: Domain | None, settings: AuditSettings
         return Opened(
             kind=TreeSubject, artefact=model, value=as_model(model, domain), files=files, parameters=parameters
         )
-    other = None if isinstance(model, AdditiveModel) else _open_other(model, domain, settings)
+    other = None if isinstance(model, AdditiveModel | RegressionModel) else _open_other(model, domain, settings)
     if other is not None:
         return replace(other, parameters=parameters)
     value, estimator = as_model(model, domain), not files and is_estimator(model)
@@ -198,6 +198,10 @@ def open_published(model: object, domain: Domain | None, settings: AuditSettings
         from glassine.auditing.additive import AdditiveSubject
 
         kind = AdditiveSubject
+    elif isinstance(value, RegressionModel):
+        from glassine.auditing.regression import RegressionSubject
+
+        kind = RegressionSubject
     return Opened(kind=kind, artefact=model, value=value, files=files, estimator=estimator, parameters=parameters)
 
 

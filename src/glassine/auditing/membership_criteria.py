@@ -35,6 +35,17 @@ COUNTS = (
 )
 
 
+OF_THE_FIT = (
+    "Of a regression: the number of training records, the family of the outcome, and whether its standard errors "
+    "follow from the model or are robust."
+)
+STATED_FIT = remedy(
+    "Ask the publisher for the number of training records, and state it: {step}. Or pass the training records.",
+    "audit",
+    python="`AuditSettings(statements=Statements(n_records=...))`",
+    n_records=None,
+)
+
 # What follows from the counts alone.
 
 
@@ -70,9 +81,13 @@ def _up(value: float) -> float:
             "scrub",
             smallest_leaf=50,
         ),
+        "regression": remedy(
+            "{Retrain} with at least 14 {units} per column: join categories of few {units}, such as by "
+            "`min_frequency=10`, or leave columns out."
+        ),
     },
-    inputs=for_kinds(("tree", "rule list", "additive model"), COUNTED),
-    requests=(COUNTS,),
+    inputs=for_kinds(("tree", "rule list", "additive model"), COUNTED) | {"regression": STATED_FIT},
+    requests=(COUNTS, OF_THE_FIT),
 )
 def LARGEST_ADVANTAGE(limit: float, cells: Cells | Parameters, case: Case) -> Check:
     """Judge the advantage that counts imply: nothing passes by a bound that may be exceeded."""
@@ -233,7 +248,7 @@ SMALLER_MODEL = for_kinds(
         python="`PrivateTreeClassifier` or `PrivateRuleListClassifier`",
     ),
 ) | {"release": PRIVATE_RELEASE}
-ATTACKED = for_kinds(("tree", "rule list", "additive model", "release"), HELD_OUT)
+ATTACKED = for_kinds(("tree", "rule list", "additive model", "regression", "release"), HELD_OUT)
 
 
 @criterion(

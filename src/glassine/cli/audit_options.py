@@ -136,6 +136,9 @@ OPTIONS = options_of(
     largest_measured_advantage="--max-advantage",
     smallest_leaf="--stated-leaf",
     rounded_to="--stated-step",
+    n_records="--n",
+    family="--family",
+    errors="--errors",
     stated_class="--class-depth",
     depth="--class-depth",
     rules="--class-rules",
@@ -240,6 +243,11 @@ class StatementOptions(Group, heading="What the publisher states of the training
     one_record_per_person: bool = flag("No person has several training records.")
     stated_leaf: int | None = option("N", "Fewest training records of any leaf or rule.")
     stated_step: int | None = option("N", "Step to whose multiples published counts are rounded.")
+    n: int | None = option("N", "Training records of a regression.")
+    family: str | None = option("NAME", "Family of a regression: gaussian, binomial, poisson, gamma, cox, multinomial.")
+    errors: Literal["model", "robust"] | None = option(
+        None, "Standard errors of a regression; model: of a converged fit without weights or a penalty."
+    )
     unweighted: bool = flag("No weights were used in training: sums of weights are counts.")
     class_depth: int | None = option("N", "Trees of at most this depth over the cut points of --domain were the class.")
     class_rules: int | None = option("N", "Rule lists of at most so many rules were the class, fixed before the draw.")

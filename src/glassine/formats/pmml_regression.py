@@ -217,7 +217,7 @@ class _Reader:
         said = element.attributes
         if element.tag == "Extension":
             return {}
-        weight = {(): number_of(said.get("coefficient", ""))}
+        weight: Sum = {(): number_of(said.get("coefficient", ""))}
         if element.tag == "NumericPredictor":
             column, power = self.field(said.get("name", "")), number_of(said.get("exponent", "1"))
             if power != 1:

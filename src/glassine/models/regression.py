@@ -113,7 +113,8 @@ class Effect:
     rounding: float = 0.0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not self.name:
+        name: object = self.name
+        if not isinstance(name, str) or not name:
             raise InvalidModelError(f"a column of a regression needs a name, got {self.name!r}.")
         if not self.factors or not all(isinstance(factor, Power | Equal) for factor in self.factors):
             raise InvalidModelError(f"column {self.name!r:.60} needs factors, each a power or an equality.")
@@ -510,4 +511,4 @@ def _mean(link: str, scores: Array) -> Array:
 
         return np.asarray(ndtr(scores))
     with np.errstate(over="ignore"):
-        return -np.expm1(-np.exp(scores)) if link == "cloglog" else 1 / (1 + np.exp(-scores))
+        return np.asarray(-np.expm1(-np.exp(scores)) if link == "cloglog" else 1 / (1 + np.exp(-scores)))

@@ -94,7 +94,8 @@ def regression_from_statsmodels(text: str, domain: Domain | None = None) -> Regr
 
 def _parts(text: str) -> _Printed:
     """Return a summary in parts."""
-    out, rows = _Printed(), None
+    out = _Printed()
+    rows: list[tuple[str, str, str]] | None = None
     for raw in text.splitlines():
         line = raw.rstrip()
         bare = line.strip()

@@ -71,6 +71,7 @@ CAVEAT = "The verdict covers only what was measured."
 PARTS = {
     "rule list": ("rule", "rules"),
     "additive model": ("bin", "bins"),
+    "regression": ("column", "columns"),
     "private summary": ("bin", "bins"),
     "several models": ("intersection", "intersections"),
 }
