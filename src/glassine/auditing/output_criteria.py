@@ -142,6 +142,7 @@ def DEGREES_OF_FREEDOM(limit: int, cells: Cells, case: Case) -> Check:
     return passed(f"{counted} less parameters leave at least {limit:,} degrees of freedom.", least)
 
 
+OF_REGRESSIONS: tuple[Kind, ...] = ("regression",)
 RESIDUAL_DEGREES: Criterion[int, float] = Criterion(
     name="residual_degrees_of_freedom",
     reads="residual",
@@ -152,7 +153,7 @@ RESIDUAL_DEGREES: Criterion[int, float] = Criterion(
     label="Residual degrees of freedom",
     measures="Fewest residual degrees of freedom of a regression, as ACRO demands: records less parameters.",
     unmeasured="The residual degrees of freedom are not known: {reason}",
-    by_guarantee=covered_of(("regression",), ", however many parameters the model has"),
+    by_guarantee=covered_of(OF_REGRESSIONS, ", however many parameters the model has"),
     limit_of="degrees_of_freedom",
     remedies={"regression": remedy("{Retrain} with fewer columns, or with more records.")},
     inputs={"regression": STATED_FIT},
@@ -168,7 +169,7 @@ RESIDUAL_DEGREES: Criterion[int, float] = Criterion(
     measures="Largest number of values of single records that follow from a regression: residuals, the times of a "
     "baseline hazard, a design matrix, outcomes of a model with as many parameters as records.",
     unmeasured="Whether values of single records follow is not known: {reason}",
-    by_guarantee=covered_of(("regression",), ", single values included"),
+    by_guarantee=covered_of(OF_REGRESSIONS, ", single values included"),
     remedies={"regression": remedy("Write a copy without them: {step}.", "scrub")},
 )
 def FITTED_VALUES(limit: int, fitted: FittedValues, case: Case) -> Check:

@@ -190,9 +190,9 @@ class RegressionSubject(Subject):
 def _fitted(model: RegressionModel, table: RecordTable, target: str | None) -> Fitted:
     """Return a regression beside its training records, without those that lack a number or the outcome."""
     columns = model.design(table.arrays)
-    complete = ~np.isnan(columns).any(axis=1)
+    complete = np.asarray(~np.isnan(columns).any(axis=1))
     if target in table.arrays:
-        complete &= ~is_missing(table.arrays[target])
+        complete = np.asarray(complete & ~is_missing(table.arrays[target]))
     design = np.column_stack([np.ones(int(complete.sum())), columns[complete]])
     rows = {name: table.arrays[name][complete] for name in model.tested}
     weights: Array | None = None

@@ -144,8 +144,10 @@ KINDS = (
 ENSEMBLE, NETWORK, MACHINE = KINDS[:3]
 LINEAR = next(kind for kind in KINDS if kind.name == "a linear model")
 
-JUDGED = ("sklearn.tree", "glassine.", "interpret.", "imodels.", "pydl85", "pystreed", "statsmodels")
-JUDGED += tuple(f"sklearn.linear_model._{name}" for name in ("base", "logistic", "ridge", "coordinate_descent", "glm"))
+JUDGED = (
+    *("sklearn.tree", "glassine.", "interpret.", "imodels.", "pydl85", "pystreed", "statsmodels"),
+    *(f"sklearn.linear_model._{name}" for name in ("base", "logistic", "ridge", "coordinate_descent", "glm")),
+)
 """Modules of models that are judged: another estimator beside one of them is a step of a pipeline."""
 NAME = re.compile(rb"[A-Za-z_][A-Za-z0-9_.]{2,99}")
 SCHEMA = "glassine.unjudged/1"

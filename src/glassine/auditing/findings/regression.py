@@ -92,6 +92,11 @@ class RegressionFinding:
 
     def public(self) -> RegressionFinding:
         """Return it without what was measured on records."""
-        measured = {"effective": None, "largest_leverage": None, "n_leverage": None}
-        kept = replace(self, columns=tuple(column.public() for column in self.columns), **measured)
-        return kept if self.effective is None else replace(kept, advantage=None)
+        return replace(
+            self,
+            columns=tuple(column.public() for column in self.columns),
+            effective=None,
+            advantage=self.advantage if self.effective is None else None,
+            largest_leverage=None,
+            n_leverage=None,
+        )

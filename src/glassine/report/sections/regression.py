@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from glassine.auditing.findings import Findings
 from glassine.auditing.findings.regression import ColumnFinding, RegressionFinding
 from glassine.report import wording
-from glassine.report.blocks import Gallery, Paragraph, Row, Table, heads
+from glassine.report.blocks import Gallery, Paragraph, Piece, Row, Table, heads
 from glassine.report.figures import facts, table
 from glassine.report.forest_plot import MOST, Coefficient, draw_forest
 from glassine.report.section import MODEL, Body, shows
@@ -31,7 +31,11 @@ def REGRESSION(finding: RegressionFinding, findings: Findings) -> Body:
     measured = finding.largest_leverage is not None and finding.effective is not None
     figures = facts(FIGURES, finding, findings, each=each, measured=measured, implied=implied, half=half)
     drawn = [
-        Coefficient(name=_name(column.name), value=column.coefficients[-1], error=column.errors and column.errors[-1])
+        Coefficient(
+            name=_name(column.name),
+            value=column.coefficients[-1],
+            error=None if column.errors is None else column.errors[-1],
+        )
         for column in finding.columns
     ]
     of = f" of {finding.outputs[-1]}" if finding.outputs[-1] else ""
@@ -41,7 +45,7 @@ def REGRESSION(finding: RegressionFinding, findings: Findings) -> Body:
         f"At least: by its standard error, a column of 0/1 holds so many {wording.units()}, or so many of its rarer "
         f"outcome. {finding.unbounded}{more}"
     )
-    pieces = [
+    pieces: list[Piece] = [
         Paragraph(text=wording.clean(finding.meaning), tone="lead"),
         figures,
         *([Gallery((("Coefficients", of.strip(), chart),))] if chart is not None else []),
