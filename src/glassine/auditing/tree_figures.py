@@ -47,8 +47,9 @@ from glassine.formats.canonical import LongText
 from glassine.models import DecisionTree, RuleList
 from glassine.models.records import counted_records, implied, of_columns
 from glassine.records.arrays import AnyArray, Indices, Ints
+from glassine.records.containers import is_lazy
 from glassine.records.cuts import cuts_of
-from glassine.records.engines import Groups, LazyTable, is_lazy
+from glassine.records.engines import Groups, LazyTable
 from glassine.records.flags import wide
 
 if TYPE_CHECKING:
