@@ -1,4 +1,4 @@
-"""A cell as a text or a number of Python: what it says by itself, before an attribute makes something of it.
+"""A cell as a text or a number of Python, before an attribute makes a value of it.
 
 Nothing here raises, looks at another cell or calls a method of a foreign type.
 """

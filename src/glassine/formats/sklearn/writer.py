@@ -108,7 +108,7 @@ class Encoder:
         return self.decided(branches[at].literal, any(branch.literal.missing for branch in branches[at:]))
 
     def decided(self, literal: Condition, known: bool = True) -> tuple[Condition, bool]:
-        """Return a condition as it is tested, and whether it is known where missing values go, if there are any."""
+        """Return the condition that is tested, and whether the model says where missing values go, if there are any."""
         known = known and (self.domain is None or self.domain[literal.attribute].missing)
         # Where no branch takes them, they go with the values that are not listed, as an encoder that knows none has it.
         return literal if known or isinstance(literal, Between) else with_missing(literal, literal.negated), known
