@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from glassine import __version__
-from glassine.attacks.remedy_table import Remedy
+from glassine.attacks.remedy_table import DisclosureRemedy
 from glassine.auditing.findings import DisclosureFinding, Findings, InputFile
 from glassine.auditing.findings.disclosure import DisclosureDetails, ReaderFinding
 from glassine.report import wording
@@ -187,7 +187,7 @@ def _remedies_section(details: DisclosureDetails, base_rate: float | None) -> Se
     """Return what was tried against disclosure, and what it costs in accuracy."""
     held_out = any(row.holdout_accuracy is not None for row in details.remedies)
     figures = ("D_overall", "Accuracy", *(["Held out"] if held_out else []), "AUROC", "Log loss")
-    columns = (*heads("Remedy", "Tree", figures=figures), Column("Status"))
+    columns = (*heads("DisclosureRemedy", "Tree", figures=figures), Column("Status"))
     rows = tuple(_remedy(number, row, held_out) for number, row in enumerate(details.remedies, start=1))
     marks = [
         Mark(number=number, x=accuracy, y=row.d_overall)
@@ -316,7 +316,7 @@ def _headline_figures(finding: DisclosureFinding) -> tuple[Fact, ...]:
     return facts(HEADLINE, finding, guessed=guessed, **_words(finding))
 
 
-def _remedy(number: int, row: Remedy, held_out: bool) -> Row:
+def _remedy(number: int, row: DisclosureRemedy, held_out: bool) -> Row:
     name = f"{number}. {row.name[:1].upper()}{row.name[1:]}"
     reason = row.reason or ""
     if row.status == "local":
@@ -345,7 +345,7 @@ def _figures(row: Row) -> str:
     return f"{distance} bits, {accuracy} right{aside}, AUROC {area}, log loss {loss}, {leaves}." if distance else ""
 
 
-def _ranking(row: Remedy, held_out: bool) -> tuple[str, str]:
+def _ranking(row: DisclosureRemedy, held_out: bool) -> tuple[str, str]:
     """Return AUROC and log loss, on held-out records if there are any; "none" without probabilities."""
     area, loss = (row.holdout_auroc, row.holdout_log_loss) if held_out else (row.auroc, row.log_loss)
     return ("none" if area is None else f"{area:.3g}"), ("none" if loss is None else f"{loss:.3g}")

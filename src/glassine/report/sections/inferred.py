@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from glassine.attacks.outcome import About, ShownCount
-from glassine.attacks.remedy_table import Remedy
+from glassine.attacks.remedy_table import DisclosureRemedy
 from glassine.auditing.findings import DisclosureFinding
 from glassine.auditing.findings.disclosure import CertainFinding, DisclosureDetails
 from glassine.report import wording
@@ -90,7 +90,7 @@ def cheapest_remedy(details: DisclosureDetails, base_rate: float | None) -> str:
     """Return the remedy that costs least accuracy for each bit by which it moves the reader from the truth."""
     held_out = any(row.holdout_accuracy is not None for row in details.remedies)
 
-    def accuracy(row: Remedy) -> float | None:
+    def accuracy(row: DisclosureRemedy) -> float | None:
         return row.holdout_accuracy if held_out else row.accuracy
 
     first, *others = details.remedies
