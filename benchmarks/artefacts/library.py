@@ -159,7 +159,6 @@ def attacked(folder: Path) -> dict[str, str]:
         shift=g.attacks.holdout_shift(*both, random_state=0),
         vulnerability=g.attacks.vulnerability(tree, *both, n_permutations=99, random_state=0),
         midpoint=g.attacks.midpoint_attack(tree, frame.select(NUMBERS), random_state=0),
-        importance=g.attacks.permutation_importance(tree, both[0].data, both[0].target, n_repeats=3, random_state=0),
     )
 
 
