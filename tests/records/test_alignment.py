@@ -13,7 +13,6 @@ import pytest
 
 import glassine
 from glassine import Domain, Integer
-from glassine.attacks import permutation_importance
 from glassine.comparison import compare
 from glassine.data import CountTable, Sample
 from glassine.errors import InvalidDataError, NotAlignedWarning
@@ -43,7 +42,6 @@ DOORS: dict[str, Callable[[Beside], Any]] = {
     ),
     "count table": lambda b: CountTable.from_frame(X, DOMAIN, weights=b["weights"]),
     "sample": lambda b: Sample(X, b["y"], persons=b["persons"]),
-    "importance": lambda b: permutation_importance(RULES, X, b["y"], n_repeats=1, random_state=0),
     "explainer": lambda b: glassine.surrogates.SurrogateExplainer(
         lambda Z: np.where(Z["age"] > 50, 1, 0), k=5, domain=DOMAIN, random_state=0
     ).fit(X, b["y"], persons=b["persons"]),
@@ -56,7 +54,6 @@ TAKES = {
     "compare": ("persons",),
     "count table": ("weights",),
     "sample": ("y", "persons"),
-    "importance": ("y",),
     "explainer": ("y", "persons"),
 }
 ALIGNED: Beside = {"y": Y, "persons": WHO, "weights": ONES}
