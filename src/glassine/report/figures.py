@@ -146,8 +146,9 @@ def grid(
 ) -> Table:
     r"""Return a table of one row an item, whose columns are lines of a text: ``head | cell | sentence below it``.
 
-    The first line names the rows. Of the others those are columns of words whose head begins with ``~``, and a line
-    that begins ``[flag]`` stands only where that word of ``shared`` is true.
+    The first line names the rows; a word ``flag`` of an item flags its row. Of the other lines those are columns of
+    words whose head begins with ``~``, and a line that begins ``[flag]`` stands only where that word of ``shared`` is
+    true.
 
     Examples
     --------
@@ -162,7 +163,8 @@ def grid(
     for item in items:
         reading = Reading(item, None, **shared, **words(item))
         cells = tuple(reading.cell(line.value) for line in others)
-        rows.append(Row(name=reading.said(first.value), meaning=reading.said(first.sentence, ""), cells=cells))
+        meaning, flag = reading.said(first.sentence, ""), str(reading.added.get("flag", ""))
+        rows.append(Row(name=reading.said(first.value), meaning=meaning, cells=cells, flag=flag))
     said = Reading(None, None, **shared)
     columns = tuple(Column(said.said(line.name).lstrip("~"), numeric=line.name[:1] != "~") for line in others)
     return Table(caption=caption, columns=(Column(said.said(first.name)), *columns), rows=tuple(rows), style=style)

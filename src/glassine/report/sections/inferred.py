@@ -9,9 +9,9 @@ from glassine.attacks.remedy_table import DisclosureRemedy
 from glassine.auditing.findings import DisclosureFinding
 from glassine.auditing.findings.disclosure import CertainFinding, DisclosureDetails
 from glassine.report import wording
-from glassine.report.blocks import Block, Paragraph, Row, Table, heads
+from glassine.report.blocks import Piece, Row, Table, heads
 from glassine.report.charts import draw_bar
-from glassine.report.section import Section
+from glassine.report.section import Section, section
 from glassine.report.wording import people
 
 MOST_GROUPS = 3
@@ -20,30 +20,19 @@ MOST_GROUPS = 3
 
 def certain_sections(finding: DisclosureFinding) -> tuple[Section, ...]:
     """Return of whom the value is practically certain; nothing where it was not looked at."""
-    if not finding.certain:
-        return ()
-    return (
-        Section(
-            id="certain",
-            title="Who is inferred",
-            blocks=certain_blocks(finding),
-            text=certain_text(finding),
-            text_title="Who is inferred",
-        ),
-    )
+    title, text = "Who is inferred", certain_text(finding)
+    return (section("certain", title, certain_blocks(finding), text=text, text_title=title),) if text else ()
 
 
-def certain_blocks(finding: DisclosureFinding) -> tuple[Block, ...]:
+def certain_blocks(finding: DisclosureFinding) -> Piece:
     """Return a sentence on the people whose class is practically certain, and bars by class and by subgroup."""
-    if not finding.certain:
-        return ()
-    lead = Paragraph(text=certain_text(finding)[0])
     everybody = [one for one in finding.certain if not one.attribute]
     groups = [one for one in finding.certain if one.attribute]
-    tables = [_certain_bars("Outcome", "Practically certain, by class", everybody)] if _some(everybody) else []
-    if groups:
-        tables.append(_certain_bars("Subgroup", "Practically certain, in the subgroups where most are", groups))
-    return (lead, *tables)
+    return (
+        *certain_text(finding)[:1],
+        _certain_bars("Outcome", "Practically certain, by class", everybody) if _some(everybody) else None,
+        _certain_bars("Subgroup", "Practically certain, in the subgroups where most are", groups) if groups else None,
+    )
 
 
 def _certain_bars(head: str, caption: str, rows: Sequence[CertainFinding]) -> Table:
