@@ -42,7 +42,7 @@ from glassine import audit  # noqa: E402
 from glassine.models import Effect, Equal, FitStatistics, Power, RegressionModel  # noqa: E402
 from glassine.models.implied import advantage_of_parameters, effective_parameters  # noqa: E402
 from glassine.models.indicators import indicator_bounds  # noqa: E402
-from glassine.records.arrays import Array  # noqa: E402
+from glassine.records.arrays import Array, Bools  # noqa: E402
 
 DATA = Path(os.environ.get("GLASSINE_DATA", ROOT.parent / "shared" / "data"))
 OUT = ROOT / "benchmarks" / "regressions.csv"
@@ -223,7 +223,7 @@ def cross_fitted(members: Array, others: Array, rng: np.random.Generator) -> flo
 def harm(
     fit: Fit, references: list[Fit], sides: list[pl.DataFrame], target: str, rng: np.random.Generator
 ) -> dict[str, float]:
-    """Return what attacks measured of a fit: advantage, and by how many points members are more often right, or sure."""
+    """Return what attacks measured of a fit: advantage, and how much more often members are right, or sure."""
     attacks: list[list[Array]] = [[], [], []]
     right, sure = [], []
     for frame in sides:
@@ -322,6 +322,7 @@ def rows(name: str) -> Iterator[dict[str, Any]]:
                     ridge[0] = 0.0
                     effective = effective_parameters(x, weights, ridge)
                     model = read(fit, None, n, penalty > 0, None)
+                    found = harm(fit, references, [members, others], target, rng)
                     check = next(c for c in audit(model).checks if c.rule == "largest_advantage")
                     yield {
                         "dataset": name,
@@ -331,7 +332,7 @@ def rows(name: str) -> Iterator[dict[str, Any]]:
                         "penalty": penalty,
                         "converged": fit.converged,
                         "effective": round(effective, 2),
-                        **{key: round(value, 4) for key, value in harm(fit, references, [members, others], target, rng).items()},
+                        **{key: round(value, 4) for key, value in found.items()},
                         "by_parameters": round(advantage_of_parameters(x.shape[1] / n, "regression"), 4),
                         "by_effective": round(advantage_of_parameters(effective / n, "regression"), 4),
                         "audit_of_file": check.status,
@@ -359,21 +360,21 @@ def interval(hits: int, of: int) -> str:
     return f"{hits / of:.2f} ({low:.2f} to {high:.2f})"
 
 
-def auc(values: Array, harmful: Array) -> float:
+def auc(values: Array, harmful: Bools) -> float:
     """Return the area under the curve of a predictor."""
     order = np.argsort(np.argsort(values)) + 1.0
     inside = int(harmful.sum())
     return float((order[harmful].sum() - inside * (inside + 1) / 2) / (inside * (len(harmful) - inside)))
 
 
-def _harmful(rows_of: list[dict[str, str]]) -> Array:
+def _harmful(rows_of: list[dict[str, str]]) -> Bools:
     """Return which models harm their records, shape (models,)."""
     return np.array(
         [float(r["advantage"]) >= HARM or float(r["right"]) >= 0.05 or float(r["sure"]) >= 0.01 for r in rows_of]
     )
 
 
-def _line(kind: str, rule: str, values: list[float], limit: float, harmful: Array) -> str:
+def _line(kind: str, rule: str, values: list[float], limit: float, harmful: Bools) -> str:
     """Return a line of the table of rules."""
     flagged, inside = np.array(values) > limit, int(harmful.sum())
     curve = f"{auc(np.array(values), harmful):.3f}" if 0 < inside < len(harmful) else "-"

@@ -37,7 +37,12 @@ def status(findings: Findings) -> dict[str, str]:
 def made(n: int, columns: int, **fit: Any) -> RegressionModel:
     names = tuple(f"x{i}" for i in range(columns))
     effects = tuple(Effect(name=x, factors=(Power(attribute=x),), coefficients=(0.1,)) for x in names)
-    facts = {"family": "binomial", "n_records": n, "n_parameters": columns + 1, "penalized": False} | fit
+    facts: dict[str, Any] = {
+        "family": "binomial",
+        "n_records": n,
+        "n_parameters": columns + 1,
+        "penalized": False,
+    } | fit
     return RegressionModel(
         attributes=names, effects=effects, intercept=(0,), link="logit", classes=(0, 1), fit=FitStatistics(**facts)
     )
@@ -143,7 +148,7 @@ def test_membership_is_attacked_with_a_holdout() -> None:
     frames = [FRAME[part].select("age", "bmi", "ill").to_pandas() for part in (slice(0, 100), slice(100, 200))]
     fitted = LogisticRegression(C=np.inf).fit(frames[0][["age", "bmi"]], frames[0]["ill"])
     findings = audit(as_model(fitted), frames[0], "ill", holdout=frames[1])
-    assert findings.measured["membership"].value.attacks
+    assert findings.value("membership").attacks
     assert "largest_measured_advantage" in status(findings)
 
 

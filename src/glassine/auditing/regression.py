@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 CALIBRATED = ("gaussian", "binomial")
 """Families on whose regressions the law was calibrated, with any of their links."""
 HALF = 0.5
-"""Leverage above which a record's outcome makes more than half of its own fitted value."""
+"""Leverage above which a record's outcome makes more than half of its fitted value."""
 PERFECT = 1 - 1e-12
-"""R squared from which a fit is exact, as far as it is printed."""
+"""R squared from which a fit is exact, up to the printed digits."""
 UNKNOWN_COLUMNS = (
     "whether these columns are of 0/1 is not known: {names}. Pass a domain that says it, or the training data."
 )
@@ -53,7 +53,7 @@ class Fitted:
 
     @cached_property
     def leverage(self) -> Array | None:
-        """How much of its own fitted value each record's outcome makes, shape (n,)."""
+        """How much of each record's fitted value its outcome makes, shape (n,)."""
         if self.weights is None:
             return None
         scaled = self.design * np.sqrt(self.weights)[:, None]
@@ -68,7 +68,7 @@ class RegressionSubject(Subject):
 
     model: RegressionModel
     table: RecordTable | None  # The training records; None where there are none
-    fitted: Fitted | None  # The regression beside them
+    fitted: Fitted | None  # The regression with them
     comparison: Comparison  # How the training records that were given differ from what the domain and the table say
     # The tested attributes that identify people, and those that look so by name or values alone.
     identifiers: tuple[tuple[str, ...], tuple[str, ...]]
@@ -133,7 +133,7 @@ class RegressionSubject(Subject):
 
     @cached_property
     def references(self) -> tuple[int, ...]:
-        """Records of each category that no column names, of attributes with columns of their values, if any has it."""
+        """Records of each category that no column names, of attributes with columns of values."""
         if self.fitted is None:
             return ()
         named: dict[str, list[int]] = {}

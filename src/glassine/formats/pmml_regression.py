@@ -207,7 +207,7 @@ class _Reader:
         fit = FitStatistics(
             family="" if link == "log" else family,
             n_parameters=n_parameters,
-            # scikit-learn shrinks all of its models but this one, unless told otherwise.
+            # scikit-learn shrinks all of its models but this one by default.
             penalized=False if named.endswith(".LinearRegression") else None,
         )
         return self.made(builder, link, fit, classes)

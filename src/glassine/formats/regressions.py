@@ -150,7 +150,7 @@ class RegressionBuilder:
         self.n_parameters = 0
 
     def row(self, name: str, coefficient: str, error: str | None = None) -> None:
-        """Add a row of a table of one output as it is printed; one that was not estimated adds nothing."""
+        """Add a printed row of a table of one output; one that was not estimated adds nothing."""
         value = number(coefficient)
         if value != value:
             return

@@ -1,4 +1,4 @@
-"""Regression models, as plain values: coefficients of columns, and the statistics that a fit prints beside them."""
+"""Regression models, as plain values: coefficients of columns, and the statistics of their fit."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ class FitStatistics:
             ("errors", ("", *ERRORS)),
         ):
             if getattr(self, name) not in choices:
-                raise InvalidModelError(f"a fit's {name} must be one of {', '.join(choices[1:])}, if any.")
+                raise InvalidModelError(f"a fit's {name} must be one of {', '.join(choices[1:])}, or empty.")
         for name, listed in (("special", SPECIAL), ("published", PUBLISHED)):
             own = tuple(getattr(self, name))
             object.__setattr__(self, name, own)
@@ -351,7 +351,7 @@ class RegressionModel:
             own = [factor for effect in self.effects for factor in effect.factors if factor.attribute == name]
             values = dict.fromkeys(f.value for f in own if isinstance(f, Equal) and f.value is not None)
             numeric = any(isinstance(factor, Power) for factor in own)
-            # A category of which only gaps are named has no value that a column tells from another.
+            # A category of which only gaps are named has no value that a column singles out.
             category = Category(tuple(values) or (0,), missing=True)
             out[name] = Real(-LARGEST, LARGEST, missing=True) if numeric else category
         return out

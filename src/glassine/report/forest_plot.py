@@ -16,7 +16,7 @@ QUANTILE = 1.96
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coefficient:
-    """A coefficient as it is drawn; ``error`` is None where it has no interval."""
+    """A drawn coefficient; ``error`` is None where it has no interval."""
 
     name: str
     value: float

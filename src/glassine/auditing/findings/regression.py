@@ -68,7 +68,7 @@ class RegressionFinding:
     unbounded : str
         Why standard errors bound no count; empty if they do.
     largest_leverage : float or None
-        Largest leverage of a record: how much of its own fitted value its outcome makes. None without data.
+        Largest leverage of a record: how much of its fitted value its outcome makes. None without data.
     n_leverage : ShownCount or None
         Records whose outcome makes more than half of their own fitted value.
     published : tuple of str

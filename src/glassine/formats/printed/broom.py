@@ -50,7 +50,7 @@ def regression_from_csv(text: str, domain: Domain | None = None) -> RegressionMo
     -------
     RegressionModel
         Its family, its number of records, and of which kind the errors are, have to be stated. Errors that follow from
-        an interval of a linear regression are too large, as it is one of Student's t.
+        an interval of a linear regression are too large: the interval is one of Student's t.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def regression_from_csv(text: str, domain: Domain | None = None) -> RegressionMo
 
 
 def _error(row: Mapping[str, str], line: int) -> str | None:
-    """Return the error of a row as it is printed, computed from an interval where only that is printed."""
+    """Return the printed error of a row, computed from an interval where only that is printed."""
     ends = [number(row[name]) for name in ("low", "high") if row.get(name)]
     if len(ends) == 2 and all(map(math.isfinite, ends)) and not ends[0] <= number(row["estimate"]) <= ends[1]:
         raise InvalidModelError(f"line {line} of the table has an estimate outside of its interval.")

@@ -42,7 +42,7 @@ def REGRESSION(finding: RegressionFinding, findings: Findings) -> Body:
     chart = draw_forest(drawn, f"Coefficients{of} with intervals of 95 %") if drawn else None
     more = f" The first {MOST} are drawn." if len(drawn) > MOST else ""
     note = (
-        f"At least: by its standard error, a column of 0/1 holds so many {wording.units()}, or so many of its rarer "
+        f"At least: by its standard error, a column of 0/1 holds so many {wording.units()}, or as many of its rarer "
         f"outcome. {finding.unbounded}{more}"
     )
     pieces: list[Piece] = [
