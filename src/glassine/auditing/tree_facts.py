@@ -121,8 +121,7 @@ def flag_by_midpoints(
     if not isinstance(model, DecisionTree) or not kept:
         return NotApplicable("the midpoint attack is made on trees.")
     tested = table.restrict(kept)
-    # The table itself, which has converted its columns already.
-    records = Records(tested, np.zeros(len(tested)), tested.persons)
+    records = Records(tested.frame.to_native(), np.zeros(len(tested)), tested.persons)
     return midpoint_attack(model, records, random_state=random_state)
 
 
