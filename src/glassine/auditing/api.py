@@ -9,7 +9,7 @@ from glassine.attacks.outcome import RecordNote
 from glassine.auditing.describe import relied_on
 from glassine.auditing.findings import Findings
 from glassine.auditing.inputs import AuditInputs, AuditSettings
-from glassine.auditing.policy import Policy
+from glassine.auditing.policy import NAMED, Policy
 from glassine.auditing.samples import known_names, read_samples
 from glassine.auditing.subject import Opened, Subject, examine
 from glassine.auditing.suppression import Suppression
@@ -111,7 +111,7 @@ def audit(
     ('outside policy', ['certain_by_membership'])
     """
     _check_kinds(data, domain, policy, settings)
-    settings, limits = settings or AuditSettings(), policy or Policy()
+    settings, limits = settings or AuditSettings(), policy or NAMED["default"].policy
     tested = persons if isinstance(persons, str) and persons in tested_by(model) else None
     persons = None if tested is not None else persons
     if isinstance(persons, str) and domain is not None and persons in domain:
@@ -136,7 +136,8 @@ def audit(
         inputs = replace(given, members=members, others=strangers)
         names = None if is_lazy(members.data) else known_names(members.data)
         opened.kind.check(opened, inputs, names)
-        refuse_shared(*(side.persons if isinstance(side, Table) else None for side in (inputs.data, inputs.holdout)))
+        if isinstance(inputs.data, Table) and isinstance(inputs.holdout, Table) and inputs.data.persons is not None:
+            refuse_shared(inputs.data.persons, inputs.holdout.persons)
         return opened.subject(inputs, limits, claim)
 
     if not relied_on(claim):
@@ -176,7 +177,9 @@ def unmeasured(public: Findings, error: Exception) -> Findings:
 def open_published(model: object, domain: Domain | None, settings: AuditSettings) -> Opened:
     """Open what is published: decide its kind, and read it as a value of that kind."""
     # Each kind takes up to a second to import, and a tree needs no other.
-    parameters = stated_parameters(model.estimator if isinstance(model, ModelFile) else model)
+    fitted = model.estimator if isinstance(model, ModelFile) else model
+    plain = fitted is None or isinstance(fitted, DecisionTree | RuleList | AdditiveModel)
+    parameters = None if plain else stated_parameters(fitted)
     files: tuple[FileForm, ...] = ()
     if isinstance(model, ModelFile):
         files = (model.form,)

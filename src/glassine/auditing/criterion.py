@@ -322,9 +322,11 @@ class Criterion(Generic[N, F]):
         Unit, default and range of its limit.
     judge : callable
         Judges a limit by that fact.
-    label, measures, unmeasured : str
-        What it is called in every report, what it limits, and what it says where nothing was measured. ``{part}`` and
-        ``{parts}`` stand for what the subject's parts are called, ``{reason}`` for why.
+    label, measures : str
+        What it is called in every report, and what it limits. ``{part}`` and ``{parts}`` stand for what the subject's
+        parts are called.
+    unmeasured : str
+        What it says where nothing was measured, ``{reason}`` being why; by default, that records are not counted.
     by_guarantee : callable or None
         Judges a limit by an accepted guarantee, which covers the subject; None where it then has no check.
     of_claim : bool
@@ -332,8 +334,8 @@ class Criterion(Generic[N, F]):
         the subject.
     of_file : bool
         Whether it judges the file that holds the subject: no guarantee of the subject covers what else is in it.
-    limit_of : str
-        The policy's key that holds its limit: its own name, or that of the criterion that it comes with.
+    key : str
+        The policy's key that holds its limit: its own name by default, or that of the criterion that it comes with.
     stated : str
         The name of the fact that is its limit, where it is not the policy's but stated by the subject.
     remedies, inputs : Remedies
@@ -350,21 +352,19 @@ class Criterion(Generic[N, F]):
     judge: Callable[[N, F, Case], Check | None]
     label: str
     measures: str
-    unmeasured: str
+    unmeasured: str = "How many records stand behind it is not known: {reason}"
     by_guarantee: Callable[[N, GuaranteeFinding, Case], Check | None] | None = None
     of_claim: bool = False
     of_file: bool = False
-    limit_of: str = ""
+    key: str = ""
     stated: str = ""
     remedies: Remedies = field(default_factory=dict)
     inputs: Remedies = field(default_factory=dict)
     requests: tuple[str, ...] = ()
     flag: Flag[N] | None = None
 
-    @property
-    def key(self) -> str:
-        """The policy's key that holds its limit."""
-        return self.limit_of or self.name
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key", self.key or self.name)
 
     def check(self, limit: N, case: Case, suppression: Suppression) -> Check | None:
         """Return the check of a limit; None where nothing of the kind is asked of the subject."""

@@ -68,14 +68,13 @@ def judge(policy: Policy, case: Case, suppression: Suppression) -> tuple[Check, 
     return tuple(out)
 
 
-def judge_named(policy: Policy, case: Case, suppression: Suppression) -> tuple[PolicyFinding, ...]:
+def judge_named(case: Case, suppression: Suppression) -> tuple[PolicyFinding, ...]:
     """Return how each named policy judges the same facts, and what keeps the subject from it."""
     out = []
     for name, entry in NAMED.items():
-        named = replace(entry.policy, accept_guarantee=policy.accept_guarantee)
-        checks = judge(named, case, suppression)
+        checks = judge(entry.policy, case, suppression)
         odd = [check for status in ("fail", "unknown") for check in checks if check.status == status]
-        remedy = _remedy(named, case, odd[0]) if odd else None
+        remedy = _remedy(entry.policy, case, odd[0]) if odd else None
         out.append(
             PolicyFinding(
                 name=name, verdict=decide(checks), against=tuple(check.meaning for check in odd), remedy=remedy

@@ -69,7 +69,6 @@ def _is_small(limit: float, part: PartFacts, suppression: Suppression) -> bool:
     share_limit(ROUNDED_SHARE, 0.01),
     label="Share in {parts} of fewer than 10",
     measures="Largest share of the records, or people, in leaves or rules that hold fewer than 10, in (0, 1].",
-    unmeasured="How many records stand behind it is not known: {reason}",
     by_guarantee=covered_of(("tree", "rule list"), ", however small the {part}"),
     remedies=MERGE_SMALL,
     inputs=for_kinds(("tree", "rule list"), COUNTED),
@@ -108,7 +107,6 @@ def SHARE_IN_SMALL_LEAVES(limit: float, cells: Cells, case: Case) -> Check:
     label="{parts} of one person or record",
     measures="Largest number of leaves or rules that hold the record of a single person: what they publish is that "
     "person's.",
-    unmeasured="How many records stand behind it is not known: {reason}",
     by_guarantee=covered_of(("tree", "rule list"), ", however small the {part}"),
     remedies=MERGE_SMALL,
     inputs=for_kinds(("tree", "rule list"), COUNTED),
@@ -166,7 +164,6 @@ SMALLEST_LEAF: Criterion[int, Sizes] = Criterion(
     label="Smallest {part}",
     measures="Fewest training records that a leaf, rule or bin may hold; fewest people, where persons are stated. A "
     "norm of output checking; off unless it is set.",
-    unmeasured="How many records stand behind it is not known: {reason}",
     by_guarantee=covered(", however small the {part}"),
     remedies={
         "tree": lambda limit: remedy(
@@ -213,7 +210,6 @@ def _of_groups(name: str, reads: str, label: str, measures: str, **more: Any) ->
         judge=_judge_sizes,
         label=label,
         measures=measures,
-        unmeasured="How many records stand behind it is not known: {reason}",
         **more,
     )
 
@@ -233,7 +229,7 @@ SMALLEST_RELEASED_LEAF = _of_groups(
     "released_leaves",
     "Smallest leaf",
     "Fewest training records of a leaf that a release publishes beside its groups.",
-    limit_of="smallest_group",
+    key="smallest_group",
     by_guarantee=covered_of(("release", "release as published"), ", however small the {part}"),
     remedies={
         "release": lambda limit: remedy(
@@ -254,7 +250,7 @@ SMALLEST_INTERSECTION = _of_groups(
     "intersections",
     "Smallest intersection",
     "Fewest training records that leaves of several models isolate together.",
-    limit_of="smallest_group",
+    key="smallest_group",
     remedies={"several models": APART},
     inputs={"several models": SAME_RECORDS},
 )

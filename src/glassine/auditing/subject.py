@@ -134,8 +134,11 @@ class Subject(Case, ABC):
 
     def facts_of(self, raw: Raw) -> dict[str, Fact[Any]]:
         """Return what measurements found, as criteria read it."""
-        made = [m for m in self.measurements if m.name in raw]
-        return {name: fact for m in made for name, fact in m.facts(self, raw[m.name], raw).items()}
+        facts: dict[str, Fact[Any]] = {}
+        for one in self.measurements:
+            if one.name in raw and one.facts is not None:
+                facts |= one.facts(self, raw[one.name], raw)
+        return facts
 
     @abstractmethod
     def notes(self, raw: Raw) -> Iterable[str]:
@@ -187,7 +190,7 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
             [*subject.notes_read, *subject.notes(raw), *([JUDGED_AS_WRITTEN] if subject.inputs.estimator else [])]
         ),
         advice=advice,
-        policies=() if only is not None else judge_named(policy, case, suppression),
+        policies=() if only is not None else judge_named(case, suppression),
         requests=request(policy, case, checks),
         policy_source=subject.policy.source,
         version=__version__,
@@ -247,9 +250,9 @@ def _asked(subject: Subject, only: Collection[str] | None) -> list[Measurement[A
 
 
 def _hidden(measurement: Measurement[Any, Any], outcome: Outcome[Any], suppression: Suppression) -> Outcome[Any]:
-    if isinstance(outcome, Measured):
-        return Measured(measurement.hide(outcome.value, suppression))
-    return outcome
+    if measurement.hide is None or not isinstance(outcome, Measured):
+        return outcome
+    return Measured(measurement.hide(outcome.value, suppression))
 
 
 def _shortened(notes: Sequence[str]) -> tuple[str, ...]:

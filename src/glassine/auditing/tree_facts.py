@@ -121,7 +121,8 @@ def flag_by_midpoints(
     if not isinstance(model, DecisionTree) or not kept:
         return NotApplicable("the midpoint attack is made on trees.")
     tested = table.restrict(kept)
-    records = Records(tested.frame.to_native(), np.zeros(len(tested)), tested.persons)
+    # The table itself, which has converted its columns already.
+    records = Records(tested, np.zeros(len(tested)), tested.persons)
     return midpoint_attack(model, records, random_state=random_state)
 
 
@@ -198,12 +199,8 @@ def _cells(tree: TreeSubject) -> Fact[Cells]:
     return Measured(cells)
 
 
-def facts_of_labels(tree: TreeSubject, labels: Outcome[LabelDisclosure], raw: Raw) -> dict[str, Fact[Any]]:
+def shares_fact(tree: TreeSubject, labels: Outcome[LabelDisclosure]) -> Fact[Shares]:
     """Return the largest share of a class in each leaf or rule, as the model publishes it: no others can be seen."""
-    return {"shares": _shares(tree, labels)}
-
-
-def _shares(tree: TreeSubject, labels: Outcome[LabelDisclosure]) -> Fact[Shares]:
     # Where the counts of a leaf are published, its share is that of the people with a record of the class there.
     model, people = tree.model, tree.occupancy.people
     if tree.noise is not None:
@@ -231,12 +228,8 @@ def _shares(tree: TreeSubject, labels: Outcome[LabelDisclosure]) -> Fact[Shares]
     return Measured(Shares(bounds=tuple(bounds), unsettled=unsettled, rounded=model.approximate))
 
 
-def facts_of_reconstruction(tree: TreeSubject, outcome: Outcome[Any], raw: Raw) -> dict[str, Fact[Any]]:
+def bits_fact(tree: TreeSubject, outcome: Outcome[Any]) -> Fact[Bits]:
     """Return the bits about the most exposed record."""
-    return {"bits": _bits(tree, outcome)}
-
-
-def _bits(tree: TreeSubject, outcome: Outcome[Any]) -> Fact[Bits]:
     if tree.learned is None:
         return NotApplicable(getattr(outcome, "reason", ""))
     # An empty region of unknown size can hold no record; one that claims records contradicts the domain.
@@ -326,8 +319,8 @@ def _named(tree: TreeSubject, values: ValueLeakage, raw: Raw) -> Named:
     return replace(named, number=exposed, flagged=True) if isinstance(exposed, int) else named
 
 
-def facts_of_disclosure(tree: TreeSubject, outcome: Outcome[Inferred], raw: Raw) -> dict[str, Fact[Any]]:
+def certain_fact(outcome: Outcome[Inferred]) -> Fact[tuple[int, str]]:
     """Return of how many the sensitive value can be inferred, and why more may be."""
     if not isinstance(outcome, Measured):
-        return {"certain": outcome}
-    return {"certain": Measured((outcome.value.n_certain, outcome.value.doubt))}
+        return outcome
+    return Measured((outcome.value.n_certain, outcome.value.doubt))

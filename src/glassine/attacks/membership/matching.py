@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.membership.outputs import Records, as_fitted, asking, class_text
+from glassine.data.table import Table
 from glassine.domain import Between
 from glassine.domain.attributes import LARGEST, Real
 from glassine.domain.literals import is_missing
@@ -350,7 +351,10 @@ def known_columns(model: object, given: Records) -> Records:
     fitted = getattr(model, "best_estimator_", model)
     names = tree.attributes if isinstance(tree, DecisionTree) else getattr(fitted, "feature_names_in_", None)
     own = [name for name in (given.names or ()) if names is not None and name in set(names)]
-    return Records(given.native[own], given.target, given.persons) if own else given
+    if not own:
+        return given
+    native = given.native.restrict(own) if isinstance(given.native, Table) else given.native[own]
+    return Records(native, given.target, given.persons)
 
 
 ALIKE = np.float32(1e-7)
