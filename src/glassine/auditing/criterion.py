@@ -338,10 +338,13 @@ class Criterion(Generic[N, F]):
         The policy's key that holds its limit: its own name by default, or that of the criterion that it comes with.
     stated : str
         The name of the fact that is its limit, where it is not the policy's but stated by the subject.
-    remedies, inputs : Remedies
-        What helps where it fails, and what to pass where it is unknown.
+    remedies : Remedies
+        What helps where it fails.
+    inputs : Remedies
+        What to pass where it is unknown, and by ``requests`` what to ask the publisher for, to whom has the published
+        model alone. By default what the fact needs that it judges.
     requests : tuple of str
-        What to ask the publisher for where it is unknown, to whom has the published model alone.
+        See ``inputs``.
     flag : Flag or None
         How parts beyond the limit are marked.
     """
@@ -364,7 +367,9 @@ class Criterion(Generic[N, F]):
     flag: Flag[N] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "key", self.key or self.name)
+        needed, asked = NEEDED.get(self.reads, ({}, ()))
+        for name, value in (("key", self.name), ("inputs", needed), ("requests", asked)):
+            object.__setattr__(self, name, getattr(self, name) or value)
 
     def check(self, limit: N, case: Case, suppression: Suppression) -> Check | None:
         """Return the check of a limit; None where nothing of the kind is asked of the subject."""
@@ -450,6 +455,15 @@ GROUPED = remedy(
 VALUED = remedy("Pass the training records with their values: {step}.", "audit", data=None, target=None)
 
 
+COUNTS = (
+    "How many training records{of_each} every {part} holds. If these counts are rounded, to which step. If they "
+    "cannot be given, the fewest training records of any {part}."
+)
+HELD_OUT = remedy(
+    "Pass more records of the same population that were not used for training: {step}.", "audit", holdout=None
+)
+
+
 def joined(items: Sequence[str]) -> str:
     """Return items as a phrase: ``a, b and c``."""
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
@@ -471,3 +485,16 @@ def covered_of(kinds: Collection[Kind], addition: str) -> Callable[[float, Guara
 def for_kinds(kinds: Sequence[Kind], entry: Remedy) -> dict[Kind, Remedy | Callable[[float], Remedy]]:
     """Return one remedy for several kinds of subject."""
     return dict.fromkeys(kinds, entry)
+
+
+MODELS: tuple[Kind, ...] = ("tree", "rule list", "additive model")
+"""Kinds of subjects that are one model."""
+_NEEDS: tuple[tuple[tuple[str, ...], Remedies, tuple[str, ...]], ...] = (
+    (("sizes", "cells", "classes", "implied"), for_kinds(MODELS, COUNTED), (COUNTS,)),
+    (("groups", "released_leaves", "narrowed"), {"release": GROUPED}, ()),
+    (("intersections",), {"several models": SAME_RECORDS}, ()),
+    (("contributions",), for_kinds(MODELS, VALUED) | {"release": GROUPED}, ()),
+    (("attacks", "membership"), for_kinds((*MODELS, "release"), HELD_OUT), ()),
+)
+NEEDED = {fact: (inputs, asked) for facts, inputs, asked in _NEEDS for fact in facts}
+"""By fact, what to pass where it is not known, and what to ask the publisher for."""

@@ -11,6 +11,7 @@ from glassine.auditing.criterion import (
     APART,
     COUNTED,
     COUNTED_TOGETHER,
+    COUNTS,
     CUT_POINTS,
     DESCRIBED,
     DOMAIN,
@@ -31,7 +32,7 @@ from glassine.auditing.findings.guarantee import GuaranteeFinding
 from glassine.auditing.findings.membership import MembershipFinding
 from glassine.auditing.findings.policies import PolicyFinding
 from glassine.auditing.findings.values import Verdict
-from glassine.auditing.membership_criteria import COUNTS, attack_bounds
+from glassine.auditing.membership_criteria import attack_bounds
 from glassine.auditing.policy import NAMED, Policy
 from glassine.auditing.suppression import Suppression
 from glassine.errors import first_of
