@@ -124,7 +124,7 @@ def audit(
     given = AuditInputs(
         person=tested,
         domain=domain,
-        members=Sample(target=target_name(target) or None),
+        target=target_name(target) or None,
         settings=settings,
         suppression=Suppression(0 if settings.show_small_counts else limits.suppress_below),
         needs_domain=not attack,
@@ -133,7 +133,9 @@ def audit(
     def read() -> Subject:
         """Open the records, and return the subject with them."""
         members, strangers = read_samples(opened, domain, sample, others)
-        inputs = replace(given, members=members, others=strangers)
+        column = members.target if isinstance(members.target, str) else None
+        labels = (members.target, strangers.target) if column is None else (None, None)
+        inputs = replace(given, data=members.data, holdout=strangers.data, target=column, labels=labels)
         names = None if is_lazy(members.data) else known_names(members.data)
         opened.kind.check(opened, inputs, names)
         if isinstance(inputs.data, Table) and isinstance(inputs.holdout, Table) and inputs.data.persons is not None:
@@ -146,7 +148,7 @@ def audit(
     # is for the checker, whatever becomes of it.
     opened.kind.check(opened, given, known_names(sample.data))
     public = examine(opened.subject(given, limits, claim, public=True), only)
-    if not opened.kind.has_records(opened, replace(given, members=sample, others=others)):
+    if not opened.kind.has_records(opened, replace(given, data=sample.data, holdout=others.data)):
         return public
     try:
         with warnings.catch_warnings():

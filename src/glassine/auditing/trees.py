@@ -207,7 +207,7 @@ def _subgroups(subject: TreeSubject) -> Outcome[tuple[SubgroupLeakage, ...]]:
     names = grouping(subject.inputs.settings.sensitive, subject.domain, subject.columns or {})
     if subject.owners is not None and subject.inputs.target is not None:
         names = [subject.inputs.target, *(name for name in names if name != subject.inputs.target)]
-    return subgroups(subject.possible, subject.table, names)
+    return subgroups(subject.possible, subject.table, names, subject.rows)
 
 
 def _hide_parts(subject: TreeSubject, suppression: Suppression) -> PartsFinding:
