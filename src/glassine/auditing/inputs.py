@@ -23,7 +23,7 @@ from glassine.data.inference import (
     infer_domain,
     outside_of,
 )
-from glassine.data.table import NO_RECORDS, Table, as_table
+from glassine.data.table import NO_RECORDS, RecordTable, as_table
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.domain.attributes import Attribute, Scalar
 from glassine.errors import (
@@ -255,7 +255,7 @@ class AuditInputs:
     @property
     def counts_people(self) -> bool:
         """Whether persons are stated, so that people are counted; else records are."""
-        return any(isinstance(given, Table) and given.persons is not None for given in (self.data, self.holdout))
+        return any(isinstance(given, RecordTable) and given.persons is not None for given in (self.data, self.holdout))
 
     @property
     def people(self) -> bool:
@@ -263,7 +263,7 @@ class AuditInputs:
         return self.counts_people or self.settings.statements.one_record_per_person
 
     @cached_property
-    def table(self) -> Table | None:
+    def table(self) -> RecordTable | None:
         """The training records, opened once; None where there are none."""
         return None if self.data is None else as_table(self.data)
 
@@ -407,7 +407,7 @@ class Comparison:
 
 
 def compare_records(
-    table: Table, domain: Domain | None, recipe: Mapping[str, Attribute], tested: Collection[str], below: int
+    table: RecordTable, domain: Domain | None, recipe: Mapping[str, Attribute], tested: Collection[str], below: int
 ) -> Comparison:
     """Return how many records lie outside the domain, or hold nothing that the model tests.
 
@@ -441,7 +441,7 @@ def compare_records(
 
 
 def _words(
-    table: Table, recipe: Domain | Mapping[str, Attribute], outside: Mapping[str, Mapping[str, int]], below: int
+    table: RecordTable, recipe: Domain | Mapping[str, Attribute], outside: Mapping[str, Mapping[str, int]], below: int
 ) -> dict[str, tuple[str, ...]]:
     """Return the texts that many records hold in columns with texts outside their attributes."""
     names = [name for name, why in outside.items() if name in recipe and any(one.startswith("texts") for one in why)]
@@ -462,7 +462,7 @@ def compare(outside: Mapping[str, Mapping[str, int]], domain: Domain, tested: Co
     )
 
 
-def on_shared(data: object, holdout: object, names: Sequence[str]) -> tuple[Table, Table]:
+def on_shared(data: object, holdout: object, names: Sequence[str]) -> tuple[RecordTable, RecordTable]:
     """Return both tables with those of the named columns that both have: identifiers say nothing of membership."""
     tables = [as_table(frame) for frame in (data, holdout)]
     if not all(map(len, tables)):

@@ -13,7 +13,7 @@ from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.attacks.values import ValueLeakage, thresholds_of
 from glassine.auditing.facts import Bits, Cells, Fact, Inapplicable, Named, Shares, Sizes, Thresholds
 from glassine.auditing.inputs import Statements
-from glassine.data.table import Table
+from glassine.data.table import RecordTable
 from glassine.domain.literals import attributes_of
 from glassine.models import DecisionTree, RuleList
 from glassine.models.implied import RULE_OF_THREE, Bounds, OutcomeCounts, made_certain
@@ -110,19 +110,19 @@ def numbers_of(model: DecisionTree | RuleList) -> tuple[str, ...]:
 
 
 def flag_by_midpoints(
-    model: DecisionTree | RuleList, table: Table, random_state: int | np.random.Generator | None
+    model: DecisionTree | RuleList, table: RecordTable, random_state: int | np.random.Generator | None
 ) -> Outcome[MidpointResult]:
     """Let the midpoint attack search among the training records for those that thresholds name."""
     # Its readers of forests take a second to import.
     from glassine.attacks.membership.midpoint import midpoint_attack
-    from glassine.attacks.membership.outputs import Records
+    from glassine.attacks.membership.outputs import LabelledRecords
 
     kept = [name for name in model.attributes if name in table.names]
     if not isinstance(model, DecisionTree) or not kept:
         return NotApplicable("the midpoint attack is made on trees.")
     tested = table.restrict(kept)
     # The table itself, which has converted its columns already.
-    records = Records(tested, np.zeros(len(tested)), tested.persons)
+    records = LabelledRecords(tested, np.zeros(len(tested)), tested.persons)
     return midpoint_attack(model, records, random_state=random_state)
 
 

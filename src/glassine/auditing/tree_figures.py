@@ -32,7 +32,7 @@ from glassine.auditing.reconstruction import (
     hide_subgroups,
 )
 from glassine.auditing.subject import WEIGHED, Opened, Raw, Subject
-from glassine.data.table import Table
+from glassine.data.table import RecordTable
 from glassine.domain import Domain
 from glassine.domain.literals import attributes_of
 from glassine.errors import CostLimitError, InvalidDataError, InvalidModelError
@@ -175,7 +175,7 @@ class TreeSubject(Subject):
     # Records: read one by one, or only counted where a lazy frame lies.
 
     @property
-    def table(self) -> Table | None:
+    def table(self) -> RecordTable | None:
         """The training records; None where there are none, or they are only counted."""
         return self.occupancy.table
 
@@ -190,7 +190,7 @@ class TreeSubject(Subject):
         return None if self.table is None else self.table.arrays
 
     @property
-    def owners(self) -> Table | None:
+    def owners(self) -> RecordTable | None:
         """The training records where they say whose they are, so that people are counted; else None."""
         return self.table if self.table is not None and self.table.persons is not None else None
 

@@ -55,7 +55,7 @@ from glassine.auditing.tree_facts import (
 from glassine.auditing.tree_figures import COUNTED, NO_DOMAIN
 from glassine.auditing.tree_figures import TreeSubject as TreeSubject
 from glassine.data.labels import Sample
-from glassine.data.table import Table
+from glassine.data.table import RecordTable
 from glassine.errors import CostLimitError, parameter
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _membership(subject: TreeSubject) -> Outcome[MembershipAttacks]:
     if subject.inputs.holdout is not None and subject.occupancy.counted is not None:
         return NotApplicable(f"membership attacks read records, but {COUNTED}")
 
-    def learner(members: Table) -> Any:
+    def learner(members: RecordTable) -> Any:
         # Its learners take a second to import.
         from glassine.attacks.membership.shadows import shadow_learner
 
@@ -91,7 +91,7 @@ def _membership(subject: TreeSubject) -> Outcome[MembershipAttacks]:
 
 
 def attacked(
-    model: object, inputs: AuditInputs, names: Sequence[str], learner: Callable[[Table], Any]
+    model: object, inputs: AuditInputs, names: Sequence[str], learner: Callable[[RecordTable], Any]
 ) -> Outcome[MembershipAttacks]:
     """Attack membership with a fixed seed: an audit can be repeated."""
     # names are the columns that the model knows, learner makes an estimator like it from the members.

@@ -35,7 +35,7 @@ from glassine.files import write_text
 from glassine.records.purpose import Purpose
 
 if TYPE_CHECKING:
-    from glassine.data.table import Table
+    from glassine.data.table import RecordTable
     from glassine.domain import Domain, Literal
     from glassine.formats import PublishedModel
 
@@ -336,7 +336,7 @@ def _tell_of_spellings(declared: Domain) -> None:
             tell(f"glassine: {name}: {listed} write one number. Where the column holds numbers, they are one value.")
 
 
-def _tell_of_lines(data: Path, written: RecordsFileOptions, declared: Domain, table: Table) -> None:
+def _tell_of_lines(data: Path, written: RecordsFileOptions, declared: Domain, table: RecordTable) -> None:
     """Say how many records a private fit would read otherwise, which takes each line for one."""
     from glassine.records.headers import RecordsFile, differing
 
