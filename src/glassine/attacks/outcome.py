@@ -237,11 +237,10 @@ class Measurement(Question, Generic[S, R]):
         What findings hold of it: what ``hide`` returns. The JSON schema of findings follows from it.
     facts : callable
         Returns what criteria read of it, by name: of a subject, this outcome, and those of all measurements by name.
-        None where they read nothing.
     run : callable
         Measures it. What a measurement needs that others need too, such as leaf sizes, the subject computes once.
     hide : callable
-        Returns what was measured as findings may hold it, small counts suppressed; None where it holds none.
+        Returns what was measured as findings may hold it, small counts suppressed.
     asked : bool
         Whether an audit makes it without being asked: not if it takes minutes.
     listed : bool
@@ -252,9 +251,9 @@ class Measurement(Question, Generic[S, R]):
 
     finding: Any = None
     run: Callable[[S], Outcome[R]] = field(kw_only=True, default=lambda subject: NotApplicable("it was not measured."))
-    hide: Callable[[R, Any], Any] | None = field(kw_only=True, default=None)
-    facts: Callable[[Any, Outcome[R], Mapping[str, Outcome[Any]]], Mapping[str, Any]] | None = field(
-        kw_only=True, default=None
+    hide: Callable[[R, Any], Any] = field(kw_only=True, default=lambda value, hiding: value)
+    facts: Callable[[Any, Outcome[R], Mapping[str, Outcome[Any]]], Mapping[str, Any]] = field(
+        kw_only=True, default=lambda subject, outcome, raw: {}
     )
     asked: bool = field(kw_only=True, default=True)
     listed: bool = field(kw_only=True, default=True)

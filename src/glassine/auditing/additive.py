@@ -435,7 +435,7 @@ def _of_bins(measurement: Measurement[Any, Any]) -> Measurement[Any, Any]:
         return measurement(_membership)
     if name == "values":
         return replace(measurement(_values), facts=_facts_of_values)
-    absent = replace(measurement, run=lambda subject: REASONS.get(name, NO_REGIONS), facts=None)
+    absent = replace(measurement, run=lambda subject: REASONS.get(name, NO_REGIONS), facts=lambda *found: {})
     return replace(absent, facts=lambda *found: {"certain": NO_TREE}) if name == "disclosure" else absent
 
 

@@ -16,7 +16,6 @@ from glassine.auditing.suppression import Suppression
 from glassine.auditing.trees import TreeSubject
 from glassine.data.labels import Sample, as_sample, target_name
 from glassine.data.persons import refuse_shared
-from glassine.data.table import RecordTable
 from glassine.domain import Domain
 from glassine.domain.domain import check_domain
 from glassine.domain.literals import attributes_of
@@ -138,12 +137,8 @@ def audit(
         inputs = replace(given, data=members.data, holdout=strangers.data, target=column, labels=labels)
         names = None if is_lazy(members.data) else known_names(members.data)
         opened.kind.check(opened, inputs, names)
-        if (
-            isinstance(inputs.data, RecordTable)
-            and isinstance(inputs.holdout, RecordTable)
-            and inputs.data.persons is not None
-        ):
-            refuse_shared(inputs.data.persons, inputs.holdout.persons)
+        if inputs.counts_people:
+            refuse_shared(*(getattr(side, "persons", None) for side in (inputs.data, inputs.holdout)))
         return opened.subject(inputs, limits, claim)
 
     if not relied_on(claim):

@@ -134,11 +134,8 @@ class Subject(Case, ABC):
 
     def facts_of(self, raw: Raw) -> dict[str, Fact[Any]]:
         """Return what measurements found, as criteria read it."""
-        facts: dict[str, Fact[Any]] = {}
-        for one in self.measurements:
-            if one.name in raw and one.facts is not None:
-                facts |= one.facts(self, raw[one.name], raw)
-        return facts
+        made = [m for m in self.measurements if m.name in raw]
+        return {name: fact for m in made for name, fact in m.facts(self, raw[m.name], raw).items()}
 
     @abstractmethod
     def notes(self, raw: Raw) -> Iterable[str]:
@@ -250,9 +247,9 @@ def _asked(subject: Subject, only: Collection[str] | None) -> list[Measurement[A
 
 
 def _hidden(measurement: Measurement[Any, Any], outcome: Outcome[Any], suppression: Suppression) -> Outcome[Any]:
-    if measurement.hide is None or not isinstance(outcome, Measured):
-        return outcome
-    return Measured(measurement.hide(outcome.value, suppression))
+    if isinstance(outcome, Measured):
+        return Measured(measurement.hide(outcome.value, suppression))
+    return outcome
 
 
 def _shortened(notes: Sequence[str]) -> tuple[str, ...]:
