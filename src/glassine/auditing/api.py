@@ -8,7 +8,7 @@ from dataclasses import replace
 from glassine.attacks.outcome import RecordNote
 from glassine.auditing.describe import relied_on
 from glassine.auditing.findings import Findings
-from glassine.auditing.inputs import AuditInputs, AuditSettings
+from glassine.auditing.inputs import DEFAULTS, AuditInputs, AuditSettings
 from glassine.auditing.policy import NAMED, Policy
 from glassine.auditing.samples import known_names, read_samples
 from glassine.auditing.subject import Opened, Subject, examine
@@ -110,7 +110,7 @@ def audit(
     ('outside policy', ['certain_by_membership'])
     """
     _check_kinds(data, domain, policy, settings)
-    settings, limits = settings or AuditSettings(), policy or NAMED["default"].policy
+    settings, limits = settings or DEFAULTS, policy or NAMED["default"].policy
     tested = persons if isinstance(persons, str) and persons in tested_by(model) else None
     persons = None if tested is not None else persons
     if isinstance(persons, str) and domain is not None and persons in domain:

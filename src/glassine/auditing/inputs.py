@@ -219,6 +219,9 @@ class AuditSettings:
             )
 
 
+DEFAULTS = AuditSettings()
+
+
 @dataclass(frozen=True, kw_only=True)
 class AuditInputs:
     """What an audit has beside its subject, read once."""
@@ -229,7 +232,7 @@ class AuditInputs:
     holdout: Any = None
     target: str | None = None  # The column of both that a model predicts
     labels: tuple[Any, Any] = (None, None)  # Of a release, the classes beside both, shape (n,) each; None without
-    settings: AuditSettings = AuditSettings()  # What is looked at, and how
+    settings: AuditSettings = DEFAULTS  # What is looked at, and how
     suppression: Suppression = TEN  # What may be shown of counts
     # The column of persons, where the model tests it: then records are counted, as it is an attribute.
     person: str | None = None

@@ -96,7 +96,7 @@ class TreeSubject(Subject):
                 # The records show no domain in which the model can be read, such as one of prefixes.
                 declared = None
         model = rounded(model, inputs.settings.statements.rounded_to)
-        if alone := not_judged(model.source or ""):
+        if alone := (model.source or "").startswith("tree ") and not_judged(model.source):
             notes.append(alone)
         if target is not None and target in tested:
             raise InvalidDataError(
