@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from importlib import import_module
 
 from glassine.attacks.outcome import RecordNote
 from glassine.auditing.describe import relied_on
@@ -26,6 +27,16 @@ from glassine.formats.loading import is_estimator
 from glassine.formats.sklearn.parameters import stated_parameters
 from glassine.models import AdditiveModel, DecisionTree, RuleList
 from glassine.records.containers import is_lazy
+
+KINDS = {
+    "builtins.list": "glassine.auditing.several.SeveralSubject",
+    "builtins.tuple": "glassine.auditing.several.SeveralSubject",
+    "glassine.auditing.several.SeveralModels": "glassine.auditing.several.SeveralSubject",
+    "glassine.surrogates.measuring.MeasuredExplainer": "glassine.auditing.release.ReleaseSubject",
+    "glassine.surrogates.release.SurrogateRelease": "glassine.auditing.release.ReleaseSubject",
+    "glassine.learners.summaries.estimator.PrivateSummary": "glassine.auditing.summaries.SummarySubject",
+}
+"""By class of what is published, its kind of subject, where it is not one model."""
 
 ATTACKS = {"membership", "disclosure"}
 """Measurements that need no domain, and that are for the holder of the data where they are all that is asked for."""
@@ -177,7 +188,6 @@ def unmeasured(public: Findings, error: Exception) -> Findings:
 
 def open_published(model: object, domain: Domain | None, settings: AuditSettings) -> Opened:
     """Open what is published: decide its kind, and read it as a value of that kind."""
-    # Each kind takes up to a second to import, and a tree needs no other.
     fitted = model.estimator if isinstance(model, ModelFile) else model
     plain = fitted is None or isinstance(fitted, DecisionTree | RuleList | AdditiveModel)
     parameters = None if plain else stated_parameters(fitted)
@@ -187,47 +197,34 @@ def open_published(model: object, domain: Domain | None, settings: AuditSettings
         # An attack needs how splits were selected, which the estimator states.
         stated = model.estimator is not None and settings.sensitive is not None and not _is_forest(model.estimator)
         model = model.estimator if stated else model.model
-    if isinstance(model, DecisionTree | RuleList):
-        return Opened(
-            kind=TreeSubject, artefact=model, value=as_model(model, domain), files=files, parameters=parameters
-        )
-    other = None if isinstance(model, AdditiveModel) else _open_other(model, domain, settings)
-    if other is not None:
-        return replace(other, parameters=parameters)
+    if isinstance(model, DecisionTree | RuleList | AdditiveModel):
+        own = None
+    elif settings.only is not None and set(settings.only) == {"membership"} and _is_forest(model):
+        own = "glassine.auditing.forest.ForestSubject"
+    else:
+        own = next((KINDS[name] for one in type(model).__mro__ if (name := _full_name(one)) in KINDS), None)
+    if own is not None:
+        return replace(_kind(own).opens(model), parameters=parameters)
     value, estimator = as_model(model, domain), not files and is_estimator(model)
-    kind: type[Subject] = TreeSubject
-    if isinstance(value, AdditiveModel):
-        from glassine.auditing.additive import AdditiveSubject
+    return Opened(
+        kind=_kind("glassine.auditing.additive.AdditiveSubject") if isinstance(value, AdditiveModel) else TreeSubject,
+        artefact=model,
+        value=value,
+        files=files,
+        estimator=estimator,
+        parameters=parameters,
+    )
 
-        kind = AdditiveSubject
-    return Opened(kind=kind, artefact=model, value=value, files=files, estimator=estimator, parameters=parameters)
+
+def _full_name(kind: type) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"
 
 
-def _open_other(model: object, domain: Domain | None, settings: AuditSettings) -> Opened | None:
-    """Open what is not one model as a value; None of anything else, which a reader may take for a model."""
-    if settings.only is not None and set(settings.only) == {"membership"} and _is_forest(model):
-        from glassine.auditing.forest import ForestSubject
-
-        return Opened(kind=ForestSubject, artefact=model, estimator=is_estimator(model))
-    from glassine.auditing.several import SeveralModels, SeveralSubject, opened
-
-    if isinstance(model, SeveralModels | list | tuple):
-        published, files, estimator = opened(model)
-        return Opened(kind=SeveralSubject, artefact=model, value=published, files=files, estimator=estimator)
-    from glassine.learners.summaries.estimator import PrivateSummary
-    from glassine.surrogates.measuring import MeasuredExplainer
-    from glassine.surrogates.release import SurrogateRelease
-
-    if isinstance(model, SurrogateRelease | MeasuredExplainer):
-        from glassine.auditing.release import ReleaseSubject
-
-        release = model if isinstance(model, SurrogateRelease) else model.release()
-        return Opened(kind=ReleaseSubject, artefact=model, value=release)
-    if isinstance(model, PrivateSummary):
-        from glassine.auditing.summaries import SummarySubject
-
-        return Opened(kind=SummarySubject, artefact=model, value=model)
-    return None
+def _kind(place: str) -> type[Subject]:
+    """Return the class of a kind of subjects; each takes up to a second to import, and a tree needs no other."""
+    module, _, name = place.rpartition(".")
+    kind: type[Subject] = getattr(import_module(module), name)
+    return kind
 
 
 def _is_forest(model: object) -> bool:

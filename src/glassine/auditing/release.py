@@ -193,6 +193,12 @@ class ReleaseSubject(Subject):
     by_array = True
 
     @classmethod
+    def opens(cls, artefact: Any) -> Opened:
+        """Return a release, or a fitted explainer with its own."""
+        release = artefact if isinstance(artefact, SurrogateRelease) else artefact.release()
+        return Opened(kind=cls, artefact=artefact, value=release)
+
+    @classmethod
     def of(
         cls, opened: Opened, inputs: AuditInputs, policy: Policy, claim: GuaranteeFinding | None, *, public: bool
     ) -> Self:

@@ -83,6 +83,11 @@ class Subject(Case, ABC):
     counts_records: ClassVar[bool] = False  # Whether records are counted, and never people
 
     @classmethod
+    def opens(cls, artefact: Any) -> Opened:
+        """Return what is published as it was opened, of a kind that is not read as one model."""
+        return Opened(kind=cls, artefact=artefact, value=artefact)
+
+    @classmethod
     @abstractmethod
     def of(
         cls, opened: Opened, inputs: AuditInputs, policy: Policy, claim: GuaranteeFinding | None, *, public: bool
