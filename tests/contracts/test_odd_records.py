@@ -26,7 +26,6 @@ from glassine.attacks import infer_sensitive
 from glassine.attacks.alignment import original_records
 from glassine.attacks.bins import leak_bins
 from glassine.attacks.reconstruction.entropy import reconstruct
-from glassine.attacks.reconstruction.joint import reconstruct_jointly
 from glassine.auditing import AuditSettings
 from glassine.auditing.release_inputs import _read as side_of
 from glassine.comparison.records import read_labelled
@@ -49,7 +48,7 @@ from glassine.records.flags import NEAR, bounds, check_types, sentence, wide
 from glassine.records.headers import RecordsFile
 from glassine.records.purpose import Purpose
 from glassine.scrubbing.scrub import _counted_sizes
-from glassine.surrogates.reading import open_records, query_of
+from glassine.surrogates.reading import open_records
 from tests.cli.running import one_after_another
 from tests.records.odd_cells import ATTRIBUTES, NUMBERS, ODD_CELLS, TEXTS
 
@@ -272,35 +271,6 @@ def check_comparisons(attribute: Attribute, cells: Sequence[Any], data: Any) -> 
         assert original == [values_of(attribute)[int(code)] for code in wanted]
 
 
-def check_several(attribute: Attribute, cells: Sequence[Any], data: Any) -> None:
-    """Count the leaves of several models together, of which none publishes its own."""
-    sizes, _ = expected(attribute, cells)
-    frame = data if not isinstance(data, np.ndarray | list | dict) else table_of(data, ("x",))
-    models = (tree_of(attribute), replace(tree_of(attribute), source="another"))
-    joint = reconstruct_jointly(models, Domain({"x": attribute}), data=frame, counts="data")
-    assert joint.contradiction is None
-    assert joint.n_records == sum(sizes) == len(cells)
-
-
-def check_service(attribute: Attribute, cells: Sequence[Any], data: Any) -> None:
-    """Read a query of the service, one cell at a time: what the cell says, or a refusal."""
-    if isinstance(attribute, Category) and prefixes(attribute.values):
-        return  # Explanations have no prefixes.
-    domain = Domain({"x": attribute})
-    for cell in cells:
-        value, flag = Reader(attribute).cell(cell)
-        try:
-            found = query_of({"x": cell}, domain)["x"]
-        except InvalidDataError:
-            assert flag != Flag.OK or (isinstance(attribute, Integer) and value != round(value))
-            continue
-        if flag == Flag.MISSING:
-            assert found is None
-        else:
-            assert flag == Flag.OK
-            assert found == (value if is_number(attribute) else values_of(attribute)[int(value)])
-
-
 CONSUMERS: dict[str, Callable[[Attribute, Sequence[Any], Any], None]] = {
     "audit": check_audits,
     "tables": check_tables,
@@ -310,8 +280,6 @@ CONSUMERS: dict[str, Callable[[Attribute, Sequence[Any], Any], None]] = {
     "disclosure": check_disclosure,
     "releases": check_releases,
     "comparisons": check_comparisons,
-    "several models": check_several,
-    "service": check_service,
 }
 
 

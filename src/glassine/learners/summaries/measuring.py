@@ -239,7 +239,9 @@ def release_measurement(
     """
     target = training.target
     share = Fraction(1, len(questions))
-    released = {name: tuple(oracle.ask(one, share).tolist()) for name, one in questions.items()}
+    released: dict[str, tuple[int, ...]] = {}
+    for name, one in questions.items():
+        released[name] = tuple(oracle.ask(one, share).tolist())
     of_target = (
         {"classes": list(target.classes)} if target.classes else {"range of the target": list(target.bounds or ())}
     )
