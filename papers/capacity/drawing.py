@@ -29,16 +29,18 @@ def draw(rows: Sequence[Row]) -> None:
     means = [one.strictest.mean_advantage for one in bound]
     left.plot(people, means, color=BLUE, label="proved, 50 questions")
     shown = [row for row in rows if row["model"] == MODEL]
-    left.plot(
-        [int(row["n"]) for row in shown],
-        [float(row["given"]) for row in shown],
-        "s",
-        color=BLUE,
-        label="proved, learned code",
-    )
+    for name, fill, label in (("given", "none", "mean"), ("given_largest", BLUE, "largest")):
+        left.plot(
+            [int(row["n"]) for row in shown],
+            [float(row[name]) for row in shown],
+            "s",
+            color=BLUE,
+            markerfacecolor=fill,
+            label=f"proved, learned code: {label} of the halves",
+        )
     measured = [max(float(row["advantage"]), 1e-4) for row in shown]
     left.plot([int(row["n"]) for row in shown], measured, "o", color=ORANGE, label="strongest attack")
-    left.set(xscale="log", yscale="log", xlabel="people in the half", ylabel="mean advantage")
+    left.set(xscale="log", yscale="log", xlabel="people in the half", ylabel="mean advantage", ylim=(2e-6, 1))
     left.legend(frameon=False)
     right.plot(people, [epsilon_of(mean) for mean in means], color=GREY)
     right.set(xscale="log", yscale="log", xlabel="people in the half", ylabel="epsilon of the same advantage")

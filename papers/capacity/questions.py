@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import csv
 import os
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from papers.common.results import ROOT
 

@@ -1,9 +1,11 @@
 """Bounds and the strongest attacks on models of the public datasets: a row a model, checked against every bound.
 
-    GLASSINE_DATA=folder python papers/capacity/run_all.py [--datasets adult telco] [--halves 8] [--retrained 50]
+    GLASSINE_DATA=folder python papers/capacity/run_all.py [--datasets adult telco] [--halves 32] [--retrained 50]
+    python papers/capacity/run_all.py --judge
 
 A row is written when it is measured; models with a row are not trained again. At the end it is asserted that no lower
 95 % bound of an attack, corrected for their number, exceeds a proved bound; then tables and figure are written.
+``--judge`` measures nothing: it checks the stored rows, and writes tables and figure.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from attacks import cell_likelihood, likelihood_ratio, loss_threshold, lower_bound
 from drawing import draw
-from models import KINDS, Kind, Trained, proved
+from models import DELTA, KINDS, Kind, Trained, proved
 from needed import write_needed
 from questions import Frame, read
 from table import write_tables
@@ -58,7 +60,7 @@ def measure(kind: Kind, frame: Frame, runs: Sequence[tuple[Trained, np.ndarray]]
     figures: dict[str, object] = {
         "n": n,
         "questions": frame.answers.shape[1],
-        **{name: bounds[name] for name in ("bits", "fresh", "design", "given")},
+        **{name: bounds[name] for name in ("bits", "fresh", "design", "given", "given_largest")},
         "attack": strongest,
         "advantage": float(np.mean(found[strongest])),
         "lower": max(lower_bound(values, tests) for values in found.values()),
@@ -72,11 +74,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Measure what has no row yet, check all rows, and write tables and figure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--datasets", nargs="*", default=DATASETS)
-    parser.add_argument("--halves", type=int, default=8)
+    parser.add_argument("--halves", type=int, default=32)
     parser.add_argument("--retrained", type=int, default=50)
+    parser.add_argument("--judge", action="store_true", help="judge the stored rows alone")
     asked = parser.parse_args(arguments)
     rows = read_rows(ROWS)
-    for name in asked.datasets:
+    for name in () if asked.judge else asked.datasets:
         done = {row["model"] for row in rows if row["dataset"] == name}
         kinds = [kind for kind in KINDS if kind.name not in done]
         if not kinds:
@@ -104,10 +107,13 @@ def even(frame: Frame) -> Frame:
 
 
 def check(rows: Sequence[Row]) -> None:
-    """Raise if an attack exceeds a bound: that on the mean over draws, or that given the published models."""
+    """Raise if an attack exceeds a bound on its mean over the draws.
+
+    The bounds given the published models hold except for a share DELTA of the draws, in which an advantage may be 1.
+    """
     for row in rows:
-        for bound in ("design", "given"):
-            if not float(row["lower"]) <= float(row[bound]):
+        for bound, fails in (("design", 0.0), ("given", DELTA)):
+            if not float(row["lower"]) <= float(row[bound]) + fails:
                 raise AssertionError(f"understand this attack before the bound is believed: {row}")
 
 

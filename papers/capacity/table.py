@@ -8,6 +8,7 @@ from statistics import median
 
 from drawing import epsilon_of
 
+from glassine.capacity import rounded_up
 from papers.common.results import Row, page_of, read
 from papers.common.tables import markdown, place
 
@@ -15,16 +16,25 @@ HERE = Path(__file__).resolve().parent
 
 
 def models(rows: Sequence[Row]) -> str:
-    """Return the models: proved, given the model, strongest attack."""
+    """Return the models: proved, the largest bound given one of them, strongest attack."""
     return markdown(
-        ["dataset", "n", "model", "bits", "fresh, proved", "design, proved", "given the model", "strongest attack"],
+        [
+            "dataset",
+            "n",
+            "model",
+            "bits",
+            "fresh, proved",
+            "design, proved",
+            "given a model, largest",
+            "strongest attack",
+        ],
         [
             [
                 row["dataset"],
                 f"{int(row['n']):,}",
                 row["model"],
                 f"{float(row['bits']):,.0f}",
-                *(f"{float(row[name]):.2g}" for name in ("fresh", "design", "given")),
+                *(f"{rounded_up(float(row[name]), 2):g}" for name in ("fresh", "design", "given_largest")),
                 f"{float(row['advantage']):.2g} ({row['attack']})",
             ]
             for row in rows
@@ -35,22 +45,24 @@ def models(rows: Sequence[Row]) -> str:
 def summary(rows: Sequence[Row]) -> str:
     """Return how many models there are, and how far bounds lie above the strongest attack."""
     useful = [row for row in rows if float(row["advantage"]) > 0 and float(row["design"]) < 0.5]
-    ratios = {name: [float(row[name]) / float(row["advantage"]) for row in useful] for name in ("design", "given")}
+    ratios = {
+        name: [float(row[name]) / float(row["advantage"]) for row in useful] for name in ("design", "given_largest")
+    }
     return markdown(
         [
             "models",
             "attacks above a bound",
             "design bound under 0.5",
             "proved / measured",
-            "given the model / measured",
+            "given a model, largest / measured",
         ],
         [
             [
                 str(len(rows)),
-                str(sum(float(row["lower"]) > min(float(row["design"]), float(row["given"])) for row in rows)),
+                str(sum(float(row["lower"]) > float(row["design"]) for row in rows)),
                 str(sum(float(row["design"]) < 0.5 for row in rows)),
                 f"{median(ratios['design']):.1f} (median)",
-                f"{median(ratios['given']):.1f} (median)",
+                f"{median(ratios['given_largest']):.1f} (median)",
             ]
         ],
     )

@@ -12,9 +12,9 @@ from functools import partial
 import numpy as np
 from fitting import METHODS as ALL
 from fitting import cells_of, fit, split_of
+from importance import importance_preservation
 from study import ACCURACY_KEY, Key, Row, Work, options, published, run, say, spread, text, value, write
 
-from glassine.attacks import importance_preservation
 from glassine.attacks.outcome import Measured
 
 SETTINGS = ("adult", "adult-pairs")

@@ -10,7 +10,7 @@ import pytest
 
 from glassine import audit
 from glassine.attacks.outcome import NotApplicable
-from glassine.auditing.tree_figures import count_data
+from glassine.auditing.occupancy import count_data
 from glassine.domain import Domain
 from tests.learners.fitting_everywhere import DOMAIN, HERE, learners, sample
 

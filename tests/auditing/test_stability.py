@@ -10,12 +10,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from glassine import Domain, OptimalTreeClassifier, Policy, audit
+from glassine import Domain, Policy, audit
 from glassine.attacks.outcome import Failed, Measured, NotApplicable
+from glassine.auditing import stability
 from glassine.auditing.inputs import AuditSettings, StatedClass, Statements
 from glassine.capacity import LearnedCode, conditional_bits, design_bits, retrained
 from glassine.domain import Binary
 from glassine.errors import InvalidParameterError
+from glassine.learners import OptimalTreeClassifier
 from tests.oracles.attacks_by_enumeration import Design, deterministic, halves
 
 DOMAIN = Domain({name: Binary() for name in ("a", "b", "c")})
@@ -56,6 +58,50 @@ def test_a_time_limit_leaves_no_figure() -> None:
     outcome = audited(stability_seconds=1e-9).measured["stability"]
     assert isinstance(outcome, Failed)
     assert "were over" in outcome.reason
+
+
+def test_where_records_stand_says_nothing_of_the_draw(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Retrained draws are the same, record by record, whoever of the list the training records are, in whatever order.
+    frame, drawn = people()
+    refit = stability._refit
+    batches: list[list[pl.DataFrame]] = []
+
+    def noted(learner: Any, sample: pl.DataFrame, target: str, attributes: tuple[str, ...]) -> Any:
+        batches[-1].append(sample)
+        return refit(learner, sample, target, attributes)
+
+    monkeypatch.setattr(stability, "_refit", noted)
+    for side, backwards in ((drawn, False), (~drawn, False), (drawn, True)):
+        sample, rest = frame.filter(pl.Series(side)), frame.filter(pl.Series(~side))
+        sample = sample.reverse() if backwards else sample
+        learner = OptimalTreeClassifier(1, domain=DOMAIN, classes=(0, 1))
+        learner.fit(sample.drop("ill"), sample["ill"].to_numpy())
+        batches.append([])
+        settings = AuditSettings(stability=25, only={"stability"})
+        audit(learner, sample, "ill", domain=DOMAIN, holdout=rest, settings=settings)
+    assert [len(batch) for batch in batches] == [25] * 3
+    for batch in batches[1:]:
+        assert all(a.equals(b) for a, b in zip(batches[0], batch, strict=True))
+
+
+@pytest.mark.parametrize("wrong", [{"n": 299}, {"population": 601}, {"n": 301, "population": 600}])
+def test_a_list_other_than_the_stated_one_gives_no_code(wrong: dict[str, Any]) -> None:
+    statements = Statements(stated_class=StatedClass(depth=2, **wrong))
+    outcome = audited(statements=statements).measured["stability"]
+    assert isinstance(outcome, NotApplicable)
+    assert "are stated to be drawn" in outcome.reason
+    right = Statements(stated_class=StatedClass(depth=2, n=300, population=600))
+    assert isinstance(audited(statements=right).measured["stability"], Measured)
+
+
+def test_parameters_that_were_changed_are_no_class_of_the_model() -> None:
+    frame, drawn = people()
+    sample = frame.filter(pl.Series(drawn))
+    learner = OptimalTreeClassifier(2, domain=DOMAIN, classes=(0, 1)).fit(sample.drop("ill"), sample["ill"].to_numpy())
+    learner.max_depth = 1
+    outcome = audited(learner).measured["stability"]
+    assert isinstance(outcome, NotApplicable)
+    assert "no class was declared" in outcome.reason
 
 
 def test_a_model_without_its_estimator_is_unknown() -> None:

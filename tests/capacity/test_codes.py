@@ -8,7 +8,15 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from glassine.capacity import additive_bits, rule_list_bits, scorecard_bits, tree_bits, tree_leaves, tree_length
+from glassine.capacity import (
+    additive_bits,
+    rule_list_bits,
+    scorecard_bits,
+    scorecard_class,
+    tree_bits,
+    tree_leaves,
+    tree_length,
+)
 from glassine.errors import InvalidParameterError
 
 
@@ -54,6 +62,18 @@ def test_scorecards(items: int, most: int, points: int) -> None:
         for given in itertools.product(worth, repeat=r)
     }
     assert 2 ** scorecard_bits(items, most, points, 5) == pytest.approx(5 * len(every))
+
+
+def test_a_card_counts_its_intercept_and_the_worth_of_a_point() -> None:
+    plain = scorecard_class(4, 2, 2, intercepts=1, units=1)
+    assert plain.structure_bits == pytest.approx(scorecard_bits(4, 2, 2))
+    counted = scorecard_class(4, 2, 2, intercepts=11, units=4)
+    assert counted.structure_bits == pytest.approx(scorecard_bits(4, 2, 2, 11) + 2)
+    # Numbers with all their digits, unless it is stated that they are not.
+    assert scorecard_class(4, 2, 2).structure_bits == pytest.approx(scorecard_bits(4, 2, 2) + 128)
+    assert scorecard_class(4, 2, 2).labelled_bits > scorecard_class(4, 2, 2).structure_bits
+    with pytest.raises(InvalidParameterError, match="units"):
+        scorecard_class(4, 2, 2, units=0)
 
 
 def test_additive_models() -> None:

@@ -16,7 +16,6 @@ from typing import Any
 
 import jsonschema
 import pytest
-from referencing import Registry, Resource
 
 from glassine import Binary, Domain, Integer, parse_rules
 from glassine.formats import write_model
@@ -148,48 +147,7 @@ def test_sarif_is_valid_by_the_schema_of_oasis(models: Path, run: Run) -> None:
         jsonschema.validate(json.loads((models / "out.sarif").read_text()), json.loads(path.read_text()))
 
 
-# Bills of materials and the registry.
-
-
-def cyclonedx() -> jsonschema.Draft7Validator:
-    licenses = {"$schema": "http://json-schema.org/draft-07/schema#", "type": "string"}
-    registry: Registry[Any] = Registry().with_resources(
-        [
-            ("http://cyclonedx.org/schema/spdx.schema.json", Resource.from_contents(licenses)),
-            ("http://cyclonedx.org/schema/jsf-0.82.schema.json", Resource.from_contents(schema("cyclonedx-jsf.json"))),
-        ]
-    )
-    return jsonschema.Draft7Validator(schema("cyclonedx-1.6.json"), registry=registry)
-
-
-@pytest.mark.parametrize("private", [False, True])
-def test_a_bill_of_materials_is_valid_and_declares_each_check(private: bool, models: Path, run: Run) -> None:
-    model = "models/rules, 1.txt"
-    if private:
-        assert run(*FIT, "-o", "tree.json", cwd=models).status == 0
-        model = "tree.json"
-    done = audited(run, models, "--to", "cyclonedx", "bom.json", "--json", model=model)
-    plain = json.loads((models / "bom.json").read_text())
-    cyclonedx().validate(plain)
-    assert list(cyclonedx().iter_errors({**plain, "declarations": {"claims": [{"predicate": 1}]}}))
-    checks = {check["rule"]: check["status"] for check in json.loads(done.out)["checks"]}
-    judged = {rule: status for rule, status in checks.items() if status != "not applicable"}
-    declared = plain["declarations"]
-    assert [claim["bom-ref"] for claim in declared["claims"]] == [f"claim:{rule}" for rule in judged]
-    scores = {
-        entry["requirement"].removeprefix("rule:"): entry.get("conformance", {}).get("score")
-        for entry in declared["attestations"][0]["map"]
-    }
-    assert scores == {rule: {"pass": 1, "fail": 0, "unknown": None}[status] for rule, status in judged.items()}
-    (component,) = plain["components"]
-    assert component["type"] == "machine-learning-model"
-    digest = hashlib.sha256((models / model).read_bytes()).hexdigest()
-    assert component["hashes"] == [{"alg": "SHA-256", "content": digest}]
-    names = {entry["name"] for entry in component["properties"]}
-    assert ("glassine:differential-privacy:epsilon" in names) is private
-    # Only a person signs, reviews, or says until when it holds.
-    assert "affirmation" not in declared
-    assert not any({"author", "reviewer", "expires"} & set(entry) for entry in declared["evidence"])
+# The registry.
 
 
 FIT = ["fit", "tree", "people.csv", "--target", "ill", "--domain", "domain.json", "--epsilon", "0.5"]
@@ -336,7 +294,7 @@ def test_acro_reads_the_entry_back(models: Path, run: Run, tmp_path_factory: pyt
 # Everything that a pipeline shows is public.
 
 PUBLIC = [["--ci", "github"], ["--ci", "gitlab"], ["--ci", "junit"]] + [
-    ["--to", form, f"out.{form}"] for form in ("sarif", "junit", "summary", "cyclonedx")
+    ["--to", form, f"out.{form}"] for form in ("sarif", "junit", "summary")
 ]
 
 
@@ -416,7 +374,7 @@ def test_a_report_for_the_checker_is_written_beside_a_public_log(models: Path, r
 def test_another_format_is_refused_before_any_work(models: Path, run: Run) -> None:
     done = run("audit", "models/kept.txt", "--to", "pdf", "out.pdf", cwd=models)
     assert (done.status, done.out) == (2, "")
-    assert "must be one of acro, cyclonedx, junit, sarif, summary, got 'pdf'" in done.err
+    assert "must be one of acro, junit, sarif, summary, got 'pdf'" in done.err
 
 
 def test_a_pipeline_without_records_is_told_where_to_audit(models: Path, run: Run) -> None:

@@ -11,11 +11,18 @@ import numpy as np
 import polars as pl
 import pytest
 
-from glassine import GreedyRuleListClassifier, OptimalRuleListClassifier, OptimalTreeClassifier
-from glassine.capacity import LABELS, AverageCase, Published, rule_list_bits, tree_bits
+from glassine.capacity import LABELS, AverageCase, Published, counts_given_frame, rule_list_bits, tree_bits
 from glassine.domain import Binary, Category, Domain, Integer
 from glassine.errors import InvalidDataError, InvalidParameterError
-from glassine.learners import EBMClassifier, MultiwayTreeClassifier, OptimalTreeRegressor, ScorecardClassifier
+from glassine.learners import (
+    EBMClassifier,
+    GreedyRuleListClassifier,
+    MultiwayTreeClassifier,
+    OptimalRuleListClassifier,
+    OptimalTreeClassifier,
+    OptimalTreeRegressor,
+    ScorecardClassifier,
+)
 from glassine.privacy.certificate import Certificate
 
 DOMAIN = Domain(
@@ -165,6 +172,45 @@ def test_the_counts_of_the_whole_list_make_exact_counts_cheap() -> None:
         learner.capacity(frame=(frame.head(3_999), y[:3_999]))
     with pytest.raises(InvalidDataError, match="undeclared outcome"):
         learner.capacity(frame=(frame, y + 1))
+
+
+def test_an_answer_about_the_fit_is_not_about_parameters_that_were_changed() -> None:
+    frame, y = people(400)
+    drawn = np.random.default_rng(1).permutation(400) < 200
+    learner = OptimalTreeClassifier(3, domain=DOMAIN, classes=(0, 1)).fit(frame.filter(drawn), y[drawn])
+    of_fit = learner.capacity()
+    learner.set_params(max_depth=1)
+    for asked in ({}, {"population": 400}, {"frame": (frame, y)}):
+        with pytest.raises(InvalidParameterError, match="changed since the fit"):
+            learner.capacity(**asked)
+    assert learner.certificate_.average_case == of_fit
+    # With n the answer is about a fit that is to come; the frame is that of the fit alone.
+    assert learner.capacity(200).strictest.mean_advantage < of_fit.strictest.mean_advantage
+    learner.set_params(max_depth=3)
+    assert learner.capacity() == of_fit
+    with pytest.raises(InvalidParameterError, match="for the fit that was made"):
+        learner.capacity(100, frame=(frame, y))
+
+
+def test_which_of_two_bounds_is_smaller_is_paid_for() -> None:
+    # Whichever bound is taken with the frame's counts holds with half of the draws that may fail.
+    frame, y = people(4_000)
+    drawn = np.random.default_rng(1).permutation(4_000) < 2_000
+    learner = OptimalTreeClassifier(2, domain=DOMAIN, classes=(0, 1)).fit(frame.filter(drawn), y[drawn])
+    cells, structure = learner._cells(frame, y), learner.declared_class().structure(Published())
+    found = learner.capacity(frame=(frame, y), delta=0.2).of_design
+    alone = counts_given_frame(structure, *cells, 0.2)
+    assert found is not None
+    assert alone + 0.9 < found.bits == pytest.approx(counts_given_frame(structure, *cells, 0.1), abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("delta", "said"),
+    [(0.05, "20"), (0.0501, "19.9"), (0.07, "14.2"), (0.9, "1.11"), (1e-5, "100,000"), (0.03, "33.3")],
+)
+def test_one_draw_in_so_many_is_rounded_down(delta: float, said: str) -> None:
+    learner = OptimalTreeClassifier(2, domain=DOMAIN, classes=(0, 1))
+    assert f"one draw in {said}, " in learner.capacity(400, delta=delta).sentence
 
 
 def test_people_needed_is_where_the_bound_falls_below_the_limit() -> None:

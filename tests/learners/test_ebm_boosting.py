@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 from scipy import special
 
-from glassine import Category, Domain, Integer, PrivateEBMClassifier
+from glassine import Category, Domain, Integer
+from glassine.learners import PrivateEBMClassifier
 from glassine.learners.additive.boosting import Boosting, RandomSplits, boost
 from glassine.learners.additive.grids import Axis, public_grids
 from glassine.privacy.accounting import DiscreteGaussianNoise

@@ -14,7 +14,8 @@ import pytest
 from dp_accounting.pld import PLDAccountant  # type: ignore[import-untyped]  # ships no types
 from scipy import special
 
-from glassine import Category, Domain, Integer, PrivacyLeakWarning, Real
+from glassine import Category, Domain, Integer, Real
+from glassine.errors import PrivacyLeakWarning
 from glassine.learners.additive import targets as ebm_targets
 from glassine.learners.additive.boosting import ACCOUNTINGS
 from glassine.learners.additive.estimators import PrivateEBMClassifier, PrivateEBMRegressor

@@ -24,10 +24,8 @@ import polars as pl
 import pytest
 
 import glassine
-from glassine import (
-    Category,
-    Domain,
-    Integer,
+from glassine import Category, Domain, Integer, Real
+from glassine.learners import (
     PrivateEBMClassifier,
     PrivateEBMRegressor,
     PrivateGreedyRuleListClassifier,
@@ -37,9 +35,9 @@ from glassine import (
     PrivateSummary,
     PrivateTreeClassifier,
     PrivateTreeRegressor,
-    Real,
+    Reserve,
+    publishing,
 )
-from glassine.learners import Reserve, publishing
 from glassine.learners.exhaustive import families
 from glassine.privacy.release import fresh_count
 from glassine.sealed.gaussian import Drawing, ExactSumsOracle, GaussianOracle

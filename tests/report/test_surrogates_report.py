@@ -11,16 +11,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from glassine.attacks.outcome import Below, Measured
 from glassine.auditing.api import audit
-from glassine.auditing.findings import Findings, FormFinding, FormsFinding
+from glassine.auditing.findings import Findings
 from glassine.auditing.inputs import AuditSettings
 from glassine.domain import Category, Domain, Real
-from glassine.models.quality import Quality
 from glassine.report import release_page, render_html, render_text
 from glassine.report.blocks import RowNumbers
 from glassine.surrogates import SurrogateExplainer
-from tests.report.blocks import one_of, rows_of
+from tests.report.blocks import one_of
 from tests.surrogates.scenes import PEOPLE, lender, numbers, people, ring
 
 HOSTILE = "</title><script>alert(1)</script>\u202e"
@@ -34,17 +32,6 @@ def explainer() -> SurrogateExplainer:
 @pytest.fixture(scope="module")
 def found(explainer: SurrogateExplainer) -> Findings:
     return audit(explainer, settings=AuditSettings(sensitive="x0"))
-
-
-def form(name: str, **values: Any) -> FormFinding:
-    plain: dict[str, Any] = {
-        "form": name, "labels": "true labels", "fidelity": 0.9061, "fidelity_guided": 0.983, "fidelity_null": 0.9045,
-        "accuracy": None, "accuracy_guided": None, "nodes_median": 11.0, "nodes_mean": 14.72,
-        "smallest_leaf": Below(10), "share_alone": 0.02, "share_small": 0.15, "small": 10, "share_constant": 0.119,
-        "off_grid": 1379, "n_thresholds": 1379, "bits_mean": 2.794, "gap_true": 0.0645, "gap_decisions": None,
-        "accused": 2007, "accused_wrongly": 0, "share_accused": 0.09,
-    }  # fmt: skip
-    return FormFinding(**{**plain, **values})
 
 
 def words(page: str) -> str:
@@ -100,52 +87,8 @@ def _bare(explainer: SurrogateExplainer) -> tuple[Any, ...]:
     return SurrogateExplainer(ring, 40, random_state=0).fit(numbers(300)).release_.trees
 
 
-def with_forms(found: Findings, *forms: FormFinding) -> Findings:
-    compared = Measured(FormsFinding(forms=forms, measured_on="the holdout"))
-    return replace(found, measured=found.measured.beside({"forms": compared}))
-
-
-def test_auroc_log_loss_and_the_baseline_stand_beside_accuracy(found: Findings) -> None:
-    base = Quality(accuracy=0.61, auroc=0.5, log_loss=0.6687)
-    bare = Quality(accuracy=0.8)
-    ranked = Quality(accuracy=0.82, auroc=0.91, log_loss=0.4123)
-    shown = {"accuracy": 0.8, "accuracy_guided": 0.82, "quality_baseline": base}
-    paper = form("paper", quality=bare, quality_guided=bare, **shown)
-    other = form("restricted", quality=ranked, quality_guided=ranked, **shown)
-    section = release_page(with_forms(found, paper, other)).section("forms")
-    rows = {name: row.cells for name, row in rows_of(section).items()}
-    assert rows["Accuracy"] == ("0.800, 0.820 (0.610 without the model)",) * 2
-    none = "none: leaves publish no probabilities"
-    assert rows["AUROC"] == (f"{none} (0.500 without the model)", "0.910, 0.910 (0.500 without the model)")
-    assert rows["Log loss"] == (f"{none} (0.669 without the model)", "0.412, 0.412 (0.669 without the model)")
-
-
-def test_both_forms_stand_side_by_side(found: Findings) -> None:
-    other = form(
-        "restricted", accused=0, share_accused=0.0, gap_true=0.015, off_grid=0, n_thresholds=308, fidelity=0.923,
-        share_alone=0.0, labels="black box's decisions",
-    )  # fmt: skip
-    both = with_forms(found, form("paper"), other)
-    rows = {name: row.cells for name, row in rows_of(release_page(both).section("forms")).items()}
-    assert rows["Members named by thresholds"] == ("2,007 (9%), no others", "no record")
-    assert rows["Advantage of the gap attack"] == ("0.065", "0.015")
-    assert rows["Fidelity"] == ("0.906", "0.923")
-    assert rows["Accuracy"] == ("not known, not known",) * 2
-    assert "AUROC" not in rows
-    assert rows["Thresholds that are not public cut points"] == ("1,379 of 1,379", "0 of 308")
-    text = words(render_html(both))
-    assert "Paper's form (this release)" in text
-    assert "2,007 (9%), no others" in text
-    assert "were measured on the holdout" in text
-    assert "2,007 (9%), no others | no record" in re.sub(r"\s+", " ", render_text(both))
-    wrong = with_forms(found, form("paper", accused_wrongly=Below(10)), form("restricted", accused=None))
-    rows = {name: row.cells for name, row in rows_of(release_page(wrong).section("forms")).items()}
-    assert rows["Members named by thresholds"] == ("2,007 (9%), fewer than 10 others", "not known")
-
-
 def test_the_text_is_narrow(found: Findings) -> None:
-    both = with_forms(found, form("paper"), form("restricted"))
-    assert max(map(len, render_text(both).splitlines())) <= 88
+    assert max(map(len, render_text(found).splitlines())) <= 88
 
 
 def test_names_cannot_break_the_page() -> None:

@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 from sklearn.metrics import roc_auc_score
 
-from glassine import Category, Domain, Integer, Ledger, PrivateSummary
+from glassine import Category, Domain, Integer, Ledger
 from glassine.domain import Between
 from glassine.errors import (
     BudgetExceededError,
@@ -24,6 +24,7 @@ from glassine.errors import (
     ReleaseFailedError,
 )
 from glassine.formats import fingerprint
+from glassine.learners import PrivateSummary
 from glassine.learners.publishing import probabilities
 from glassine.learners.summaries import estimates, measuring
 from glassine.learners.summaries.intervals import OF_NOISE, Cells, noise_reach

@@ -18,14 +18,13 @@ from sklearn.tree import DecisionTreeClassifier
 from glassine.attacks import Measured, NotApplicable, reconstruct
 from glassine.attacks.outcome import Below
 from glassine.auditing.findings import Findings
-from glassine.auditing.forms import compare_forms
 from glassine.auditing.inputs import AuditInputs, AuditSettings
 from glassine.auditing.release import ReleaseSubject
 from glassine.auditing.release_attacks import PublishedAnswers, gaps_of, midpoints_of
 from glassine.auditing.release_inputs import DECISIONS, TRUE, inputs_of_fit
 from glassine.auditing.subject import examine
 from glassine.data import Sample
-from glassine.domain import Domain, Integer, Real
+from glassine.domain import Domain, Integer
 from glassine.errors import InvalidDataError, InvalidParameterError, InvalidPolicyError
 from glassine.formats.sklearn.tree import tree_from_sklearn
 from glassine.surrogates import SurrogateExplainer, SurrogateRelease
@@ -178,7 +177,7 @@ def test_exact_thresholds_in_the_safe_form_are_caught(safe: SurrogateExplainer) 
 def test_a_group_that_is_too_small_breaks_the_release_s_own_word(safe: SurrogateExplainer) -> None:
     release = replace(safe.release_, k=51)
     known = replace(inputs_of_fit(safe), release=release)
-    found = examine(ReleaseSubject(inputs=AuditInputs(), policy=bits_policy(), records=known))
+    found = examine(ReleaseSubject.of_records(known, AuditInputs(), policy=bits_policy()))
     assert status(found)["declared_k"] == "fail"
     assert found.verdict == "outside policy"
     assert status(audit(safe))["declared_k"] == "pass"
@@ -312,8 +311,6 @@ def test_a_release_of_queries_has_nobody_behind_it() -> None:
     assert status(found)["smallest_released_leaf"] == "not applicable"
     assert status(found)["largest_attack_advantage"] == "unknown"
     assert "was not measured" in found.notes[0]
-    with pytest.raises(InvalidParameterError, match="a third party has none"):
-        compare_forms(explainer, pd.DataFrame(people(100)))
 
 
 def test_a_guarantee_answers_only_where_it_is_accepted_and_covers_the_release() -> None:
@@ -359,34 +356,6 @@ def test_small_counts_are_hidden() -> None:
     assert value(audit(tiny, settings=AuditSettings(show_small_counts=True)).measured["groups"]).smallest == 3
 
 
-@pytest.mark.slow
-def test_forms_are_compared_on_the_same_groups(safe: SurrogateExplainer, paper: SurrogateExplainer) -> None:
-    found = compare_forms(safe, X, Y, holdout=Sample(Z, YZ))
-    left, right = found.value("forms").forms
-    assert (left.form, left.labels, right.form, right.labels) == ("paper", TRUE, "restricted", DECISIONS)
-    assert left.fidelity == paper.fidelity(Z, guided=False)
-    assert right.fidelity_guided == safe.fidelity(Z)
-    assert left.gap_true == gaps_of(inputs_of_fit(paper, holdout=Sample(Z, YZ)))[0].advantage
-    assert isinstance(left.accused, int)
-    assert left.accused > 25
-    assert (left.accused_wrongly, right.accused, right.share_accused) == (0, 0, 0.0)
-    # Bounds that are inferred follow from the records, and so do the cut points between them: none is public.
-    assert left.off_grid == left.n_thresholds > right.n_thresholds == right.off_grid > 0
-    assert found.value("forms").measured_on == "the holdout"
-    assert found.release.form == "restricted"
-    with pytest.raises(InvalidDataError, match="not the records on which"):
-        compare_forms(safe, Z)
-
-
-@pytest.mark.slow
-def test_the_restricted_form_has_public_cut_points_alone_where_its_domain_is_declared() -> None:
-    declared = Domain({name: Real(-10.0, 10.0) for name in "abcd"})
-    found = compare_forms(SurrogateExplainer(ring, 50, domain=declared, random_state=0).fit(X, Y), X, Y)
-    left, right = found.value("forms").forms
-    assert (left.form, right.form) == ("paper", "restricted")
-    assert left.off_grid == left.n_thresholds > right.n_thresholds > right.off_grid == 0
-
-
 @pytest.mark.parametrize(
     ("arguments", "kind", "words"),
     [
@@ -420,8 +389,6 @@ def test_labels_that_the_release_does_not_know_are_a_reason(safe: SurrogateExpla
 
 def test_one_class_alone_has_nothing_to_tell() -> None:
     explainer = SurrogateExplainer(lambda x: np.zeros(len(x), dtype=int), 50).fit(X)
-    found = compare_forms(explainer, X)
+    found = audit(explainer, X)
     assert found.verdict == "within policy"
-    assert found.value("forms").measured_on == "the training records"
     assert value(found.measured["together"]).bits_largest == 0
-    assert found.value("forms").forms[0].accused == 0

@@ -1,4 +1,4 @@
-"""The paper's data: what both forms give away, on the same groups."""
+"""The paper's data: what thresholds give away in both forms."""
 
 from __future__ import annotations
 
@@ -12,11 +12,9 @@ from sklearn.model_selection import train_test_split
 from sklearn.neural_network import MLPClassifier
 
 from glassine.attacks import Measured
-from glassine.auditing.forms import compare_forms
 from glassine.auditing.release_attacks import midpoints_of
 from glassine.auditing.release_inputs import inputs_of_fit
 from glassine.data import Sample
-from glassine.report import render_html
 from glassine.surrogates import SurrogateExplainer
 
 pytestmark = pytest.mark.slow
@@ -54,22 +52,3 @@ def test_thresholds_name_members_in_the_paper_s_form_and_nobody_in_the_safe_one(
             members = int((accused < len(X_in)).sum())
             assert 0.07 < members / len(X_in) < 0.13
             assert len(accused) - members <= 0.005 * len(accused)
-
-
-def test_the_page_shows_both_forms(paper: Split) -> None:
-    X_in, X_out, y_in, y_out, network = paper
-    explainer = SurrogateExplainer(network, 100, random_state=0).fit(X_in)
-    found = compare_forms(explainer, X_in, y_in, holdout=Sample(X_out, y_out))
-    left, right = found.value("forms").forms
-    assert (left.form, right.form) == ("paper", "restricted")
-    assert right.fidelity > left.fidelity
-    assert right.nodes_mean < left.nodes_mean / 2
-    assert left.gap_true is not None
-    assert right.gap_true is not None
-    assert left.gap_true > 0.05 > 0.03 > right.gap_true
-    assert left.share_alone >= 0.02
-    assert right.share_alone == 0
-    assert right.accused == 0
-    page = render_html(found)
-    assert "The forms side by side" in page
-    assert ", no others" in page

@@ -3,10 +3,6 @@ from glassine.attacks.disclosure import ContradictionError as ContradictionError
 from glassine.attacks.disclosure import CountNoise as CountNoise
 from glassine.attacks.disclosure import Disclosure as Disclosure
 from glassine.attacks.disclosure import infer_sensitive as infer_sensitive
-from glassine.attacks.importance import ImportancePreservation as ImportancePreservation
-from glassine.attacks.importance import Importances as Importances
-from glassine.attacks.importance import importance_preservation as importance_preservation
-from glassine.attacks.importance import permutation_importance as permutation_importance
 from glassine.attacks.membership.attack_model import black_box_attack as black_box_attack
 from glassine.attacks.membership.attack_model import loss_attack as loss_attack
 from glassine.attacks.membership.counts import count_attack as count_attack

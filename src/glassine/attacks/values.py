@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from glassine.attacks.magnitudes import Contributions, NumberInference, contributions_behind
+from glassine.attacks.magnitudes import LargestContributions, NumberInference, contributions_behind
 from glassine.attacks.outcome import Hiding, Measurement, Published, ShownCount, for_checker
 from glassine.domain import Between, Category, Domain, Integer, OneOf, Real
 from glassine.domain.attributes import prefixes
@@ -60,7 +60,7 @@ class ValueLeakage:
     # infers the other within the rest. Of a regression, and it needs the data with the target.
     dominance: float | None = field(default=None, metadata=for_checker())
     # What the largest contributions to each mean make up, as criteria judge it; no finding holds it.
-    contributions: tuple[Contributions, ...] | None = field(default=None, metadata=for_checker())
+    contributions: tuple[LargestContributions, ...] | None = field(default=None, metadata=for_checker())
     # How closely a number follows from a regression, its attributes being known; needs the data with the target.
     inferred: NumberInference | None = field(default=None, metadata=for_checker())
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 from glassine.attacks.bins import BinLeakage, TermBins, leak_bins
-from glassine.attacks.magnitudes import ALL, Contributions
+from glassine.attacks.magnitudes import ALL, LargestContributions
 from glassine.attacks.outcome import UNCOVERED, Measured, Measurement, NotApplicable, Outcome, RecordNote
 from glassine.attacks.values import ValueLeakage
 from glassine.auditing.additive_regions import bits_of_bins, show_shape
 from glassine.auditing.describe import describe_guarantee, relied_on
-from glassine.auditing.facts import Bits, Case, Fact, Inapplicable, Kind, Named, Parameters, Shares, Sizes, Thresholds
+from glassine.auditing.facts import Bits, Case, Fact, Inapplicable, Named, Parameters, Shares, Sizes, Thresholds
 from glassine.auditing.findings import (
     OF_THE_MODEL,
     AdditiveFinding,
@@ -31,15 +30,14 @@ from glassine.auditing.inputs import (
 )
 from glassine.auditing.policy import Policy
 from glassine.auditing.size_criteria import SMALLEST_LEAF
-from glassine.auditing.subject import Opened, Raw, Subject, texts_of
+from glassine.auditing.subject import Opened, Raw, Subject
 from glassine.auditing.suppression import Suppression
 from glassine.auditing.tree_facts import CONTRADICTION
 from glassine.auditing.tree_figures import INFERRED, MISMATCH
 from glassine.auditing.trees import TREE_MEASUREMENTS, attacked
-from glassine.data.table import Table
+from glassine.data.table import RecordTable
 from glassine.domain import Integer, Real
 from glassine.errors import InvalidDataError
-from glassine.formats.canonical import LongText
 from glassine.formats.json import fingerprint
 from glassine.models import AdditiveModel
 from glassine.models.additive import score_meaning, summarize_model
@@ -68,15 +66,49 @@ class AdditiveSubject(Subject):
     """An additive model."""
 
     model: AdditiveModel
+    table: RecordTable | None  # The training records; None where there are none
+    leakage: BinLeakage  # What the bins reveal
+    comparison: Comparison  # How the training records that were given differ from what the domain says, or else bins
+    # The tested attributes that identify people, and those that look so by name or values alone.
+    identifiers: tuple[tuple[str, ...], tuple[str, ...]]
+    inferred: tuple[str, ...]  # The attributes that terms read whose domain was taken from data
 
     @classmethod
     def of(
         cls, opened: Opened, inputs: AuditInputs, policy: Policy, claim: GuaranteeFinding | None, *, public: bool
     ) -> Self:
         """Return an additive model with what is given beside it."""
+        return cls.of_bins(opened.value, inputs, kind="additive model", policy=policy, guarantee=claim, public=public)
+
+    @classmethod
+    def of_bins(cls, model: AdditiveModel, inputs: AuditInputs, **own: Any) -> Self:
+        """Return an additive model, with what else its kind needs."""
         # Sizes of bins are taken as published where they are exact counts, else counted in the data; of a model with
         # neither they are unknown.
-        return cls(inputs=inputs, policy=policy, guarantee=claim, public=public, model=opened.value)
+        domain, table, comparison = inputs.domain, inputs.table, Comparison()
+        if table is not None and not len(table):
+            raise InvalidDataError("data hold no record.", remedy="Give the training records, or leave them out.")
+        leakage = leak_bins(model, domain, table, None if table is None else table.persons)
+        if table is not None:
+            comparison = compare_records(table, domain, recipe_of(model), model.tested, inputs.suppression.below)
+        inferred = () if domain is None else tuple(name for name in model.tested if domain[name].inferred)
+        return cls(
+            inputs=inputs,
+            model=model,
+            domain=domain,
+            table=table,
+            leakage=leakage,
+            comparison=comparison,
+            identifiers=identifiers_of(inputs, model.tested),
+            inferred=inferred,
+            people=inputs.people,
+            has_data=table is not None,
+            has_domain=domain is not None,
+            domain_inferred=bool(inferred),
+            mismatch=comparison.unread or (MISMATCH.format(parts="bins") if leakage.differing else ""),
+            odd=comparison.tested,
+            **own,
+        )
 
     @classmethod
     def claim(cls, opened: Opened, policy: Policy) -> GuaranteeFinding | None:
@@ -89,67 +121,6 @@ class AdditiveSubject(Subject):
         name = inputs.settings.sensitive
         if name is not None and name not in opened.value.attributes:
             check_sensitive(name, inputs.domain, names)
-
-    @property
-    def kind(self) -> Kind:
-        """An additive model."""
-        return "additive model"
-
-    @property
-    def has_data(self) -> bool:
-        """Whether there are training records."""
-        return self.table is not None
-
-    @property
-    def has_domain(self) -> bool:
-        """Whether a domain was given."""
-        return self.inputs.domain is not None
-
-    @property
-    def mismatch(self) -> str:
-        """Why the data are not the training records; empty if nothing says so."""
-        return self.comparison.unread or (MISMATCH.format(parts="bins") if self.leakage.differing else "")
-
-    @property
-    def odd(self) -> tuple[str, ...]:
-        """The columns that terms read and that hold what the domain does not declare."""
-        return self.comparison.tested
-
-    @cached_property
-    def table(self) -> Table | None:
-        """The training records; None where there are none."""
-        table = self.inputs.table
-        if table is not None and not len(table):
-            raise InvalidDataError("data hold no record.", remedy="Give the training records, or leave them out.")
-        return table
-
-    @cached_property
-    def leakage(self) -> BinLeakage:
-        """What the bins reveal."""
-        table = self.table
-        return leak_bins(self.model, self.inputs.domain, table, None if table is None else table.persons)
-
-    @cached_property
-    def comparison(self) -> Comparison:
-        """How the training records that were given differ from what the domain says, or else bins."""
-        return (
-            Comparison()
-            if self.table is None
-            else compare_records(
-                self.table, self.inputs.domain, recipe_of(self.model), self.model.tested, self.suppression.below
-            )
-        )
-
-    @cached_property
-    def identifiers(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The tested attributes that identify people, and those that look so by name or values alone."""
-        return identifiers_of(self.inputs, self.model.tested)
-
-    @property
-    def inferred(self) -> list[str]:
-        """The attributes that terms read whose domain was taken from data."""
-        domain = self.inputs.domain
-        return [] if domain is None else [name for name in self.model.tested if domain[name].inferred]
 
     @property
     def target_ends(self) -> int:
@@ -166,15 +137,11 @@ class AdditiveSubject(Subject):
         """Return the model in brief."""
         return _summary(self)
 
-    def texts(self) -> Fact[tuple[LongText, ...]]:
-        """Return the texts of the model beyond what it needs."""
-        return texts_of(self.model, self.inputs)
-
     def notes(self, raw: Raw) -> Iterator[str]:
         """Yield what is odd about the data, the domain and the log of edits."""
         yield from people_hint(self.inputs)
         yield from identifier_hint(self.identifiers[1])
-        yield from self.comparison.notes(self.suppression)
+        yield from self.comparison.notes(self.inputs.suppression)
         yield from self._beside_guarantee()
         if any(entry.origin == "counted" for entry in self.leakage.terms):
             yield RecordNote("The model does not publish exact sizes of bins: they were counted in the data.")
@@ -204,7 +171,7 @@ class AdditiveSubject(Subject):
         sizes = [entry.smallest for entry in self.leakage.terms if entry.smallest is not None]
         if relied_on(self.guarantee) and sizes:
             of = " people" if self.counts_people else ""
-            smallest = self.suppression.count(min(sizes))
+            smallest = self.inputs.suppression.count(min(sizes))
             yield RecordNote(f"The smallest bin that holds any record of the data holds {smallest}{of}.")
 
 
@@ -261,7 +228,7 @@ def _parameters(additive: AdditiveSubject) -> Fact[Parameters]:
 def _shares(additive: AdditiveSubject, sizes: Fact[Sizes]) -> Fact[Shares]:
     """Return that no share is published, where every bin is large: the score of a small one reveals its outcomes."""
     case = Case(kind=additive.kind, facts={"sizes": sizes})
-    check = SMALLEST_LEAF.check(additive.policy.small, case, additive.suppression)
+    check = SMALLEST_LEAF.check(additive.policy.small, case, additive.inputs.suppression)
     if check is not None and check.status in ("pass", "not applicable"):
         return Inapplicable(
             "No share of an outcome is published: a score is a part of a sum, and every bin holds many records."
@@ -286,7 +253,7 @@ def _bits(additive: AdditiveSubject) -> Fact[Bits]:
             "once was not measured: sizes are noisy, are not counts, or count one attribute twice, or ranges are not "
             "the domain's. A copy without both reveals nothing about several attributes at once."
         )
-    return Measured(Bits(lower=revealed.least, upper=upper, unsettled=unsettled, inferred=tuple(additive.inferred)))
+    return Measured(Bits(lower=revealed.least, upper=upper, unsettled=unsettled, inferred=additive.inferred))
 
 
 def _facts_of_values(additive: AdditiveSubject, outcome: object, raw: Raw) -> dict[str, Fact[Any]]:
@@ -301,7 +268,7 @@ def _facts_of_values(additive: AdditiveSubject, outcome: object, raw: Raw) -> di
     return facts
 
 
-def _extremes(additive: AdditiveSubject) -> Fact[tuple[Contributions, ...]]:
+def _extremes(additive: AdditiveSubject) -> Fact[tuple[LargestContributions, ...]]:
     """Return that a published end of the target's range is the value of one, where the data show it to be."""
     table, target, ends = additive.table, additive.inputs.target, additive.model.target_bounds
     values = None if table is None or target is None else table.arrays.get(target)
@@ -349,7 +316,7 @@ def _named(additive: AdditiveSubject, bounded: bool) -> Named:
         n=n_cuts + other,
         n_private=(leakage.total("n_off_grid") or 0) + other if known else n_cuts + other,
         lacking=() if known else tuple(entry.attribute for entry in leakage.attributes if entry.n_nameable is None),
-        inferred=tuple(additive.inferred),
+        inferred=additive.inferred,
         bounded=bounded,
     )
 
@@ -360,7 +327,7 @@ def _membership(subject: AdditiveSubject) -> Outcome[MembershipAttacks]:
         return NotApplicable(OF_THE_MODEL)
     model, domain = subject.model, subject.inputs.domain
 
-    def learner(_members: Table) -> Any:
+    def learner(_members: RecordTable) -> Any:
         # Its learners take a second to import.
         from glassine.learners import EBMClassifier
 

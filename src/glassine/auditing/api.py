@@ -12,10 +12,11 @@ from glassine.auditing.inputs import AuditInputs, AuditSettings
 from glassine.auditing.policy import Policy
 from glassine.auditing.samples import known_names, read_samples
 from glassine.auditing.subject import Opened, Subject, examine
+from glassine.auditing.suppression import Suppression
 from glassine.auditing.trees import TreeSubject
 from glassine.data.labels import Sample, as_sample, target_name
 from glassine.data.persons import refuse_shared
-from glassine.data.table import Table
+from glassine.data.table import RecordTable
 from glassine.domain import Domain
 from glassine.domain.domain import check_domain
 from glassine.domain.literals import attributes_of
@@ -25,7 +26,7 @@ from glassine.formats.canonical import FileForm
 from glassine.formats.loading import is_estimator
 from glassine.formats.sklearn.parameters import stated_parameters
 from glassine.models import AdditiveModel, DecisionTree, RuleList
-from glassine.records.engines import is_lazy
+from glassine.records.containers import is_lazy
 
 ATTACKS = {"membership", "disclosure"}
 """Measurements that need no domain, and that are for the holder of the data where they are all that is asked for."""
@@ -125,6 +126,7 @@ def audit(
         domain=domain,
         members=Sample(target=target_name(target) or None),
         settings=settings,
+        suppression=Suppression(0 if settings.show_small_counts else limits.suppress_below),
         needs_domain=not attack,
     )
 
@@ -134,7 +136,9 @@ def audit(
         inputs = replace(given, members=members, others=strangers)
         names = None if is_lazy(members.data) else known_names(members.data)
         opened.kind.check(opened, inputs, names)
-        refuse_shared(*(side.persons if isinstance(side, Table) else None for side in (inputs.data, inputs.holdout)))
+        refuse_shared(
+            *(side.persons if isinstance(side, RecordTable) else None for side in (inputs.data, inputs.holdout))
+        )
         return opened.subject(inputs, limits, claim)
 
     if not relied_on(claim):

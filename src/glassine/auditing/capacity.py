@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from glassine.attacks.outcome import Measured, Measurement, NotApplicable, Outcome
@@ -18,7 +19,7 @@ from glassine.capacity import (
     tree_class,
 )
 from glassine.capacity.classes import Published
-from glassine.domain import Between, Binary, Domain, Integer, Literal, Real
+from glassine.domain import Between, Domain, Integer, Literal, Real
 from glassine.domain.attributes import Scalar
 from glassine.errors import first_of, parameter
 from glassine.models import DecisionTree, RuleList
@@ -30,11 +31,14 @@ if TYPE_CHECKING:
 Asked: TypeAlias = tuple[str, Scalar, bool]
 """A yes-or-no question: an attribute, a cut point or a value, and whether a missing value goes with yes."""
 
+DELTA = 0.05
+"""Share of draws for which a statement may fail, unless another one is stated."""
+
 NO_DOMAIN = "the class is counted over the cut points and values of a public domain (`domain=`), which was not given."
 
 
 def questions_of(domain: Domain, target: str | None = None) -> set[Asked]:
-    """Return the questions that a domain allows: each threshold, each value against the rest, and a binary attribute.
+    """Return the questions that a domain allows: each threshold, each value against the rest, and one of two values.
 
     Examples
     --------
@@ -49,24 +53,29 @@ def questions_of(domain: Domain, target: str | None = None) -> set[Asked]:
         points: Iterable[Scalar]
         if isinstance(attribute, Integer | Real):
             points = [_at(attribute, cut) for cut in attribute.thresholds]
-        elif isinstance(attribute, Binary):
-            points = [1]
         else:
-            points = attribute.values
+            values = getattr(attribute, "values", (0, 1))
+            points = values[1:] if len(values) == 2 else values
         found |= {(name, point, gap) for point in points for gap in ([False, True] if attribute.missing else [False])}
     return found
 
 
 def question_of(literal: Literal, domain: Domain) -> Asked | None:
     """Return the question that a condition or its negation asks; None where it is none of one cut point or value."""
+    asked = _asked_by(literal, domain)
+    return None if asked is None else asked[0]
+
+
+def _asked_by(literal: Literal, domain: Domain) -> tuple[Asked, bool] | None:
+    """Return the question that a condition asks, and whether it stands for yes: at most a cut point, or the value."""
     attribute = domain[literal.attribute]
     if isinstance(literal, Between):
         if not isinstance(attribute, Integer | Real) or math.isfinite(literal.lo) == math.isfinite(literal.hi):
             return None
-        above = math.isfinite(literal.lo) != literal.negated  # Whether yes is the upper side
+        above = math.isfinite(literal.lo) != literal.negated
         cut = literal.lo if math.isfinite(literal.lo) else literal.hi
-        # The question is asked of the lower side: missing values change sides with it.
-        return literal.attribute, _at(attribute, cut), attribute.missing and literal.missing != above
+        # Missing values change sides with the condition.
+        return (literal.attribute, _at(attribute, cut), attribute.missing and literal.missing != above), not above
     values, own = literal.values, getattr(attribute, "values", (0, 1))
     positive = not literal.negated
     if len(values) != 1:
@@ -75,9 +84,9 @@ def question_of(literal: Literal, domain: Domain) -> Asked | None:
             return None
         values, positive = tuple(rest), not positive
     value = values[0]
-    if isinstance(attribute, Binary) and value == 0:
-        value, positive = 1, not positive
-    return literal.attribute, value, attribute.missing and literal.missing != (not positive)
+    if len(own) == 2 and value == own[0]:  # Each of two values against the other is one question
+        value, positive = own[1], not positive
+    return (literal.attribute, value, attribute.missing and literal.missing != (not positive)), positive
 
 
 def _at(attribute: Integer | Real, cut: float) -> float:
@@ -103,11 +112,10 @@ def outside(model: DecisionTree | RuleList, stated: StatedClass, domain: Domain,
     ]
     if odd:
         return f"the class that was stated does not have the condition {first_of(odd, mark=';')}"
-    whole = [one for one in model.literals if isinstance(one, Between) and isinstance(domain[one.attribute], Integer)]
-    digits = {end % 1 for one in whole for end in (one.lo, one.hi) if math.isfinite(end)}
-    if len(digits) > 1 or not digits <= {0.0, 0.5}:
-        # Which of several spellings of one question stands there is published and not counted.
-        return "its thresholds of whole numbers have digits of their own: round them to the declared cut points first"
+    if _spelled_variously(model, domain):
+        return "it writes one question in several ways, and which one stands where is published and not counted"
+    if _repeats(model, domain):
+        return "a path asks a question twice, or two rules have one antecedent, which the class does not count"
     own = getattr(domain[target], "values", None) if target is not None and target in domain else None
     if own is not None and {str(name) for name in model.classes or ()} != {str(name) for name in own}:
         return "its classes are not those that the domain declares, so that which ones occur is published"
@@ -123,6 +131,47 @@ def outside(model: DecisionTree | RuleList, stated: StatedClass, domain: Domain,
     if len(model.rules) - 1 > stated.rules or longest > stated.longest:
         return f"it has {len(model.rules) - 1} rules of up to {longest} conditions, more than was stated"
     return ""
+
+
+def _spelled_variously(model: DecisionTree | RuleList, domain: Domain) -> bool:
+    """Return whether the same answers are written in several ways, or the branches of splits in several orders.
+
+    All conditions must be of questions of one cut point or value. One way and order a kind of attribute is that of the
+    tool that wrote the model; where they differ within a model, they can carry bits of the data.
+    """
+    places: list[tuple[int, Literal]] = [(0, one) for one in model.literals]
+    if isinstance(model, DecisionTree):
+        places = [(i, branch.literal) for node in model.nodes for i, branch in enumerate(node.branches)]
+    forms: dict[tuple[str, bool], set[object]] = {}
+    digits: set[float] = set()
+    for place, literal in places:
+        asked, attribute = _asked_by(literal, domain), domain[literal.attribute]
+        if asked is None:
+            continue
+        if isinstance(literal, Between):
+            kind, form = "number", (place, literal.negated)
+            if isinstance(attribute, Integer):
+                digits |= {end % 1 for end in (literal.lo, literal.hi) if math.isfinite(end)}
+        else:
+            values = getattr(attribute, "values", (0, 1))
+            if literal.values != tuple(value for value in values if value in literal.values):
+                return True
+            kind, form = "two values" if len(values) == 2 else "values", (place, literal.negated)
+        forms.setdefault((kind, asked[1]), set()).add(form)
+    return any(len(ways) > 1 for ways in forms.values()) or len(digits) > 1 or not digits <= {0.0, 0.5}
+
+
+def _repeats(model: DecisionTree | RuleList, domain: Domain) -> bool:
+    """Return whether a path of a tree asks a question twice or splits by two, or rules of a list are the same."""
+    if isinstance(model, RuleList):
+        rules = [tuple(_asked_by(one, domain) for one in rule.antecedent) for rule in model.rules]
+        return len(set(rules)) < len(rules) or any(len(set(rule)) < len(rule) for rule in rules)
+    for node in model.nodes:
+        asked = [_asked_by(branch.literal, domain) for branch in node.branches]
+        if len({one and one[0] for one in asked}) > 1 or len(set(asked)) < len(asked):
+            return True
+    paths = [[question_of(one, domain) for one in cell.inside] for cell in model.cells]
+    return any(len(set(path)) < len(path) for path in paths)
 
 
 def figures_of(model: DecisionTree | RuleList) -> Published | None:
@@ -141,13 +190,27 @@ def figures_of(model: DecisionTree | RuleList) -> Published | None:
     return COUNTS if counted else LABELS
 
 
+def delta_of(subject: TreeSubject) -> float:
+    """Return the share of draws for which a statement may fail: half of it where a learned code has the rest.
+
+    Which one is smaller is seen afterwards, so that both must hold together.
+    """
+    settings = subject.inputs.settings
+    stated = settings.statements.stated_class
+    delta = DELTA if stated is None else stated.delta
+    return delta if settings.stability is None else delta / 2
+
+
 def _capacity(subject: TreeSubject) -> Outcome[AverageCase]:
     """Return the bounds of the class that was stated, or that a fitted learner declared before its fit."""
     stated, model, target = subject.inputs.settings.statements.stated_class, subject.model, subject.inputs.target
     learner = subject.artefact
     certificate = getattr(learner, "certificate_", None)
-    if stated is None and getattr(certificate, "average_case", None) is not None:
-        return Measured(learner.capacity())
+    delta = delta_of(subject)
+    bounds = getattr(certificate, "average_case", None)
+    if stated is None and bounds is not None:
+        # What the fit stated: parameters may have been changed since.
+        return Measured(bounds if delta == bounds.delta else learner.capacity(delta=delta))
     if stated is None:
         return NotApplicable(NOT_STATED)
     domain = subject.inputs.domain
@@ -173,7 +236,8 @@ def _capacity(subject: TreeSubject) -> Outcome[AverageCase]:
         return NotApplicable(f"its counts add up to {model.n_records:,}, and {n:,} people are stated.")
     published = Published(figures=figures.figures, options=stated.options, models=stated.models)
     declared = stated_class(stated, domain, len(model.classes), target)
-    return Measured(average_case(declared, n, stated.population, published=published, delta=stated.delta))
+    found = average_case(declared, n, stated.population, published=published, delta=delta)
+    return Measured(replace(found, unlisted=stated.unlisted))
 
 
 CAPACITY: Measurement[TreeSubject, AverageCase] = Measurement(

@@ -173,7 +173,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """The facts of a subject by name, before suppression, and what judges also need. Findings hold checks only.
+    """What judges ask of a subject, and its facts by name, before suppression. Findings hold checks only.
 
     Attributes
     ----------
@@ -184,7 +184,7 @@ class Case:
     facts : mapping of str to Fact
         What measurements found; a fact that is missing is not asked of the subject.
     has_data : bool
-        Whether training records were given.
+        Whether there are training records, or published sizes stand for them.
     retrainable : bool
         Whether the reader can train the model again.
     countable : bool
@@ -197,9 +197,9 @@ class Case:
     odd : sequence of str
         The columns that a model tests and that hold what the domain does not declare.
     has_domain, domain_inferred : bool
-        Whether a domain was given, and whether a part of it was inferred from data.
+        Whether a domain was given or need not be, and whether a part of it was inferred from data.
     people : bool
-        Whether persons were stated, so that people were counted in place of records.
+        Whether people are counted in place of records, or the publisher states that records are people.
     of_classes : bool
         Whether the subject predicts a class.
     limits : mapping of str to float or None
@@ -227,9 +227,14 @@ class Case:
         return "people" if self.people else "records"
 
     @property
+    def accepted(self) -> bool:
+        """Whether the policy accepts the claim, so that it answers for what is published."""
+        return self.guarantee is not None and self.guarantee.accepted
+
+    @property
     def covered(self) -> bool:
         """Whether an accepted guarantee covers the whole subject, so that it answers for what would be measured."""
-        return self.guarantee is not None and self.guarantee.accepted and self.kind != "several models"
+        return self.accepted and self.kind != "several models"
 
     @property
     def part(self) -> str:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from glassine.attacks.outcome import Outcome
-from glassine.auditing.facts import Kind
 from glassine.auditing.findings import GuaranteeFinding, ModelSummary
 from glassine.auditing.identifiers import people_hint
 from glassine.auditing.inputs import AuditInputs
@@ -31,7 +30,7 @@ class ForestSubject(Subject):
         cls, opened: Opened, inputs: AuditInputs, policy: Policy, claim: GuaranteeFinding | None, *, public: bool
     ) -> Self:
         """Return a forest with what is given beside it."""
-        return cls(inputs=inputs, policy=policy, forest=opened.artefact)
+        return cls(kind="tree", inputs=inputs, policy=policy, people=inputs.counts_people, forest=opened.artefact)
 
     @classmethod
     def check(cls, opened: Opened, inputs: AuditInputs, names: Container[str] | None) -> None:
@@ -41,16 +40,6 @@ class ForestSubject(Subject):
                 f"the target {inputs.target!r} is an attribute of the model.",
                 remedy="Name the column that it predicts.",
             )
-
-    @property
-    def kind(self) -> Kind:
-        """That of its trees."""
-        return "tree"
-
-    @property
-    def people(self) -> bool:
-        """Whether people are counted."""
-        return self.counts_people
 
     def summary(self) -> ModelSummary:
         """Return the forest in brief."""
@@ -66,10 +55,6 @@ class ForestSubject(Subject):
             approximate=False,
             parameters=None if self.inputs.parameters is None else self.inputs.parameters.values,
         )
-
-    @property
-    def domain(self) -> None:
-        """None: membership needs no domain."""
 
     def notes(self, raw: Raw) -> Iterator[str]:
         """Yield that nothing else was measured."""

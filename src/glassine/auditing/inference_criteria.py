@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from glassine.attacks.magnitudes import Contributions
+from glassine.attacks.magnitudes import LargestContributions
 from glassine.attacks.outcome import Measured
 from glassine.auditing.criterion import (
     DOMAIN,
@@ -309,7 +309,7 @@ def _heavy(heavy: int, what: str, learns: str, case: Case) -> Check:
     "Largest share of the total behind a published mean or extreme that two records, or people, make up: the (2, k) "
     "rule.",
 )
-def DOMINANCE(limit: float, contributions: tuple[Contributions, ...], case: Case) -> Check:
+def DOMINANCE(limit: float, contributions: tuple[LargestContributions, ...], case: Case) -> Check:
     """Judge the part whose mean two contributions make up most."""
     heavy = sum(one.two > limit for one in contributions)
     what = f"two {'people' if case.people else 'records'} make up more than {limit:.3g} of the total"
@@ -324,7 +324,7 @@ def DOMINANCE(limit: float, contributions: tuple[Contributions, ...], case: Case
     "What hides the largest contribution",
     "Smallest ratio of all but the two largest contributions to the largest, behind a published mean: the p % rule.",
 )
-def P_PERCENT(limit: float, contributions: tuple[Contributions, ...], case: Case) -> Check:
+def P_PERCENT(limit: float, contributions: tuple[LargestContributions, ...], case: Case) -> Check:
     """Judge the part of which the second contributor learns the largest contribution best."""
     heavy = sum(one.rest < limit for one in contributions)
     one = "person" if case.people else "record"
@@ -339,7 +339,7 @@ def P_PERCENT(limit: float, contributions: tuple[Contributions, ...], case: Case
     "Largest share of the total behind a published mean or extreme that one record, or person, makes up: the (1, k) "
     "rule.",
 )
-def LARGEST_CONTRIBUTION(limit: float, contributions: tuple[Contributions, ...], case: Case) -> Check:
+def LARGEST_CONTRIBUTION(limit: float, contributions: tuple[LargestContributions, ...], case: Case) -> Check:
     """Judge the part whose mean one contribution makes up most."""
     heavy = sum(one.one > limit for one in contributions)
     what = f"one {'person' if case.people else 'record'} makes up more than {limit:.3g} of the total"

@@ -24,7 +24,7 @@ from glassine.data.inference import (
     outside_of,
 )
 from glassine.data.labels import Sample
-from glassine.data.table import NO_RECORDS, Table, as_table
+from glassine.data.table import NO_RECORDS, RecordTable, as_table
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.domain.attributes import Attribute, Scalar
 from glassine.errors import (
@@ -112,6 +112,7 @@ class DisclosureSettings:
 CRITERIA = ("gini", "entropy", "gain_ratio", "misclassification", "none")
 SPLITS = ("auto", "multiway", "binary")
 NOTHING = Sample()
+TEN = Suppression(10)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -229,6 +230,7 @@ class AuditInputs:
     members: Sample = NOTHING
     others: Sample = NOTHING
     settings: AuditSettings = AuditSettings()  # What is looked at, and how
+    suppression: Suppression = TEN  # What may be shown of counts
     # The column of persons, where the model tests it: then records are counted, as it is an attribute.
     person: str | None = None
     needs_domain: bool = True  # Whether a domain is inferred from the data where none is given: not for attacks alone
@@ -268,10 +270,15 @@ class AuditInputs:
     @property
     def counts_people(self) -> bool:
         """Whether persons are stated, so that people are counted; else records are."""
-        return any(isinstance(given, Table) and given.persons is not None for given in (self.data, self.holdout))
+        return any(isinstance(given, RecordTable) and given.persons is not None for given in (self.data, self.holdout))
+
+    @property
+    def people(self) -> bool:
+        """Whether people are counted, or the publisher states that records are people."""
+        return self.counts_people or self.settings.statements.one_record_per_person
 
     @cached_property
-    def table(self) -> Table | None:
+    def table(self) -> RecordTable | None:
         """The training records, opened once; None where there are none."""
         return None if self.data is None else as_table(self.data)
 
@@ -418,7 +425,7 @@ class Comparison:
 
 
 def compare_records(
-    table: Table, domain: Domain | None, recipe: Mapping[str, Attribute], tested: Collection[str], below: int
+    table: RecordTable, domain: Domain | None, recipe: Mapping[str, Attribute], tested: Collection[str], below: int
 ) -> Comparison:
     """Return how many records lie outside the domain, or hold nothing that the model tests.
 
@@ -452,7 +459,7 @@ def compare_records(
 
 
 def _words(
-    table: Table, recipe: Domain | Mapping[str, Attribute], outside: Mapping[str, Mapping[str, int]], below: int
+    table: RecordTable, recipe: Domain | Mapping[str, Attribute], outside: Mapping[str, Mapping[str, int]], below: int
 ) -> dict[str, tuple[str, ...]]:
     """Return the texts that many records hold in columns with texts outside their attributes."""
     names = [name for name, why in outside.items() if name in recipe and any(one.startswith("texts") for one in why)]
@@ -473,7 +480,7 @@ def compare(outside: Mapping[str, Mapping[str, int]], domain: Domain, tested: Co
     )
 
 
-def on_shared(data: object, holdout: object, names: Sequence[str]) -> tuple[Table, Table]:
+def on_shared(data: object, holdout: object, names: Sequence[str]) -> tuple[RecordTable, RecordTable]:
     """Return both tables with those of the named columns that both have: identifiers say nothing of membership."""
     tables = [as_table(frame) for frame in (data, holdout)]
     if not all(map(len, tables)):

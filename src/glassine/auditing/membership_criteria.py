@@ -297,14 +297,22 @@ def _to_settle(limit: float, membership: MembershipFinding) -> str:
     return f": about {math.ceil(needed / digits) * digits:,} more held-out records would settle it"
 
 
+UNLISTED = (
+    "Against fresh records it is at most {bound:g}. An attacker who has the list of people from whom the training data "
+    "were drawn can do better: neither its length is stated nor that there is none."
+)
+"""Why bounds of the fresh game alone pass no limit."""
+
+
 @criterion(
     "largest_mean_advantage",
     "capacity",
     share_limit(NUMBER),
     label="Mean advantage of any attack, proved",
     measures="Largest mean advantage that any attack can have on average over people, in (0, 1], proved from the "
-    "number of models of a class that was declared before the fit. Unknown unless domain and class were; off unless it "
-    "is set. It clears no single person.",
+    "number of models of a class that was declared before the fit. Unknown unless domain and class were, and the "
+    "number of people on the list from which training data were drawn is stated, or that there is no list; off unless "
+    "it is set. It clears no single person.",
     unmeasured="What no attack exceeds on average is not known: {reason}",
     remedies=for_kinds(
         ("tree", "rule list"),
@@ -317,10 +325,12 @@ def _to_settle(limit: float, membership: MembershipFinding) -> str:
     inputs=for_kinds(
         ("tree", "rule list"),
         remedy(
-            "Have the publisher state the class that was fixed before the draw: {step}.",
+            "Have the publisher state the class that was fixed before the draw, and from how many people: {step}.",
             "audit",
-            python="`AuditSettings(statements=Statements(stated_class=StatedClass(depth=4)))`, and `domain=`",
+            python="`AuditSettings(statements=Statements(stated_class=StatedClass(depth=4, population=20_000)))`, and "
+            "`domain=`",
             class_depth=None,
+            drawn_from=None,
         ),
     ),
     requests=(
@@ -336,6 +346,8 @@ def LARGEST_MEAN_ADVANTAGE(limit: float, bounds: AverageCase, case: Case) -> Che
         return failed(meaning, strictest.mean_advantage)
     if doubt := case.contrary:
         return unknown(doubt, strictest.mean_advantage)
+    if not bounds.against_everyone:
+        return unknown(UNLISTED.format(bound=strictest.mean_advantage), strictest.mean_advantage)
     return passed(meaning, strictest.mean_advantage)
 
 

@@ -14,7 +14,7 @@ from glassine.attacks.reconstruction.leakage import SubgroupLeakage
 from glassine.auditing.findings import AttributeFinding, ReconstructionFinding, SubgroupFinding
 from glassine.auditing.findings.joint import RowsFinding
 from glassine.auditing.suppression import Suppression
-from glassine.data.table import Table
+from glassine.data.table import RecordTable
 from glassine.domain import Binary, Category, Domain
 from glassine.errors import CostLimitError, InvalidDataError, UndefinedMeasureError
 from glassine.models import DecisionTree, RuleList
@@ -94,7 +94,7 @@ def curve_of(bits: Array) -> tuple[tuple[float, float], ...]:
 
 
 def subgroups(
-    dataset: ProbabilisticDataset, frame: Table | None, names: list[str]
+    dataset: ProbabilisticDataset, frame: RecordTable | None, names: list[str]
 ) -> Outcome[tuple[SubgroupLeakage, ...]]:
     """Return what is learned about subgroups: of each class, and of some columns of the data if there are any."""
     groups: list[SubgroupLeakage] = []
@@ -141,7 +141,7 @@ def grouping(sensitive: str | None, domain: Domain | None, columns: Mapping[str,
 
 
 def exposed_rows(
-    table: Table | None, rows: Indices | None, learned: Sequence[float] | None, noise: str | None
+    table: RecordTable | None, rows: Indices | None, learned: Sequence[float] | None, noise: str | None
 ) -> Outcome[tuple[int, ...]]:
     """Return the rows about which most bits are learned; of each person one."""
     # Shapes: rows (n,), or None.

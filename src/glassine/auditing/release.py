@@ -15,7 +15,7 @@ from glassine.attacks.outcome import UNCOVERED, Measured, Measurement, NotApplic
 from glassine.attacks.values import ValueLeakage
 from glassine.auditing.describe import describe_guarantee, relied_on
 from glassine.auditing.describe_membership import describe_membership
-from glassine.auditing.facts import Bits, Fact, Inapplicable, Kind, Shares, Sizes
+from glassine.auditing.facts import Bits, Fact, Inapplicable, Shares, Sizes
 from glassine.auditing.findings import (
     OF_THE_MODEL,
     DiversityFinding,
@@ -186,6 +186,8 @@ class ReleaseSubject(Subject):
     """A release of explanations: everyone can ask for every group, so that it is measured as a whole."""
 
     records: ReleaseInputs  # The release, and the records behind it as far as they are given
+    leaves: Leaves | None  # The leaves of all trees with the people behind them
+    inferred: tuple[str, ...]  # The attributes whose domain was taken from data
 
     by_array = True
 
@@ -209,7 +211,26 @@ class ReleaseSubject(Subject):
                     remedy="State both.",
                 )
             refuse_shared(people.persons, others.persons)
-        return cls(inputs=inputs, policy=policy, guarantee=claim, public=public, records=records)
+        return cls.of_records(records, inputs, policy=policy, guarantee=claim, public=public)
+
+    @classmethod
+    def of_records(cls, records: ReleaseInputs, inputs: AuditInputs, **own: Any) -> Self:
+        """Return a release with the records behind it."""
+        domain, leaves, people = records.release.domain, records.leaves(), records.people
+        inferred = tuple(name for name in domain if domain[name].inferred)
+        return cls(
+            kind="release as published" if records.release.provenance.form == "paper" else "release",
+            inputs=inputs,
+            records=records,
+            leaves=leaves,
+            inferred=inferred,
+            people=people is not None and people.persons is not None,
+            has_data=not records.nobody and leaves is not None,
+            domain_inferred=bool(inferred),
+            mismatch=records.lacking if records.outside else "",
+            odd=tuple(dict.fromkeys((*records.outside, *records.outside_others))),
+            **own,
+        )
 
     @classmethod
     def claim(cls, opened: Opened, policy: Policy) -> GuaranteeFinding | None:
@@ -239,41 +260,6 @@ class ReleaseSubject(Subject):
         own = not isinstance(opened.artefact, SurrogateRelease) and opened.value.provenance.records != "queries"
         return own or inputs.has_records
 
-    @property
-    def kind(self) -> Kind:
-        """A release, in its restricted form or as published."""
-        return "release as published" if self.records.release.provenance.form == "paper" else "release"
-
-    @property
-    def has_data(self) -> bool:
-        """Whether the records behind it are known, or published sizes stand for them."""
-        return not self.records.nobody and self.leaves is not None
-
-    @property
-    def inferred(self) -> tuple[str, ...]:
-        """The attributes whose domain was taken from data."""
-        domain = self.records.release.domain
-        return tuple(name for name in domain if domain[name].inferred)
-
-    @property
-    def odd(self) -> tuple[str, ...]:
-        """The columns of the records that hold what the release's domain does not declare."""
-        return tuple(dict.fromkeys((*self.records.outside, *self.records.outside_others)))
-
-    @property
-    def mismatch(self) -> str:
-        """Why the data are not read; empty if they are."""
-        return self.records.lacking if self.records.outside else ""
-
-    @property
-    def domain(self) -> None:
-        """None: a release has its own."""
-
-    @cached_property
-    def leaves(self) -> Leaves | None:
-        """The leaves of all trees with the people behind them."""
-        return self.records.leaves()
-
     @cached_property
     def values(self) -> ValueLeakage:
         """What the thresholds of all trees reveal."""
@@ -288,13 +274,7 @@ class ReleaseSubject(Subject):
     @property
     def counts_people(self) -> bool:
         """Whether it is stated whose the records behind the release are, so that people are counted."""
-        people = self.records.people
-        return people is not None and people.persons is not None
-
-    @property
-    def people(self) -> bool:
-        """Whether people are counted."""
-        return self.counts_people
+        return self.people
 
     def summary(self) -> ReleaseSummary:
         """Return the release in brief; all of it is public."""
@@ -314,15 +294,15 @@ class ReleaseSubject(Subject):
             k=release.k,
             classes=tuple(str(value) for value in release.classes),
             counts=any(node.evidence.size is not None for tree in release.trees for node in tree.nodes),
-            inferred=tuple(name for name in release.domain if release.domain[name].inferred),
+            inferred=self.inferred,
             notes=made.notes,
             claim=claimed(release),
         )
 
-    def facts(self, raw: Raw) -> dict[str, Fact[Any]]:
+    def facts_of(self, raw: Raw) -> dict[str, Fact[Any]]:
         """Return what measurements found; whom thresholds can name is asked of every release."""
         named: Fact[Any] = Measured(named_fact(self.values, self.inferred))
-        return {"named": NO_RECORDS if self.records.nobody and not self.accepted else named, **super().facts(raw)}
+        return {"named": NO_RECORDS if self.records.nobody and not self.accepted else named, **super().facts_of(raw)}
 
     def notes(self, raw: Raw) -> Iterator[str]:
         """Yield what the figures do not cover."""
@@ -332,7 +312,7 @@ class ReleaseSubject(Subject):
         yield from (KNOWN_GROUP, NOT_COUNTED)
         domain, sides = self.records.release.domain, (self.records.outside, self.records.outside_others)
         for outside, said in zip(sides, ("", "Of the holdout, "), strict=True):
-            for note in compare(outside, domain, ()).notes(self.suppression):
+            for note in compare(outside, domain, ()).notes(self.inputs.suppression):
                 yield RecordNote(f"{said}{note}")
         if relied_on(self.guarantee) and self.records.beside:
             yield UNCOVERED
@@ -364,9 +344,9 @@ def _diversity(subject: ReleaseSubject) -> Outcome[tuple[DiversityFinding, ...]]
         labels = records.people.labels(kind)
         if labels is not None:
             labelled = np.unique(np.array([repr(value) for value in labels.tolist()]), return_inverse=True)[1]
-            out.append(diversity_of(kind, records.groups, labelled, records.people, subject.suppression))
+            out.append(diversity_of(kind, records.groups, labelled, records.people, subject.inputs.suppression))
     if sensitive is not None and codes is not None:
-        out.append(diversity_of(sensitive, records.groups, codes, records.people, subject.suppression))
+        out.append(diversity_of(sensitive, records.groups, codes, records.people, subject.inputs.suppression))
     if not out:
         return NotApplicable(
             f"neither labels nor a sensitive attribute are given (`{parameter('target=')}`, "
@@ -377,7 +357,7 @@ def _diversity(subject: ReleaseSubject) -> Outcome[tuple[DiversityFinding, ...]]
 
 def _leaves(subject: ReleaseSubject) -> Outcome[LeavesFinding]:
     limit = subject.policy.smallest_group
-    return leaves_of(subject.records, subject.leaves, limit, subject.suppression)
+    return leaves_of(subject.records, subject.leaves, limit, subject.inputs.suppression)
 
 
 ReleaseSubject.measurements = (
@@ -386,7 +366,7 @@ ReleaseSubject.measurements = (
         "Groups",
         "How small are the groups behind representatives?",
         GroupsFinding,
-        run=lambda subject: groups_of(subject.records, subject.leaves, subject.suppression),
+        run=lambda subject: groups_of(subject.records, subject.leaves, subject.inputs.suppression),
         facts=_facts_of_groups,
     ),
     Measurement[ReleaseSubject, LeavesFinding](
@@ -418,7 +398,7 @@ ReleaseSubject.measurements = (
         "Disclosure",
         "How often does an attacker guess labels and sensitive values correctly?",
         tuple[GuessFinding, ...],
-        run=lambda subject: guesses_of(subject.records, subject.inputs.settings.sensitive, subject.suppression),
+        run=lambda subject: guesses_of(subject.records, subject.inputs.settings.sensitive, subject.inputs.suppression),
         facts=_facts_of_guesses,
         audience="checker",
     ),
@@ -446,7 +426,7 @@ ReleaseSubject.measurements = (
         "Representatives",
         "What do representative records reveal?",
         RepresentativesFinding,
-        run=lambda subject: Measured(measure_representatives(subject.records, subject.suppression)),
+        run=lambda subject: Measured(measure_representatives(subject.records, subject.inputs.suppression)),
         listed=False,
     ),
     Measurement[ReleaseSubject, ThresholdsFinding](

@@ -9,7 +9,6 @@ from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
 
 from glassine.attacks.outcome import Hidden
 from glassine.auditing.additive import AdditiveSubject
-from glassine.auditing.findings import FormsFinding
 from glassine.auditing.findings.root import SCHEMA, Findings
 from glassine.auditing.release import ReleaseSubject
 from glassine.auditing.several import SeveralSubject
@@ -18,14 +17,11 @@ from glassine.auditing.trees import TreeSubject
 from glassine.codec import LARGEST
 
 MEASURED: dict[str, Any] = {
-    **{
-        m.name: m.finding
-        for kind in (ReleaseSubject, SeveralSubject, SummarySubject, AdditiveSubject, TreeSubject)
-        for m in kind.measurements
-    },
-    "forms": FormsFinding,
+    m.name: m.finding
+    for kind in (ReleaseSubject, SeveralSubject, SummarySubject, AdditiveSubject, TreeSubject)
+    for m in kind.measurements
 }
-"""What findings hold of each measurement, by its name. The forms of a release are compared apart from an audit."""
+"""What findings hold of each measurement, by its name."""
 
 
 def schema() -> dict[str, Any]:

@@ -10,10 +10,10 @@ from typing import Any, Self
 
 from glassine.attacks.outcome import Failed, Measured, Measurement, NotApplicable, Outcome, RecordNote
 from glassine.attacks.reconstruction.joint import reconstruct_jointly
-from glassine.attacks.reconstruction.joint_published import read_models
+from glassine.attacks.reconstruction.joint_published import ReadModels, read_models
 from glassine.attacks.reconstruction.joint_result import JointReconstruction
 from glassine.attacks.reconstruction.systems import Search
-from glassine.auditing.facts import Bits, Fact, Kind, Sizes
+from glassine.auditing.facts import Bits, Fact, Sizes
 from glassine.auditing.findings import GuaranteeFinding, JointFinding, LeftOutModel, SeveralSummary, Standing
 from glassine.auditing.inputs import AuditInputs
 from glassine.auditing.policy import Policy
@@ -60,7 +60,6 @@ class SeveralSubject(Subject):
     """Several models of the same records. No guarantee covers them together: their claims are judged as a sum."""
 
     published: SeveralModels
-    contradiction: str = ""  # What contradicts that the models have records in common; empty if nothing says so
 
     counts_records = True
 
@@ -69,22 +68,19 @@ class SeveralSubject(Subject):
         cls, opened: Opened, inputs: AuditInputs, policy: Policy, claim: GuaranteeFinding | None, *, public: bool
     ) -> Self:
         """Return several models of the same records with the inputs of their audit."""
-        return cls(inputs=inputs, policy=policy, published=opened.value)
+        return cls.of_models(opened.value, inputs, policy)
 
-    @property
-    def kind(self) -> Kind:
-        """Several models."""
-        return "several models"
-
-    @property
-    def people(self) -> bool:
-        """False: they are judged by records."""
-        return False
-
-    @property
-    def mismatch(self) -> str:
-        """What contradicts that the models have records in common."""
-        return self.contradiction
+    @classmethod
+    def of_models(cls, published: SeveralModels, inputs: AuditInputs, policy: Policy) -> Self:
+        """Return several models of the same records."""
+        return cls(
+            kind="several models",
+            inputs=inputs,
+            policy=policy,
+            domain=inputs.domain,
+            has_data=inputs.data is not None,
+            published=published,
+        )
 
     @cached_property
     def joint(self) -> JointReconstruction:
@@ -116,37 +112,31 @@ class SeveralSubject(Subject):
         names = self.published.names or tuple(f"model {i + 1}" for i in range(len(self.published.models)))
         return SeveralSummary(models=names)
 
-    @property
-    def has_data(self) -> bool:
-        """Whether there are training records."""
-        return self.inputs.data is not None
-
-    def settled(self, raw: Raw) -> Self:
-        """Return the models with their claims added up, and with what contradicts them."""
-        outcome = raw.get("joint")
-        if not isinstance(outcome, Measured):
-            return self
-        joint = outcome.value
-        if joint.contradiction is not None:
-            return replace(self, contradiction=joint.contradiction)
-        return replace(self, guarantee=_composed(joint, self.policy))
-
     @cached_property
+    def read(self) -> ReadModels:
+        """The models as they are read together; nothing without a domain, or where they are counted in the data."""
+        published = self.published
+        if self.domain is None or published.counts == "data":
+            return ReadModels(exact=[], left=[])
+        return read_models(published.models, self.domain, published.names)
+
+    @property
     def weighed(self) -> list[str]:
         """The models whose sizes may be sums of weights: no statement and no counts of records say otherwise."""
-        published, domain = self.published, self.inputs.domain
-        if domain is None or self.inputs.statements.unweighted or published.counts == "data":
+        if self.inputs.statements.unweighted:
             return []
-        read = read_models(published.models, domain, published.names)
-        return [entry.name for entry in read.exact if entry.model.sizes == "derived"]
+        return [entry.name for entry in self.read.exact if entry.model.sizes == "derived"]
 
-    @cached_property
-    def countable(self) -> bool:
-        """Whether training records can give counts that some of the models do not publish."""
-        published, domain = self.published, self.inputs.domain
-        if domain is None or published.counts == "data":
-            return False
-        return any(entry.can_be_counted for entry in read_models(published.models, domain, published.names).left)
+    def settled(self, raw: Raw) -> Self:
+        """Return the models with their claims added up, what contradicts them, and whether data can count more."""
+        outcome = raw.get("joint")
+        countable = any(entry.can_be_counted for entry in self.read.left)
+        if not isinstance(outcome, Measured):
+            return replace(self, countable=countable)
+        joint = outcome.value
+        if joint.contradiction is not None:
+            return replace(self, countable=countable, mismatch=joint.contradiction)
+        return replace(self, countable=countable, guarantee=_composed(joint, self.policy))
 
     def notes(self, raw: Raw) -> Iterator[str]:
         """Yield which models were left out or counted, and what contradicts what."""

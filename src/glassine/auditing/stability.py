@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from glassine.attacks.outcome import Failed, Measured, Measurement, NotApplicable, Outcome
-from glassine.auditing.capacity import figures_of, outside, stated_class
+from glassine.auditing.capacity import delta_of, figures_of, outside, stated_class
 from glassine.capacity import (
     DeclaredClass,
     LearnedCode,
@@ -91,18 +91,23 @@ def _stability(subject: TreeSubject) -> Outcome[StabilityFinding]:
         return NotApplicable("one model without a choice is retrained; several, or options, are not counted.")
     if stated is not None and (why := outside(model, stated, domain, target)):
         return NotApplicable(f"{why}.")
-    delta = 0.05 if stated is None else stated.delta
+    delta = delta_of(subject)
     labelled = figures.figures == "labels" or not declared.label_follows
     frame = _frame(subject, target)
     n, size = len(inputs.table or ()), len(frame)
+    if stated is not None and (stated.n not in (None, n) or stated.population not in (None, size)):
+        listed = size if stated.population is None else stated.population
+        return NotApplicable(
+            f"{n if stated.n is None else stated.n:,} of {listed:,} people are stated to be drawn, and data "
+            f"and holdout are {n:,} and {size - n:,} records."
+        )
     ends = time.monotonic() + settings.stability_seconds
 
     def train(number: int) -> Hashable:
         rng = np.random.default_rng(
             (0 if not isinstance(settings.random_state, int) else settings.random_state, number)
         )
-        drawn = np.sort(rng.permutation(size)[:n])
-        fitted = _refit(learner, frame[drawn], target, model.attributes)
+        fitted = _refit(learner, frame[np.sort(rng.permutation(size)[:n])], target, model.attributes)
         made = as_model(fitted, domain)
         if stated is not None and (odd := outside(made, stated, domain, target)):
             raise InvalidModelError(f"a retrained model is not of the class: {odd}.")
@@ -151,6 +156,7 @@ def _declared(learner: Any, subject: TreeSubject) -> DeclaredClass | None:
     if stated is not None and domain is not None:
         return stated_class(stated, domain, len(subject.model.classes or ()), subject.inputs.target)
     try:
+        learner.capacity()  # Parameters that were changed since the fit are no class of the model
         declared = learner.declared_class()
     except (AttributeError, GlassineError):
         return None
@@ -158,12 +164,17 @@ def _declared(learner: Any, subject: TreeSubject) -> DeclaredClass | None:
 
 
 def _frame(subject: TreeSubject, target: str) -> pl.DataFrame:
-    """Return everyone on the list: the training records, then the others."""
+    """Return everyone on the list, in an order of their values: where a record stands says nothing of who was drawn.
+
+    A learning algorithm may depend on the order of records. Were the training records first, as they are given, the
+    code of retrained models would depend on the draw, and be none.
+    """
     from glassine.auditing.inputs import on_shared
 
     inputs = subject.inputs
     sides = on_shared(inputs.table, inputs.holdout, (*subject.model.attributes, target))
-    return pl.concat([pl.DataFrame(side.arrays) for side in sides], how="vertical_relaxed")
+    everyone = pl.concat([pl.DataFrame(side.arrays) for side in sides], how="vertical_relaxed")
+    return everyone.sort(everyone.columns)
 
 
 def _refit(learner: Any, sample: pl.DataFrame, target: str, attributes: tuple[str, ...]) -> Any:

@@ -34,6 +34,9 @@ class StatedClass:
         People in the training data; as the model or the data say by default.
     population : int or None
         People of the list from which they were drawn at random, without replacement.
+    unlisted : bool
+        Whether no list exists of the people from whom they were drawn, so that training records are compared with fresh
+        ones alone.
     options : int
         Number of settings among which one was chosen on the data.
     models : int
@@ -52,6 +55,7 @@ class StatedClass:
     longest: int = 1
     n: int | None = None
     population: int | None = None
+    unlisted: bool = False
     options: int = 1
     models: int = 1
     delta: float = 0.05
@@ -70,6 +74,11 @@ class StatedClass:
             if value is not None:
                 check_whole(value, name, low, high)
         check_delta(self.delta)
+        if self.unlisted and self.population is not None:
+            raise InvalidParameterError(
+                f"a list of {parameter('population=')}{self.population:,} people is stated, and that there is none.",
+                remedy="State one of them.",
+            )
         if self.n is not None and self.population is not None:
             check_draw(self.population, self.n)
 

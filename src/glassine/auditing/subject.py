@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 from glassine import __version__
 from glassine.attacks.outcome import Measured, Measurement, NotApplicable, Outcome
 from glassine.auditing.describe import LONGEST, describe_domain
-from glassine.auditing.facts import Case, Fact, Kind
+from glassine.auditing.facts import Case, Fact
 from glassine.auditing.findings import DomainSummary, Findings, GuaranteeFinding, Outcomes, SubjectSummary
 from glassine.auditing.inputs import AuditInputs
 from glassine.auditing.judging import advise, contradiction, decide, judge, judge_named, request
@@ -66,15 +66,17 @@ class Opened:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Subject(ABC):
-    """A published thing, with what was given beside it and the policy."""
+class Subject(Case, ABC):
+    """A published thing, with what was given beside it and the policy; what judges ask of it is settled in it."""
 
     inputs: AuditInputs  # What was given beside it
     policy: Policy  # The limits; whether a claimed guarantee is accepted depends on them
-    guarantee: GuaranteeFinding | None = None  # The differential privacy that is claimed
     # Whether only what follows from the published thing is looked at, because its guarantee answers for the records.
     public: bool = False
     notes_read: tuple[str, ...] = field(default=(), repr=False)  # What was noted while it was read
+    model: PublishedModel | None = None  # The model as a value; None of what is no model
+    domain: Domain | None = None  # In what domain it is audited; None of what has its own
+    weights: str = ""  # Why published sizes may be sums of weights; empty where they are not
 
     measurements: ClassVar[tuple[Measurement[Any, Any], ...]]
     by_array: ClassVar[bool] = False  # Whether classes are an array beside the records, not a column of them
@@ -106,80 +108,16 @@ class Subject(ABC):
         return inputs.has_records
 
     @property
-    @abstractmethod
-    def kind(self) -> Kind:
-        """Its kind, by which remedies differ."""
-
-    @property
-    def suppression(self) -> Suppression:
-        """What may be shown of counts."""
-        return Suppression(0 if self.inputs.settings.show_small_counts else self.policy.suppress_below)
-
-    @property
-    def also_asked(self) -> Collection[str]:
-        """Names of measurements that are made because something is stated or limited."""
-        settings = self.inputs.settings
-        stated = settings.statements.stated_class is not None or self.policy.largest_mean_advantage is not None
-        return (*(["capacity"] if stated else []), *(["stability"] if settings.stability is not None else []))
-
-    @property
     def counts_people(self) -> bool:
         """Whether persons are stated, so that people are counted; else records are."""
         return self.inputs.counts_people
 
-    @property
-    def accepted(self) -> bool:
-        """Whether the policy accepts the claim, so that it answers for what is published."""
-        return self.guarantee is not None and self.guarantee.accepted
-
     @cached_property
     def doubt(self) -> str:
-        """Why counts may not be those that limits are about: others than in training, or records for people."""
+        """Why counts may not be those that limits are about: others than in training, for people, or of weights."""
         claim = self.guarantee
-        if self.mismatch or claim is None or claim.accepted:
-            return self.mismatch
-        return OF_PERSONS if claim.subject == "person" and not self.people else ""
-
-    # What judges and findings ask of every subject.
-
-    has_data: ClassVar[Any] = False  # Whether there are training records
-    countable: ClassVar[Any] = False  # Whether records can give counts that some of several models do not publish
-    of_classes: ClassVar[Any] = True  # Whether it predicts a class
-
-    @property
-    def people(self) -> bool:
-        """Whether people are counted, or the publisher states that records are people."""
-        return self.counts_people or self.inputs.settings.statements.one_record_per_person
-
-    @property
-    def mismatch(self) -> str:
-        """Why the data are not the training records; empty if nothing says so."""
-        return ""
-
-    @property
-    def contrary(self) -> str:
-        """Why the outcomes are not those of training, though the records may be; empty if nothing says so."""
-        return ""
-
-    @property
-    def odd(self) -> Sequence[str]:
-        """The columns of the training records that a model tests and that hold what the domain does not declare."""
-        return ()
-
-    @property
-    def domain(self) -> Domain | None:
-        """In what domain it is audited."""
-        return self.inputs.domain
-
-    @property
-    def has_domain(self) -> bool:
-        """Whether a domain was given, or need not be."""
-        return True
-
-    @property
-    def inferred(self) -> Collection[str] | bool:
-        """The attributes whose domain was taken from data, as far as that matters."""
-        return ()
+        for_people = claim is not None and not claim.accepted and claim.subject == "person" and not self.people
+        return self.mismatch or (OF_PERSONS if for_people else "") or self.weights
 
     @abstractmethod
     def summary(self) -> SubjectSummary:
@@ -190,15 +128,11 @@ class Subject(ABC):
         """The domain in brief, where one was given or inferred."""
         return describe_domain(self.domain)
 
-    def texts(self) -> Fact[tuple[LongText, ...]]:
-        """Return the texts of the model beyond what it needs; None of what is no model."""
-        return None
-
     def settled(self, raw: Raw) -> Self:
         """Return it with what measurements settled of itself, such as claims that are added up."""
         return self
 
-    def facts(self, raw: Raw) -> dict[str, Fact[Any]]:
+    def facts_of(self, raw: Raw) -> dict[str, Fact[Any]]:
         """Return what measurements found, as criteria read it."""
         made = [m for m in self.measurements if m.name in raw]
         return {name: fact for m in made for name, fact in m.facts(self, raw[m.name], raw).items()}
@@ -210,14 +144,14 @@ class Subject(ABC):
 
 def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
     """Measure a subject, judge it, and suppress what may not be shown."""
-    asked, suppression, settings = _asked(subject, only), subject.suppression, subject.inputs.settings
+    asked, suppression, settings = _asked(subject, only), subject.inputs.suppression, subject.inputs.settings
     raw: dict[str, Outcome[Any]] = {}
     for measurement in asked:
         subject.inputs.progress(measurement.title.lower())
         raw[measurement.name] = _run(measurement, subject)
     measured = {m.name: _hidden(m, raw[m.name], suppression) for m in asked}
     subject = _doubted(subject.settled(raw), measured.get("membership"))
-    facts = subject.facts(raw)
+    facts = subject.facts_of(raw)
     if "membership" in facts:
         # Attacks are judged by their rounded figures; where none could be made, one of their criteria asks nothing.
         if facts["membership"] is raw["membership"]:
@@ -228,28 +162,14 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
     files, policy = subject.inputs.files, subject.policy
     # An audit that was asked for one measurement covers that alone.
     if only is None:
-        facts |= {"texts": subject.texts(), "files": Measured(files) if files else None}
+        facts |= {"texts": _texts(subject), "files": Measured(files) if files else None}
         # Named policies are judged by the same facts: where it was not asked, it is unknown and not missing.
         counted = any(measurement.name == "capacity" for measurement in subject.measurements)
         facts.setdefault("capacity", NotApplicable(NOT_STATED if counted else NOT_COUNTED))
     if settings.require_clean_copy:
         policy = replace(policy, require_clean_copy=True)
-    case = Case(
-        kind=subject.kind,
-        guarantee=subject.guarantee,
-        facts=facts,
-        has_data=subject.has_data,
-        retrainable=settings.retrainable,
-        countable=subject.countable,
-        mismatch=subject.mismatch,
-        contrary=subject.contrary,
-        odd=subject.odd,
-        has_domain=subject.has_domain,
-        domain_inferred=bool(subject.inferred),
-        people=subject.people,
-        of_classes=subject.of_classes,
-    )
-    checks = judge(policy, case, suppression)
+    case = replace(subject, facts=facts, retrainable=settings.retrainable)
+    checks, listed = judge(policy, case, suppression), only or _also_asked(subject)
     advice, verdict = advise(policy, case, checks), decide(checks)
     if verdict == "within policy" and any(file.clean_copy is not None and not file.clean_copy.name for file in files):
         advice = (*advice, CLEAN_COPY)
@@ -259,7 +179,7 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
         checks=checks,
         measured=Outcomes(
             measured,
-            [m.words for m in subject.measurements if m.listed or m.name in (only or subject.also_asked)],
+            [m.words for m in subject.measurements if m.listed or m.name in listed],
             [m.name for m in subject.measurements if m.audience == "checker"],
         ),
         policy=replace(subject.policy, suppress_below=suppression.below),
@@ -298,15 +218,25 @@ def _doubted(subject: Subject, membership: Outcome[Any] | None) -> Subject:
     return replace(subject, guarantee=claim.void(caveat))
 
 
-def texts_of(model: PublishedModel, inputs: AuditInputs) -> Measured[tuple[LongText, ...]]:
+def _texts(subject: Subject) -> Fact[tuple[LongText, ...]]:
     """Return the texts beyond what a model needs, of a file's model without those that its clean copy leaves out."""
-    published = bounded(model, inputs.domain) if inputs.files else model
-    return Measured(long_texts(published, inputs.domain))
+    model, inputs = subject.model, subject.inputs
+    if model is None:
+        return None
+    return Measured(long_texts(bounded(model, inputs.domain) if inputs.files else model, inputs.domain))
+
+
+def _also_asked(subject: Subject) -> list[str]:
+    """Return names of measurements that are made because something is stated or limited."""
+    settings = subject.inputs.settings
+    limited = settings.statements.stated_class is not None or subject.policy.largest_mean_advantage is not None
+    return [*(["capacity"] if limited else []), *(["stability"] if settings.stability is not None else [])]
 
 
 def _asked(subject: Subject, only: Collection[str] | None) -> list[Measurement[Any, Any]]:
     if only is None:
-        return [m for m in subject.measurements if m.asked or m.name in subject.also_asked]
+        also = _also_asked(subject)
+        return [m for m in subject.measurements if m.asked or m.name in also]
     names, wanted = [m.name for m in subject.measurements], {only} if isinstance(only, str) else set(only)
     for name in sorted(wanted.difference(names)):
         raise InvalidParameterError(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from glassine.attacks.outcome import Measured, Measurement, NotApplicable
 from glassine.auditing.additive import AdditiveSubject
 from glassine.auditing.describe import describe_guarantee
-from glassine.auditing.facts import Fact, Kind
+from glassine.auditing.facts import Fact
 from glassine.auditing.findings import GuaranteeFinding, ModelSummary, NoisyNumbers, SummaryFinding
 from glassine.auditing.inputs import AuditInputs, check_sensitive
 from glassine.auditing.policy import Policy
@@ -40,14 +40,15 @@ class SummarySubject(AdditiveSubject):
         cls, opened: Opened, inputs: AuditInputs, policy: Policy, claim: GuaranteeFinding | None, *, public: bool
     ) -> Self:
         """Return a summary as a subject; its domain is its own."""
-        own = replace(inputs, domain=opened.value.domain_)
-        return cls(
-            inputs=own,
+        summary = opened.value
+        return cls.of_bins(
+            summary.additive(),
+            replace(inputs, domain=summary.domain_),
+            kind="private summary",
             policy=policy,
             guarantee=claim,
             public=public,
-            model=opened.value.additive(),
-            released=_released(opened.value),
+            released=_released(summary),
         )
 
     @classmethod
@@ -70,16 +71,11 @@ class SummarySubject(AdditiveSubject):
         if name is not None and name not in opened.value.additive().attributes:
             check_sensitive(name, opened.value.domain_, None)
 
-    @property
-    def kind(self) -> Kind:
-        """A private summary."""
-        return "private summary"
-
     def summary(self) -> ModelSummary:
         """Return the summary in brief."""
         return replace(super().summary(), kind="private summary")
 
-    def facts(self, raw: Raw) -> dict[str, Fact[Any]]:
+    def facts_of(self, raw: Raw) -> dict[str, Fact[Any]]:
         """Return that nothing but the guarantee limits what noisy numbers reveal."""
         read = {"released": ("sizes", "implied"), "values": ("thresholds", "named")}
         return {fact: NOISY for name, facts in read.items() if name in raw for fact in facts}

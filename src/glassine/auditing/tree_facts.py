@@ -13,7 +13,7 @@ from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.attacks.values import ValueLeakage, thresholds_of
 from glassine.auditing.facts import Bits, Cells, Fact, Inapplicable, Named, Shares, Sizes, Thresholds
 from glassine.auditing.inputs import Statements
-from glassine.data.table import Table
+from glassine.data.table import RecordTable
 from glassine.domain.literals import attributes_of
 from glassine.models import DecisionTree, RuleList
 from glassine.models.implied import RULE_OF_THREE, Bounds, OutcomeCounts, made_certain
@@ -110,19 +110,19 @@ def numbers_of(model: DecisionTree | RuleList) -> tuple[str, ...]:
 
 
 def flag_by_midpoints(
-    model: DecisionTree | RuleList, table: Table, random_state: int | np.random.Generator | None
+    model: DecisionTree | RuleList, table: RecordTable, random_state: int | np.random.Generator | None
 ) -> Outcome[MidpointResult]:
     """Let the midpoint attack search among the training records for those that thresholds name."""
     # Its readers of forests take a second to import.
     from glassine.attacks.membership.midpoint import midpoint_attack
-    from glassine.attacks.membership.outputs import Records
+    from glassine.attacks.membership.outputs import LabelledRecords
 
     kept = [name for name in model.attributes if name in table.names]
     if not isinstance(model, DecisionTree) or not kept:
         return NotApplicable("the midpoint attack is made on trees.")
     tested = table.restrict(kept)
     # The table itself, which has converted its columns already.
-    records = Records(tested, np.zeros(len(tested)), tested.persons)
+    records = LabelledRecords(tested, np.zeros(len(tested)), tested.persons)
     return midpoint_attack(model, records, random_state=random_state)
 
 
@@ -151,7 +151,7 @@ STANDS = (
 def _sizes(tree: TreeSubject) -> Fact[Sizes]:
     if tree.claim_stands:
         return NotApplicable(tree.doubt or STANDS)
-    one, more = tree.nouns
+    one, more = tree.part, tree.parts
     stated = tree.inputs.statements
     parts, unsettled, fewest, stated_by = tuple(size for size in tree.sizes if size), tree.doubt, None, ""
     if None in tree.sizes:
@@ -174,17 +174,17 @@ def _cells(tree: TreeSubject) -> Fact[Cells]:
     """Return who of each outcome is in each part: people where persons are stated, else records."""
     if tree.claim_stands:
         return NotApplicable(tree.doubt or STANDS)
-    stated, people = tree.inputs.statements, None if tree.accepted else tree.occupants
+    stated, people = tree.inputs.statements, None if tree.accepted else tree.occupancy.people
     counts = outcome_counts(
         tree.model,
         stated,
         occupants=people,
-        counted=None if tree.accepted else tree.class_counts,
+        counted=None if tree.accepted else tree.occupancy.classes,
         sizes=tree.record_sizes,
         noisy=tree.noise is not None,
     )
     if counts is None:
-        return NotApplicable(tree.noise or f"the model does not publish how many records its {tree.nouns[1]} hold.")
+        return NotApplicable(tree.noise or f"the model does not publish how many records its {tree.parts} hold.")
     certain, n_splits = certain_of_cells(tree.model, counts), splits_of_model(tree.model)
     by = stated.by if stated.smallest_leaf is not None and (counts.lower < counts.upper).any() else ""
     cells = Cells(
@@ -206,7 +206,7 @@ def facts_of_labels(tree: TreeSubject, labels: Outcome[LabelDisclosure], raw: Ra
 
 def _shares(tree: TreeSubject, labels: Outcome[LabelDisclosure]) -> Fact[Shares]:
     # Where the counts of a leaf are published, its share is that of the people with a record of the class there.
-    model, people = tree.model, tree.occupants
+    model, people = tree.model, tree.occupancy.people
     if tree.noise is not None:
         return NotApplicable(tree.noise)
     evidences = [cell.evidence for cell in model.cells if cell.evidence.size != 0]

@@ -54,7 +54,7 @@ from glassine.auditing.tree_facts import (
 from glassine.auditing.tree_figures import COUNTED, NO_DOMAIN
 from glassine.auditing.tree_figures import TreeSubject as TreeSubject
 from glassine.data.labels import Sample
-from glassine.data.table import Table
+from glassine.data.table import RecordTable
 from glassine.errors import CostLimitError, parameter
 
 if TYPE_CHECKING:
@@ -77,10 +77,10 @@ def _membership(subject: TreeSubject) -> Outcome[MembershipAttacks]:
     """Attack membership, with the attributes that the model knows; shadow models are of its size."""
     if subject.public:
         return NotApplicable(OF_THE_MODEL)
-    if subject.inputs.holdout is not None and subject.counted is not None:
+    if subject.inputs.holdout is not None and subject.occupancy.counted is not None:
         return NotApplicable(f"membership attacks read records, but {COUNTED}")
 
-    def learner(members: Table) -> Any:
+    def learner(members: RecordTable) -> Any:
         # Its learners take a second to import.
         from glassine.attacks.membership.shadows import shadow_learner
 
@@ -90,7 +90,7 @@ def _membership(subject: TreeSubject) -> Outcome[MembershipAttacks]:
 
 
 def attacked(
-    model: object, inputs: AuditInputs, names: Sequence[str], learner: Callable[[Table], Any]
+    model: object, inputs: AuditInputs, names: Sequence[str], learner: Callable[[RecordTable], Any]
 ) -> Outcome[MembershipAttacks]:
     """Attack membership with a fixed seed: an audit can be repeated."""
     # names are the columns that the model knows, learner makes an estimator like it from the members.
@@ -128,7 +128,7 @@ def _reconstruction(subject: TreeSubject) -> Outcome[Rebuilt]:
     if subject.noise is not None:
         return NotApplicable(subject.noise)
     try:
-        counted = subject.owners is not None or list(subject.record_sizes) != list(subject.published_sizes)
+        counted = subject.owners is not None or list(subject.record_sizes) != list(subject.occupancy.published)
         finding = replace(rebuilt(subject.possible, subject.bits.value[0], subject.record_sizes), counted=counted)
     except CostLimitError as error:
         return Failed(error.text)
@@ -149,7 +149,7 @@ def _hide_reconstruction(value: Rebuilt, suppression: Suppression) -> Reconstruc
 def _labels(subject: TreeSubject) -> Outcome[LabelDisclosure]:
     if subject.noise is not None:
         return NotApplicable(subject.noise)
-    people = subject.occupants
+    people = subject.occupancy.people
     if people is not None and not people.counts.any() and subject.of_classes:
         return NotApplicable("people are counted, and the target, by which they fall into classes, was not named.")
     return disclose_labels(subject.model, people)
@@ -208,9 +208,9 @@ def _hide_parts(subject: TreeSubject, suppression: Suppression) -> PartsFinding:
     # What an accepted guarantee covers may be shown as it was published.
     own = Suppression(0) if noisy and subject.accepted else suppression
     parts = describe_parts(
-        model, subject.policy, own, subject.learned, sizes, None if noisy else subject.occupants, noisy=noisy
+        model, subject.policy, own, subject.learned, sizes, None if noisy else subject.occupancy.people, noisy=noisy
     )
-    counted = not noisy and (subject.occupants is not None or sizes != subject.published_sizes)
+    counted = not noisy and (subject.occupancy.people is not None or list(sizes) != list(subject.occupancy.published))
     return PartsFinding(parts=parts, nodes=tree_shape(model), counted=counted)
 
 

@@ -39,8 +39,8 @@ class Published:
     digits : int, default=2
         Decimal digits of published shares, in [0, 15].
     numbers : int, default=0
-        Other numbers that are published with all their digits, such as thresholds off a public grid or the unit of a
-        scorecard: 64 bits each.
+        Other numbers that are published with all their digits, such as thresholds off a public grid: 64
+        bits each.
     options : int, default=1
         Number of settings among which one was chosen on the data, such as depths in a cross-validation.
     models : int, default=1
@@ -248,10 +248,25 @@ def rule_list_class(
     )
 
 
-def scorecard_class(items: int, most_items: int, most_points: int) -> DeclaredClass:
-    """Return all cards of at most so many items worth whole points; its counts are those at each total of points."""
+def scorecard_class(
+    items: int, most_items: int, most_points: int, *, intercepts: int | None = None, units: int | None = None
+) -> DeclaredClass:
+    """Return all cards of at most so many items worth whole points; its counts are those at each total of points.
+
+    Parameters
+    ----------
+    items : int
+        Items to choose from, fixed before the draw.
+    most_items, most_points : int
+        Most items of a card, and most points of an item, added or taken away.
+    intercepts, units : int, optional
+        Values that the intercept, and the worth of a point, can have: 1 where it is fixed before the draw or not
+        published. By default a number with all its digits, which counts as 64 bits.
+    """
     totals = 2 * min(most_items, items) * most_points + 1
     bits = scorecard_bits(items, most_items, most_points)
+    for name, values in (("intercepts", intercepts), ("units", units)):
+        bits += DOUBLE if values is None else math.log2(check_whole(values, name, 1, 10**18))
     return DeclaredClass(
         text=f"scorecards of at most {most_items} of {items:,} items worth up to {most_points} points",
         structure_bits=bits,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Literal, TypeAlias
 
 from glassine.capacity.classes import COUNTS, DeclaredClass, Published, check_declared
@@ -110,6 +110,9 @@ class AverageCase:
         The fresh game and, with a population, the design game.
     assumptions : tuple of str
         What the bounds take for granted.
+    unlisted : bool
+        Whether the publisher states that no list exists of the people from whom the data were drawn, so that the fresh
+        game is the one to answer for.
     """
 
     declared: str
@@ -121,6 +124,7 @@ class AverageCase:
     figures_bits: float
     games: tuple[GameBound, ...]
     assumptions: tuple[str, ...]
+    unlisted: bool = False
 
     @property
     def of_design(self) -> GameBound | None:
@@ -133,6 +137,15 @@ class AverageCase:
         return self.of_design or self.games[0]
 
     @property
+    def against_everyone(self) -> bool:
+        """Whether the bounds are against attackers who know everyone that may have been drawn, as far as anyone can.
+
+        The fresh game alone is of attackers who know the law of the records. One who has the list of candidates is
+        bounded by the design game.
+        """
+        return self.unlisted or self.of_design is not None
+
+    @property
     def sentence(self) -> str:
         """The bounds in plain words.
 
@@ -142,7 +155,7 @@ class AverageCase:
         >>> print(average_case(tree_class(24, 3, 2), 24_421, 48_842, published=LABELS).sentence[:93])
         Except for one draw in 20, an attacker who knows all 48,842 people of the list and this model
         """
-        draws = f"Except for one draw in {1 / self.delta:,.3g}, "
+        draws = f"Except for one draw in {_one_in(self.delta)}, "
         design, fresh = self.of_design, self.games[0]
         if design is None or self.population is None:
             said = (
@@ -194,7 +207,8 @@ def average_case(
         Share of draws for which the bounds may fail, in (0, 1).
     cells : (sequence of int, sequence of int), optional
         The published counts, and those of the frame in the same leaves and classes. With them, and half of an even
-        frame drawn, exact counts cost less.
+        frame drawn, exact counts cost less. The smaller one of this bound and of that without them is taken, each with
+        half of ``delta``.
 
     Raises
     ------
@@ -223,10 +237,11 @@ def average_case(
     ]
     if population is not None:
         size, n = check_draw(population, n)
-        if cells is None:
-            bits = design_bits(conditional_bits(structure + figures, delta), size, n)
-        else:
-            bits = _refunded(declared, published, delta, cells, (n, size))
+        # Which of two bounds is smaller is seen afterwards: each may fail for half of the draws that may fail.
+        each = delta if cells is None else delta / 2
+        bits = design_bits(conditional_bits(structure + figures, each), size, n)
+        if cells is not None:
+            bits = min(bits, _refunded(declared, published, each, cells, (n, size)))
         rate = n / size
         games.append(
             GameBound(
@@ -314,6 +329,13 @@ def _refunded(
             remedy="Leave it out: counts are then charged in full.",
         )
     return counts_given_frame(declared.structure(published), members, frame, delta)
+
+
+def _one_in(delta: float) -> str:
+    """Return one over a share of draws to three digits, rounded down: the share is never stated smaller than it is."""
+    # The decimal of the share as it is written, so that 1e-5 is one in 100,000.
+    times = Decimal(1) / Decimal(repr(delta))
+    return f"{times.quantize(Decimal(1).scaleb(max(times.adjusted() - 2, -2)), rounding=ROUND_FLOOR).normalize():,f}"
 
 
 def _tenths(bits: float) -> float:

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from glassine.auditing.findings import Findings, SignOff
     from glassine.auditing.inputs import AuditSettings, DisclosureSettings, StatedClass
 
-FORMATS = ("acro", "cyclonedx", "junit", "sarif", "summary")
+FORMATS = ("acro", "junit", "sarif", "summary")
 JUNIT = Path("glassine.xml")
 """Where --ci writes a JUnit report."""
 SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -120,11 +120,9 @@ def _show_on_github(public: Mapping[str, Findings | str]) -> None:
 
 
 def _write_to(form: str, output: Path, public: Findings, path: str) -> None:
-    from glassine.report.exchange import as_cyclonedx, as_junit, as_sarif, as_summary
+    from glassine.report.exchange import as_junit, as_sarif, as_summary
 
-    if form == "cyclonedx":
-        write_json(as_cyclonedx(public, Path(path).name, datetime.now(UTC)), output)
-    elif form == "sarif":
+    if form == "sarif":
         write_json(as_sarif(public, path), output)
     else:
         write_text(as_junit({path: public}) if form == "junit" else as_summary(public, path), output)
@@ -144,6 +142,7 @@ OPTIONS = options_of(
     longest="--class-conditions",
     n="--class-people",
     population="--drawn-from",
+    unlisted="--no-list",
     options="--settings-tried",
     stability="--stability",
     stability_seconds="--stability-time",
@@ -247,6 +246,7 @@ class StatementOptions(Group, heading="What the publisher states of the training
     class_conditions: int = option("N", "Of rule lists: most conditions of a rule.", 1)
     class_people: int | None = option("N", "People in the training data, if the model has no counts.")
     drawn_from: int | None = option("N", "People of the list from which the training data were drawn at random.")
+    no_list: bool = flag("No list exists of the people from whom the training data were drawn.")
     stability: int | None = option("N", "Retrain on so many random draws, 25 to 400, for bounds by a learned code.")
     stability_time: float = option("SECONDS", "Most seconds of --stability.", 600.0)
     settings_tried: int = option("N", "Settings among which one was chosen on the data.", 1)
@@ -256,9 +256,10 @@ class StatementOptions(Group, heading="What the publisher states of the training
         from glassine.auditing.inputs import StatedClass
 
         if self.class_depth is None and self.class_rules is None:
-            if self.drawn_from is not None:
+            if self.drawn_from is not None or self.no_list:
                 raise InvalidParameterError(
-                    "--drawn-from is for a class that is stated.", remedy="Add --class-depth or --class-rules."
+                    f"{'--no-list' if self.no_list else '--drawn-from'} is for a class that is stated.",
+                    remedy="Add --class-depth or --class-rules.",
                 )
             return None
         return StatedClass(
@@ -267,6 +268,7 @@ class StatementOptions(Group, heading="What the publisher states of the training
             longest=self.class_conditions,
             n=self.class_people,
             population=self.drawn_from,
+            unlisted=self.no_list,
             options=self.settings_tried,
         )
 

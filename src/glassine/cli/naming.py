@@ -48,6 +48,7 @@ FOR_THE_USER = {
     "smallest_leaf": " N",
     "max_depth": " N",
     "class_depth": " N",
+    "drawn_from": " N",
     "epsilon": " NUMBER",
     "target": " COLUMN",
     "sensitive": " COLUMN",

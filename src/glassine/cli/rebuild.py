@@ -366,11 +366,12 @@ def _together(
     from glassine.auditing.inputs import AuditInputs, AuditSettings
     from glassine.auditing.several import SeveralSubject
     from glassine.auditing.subject import examine
+    from glassine.auditing.suppression import Suppression
     from glassine.data.labels import Sample
 
     settings = AuditSettings(show_small_counts=True, progress=progress)
-    inputs = AuditInputs(domain=domain, members=Sample(data), settings=settings)
-    subject = SeveralSubject(inputs=inputs, policy=policy, published=several)
+    inputs = AuditInputs(domain=domain, members=Sample(data), settings=settings, suppression=Suppression(0))
+    subject = SeveralSubject.of_models(several, inputs, policy)
     with in_options(NAMES):
         joint = subject.joint
     findings = examine(subject)

@@ -72,7 +72,8 @@ class DeclaresItsClass:
         Parameters
         ----------
         n : int, optional
-            People in the data, one record each; those of the fit by default.
+            People in the data, one record each. Without it, the answer is about the fit that was made; with it, about a
+            fit with the present parameters.
         population : int, optional
             People of the list from which they were drawn at random, without replacement.
         published : Published, default=Published()
@@ -81,16 +82,18 @@ class DeclaresItsClass:
             Share of draws for which the bounds may fail, in (0, 1).
         frame : (data frame, array-like), optional
             Records and outcomes of everyone on the list, after the fit. Exact counts then cost less if exactly half was
-            drawn.
+            drawn; the smaller of two bounds is taken, each with half of ``delta``.
 
         Raises
         ------
         InvalidParameterError
-            As :meth:`declared_class`; or if ``n`` is left out before the fit.
+            As :meth:`declared_class`; if ``n`` is left out before the fit; or if an answer about the fit is asked for,
+            and parameters were changed since.
 
         Examples
         --------
-        >>> from glassine import Domain, Integer, OptimalTreeClassifier
+        >>> from glassine import Domain, Integer
+        >>> from glassine.learners import OptimalTreeClassifier
         >>> domain = Domain(
         ...     {"age": Integer(18, 90, thresholds=(30, 45, 60)), "children": Integer(0, 9, thresholds=(0,))}
         ... )
@@ -98,17 +101,16 @@ class DeclaresItsClass:
         >>> trees.capacity(5_000).strictest.mean_advantage
         0.0578
         """
-        declared, model = self.declared_class(), getattr(self, "model_", None)
-        if n is None:
-            # Where each record is one, and has no weight.
-            stated = getattr(getattr(self, "certificate_", None), "average_case", None)
-            n = None if model is None or stated is None else stated.n
-        if n is None:
-            raise InvalidParameterError(
-                "how many people are in the data is not known: before a fit, or after one with weights.",
-                remedy=f"Pass {parameter('n=')}.",
-            )
-        cells = None
+        declared, cells = self.declared_class(), None
+        if n is None or frame is not None:
+            stated = self._stated_at_fit(declared)
+            if n is not None and n != stated.n:
+                raise InvalidParameterError(
+                    f"{parameter('frame')} is for the fit that was made, of {stated.n:,} people, got "
+                    f"{parameter('n=')}{n:,}.",
+                    remedy=f"Leave {parameter('n=')} out.",
+                )
+            n = stated.n
         if frame is not None:
             cells = self._cells(*frame)
             population = sum(cells[1]) if population is None else population
@@ -135,6 +137,23 @@ class DeclaresItsClass:
         """
         declared = self.declared_class()
         return people_needed(declared, mean_advantage, rate=rate, published=published, delta=delta)
+
+    def _stated_at_fit(self, declared: DeclaredClass) -> AverageCase:
+        """Return what the certificate of the fit states, or raise where there is none or it is of other parameters."""
+        stated: AverageCase | None = getattr(getattr(self, "certificate_", None), "average_case", None)
+        if stated is None:
+            raise InvalidParameterError(
+                "how many people are in the data is not known: before a fit, or after one with weights or of a class "
+                "that was not public.",
+                remedy=f"Pass {parameter('n=')}.",
+            )
+        if average_case(declared, stated.n) != stated:
+            raise InvalidParameterError(
+                f"parameters were changed since the fit, whose class is {stated.declared}: its bounds are those of "
+                "`certificate_.average_case`.",
+                remedy=f"Fit again, or pass {parameter('n=')} for a fit with the present parameters.",
+            )
+        return stated
 
     def _over(self, domain: Domain, n_classes: int) -> DeclaredClass:
         """Return the class over a public domain; a kind whose models are counted says how with ``_declared``."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from glassine.attacks.outcome import ShownCount, for_checker
-from glassine.models.quality import Quality
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,72 +224,3 @@ class GapFinding:
     low: float | None
     high: float | None
     reason: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FormFinding:
-    """One form of a release on the same groups, for a comparison; None where it was not measured.
-
-    Attributes
-    ----------
-    form, labels : str
-        The form, and what its trees were trained on.
-    fidelity, fidelity_guided, fidelity_null, accuracy, accuracy_guided : float or None
-        As :class:`~glassine.surrogates.values.Measures` has them.
-    quality, quality_guided, quality_baseline : Quality or None
-        The same by the true labels, with AUROC and log loss where leaves publish probabilities.
-    nodes_median, nodes_mean : float
-        Nodes of a tree.
-    smallest_leaf : ShownCount
-        People of the smallest leaf.
-    share_alone, share_small : float
-        Shares of the people who are alone in a leaf, and who are in a leaf of fewer than ``small`` people.
-    small : int
-        That limit.
-    share_constant : float
-        Share of the trees that are one leaf.
-    off_grid, n_thresholds : int
-        Thresholds that are not public cut points, and all of them.
-    bits_mean : float or None
-        Bits learned about the attributes of a person.
-    gap_true, gap_decisions : float or None
-        Advantage of the gap attack by true labels, and by the black box's decisions.
-    accused, accused_wrongly : ShownCount or None
-        Members that the midpoint attack names, and others whom it names.
-    share_accused : float or None
-        Share of the members that it names.
-    """
-
-    form: str
-    labels: str
-    fidelity: float
-    fidelity_guided: float
-    fidelity_null: float
-    accuracy: float | None
-    accuracy_guided: float | None
-    nodes_median: float
-    nodes_mean: float
-    smallest_leaf: ShownCount
-    share_alone: float
-    share_small: float
-    small: int
-    share_constant: float
-    off_grid: int
-    n_thresholds: int
-    bits_mean: float | None
-    gap_true: float | None
-    gap_decisions: float | None
-    accused: ShownCount | None
-    accused_wrongly: ShownCount | None
-    share_accused: float | None
-    quality: Quality | None = None
-    quality_guided: Quality | None = None
-    quality_baseline: Quality | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FormsFinding:
-    """The two forms of a release side by side, on the same groups."""
-
-    forms: tuple[FormFinding, ...]
-    measured_on: str

@@ -27,7 +27,8 @@ from glassine.models.guarantee import DOMAIN_FROM_DATA
 from glassine.privacy.unit import RECORD, PrivacyUnit
 from glassine.records.arrays import Array
 from glassine.records.columns import Columns
-from glassine.records.engines import LazyTable, is_lazy
+from glassine.records.containers import is_lazy
+from glassine.records.engines import LazyTable
 from glassine.records.reading import read_checked, read_settled
 from glassine.sealed.binned import AdditiveRecords, HeldRecords
 from glassine.sealed.door import OF_THE_INTAKE

@@ -1,8 +1,7 @@
-"""Findings in the formats of other people's tools: pipelines, bills of materials, registries, output checkers."""
+"""Findings in the formats of other people's tools: pipelines, registries, output checkers."""
 
 from glassine.report.exchange.acro import write_acro
-from glassine.report.exchange.cyclonedx import as_cyclonedx
 from glassine.report.exchange.pipelines import as_annotations, as_junit, as_sarif, as_summary
 from glassine.report.exchange.registry import as_registry
 
-__all__ = ["as_annotations", "as_cyclonedx", "as_junit", "as_registry", "as_sarif", "as_summary", "write_acro"]
+__all__ = ["as_annotations", "as_junit", "as_registry", "as_sarif", "as_summary", "write_acro"]

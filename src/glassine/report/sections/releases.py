@@ -1,16 +1,14 @@
-"""A release of surrogate trees: who stands behind it, what its trees reveal together, and both of its forms."""
+"""A release of surrogate trees: who stands behind it, and what its trees reveal together."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from glassine.attacks.outcome import ShownCount
 from glassine.auditing.findings import (
     DiversityFinding,
     Findings,
-    FormFinding,
-    FormsFinding,
     GapFinding,
     GroupsFinding,
     GuessFinding,
@@ -20,9 +18,9 @@ from glassine.auditing.findings import (
     TogetherFinding,
 )
 from glassine.report import wording
-from glassine.report.blocks import Block, Column, Fact, Facts, Fold, Paragraph, Row, RowNumbers, Table, heads
-from glassine.report.figures import UNITS, UNKNOWN, Reading, facts, table
-from glassine.report.section import LEARNED, Body, Page, facts_of, sections_of, sentence, shows
+from glassine.report.blocks import Fact, fold, paragraph, rows_of
+from glassine.report.figures import UNITS, Reading, facts, grid, table
+from glassine.report.section import LEARNED, Body, Page, facts_of, sections_of, shows
 from glassine.report.sections.policy import CAVEAT, judged_page, measure_rows, record_sections
 
 EXACT = "They are exact means: who knows all but one of a group can compute the last."
@@ -106,7 +104,7 @@ def _representatives_section(finding: RepresentativesFinding, findings: Findings
     if findings.release.partition == "public":
         shown = (Fact("Representatives", "public points", "They were chosen without the records."),)
     said = tuple(f"{fact.name}: {fact.value} ({fact.meaning})" for fact in _figures(findings))
-    return (Facts(shown),), said
+    return shown, said
 
 
 LEAVES = table("""
@@ -130,52 +128,39 @@ def _leaves_section(finding: LeavesFinding, release: Findings) -> Body:
         small=None if finding.n_small is None or limit is None else wording.number(finding.n_small),
         published="The counts are published." if release.release.counts else "No counts are published.",
     )
-    blocks: list[Block] = [Facts(shown)]
-    if finding.rows_alone:
-        about = Paragraph(text=f"Rows are counted {wording.ROWS}; at most 100 are listed. Keep this list internal.")
-        rows = RowNumbers(tuple(map(wording.row_name, finding.rows_alone)))
-        blocks.append(Fold("Who is alone, by row number", (about, rows)))
-    return blocks, ()
+    about = f"Rows are counted {wording.ROWS}; at most 100 are listed. Keep this list internal."
+    return (shown, fold("Who is alone, by row number", rows_of(about, finding.rows_alone))), ()
 
 
 def _lacks_sensitive(value: object, findings: Findings) -> str:
     return SENSITIVE if findings.sensitive is None else ""
 
 
-DIVERSITY = ("Values that occur", "Entropy l", "Largest share", "t", "Groups of one value")
+DIVERSITY = """
+What | {attribute:clean}
+Values that occur | {distinct_l:,} of {n_classes:,}
+Entropy l | {entropy_l:.2f}
+Largest share | {alpha:percent}
+t | {t:.2f}
+Groups of one value | {n_one_class:,} of {n_groups:,}
+{Units} in them | {share_one_class:percent}
+"""
 
 
-@shows(
-    "diversity",
-    "labels",
-    "How far the {units} of a group differ",
-    "Diversity",
-    lacking=_lacks_sensitive,
-    rank=34,
-)
+@shows("diversity", "labels", "How far the {units} of a group differ", "Diversity", lacking=_lacks_sensitive, rank=34)
 def _diversity_section(entries: tuple[DiversityFinding, ...], release: Findings) -> Body:
     """Return how far the people of a group differ in labels and in the sensitive attribute."""
-    table = Table(
-        caption=f"How far the {wording.units()} of a group differ; each figure of the worst group",
-        columns=heads("What", figures=(*DIVERSITY, f"{wording.units().capitalize()} in them")),
-        rows=tuple(
-            Row(
-                name=wording.clean(row.attribute),
-                cells=(
-                    f"{row.distinct_l:,} of {row.n_classes:,}",
-                    f"{row.entropy_l:.2f}",
-                    wording.percent(row.alpha),
-                    f"{row.t:.2f}",
-                    f"{row.n_one_class:,} of {release.release.n_groups:,}",
-                    wording.percent(row.share_one_class),
-                ),
-            )
-            for row in entries
-        ),
-    )
-    return (table,), ()
+    caption = f"How far the {wording.units()} of a group differ; each figure of the worst group"
+    return grid(DIVERSITY, entries, caption=caption, n_groups=release.release.n_groups), ()
 
 
+GUESSED = """
+What | {attribute:clean} | {by}
+Without the release | {base_rate:percent}
+Closest group | {closest:percent}
+Group known | {group_known:percent}
+Of other {units} | {others:percent}
+"""
 NOTE = (
     "What is guessed equally well for others, who are not behind the release, is true of everyone; only what goes "
     "beyond that reveals something about those behind it."
@@ -192,23 +177,10 @@ NOTE = (
 )
 def _guesses_section(entries: tuple[GuessFinding, ...], findings: Findings) -> Body:
     """Return how well a reader guesses labels and the sensitive attribute."""
-    names = ("Without the release", "Closest group", "Group known", f"Of other {wording.units()}")
-    table = Table(
-        caption=f"How often an attacker with all groups guesses right who knows a {wording.unit()}'s other attributes",
-        columns=heads("What", figures=names),
-        rows=tuple(
-            Row(
-                name=wording.clean(row.attribute),
-                meaning=GUESSES.get(row.attribute, "By the value of a representative, sought without this attribute."),
-                cells=tuple(
-                    UNKNOWN if share is None else wording.percent(share)
-                    for share in (row.base_rate, row.closest, row.group_known, row.others)
-                ),
-            )
-            for row in entries
-        ),
-    )
-    return (table, Paragraph(text=NOTE, tone="note")), ()
+    caption = f"How often an attacker with all groups guesses right who knows a {wording.unit()}'s other attributes"
+    other = "By the value of a representative, sought without this attribute."
+    table = grid(GUESSED, entries, caption=caption, words=lambda row: {"by": GUESSES.get(row.attribute, other)})
+    return (table, paragraph(NOTE, "note")), ()
 
 
 @shows(
@@ -254,8 +226,9 @@ def _thresholds_section(finding: ThresholdsFinding, findings: Findings) -> Mappi
 
 
 GAP = table("""
-Gap attack by {labels} | {interval} | Share of the {units} behind the release of whom the closest tree is right, less \
-others'.
+[measured] Gap attack by {labels} | {interval} | Share of the {units} behind the release of whom the closest tree is \
+right, less others'.
+[open] Gap attack by {labels} | not measured | {reason:sentence}
 """)
 
 
@@ -264,29 +237,10 @@ def _gaps_section(gaps: tuple[GapFinding, ...], findings: Findings) -> Body:
     """Return the gap attack by each kind of label."""
     shown: list[Fact] = []
     for gap in gaps:
-        if gap.advantage is None or gap.low is None or gap.high is None:
-            shown.append(Fact(f"Gap attack by {gap.labels}", "not measured", sentence(gap.reason)))
-        else:
-            shown += facts(GAP, gap, interval=wording.interval(gap.advantage, gap.low, gap.high))
-    return (Facts(tuple(shown)),), facts_of(tuple(shown))
-
-
-@shows("forms", "forms", "The forms side by side", "Side by side", text_title="{heading}", rank=30)
-def _forms_section(finding: FormsFinding, findings: Findings) -> Body:
-    """Return the paper's form and the restricted form side by side."""
-    own = [row.form == findings.release.form for row in finding.forms]
-    names = tuple(_form_name(row, findings) for row in finding.forms)
-    rows = tuple(_comparison(finding.forms))
-    table = Table(
-        caption="What each form explains, and what it gives away",
-        columns=(Column("Figure"), *(Column(name, picked=picked) for name, picked in zip(names, own, strict=True))),
-        rows=rows,
-        style="stack forms",
-    )
-    lead = f"Both were fitted on the same groups. Fidelity and accuracy were measured on {finding.measured_on}."
-    heading = f"Side by side, measured on {finding.measured_on}: {' | '.join(names)}"
-    said = tuple(f"{row.name}: {' | '.join(map(str, row.cells))}" for row in rows)
-    return (Paragraph(text=lead, tone="lead"), table), said, {"heading": heading}
+        measured = None not in (gap.advantage, gap.low, gap.high)
+        interval = wording.interval(gap.advantage or 0.0, gap.low or 0.0, gap.high or 0.0)
+        shown += facts(GAP, gap, interval=interval, measured=measured, open=not measured)
+    return shown, facts_of(tuple(shown))
 
 
 def _described(findings: Findings) -> str:
@@ -337,71 +291,3 @@ def _people(count: ShownCount, share: float) -> str:
 
 
 _count = UNITS["count"]
-
-
-def _form_name(row: FormFinding, findings: Findings) -> str:
-    name = "Paper's form" if row.form == "paper" else "Restricted form"
-    return f"{name} (this release)" if row.form == findings.release.form else name
-
-
-def _comparison(forms: tuple[FormFinding, ...]) -> Iterator[Row]:
-    """Yield each figure of all forms."""
-    ranked = any(form.quality is not None for form in forms)
-    for same in zip(*(_form_figures(form, forms[0].small, ranked) for form in forms), strict=True):
-        name, meaning, _ = same[0]
-        yield Row(name=name, meaning=meaning, cells=tuple(value for _, _, value in same))
-
-
-def _form_figures(form: FormFinding, small: int, ranked: bool) -> list[tuple[str, str, str]]:
-    """Return the figures of a form, each with its name and what it means."""
-    guided = f"{_figure(form.fidelity_guided)} (random trees: {_figure(form.fidelity_null)})"
-    accuracy = f"{_figure(form.accuracy)}, {_figure(form.accuracy_guided)}{_alone(form, 'accuracy')}"
-    by_probabilities = [
-        ("AUROC", "The same, by published probabilities", _by_probabilities(form, "auroc")),
-        ("Log loss", "The same", _by_probabilities(form, "log_loss")),
-    ]
-    share = f"Share of the {wording.units()}"
-    bits = "not known" if form.bits_mean is None else wording.bits(form.bits_mean)
-    return [
-        ("Trees trained on", "", form.labels),
-        ("Fidelity", "Closest tree decides as the black box (Protocol 1)", _figure(form.fidelity)),
-        ("Guided fidelity", "First of the closest trees that does (Protocol 2)", guided),
-        ("Accuracy", "By the true labels: closest tree, and guided", accuracy),
-        *(by_probabilities if ranked else []),
-        ("Nodes of a tree", "Median, and mean", f"{form.nodes_median:g}, {form.nodes_mean:.1f}"),
-        ("Trees of one leaf", "", wording.percent(form.share_constant)),
-        ("Members named by thresholds", "The midpoint attack: certain, where no other is named", _named(form)),
-        ("Advantage of the gap attack", "By the true labels", _figure(form.gap_true)),
-        ("The same by decisions", "Of the black box, on both sides", _figure(form.gap_decisions)),
-        ("Alone in a leaf", share, wording.percent(form.share_alone)),
-        (f"In a leaf of fewer than {small}", share, wording.percent(form.share_small)),
-        ("Smallest leaf", wording.units().capitalize(), _count(form.smallest_leaf)),
-        ("Thresholds that are not public cut points", "", f"{form.off_grid:,} of {form.n_thresholds:,}"),
-        (f"Bits learned about a {wording.unit()}", "From the leaf, the group being known", bits),
-    ]
-
-
-def _by_probabilities(row: FormFinding, name: str) -> str:
-    values = [getattr(one, name, None) for one in (row.quality, row.quality_guided)]
-    if None in values:
-        return f"none: leaves publish no probabilities{_alone(row, name)}"
-    return f"{', '.join(map(_figure, values))}{_alone(row, name)}"
-
-
-def _alone(row: FormFinding, name: str) -> str:
-    """Return what a prediction without any attribute has, in brackets; empty where that is unknown."""
-    value = getattr(row.quality_baseline, name, None)
-    return "" if value is None else f" ({_figure(value)} without the model)"
-
-
-def _named(row: FormFinding) -> str:
-    if row.accused is None or row.share_accused is None:
-        return "not known"
-    if row.accused == 0 and row.accused_wrongly == 0:
-        return wording.none()
-    wrong = f", {_count(row.accused_wrongly)} others" if row.accused_wrongly else ", no others"
-    return f"{_count(row.accused)} ({wording.percent(row.share_accused)}){wrong}"
-
-
-def _figure(value: float | None) -> str:
-    return "not known" if value is None else f"{value:.3f}"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import itertools
+import sys
 from typing import Any
 
 import numpy as np
@@ -16,9 +18,28 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from glassine import parse_rules
-from glassine.attacks import Measured, NotApplicable, importance_preservation, permutation_importance
-from glassine.attacks.importance import Importances, _compare
+from glassine.attacks import Measured, NotApplicable
 from glassine.errors import InvalidDataError, InvalidParameterError
+from tests.conftest import ROOT
+
+
+def _module() -> Any:
+    """Return the module of the paper's folder, whose name is no name of a package."""
+    path = ROOT / "papers" / "smooth-sensitivity-rule-lists" / "importance.py"
+    spec = importlib.util.spec_from_file_location("paper_importance", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+IMPORTANCE = _module()
+importance_preservation, permutation_importance = (
+    IMPORTANCE.importance_preservation,
+    IMPORTANCE.permutation_importance,
+)
 
 
 def measured(outcome: object) -> Any:
@@ -26,8 +47,8 @@ def measured(outcome: object) -> Any:
     return outcome.value
 
 
-def importances(means: list[float]) -> Importances:
-    return Importances(
+def importances(means: list[float]) -> Any:
+    return IMPORTANCE.Importances(
         attributes=tuple(f"x{i}" for i in range(len(means))),
         means=tuple(means),
         sds=(0.0,) * len(means),
@@ -51,7 +72,7 @@ def test_ties_are_broken_in_every_way(means: list[tuple[int, int]], data: st.Dat
     k = data.draw(st.integers(1, len(means)))
     first, second = [a for a, _ in means], [b for _, b in means]
     common = [len(a & b) / k for a in top_sets(first, k) for b in top_sets(second, k)]
-    found = _compare(importances([float(a) for a in first]), importances([float(b) for b in second]), k)
+    found = IMPORTANCE._compare(importances([float(a) for a in first]), importances([float(b) for b in second]), k)
     assert found.value == pytest.approx(np.mean(common))
     assert (found.low, found.high) == (min(common), max(common))
     assert found.low <= found.in_column_order <= found.high
