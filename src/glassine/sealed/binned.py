@@ -254,7 +254,10 @@ class Terms:
 class AdditiveStore:
     """Records that are read, with their bins, and the scores that released steps have given them so far."""
 
-    __slots__ = ("_axes", "_binned", "_counts", "_grids", "_packed", "_scores", "_terms", "_times", "records")
+    __slots__ = (
+        *("_axes", "_binned", "_counts", "_grids", "_packed", "_scores", "_tabled", "_tables", "_terms", "_times"),
+        "records",
+    )
 
     def __init__(self, records: Any) -> None:
         self.records: AdditiveRecords = HeldRecords.of(records) if isinstance(records, HeldIntake) else records
@@ -262,6 +265,9 @@ class AdditiveStore:
         self._axes: Sequence[Bins] | None = None
         self._terms: Terms | None = None
         self._scores: Array | None = None
+        # The tables of the terms that were asked for last: distances and some of the tables follow one another.
+        self._tabled: Terms | None = None
+        self._tables: dict[Places, Ints] = {}
 
     def __repr__(self) -> str:
         return "<AdditiveStore>"
@@ -275,7 +281,12 @@ class AdditiveStore:
 
     def tables(self, terms: Terms, places: Sequence[Places], n_classes: int) -> Tables:
         """Return the number of records of each class, or their parts at each level, in the cells of terms."""
-        return self.records.tables(terms.grids, terms.axes, places, n_classes)
+        if self._tabled is not terms:
+            self._tabled, self._tables = terms, {}
+        wanted = [place for place in places if place not in self._tables]
+        if wanted:
+            self._tables |= self.records.tables(terms.grids, terms.axes, wanted, n_classes)
+        return self._tables
 
     def binned(self, terms: Terms, outputs: int) -> tuple[Binned, Ints | None]:
         """Return the records in the bins of all attributes that have a term, and how often each occurs."""
