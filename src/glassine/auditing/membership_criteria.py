@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from glassine.attacks.outcome import Measured
 from glassine.auditing.criterion import (
-    COUNTED,
     NUMBER,
     ROUNDED_SHARE,
     Check,
@@ -28,23 +27,6 @@ if TYPE_CHECKING:
     from glassine.auditing.findings.guarantee import GuaranteeFinding
     from glassine.auditing.findings.membership import MembershipFinding
     from glassine.capacity import AverageCase
-
-COUNTS = (
-    "How many training records{of_each} every {part} holds. If these counts are rounded, to which step. If they "
-    "cannot be given, the fewest training records of any {part}."
-)
-
-
-OF_THE_FIT = (
-    "Of a regression: the number of training records, the family of the outcome, and whether its standard errors "
-    "follow from the model or are robust."
-)
-STATED_FIT = remedy(
-    "Ask the publisher for the number of training records, and state it: {step}. Or pass the training records.",
-    "audit",
-    python="`AuditSettings(statements=Statements(n_records=...))`",
-    n_records=None,
-)
 
 # What follows from the counts alone.
 
@@ -86,8 +68,6 @@ def _up(value: float) -> float:
             "`min_frequency=10`, or leave columns out."
         ),
     },
-    inputs=for_kinds(("tree", "rule list", "additive model"), COUNTED) | {"regression": STATED_FIT},
-    requests=(COUNTS, OF_THE_FIT),
 )
 def LARGEST_ADVANTAGE(limit: float, cells: Cells | Parameters, case: Case) -> Check:
     """Judge the advantage that counts imply: nothing passes by a bound that may be exceeded."""
@@ -153,8 +133,6 @@ def rounded_share(share: float, n: float) -> float:
         ("tree", "rule list"),
         remedy("Publish labels without counts: {step}. Or merge small pure leaves.", "scrub", counts="remove"),
     ),
-    inputs=for_kinds(("tree", "rule list"), COUNTED),
-    requests=(COUNTS,),
 )
 def CERTAIN_BY_MEMBERSHIP(limit: float, cells: Cells, case: Case) -> Check:
     """Judge how many are certain of their outcome only because they are members, by an upper estimate."""
@@ -236,9 +214,6 @@ PRIVATE_RELEASE = remedy(
     epsilon=None,
     partition="public",
 )
-HELD_OUT = remedy(
-    "Pass more records of the same population that were not used for training: {step}.", "audit", holdout=None
-)
 
 SMALLER_MODEL = for_kinds(
     ("tree", "rule list"),
@@ -248,7 +223,6 @@ SMALLER_MODEL = for_kinds(
         python="`PrivateTreeClassifier` or `PrivateRuleListClassifier`",
     ),
 ) | {"release": PRIVATE_RELEASE}
-ATTACKED = for_kinds(("tree", "rule list", "additive model", "regression", "release"), HELD_OUT)
 
 
 @criterion(
@@ -260,7 +234,6 @@ ATTACKED = for_kinds(("tree", "rule list", "additive model", "regression", "rele
     "Judged with a holdout, and failed where the lower confidence bound of an attack exceeds it.",
     unmeasured="Membership inference was not measured: {reason}",
     remedies=SMALLER_MODEL,
-    inputs=ATTACKED,
 )
 def LARGEST_MEASURED_ADVANTAGE(limit: float, membership: MembershipFinding, case: Case) -> Check:
     """Judge attacks by lower bounds; one that seems to exceed the limit, or that counts let expect, is unknown."""
@@ -376,7 +349,6 @@ def LARGEST_MEAN_ADVANTAGE(limit: float, bounds: AverageCase, case: Case) -> Che
     unmeasured="Membership inference was not measured: {reason}",
     by_guarantee=_membership_by_guarantee,
     remedies=SMALLER_MODEL,
-    inputs=ATTACKED,
 )
 def LARGEST_ATTACK_ADVANTAGE(limit: float, membership: MembershipFinding, case: Case) -> Check:
     """Judge attacks by their confidence bounds."""

@@ -6,7 +6,6 @@ import numpy as np
 
 from glassine.auditing.criterion import (
     BYTES,
-    COUNTED,
     FILES,
     RECORDS,
     VALUES,
@@ -24,7 +23,6 @@ from glassine.auditing.criterion import (
     whole_limit,
 )
 from glassine.auditing.facts import Case, Cells, FittedValues, Kind
-from glassine.auditing.membership_criteria import COUNTS, OF_THE_FIT, STATED_FIT
 from glassine.errors import first_of
 from glassine.formats.canonical import FileForm, LongText
 
@@ -32,7 +30,6 @@ MERGE = for_kinds(
     ("tree", "rule list"),
     remedy("Publish labels without counts: {step}. Or {retrain} with larger leaves.", "scrub", counts="remove"),
 )
-INPUTS = for_kinds(("tree", "rule list"), COUNTED)
 
 EMPTY = "All published counts are zero, so the model says nothing about any record."
 NO_CLASS_COUNTS = "The model does not publish how many records of each class its leaves hold."
@@ -48,8 +45,6 @@ NO_CLASS_COUNTS = "The model does not publish how many records of each class its
     unmeasured="How many records of each class stand behind it is not known: {reason}",
     by_guarantee=covered(", however few share a class"),
     remedies=MERGE,
-    inputs=INPUTS,
-    requests=(COUNTS,),
 )
 def SMALLEST_CLASS_COUNT(limit: int, cells: Cells, case: Case) -> Check:
     """Judge the fewest records of a class that has any, in any part."""
@@ -85,8 +80,6 @@ def SMALLEST_CLASS_COUNT(limit: int, cells: Cells, case: Case) -> Check:
     unmeasured="Which classes stand behind it is not known: {reason}",
     by_guarantee=covered(", absent classes included"),
     remedies=MERGE,
-    inputs=INPUTS,
-    requests=(COUNTS,),
 )
 def ZERO_CLASSES(limit: int, cells: Cells, case: Case) -> Check:
     """Judge how many parts hold no record of some class."""
@@ -119,8 +112,6 @@ def ZERO_CLASSES(limit: int, cells: Cells, case: Case) -> Check:
     unmeasured="The number of records is not known: {reason}",
     by_guarantee=covered(", however many parameters the model has"),
     remedies=for_kinds(("tree", "rule list"), remedy("{Retrain} a smaller model, or with more records.")),
-    inputs=INPUTS,
-    requests=(COUNTS,),
 )
 def DEGREES_OF_FREEDOM(limit: int, cells: Cells, case: Case) -> Check:
     """Judge records less parameters: twice the splits, and of each leaf the shares of all classes but one."""
@@ -154,10 +145,8 @@ RESIDUAL_DEGREES: Criterion[int, float] = Criterion(
     measures="Fewest residual degrees of freedom of a regression, as ACRO demands: records less parameters.",
     unmeasured="The residual degrees of freedom are not known: {reason}",
     by_guarantee=covered_of(OF_REGRESSIONS, ", however many parameters the model has"),
-    limit_of="degrees_of_freedom",
+    key="degrees_of_freedom",
     remedies={"regression": remedy("{Retrain} with fewer columns, or with more records.")},
-    inputs={"regression": STATED_FIT},
-    requests=(OF_THE_FIT,),
 )
 
 
