@@ -12,6 +12,7 @@ from glassine.auditing.policy import Policy
 from glassine.models import Guarantee
 from glassine.privacy.certificate import Certificate
 from glassine.report import wording
+from glassine.report.figures import Reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +99,15 @@ class Basis:
             raise NoFigureError(f"{lead}{outcome.reason}")
         return outcome
 
+    def source(self, name: str) -> object:
+        """Return what a declared figure reads: see :func:`declare`."""
+        whole, _, field = name.partition(".")
+        if whole == "certificate":
+            return self.stated
+        if whole == "report":
+            return self.report[field] if field else self.report
+        return self.figures(name)
+
     def check(self, name: str) -> Mapping[str, Any] | None:
         """Return the check of a criterion, if the audit made it."""
         checks = () if self.findings is None else self.findings["checks"]
@@ -124,6 +134,31 @@ def answer(function: Measure) -> Measure:
 
     ANSWERS[function.__name__.removeprefix("_")] = answers
     return answers
+
+
+def declare(text: str) -> None:
+    """Register the figures of a table, one a line: ``answer | source | figure | method | why there is none``.
+
+    Figure and method are templates, as in :mod:`glassine.report.figures`. The source is ``certificate``, ``report``, a
+    field of the report after a dot, or the name of a measurement. A figure of which a field has no value is not
+    measured for the reason of its line; without a reason nothing is said.
+    """
+    lines: dict[str, list[list[str]]] = {}
+    for line in text.strip().splitlines():
+        name, *parts = map(str.strip, line.split("|"))
+        lines.setdefault(name, []).append([*parts, ""][:4])
+    for name, figures in lines.items():
+
+        def answers(basis: Basis, figures: list[list[str]] = figures) -> Iterator[Answer]:
+            for source, figure, method, reason in figures:
+                reading = Reading(basis.source(source))
+                if said := reading.said(figure, ""):
+                    yield Figure(said, reading.said(method))
+                elif reason:
+                    yield Missing(reason)
+
+        answers.__name__ = name
+        answer(answers)
 
 
 def shown(value: Any) -> str:

@@ -19,6 +19,7 @@ from glassine.report.evidence.basis import (
     NoFigureError,
     answer,
     bounded,
+    declare,
     judged,
 )
 
@@ -109,19 +110,6 @@ def _public_knowledge(basis: Basis) -> Iterator[Answer]:
 
 
 @answer
-def _ledger(basis: Basis) -> Iterator[Answer]:
-    stated = basis.stated
-    receipt = stated.receipt
-    if receipt is None:
-        raise NoFigureError("no ledger was charged, so that other releases were not added up")
-    yield Figure(
-        f"charge {receipt.charge} of the ledger {receipt.ledger[:12]}…; the dataset spent a total of epsilon "
-        f"{receipt.spent_epsilon:.6g} and delta {receipt.spent_delta:.3g}, this release included",
-        "receipt of the ledger; plain sums",
-    )
-
-
-@answer
 def _error_bound(basis: Basis) -> Iterator[Answer]:
     stated = basis.stated
     if LOSS_BOUND in stated.public:
@@ -138,16 +126,6 @@ def _error_bound(basis: Basis) -> Iterator[Answer]:
 
 
 @answer
-def _release_type(basis: Basis) -> Iterator[Answer]:
-    yield Figure(basis.stated.derived["release_type"], "true of every certificate")
-
-
-@answer
-def _trust_model(basis: Basis) -> Iterator[Answer]:
-    yield Figure(basis.stated.derived["trust_model"], "true of every certificate")
-
-
-@answer
 def _arithmetic(basis: Basis) -> Iterator[Answer]:
     stated = basis.stated
     if stated.arithmetic == "not stated":
@@ -159,11 +137,6 @@ def _arithmetic(basis: Basis) -> Iterator[Answer]:
 def _assumptions(basis: Basis) -> Iterator[Answer]:
     for text in () if basis.certificate is None else basis.certificate.assumptions:
         yield Figure(f"assumed: {text}", "as the certificate states")
-
-
-@answer
-def _verdict(basis: Basis) -> Iterator[Answer]:
-    yield Figure(basis.report["verdict"], "the checks of the policy together")
 
 
 @answer
@@ -215,12 +188,6 @@ def _audience(basis: Basis) -> Iterator[Answer]:
 
 
 @answer
-def _rounding(basis: Basis) -> Iterator[Answer]:
-    below = basis.report["policy"]["suppress_below"]
-    yield Figure(f"counts from 1 to below {below} are not shown, and shares and bits are rounded", "suppression")
-
-
-@answer
 def _no_digest(basis: Basis) -> Iterator[Answer]:
     plain = [file for file in basis.report["inputs"] if file["role"] in ("data", "holdout") and file["sha256"]]
     yield Figure(
@@ -256,3 +223,15 @@ def _roles(basis: Basis) -> Iterator[Answer]:
         yield Figure(f"{name}: {role}", "as stated for the audit")
     if sensitive is None:
         yield Missing("no sensitive attribute was named")
+
+
+declare("""
+ledger | certificate | charge {receipt.charge} of the ledger {receipt.ledger:.12}…; the dataset spent a total of \
+epsilon {receipt.spent_epsilon:.6g} and delta {receipt.spent_delta:.3g}, this release included | receipt of the \
+ledger; plain sums | no ledger was charged, so that other releases were not added up
+release_type | certificate | {derived.release_type} | true of every certificate
+trust_model | certificate | {derived.trust_model} | true of every certificate
+verdict | report | {verdict} | the checks of the policy together
+rounding | report.policy | counts from 1 to below {suppress_below} are not shown, and shares and bits are rounded | \
+suppression
+""")
