@@ -32,9 +32,10 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.additive_data import LOADERS, Additive  # noqa: E402 - after the path is set
 from benchmarks.summaries import german, timed  # noqa: E402
-from glassine import DecisionTree, PrivateSummary  # noqa: E402
+from glassine import DecisionTree  # noqa: E402
 from glassine.attacks.reconstruction.joint import reconstruct_jointly  # noqa: E402
 from glassine.errors import InvalidParameterError  # noqa: E402
+from glassine.learners import PrivateSummary  # noqa: E402
 from glassine.learners.additive.grids import read_cells  # noqa: E402
 from glassine.learners.additive.records import PARTS, parts_of  # noqa: E402
 from glassine.learners.summaries.near_optimal import NearOptimalTrees  # noqa: E402

@@ -27,8 +27,8 @@ import numpy as np  # noqa: E402 - after the path is set
 
 from benchmarks.kept_rows import kept, results_of  # noqa: E402
 from benchmarks.peers.environments import FOLDER, HERE, PRIVATE_PEERS, Missing, python_of  # noqa: E402
-from glassine import (  # noqa: E402
-    Domain,
+from glassine import Domain  # noqa: E402
+from glassine.learners import (  # noqa: E402
     PrivateEBMClassifier,
     PrivateEBMRegressor,
     PrivateRuleListClassifier,

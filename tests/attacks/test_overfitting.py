@@ -16,11 +16,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from glassine import OptimalTreeClassifier, as_model, parse_rules
+from glassine import as_model, parse_rules
 from glassine.attacks import Measured, NotApplicable, Vulnerability, vulnerability
 from glassine.attacks.variation import _ClassCounts
 from glassine.data import Sample
 from glassine.errors import InvalidDataError, InvalidParameterError
+from glassine.learners import OptimalTreeClassifier
 from tests.attacks.sides import sides
 
 RULES = parse_rules(

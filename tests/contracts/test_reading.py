@@ -22,8 +22,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from glassine import (
-    Domain,
+from glassine import Domain
+from glassine.data.labels import class_codes
+from glassine.data.sources import read_table
+from glassine.domain import Attribute, Binary, Category, Integer, Real
+from glassine.errors import InvalidDataError
+from glassine.formats.json import to_dict
+from glassine.learners import (
     OptimalTreeClassifier,
     PrivateEBMClassifier,
     PrivateEBMRegressor,
@@ -31,18 +36,13 @@ from glassine import (
     PrivateRuleListClassifier,
     PrivateTreeClassifier,
     PrivateTreeRegressor,
-    SurrogateExplainer,
 )
-from glassine.data.labels import class_codes
-from glassine.data.sources import read_table
-from glassine.domain import Attribute, Binary, Category, Integer, Real
-from glassine.errors import InvalidDataError
-from glassine.formats.json import to_dict
 from glassine.learners.intake import read_records, read_training
 from glassine.records.headers import RecordsFile
 from glassine.records.identifiers import identifier
 from glassine.records.purpose import Purpose
 from glassine.records.reading import read_settled
+from glassine.surrogates import SurrogateExplainer
 
 BIG = 2**53
 ODD: tuple[Any, ...] = (

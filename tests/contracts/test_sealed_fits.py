@@ -130,7 +130,7 @@ TREE: dict[str, Any] = {"domain": DOMAIN, "classes": ("no", "yes"), "epsilon": 1
 
 
 def fitted_tree() -> Any:
-    from glassine import PrivateTreeClassifier
+    from glassine.learners import PrivateTreeClassifier
 
     return PrivateTreeClassifier(1, literals="thresholds", **TREE)
 

@@ -14,29 +14,22 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from glassine import (
-    AuditSettings,
-    Category,
-    DecisionTree,
-    Domain,
-    Integer,
-    PrivateTreeClassifier,
-    SurrogateExplainer,
-    audit,
-)
+from glassine import AuditSettings, Category, DecisionTree, Domain, Integer, audit
 from glassine.data import CountTable
 from glassine.data.inference import infer_domain, violations
 from glassine.data.sources import read_table
 from glassine.data.table import ParsedFile, RecordTable, as_table
 from glassine.domain import Between
 from glassine.errors import InvalidDataError, UnreadableFileError
+from glassine.learners import PrivateTreeClassifier
 from glassine.microaggregation import microaggregate
 from glassine.models import Branch, Evidence, Node
 from glassine.records.columns import Columns
-from glassine.records.engines import is_lazy
+from glassine.records.containers import is_lazy
 from glassine.records.headers import RecordsFile
 from glassine.records.purpose import Purpose
 from glassine.records.reading import read_checked, read_settled
+from glassine.surrogates import SurrogateExplainer
 
 DOMAIN = Domain({"age": Integer(0, 99), "job": Category(("clerk", "baker")), "ill": Category(("no", "yes"))})
 TREE = DecisionTree(

@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 from scipy import special
 
-from glassine import Category, Domain, Integer, PrivateEBMClassifier
+from glassine import Category, Domain, Integer
+from glassine.learners import PrivateEBMClassifier
 from glassine.learners.additive import boosting as ebm_boosting
 from glassine.learners.additive import sums as ebm_sums
 from glassine.learners.additive.boosting import Boosting, RandomSplits, boost

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from glassine import Category, Domain, Integer, PrivateEBMClassifier, PrivateEBMRegressor
+from glassine import Category, Domain, Integer
 from glassine.errors import InvalidMechanismError, InvalidParameterError, ReleaseFailedError
+from glassine.learners import PrivateEBMClassifier, PrivateEBMRegressor
 from glassine.learners.additive import penalized as ebm_penalized
 from glassine.learners.additive.budget import GaussianBudget, usable
 from glassine.learners.additive.fitting import Plan

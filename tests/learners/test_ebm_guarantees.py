@@ -14,7 +14,8 @@ import pytest
 from dp_accounting.pld import PLDAccountant  # type: ignore[import-untyped]  # ships no types
 from scipy import special
 
-from glassine import Category, Domain, Integer, PrivacyLeakWarning, Real
+from glassine import Category, Domain, Integer, Real
+from glassine.errors import PrivacyLeakWarning
 from glassine.learners.additive import penalized as ebm_penalized
 from glassine.learners.additive import sums as ebm_sums
 from glassine.learners.additive import targets as ebm_targets

@@ -16,8 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glassine import Binary, Category, Domain, Integer, Ledger, PrivateEBMClassifier, PrivateSummary, Real
+from glassine import Binary, Category, Domain, Integer, Ledger, Real
 from glassine.errors import ReleaseFailedError
+from glassine.learners import PrivateEBMClassifier, PrivateSummary
 from glassine.learners.additive import records as ebm_records
 from glassine.learners.additive.budget import Portion
 from glassine.learners.additive.grids import Axis, bin_counted, public_grids

@@ -12,12 +12,12 @@ import polars as pl
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from glassine import PrivateEBMClassifier, PrivateEBMRegressor, audit
+from glassine import audit
 from glassine.auditing.policy import Policy
 from glassine.data import CountTable
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.errors import InvalidCertificateError
-from glassine.learners import EBMClassifier, EBMRegressor
+from glassine.learners import EBMClassifier, EBMRegressor, PrivateEBMClassifier, PrivateEBMRegressor
 from glassine.learners.additive.boosting import BestSplits, Boosting, boost
 from glassine.learners.additive.budget import Exact, GaussianBudget
 from glassine.learners.additive.fitting import Ordinary, Plan, fit_model

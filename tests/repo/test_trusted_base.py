@@ -24,18 +24,15 @@ import polars as pl
 import pytest
 
 import glassine
-from glassine import (
-    Category,
-    Domain,
-    Integer,
+from glassine import Category, Domain, Integer, Real
+from glassine.learners import (
     PrivateGreedyRuleListClassifier,
     PrivateRuleListClassifier,
     PrivateSearchCV,
     PrivateTreeClassifier,
     PrivateTreeRegressor,
-    Real,
+    publishing,
 )
-from glassine.learners import publishing
 from glassine.learners.exhaustive import families
 from glassine.privacy.release import fresh_count
 from glassine.sealed.oracle import ExactOracle, Oracle

@@ -14,7 +14,7 @@ import pytest
 from scipy import stats
 from sklearn.metrics import roc_auc_score
 
-from glassine import Category, Domain, Integer, Ledger, PrivateSummary
+from glassine import Category, Domain, Integer, Ledger
 from glassine.domain import Between
 from glassine.errors import (
     BudgetExceededError,
@@ -25,7 +25,7 @@ from glassine.errors import (
     ReleaseFailedError,
 )
 from glassine.formats import fingerprint
-from glassine.learners import publishing
+from glassine.learners import PrivateSummary, publishing
 from glassine.learners.budget import certificate_of
 from glassine.learners.summaries import estimates, measuring
 from glassine.learners.summaries.intervals import OF_NOISE, PARTS, Cells, noise_reach

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from glassine import Domain, Integer, PrivateSummary, Real, audit
+from glassine import Domain, Integer, Real, audit
 from glassine.comparison.from_summary import compare_models
 from glassine.domain import Between
 from glassine.errors import InvalidModelError, InvalidParameterError
+from glassine.learners import PrivateSummary
 from glassine.learners.additive.records import PARTS, Binned, parts_of
 from glassine.learners.summaries import estimates, release
 from glassine.learners.summaries.estimates import replicates

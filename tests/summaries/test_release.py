@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from glassine import Category, Domain, PrivateSummary
+from glassine import Category, Domain
 from glassine.errors import PrivacyLeakWarning
+from glassine.learners import PrivateSummary
 from glassine.learners.additive.budget import GaussianBudget
 from glassine.learners.additive.grids import public_grids
 from glassine.learners.additive.targets import read_classes

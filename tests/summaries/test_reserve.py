@@ -14,10 +14,10 @@ import polars as pl
 import pytest
 from sklearn.base import clone
 
-from glassine import Ledger, PrivateSummary, audit, render_text
+from glassine import Ledger, audit, render_text
 from glassine.errors import InvalidCertificateError, InvalidModelError, InvalidParameterError, ReleaseFailedError
 from glassine.formats import fingerprint
-from glassine.learners import Reserve
+from glassine.learners import PrivateSummary, Reserve
 from glassine.learners.additive.budget import GaussianBudget
 from glassine.learners.summaries import estimator, measuring
 from glassine.learners.summaries.estimator import Reservable
@@ -175,7 +175,7 @@ def test_a_reserve_of_a_lazy_frame_measures_the_same() -> None:
 
 KILLED = """
 import os, signal, sys
-from glassine import PrivateSummary
+from glassine.learners import PrivateSummary
 from glassine.learners import Reserve
 from glassine.learners.summaries import estimator, measuring
 from tests.summaries.people import DOMAIN, people

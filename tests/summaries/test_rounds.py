@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from glassine import Category, Domain, PrivateSummary
+from glassine import Category, Domain
 from glassine.errors import InvalidModelError
+from glassine.learners import PrivateSummary
 from glassine.learners.additive.records import Binned
 from glassine.learners.summaries import release
 from glassine.learners.summaries.additive import fitted_scores

@@ -13,8 +13,9 @@ import numpy.typing as npt
 import polars as pl
 import pytest
 
-from glassine import Category, Domain, Integer, PrivateEBMClassifier, PrivateScorecardClassifier, PrivateSummary, Real
+from glassine import Category, Domain, Integer, Real
 from glassine.errors import PrivacyLeakWarning
+from glassine.learners import PrivateEBMClassifier, PrivateScorecardClassifier, PrivateSummary
 from glassine.learners.additive import penalized
 from glassine.learners.additive import records as additive_records
 from glassine.learners.additive.budget import NoisySums, Portion

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from glassine import Category, Domain, Integer, PrivateTreeClassifier, Real
+from glassine import Category, Domain, Integer, Real
 from glassine.errors import InvalidDataError, InvalidParameterError
+from glassine.learners import PrivateTreeClassifier
 from glassine.verification import Claim, Runs
 from glassine.verification.containers import CONTAINERS, check_neighbors
 from glassine.verification.neighbors import OUTLIER, NeighborPair, search, worst_pairs

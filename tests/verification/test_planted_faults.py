@@ -13,16 +13,15 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 
-from glassine import (
-    Category,
-    Domain,
+from glassine import Category, Domain
+from glassine.cli.options import RecordsFileOptions
+from glassine.cli.training import TrainingFile, read_training
+from glassine.learners import (
     PrivateEBMClassifier,
     PrivateEBMRegressor,
     PrivateRuleListClassifier,
     PrivateTreeClassifier,
 )
-from glassine.cli.options import RecordsFileOptions
-from glassine.cli.training import TrainingFile, read_training
 from glassine.learners.additive.penalized import _Stage
 from glassine.privacy.accounting import DiscreteLaplaceNoise
 from glassine.privacy.fine_gaussian import FineNoise

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from glassine import Domain, Integer, PrivateScorecardClassifier
+from glassine import Domain, Integer
+from glassine.learners import PrivateScorecardClassifier
 from glassine.learners.additive import fitting
 from glassine.learners.additive.budget import Portion
 from glassine.learners.additive.calibration import release_totals

@@ -82,7 +82,7 @@ class AdditiveSubject(Subject):
 
     @classmethod
     def of_bins(cls, model: AdditiveModel, inputs: AuditInputs, **own: Any) -> Self:
-        """Return an additive model, with more of a kind of its own."""
+        """Return an additive model, with what else its kind needs."""
         # Sizes of bins are taken as published where they are exact counts, else counted in the data; of a model with
         # neither they are unknown.
         domain, table, comparison = inputs.domain, inputs.table, Comparison()

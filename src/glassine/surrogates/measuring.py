@@ -169,7 +169,7 @@ def reach(release: SurrogateRelease, records: Columns, answers: Ints) -> float:
 class MeasuredExplainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     """An explainer that has a release, the records behind it, and query access to the black box."""
 
-    # As in :class:`~glassine.surrogates.SurrogateExplainer`.
+    # As in :class:`~.SurrogateExplainer`.
     release_: SurrogateRelease
     certificate_: Certificate
     domain_: Domain

@@ -106,7 +106,7 @@ class AdditiveEstimator(Editable):
         Parameters
         ----------
         coverage : float, default=0.9
-            Share of the noise of the term's own sums that the interval holds, see :func:`glassine.summarize_model`.
+            Share of the noise of the term's own sums that the interval holds, see :func:`~.summarize_model`.
         """
         check_is_fitted(self, "model_")
         return summarize_model(self.model_, coverage)

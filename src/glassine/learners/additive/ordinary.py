@@ -58,7 +58,7 @@ class _OrdinaryEBM(OrdinaryLearner, AdditiveEstimator):
 class EBMClassifier(AdditiveClassifier, _OrdinaryEBM):
     """An additive classifier without privacy: one shape function for each attribute.
 
-    The code is that of :class:`~glassine.PrivateEBMClassifier`, with sums as they are: the difference of the two is the
+    The code is that of :class:`~.PrivateEBMClassifier`, with sums as they are: the difference of the two is the
     price of privacy.
 
     Parameters
@@ -71,12 +71,12 @@ class EBMClassifier(AdditiveClassifier, _OrdinaryEBM):
     classes : sequence of scalars, optional
         The classes; those of the domain's target or of the data by default.
     bins : mapping of str to sequence, optional
-        Bins fixed by the user, as for :class:`~glassine.PrivateEBMClassifier`. A number's ``thresholds`` in the domain
+        Bins fixed by the user, as for :class:`~.PrivateEBMClassifier`. A number's ``thresholds`` in the domain
         are its bins, at most 128 of them. All other numbers get a bin for each cell of the finest grid with a record,
         as a private fit of large budget; neighbors are merged until at most 128 are left. With "boosting" 32 of about
         equal counts.
     monotone, interactions
-        As for :class:`~glassine.PrivateEBMClassifier`.
+        As for :class:`~.PrivateEBMClassifier`.
     memory_limit : float, default=4e9
         Most bytes of the tables, besides the records.
     progress : callable, optional
@@ -89,7 +89,7 @@ class EBMClassifier(AdditiveClassifier, _OrdinaryEBM):
     certificate_ : Certificate
         Says that nothing is guaranteed: epsilon is infinite.
     domain_, classes_, n_features_in_, feature_names_in_
-        As for :class:`~glassine.OptimalTreeClassifier`.
+        As for :class:`~.OptimalTreeClassifier`.
 
     Notes
     -----
@@ -116,7 +116,7 @@ class EBMClassifier(AdditiveClassifier, _OrdinaryEBM):
 class EBMRegressor(AdditiveRegressor, _OrdinaryEBM):
     """An additive regression without privacy: one shape function for each attribute.
 
-    The code is that of :class:`~glassine.PrivateEBMRegressor`, with sums as they are.
+    The code is that of :class:`~.PrivateEBMRegressor`, with sums as they are.
 
     Parameters
     ----------

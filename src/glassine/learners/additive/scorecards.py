@@ -75,9 +75,9 @@ class PrivateScorecardClassifier(CardClassifier, PrivateEBMClassifier):
     calibration_share : float, default=0.15
         Share of the squared mu for the counts at each total, in [0, 0.5]; with 0 the risks follow from the scores.
     bins, monotone
-        As for :class:`~glassine.PrivateEBMClassifier`.
+        As for :class:`~.PrivateEBMClassifier`.
     ledger, dataset, records_per_person, person_weights, memory_limit, progress, random_state
-        As for :class:`~glassine.PrivateEBMClassifier`.
+        As for :class:`~.PrivateEBMClassifier`.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class PrivateScorecardClassifier(CardClassifier, PrivateEBMClassifier):
     certificate_ : Certificate
         Guarantee, events and assumptions. Public.
     domain_, classes_, n_features_in_, feature_names_in_
-        As for :class:`~glassine.PrivateEBMClassifier`.
+        As for :class:`~.PrivateEBMClassifier`.
 
     Notes
     -----
@@ -148,7 +148,7 @@ class ScorecardClassifier(OrdinaryLearner, CardClassifier):
     classes : sequence of scalars, optional
         The two classes; those of the domain's target or of the data by default.
     bins : mapping of str to sequence, optional
-        Bins fixed by the user, as for :class:`~glassine.PrivateEBMClassifier`.
+        Bins fixed by the user, as for :class:`~.PrivateEBMClassifier`.
     progress : callable, optional
         Called with the sweeps over the points that are done, and with the most that there are.
 
@@ -159,7 +159,7 @@ class ScorecardClassifier(OrdinaryLearner, CardClassifier):
     certificate_ : Certificate
         Says that nothing is guaranteed: epsilon is infinite.
     domain_, classes_, n_features_in_, feature_names_in_
-        As for :class:`~glassine.OptimalTreeClassifier`.
+        As for :class:`~.OptimalTreeClassifier`.
 
     Notes
     -----

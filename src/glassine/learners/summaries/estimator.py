@@ -59,7 +59,7 @@ SIZES: dict[Reservable, tuple[str, int, int] | None] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reserve:
-    """What a fit of :class:`~glassine.PrivateSummary` keeps of its epsilon, and for which model.
+    """What a fit of :class:`~.PrivateSummary` keeps of its epsilon, and for which model.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class Reserve:
     size : int, optional
         Its ``max_depth``, ``max_rules`` or ``max_items``; the method's own by default. An additive model has none.
     figures : sequence of {"accuracy", "log_loss", "auroc"}, optional
-        As of :meth:`~glassine.PrivateSummary.measure`.
+        As of :meth:`~glassine.learners.PrivateSummary.measure`.
 
     Examples
     --------
@@ -130,18 +130,18 @@ class PrivateSummary(SummaryModels, PrivateEstimator, BaseEstimator):  # type: i
     delta : float, default=1e-6
         In [1e-100, 0.1]; well below one over the number of records.
     domain : Domain, optional
-        What is publicly known about the attributes, as for :class:`~glassine.PrivateEBMClassifier`.
+        What is publicly known about the attributes, as for :class:`~.PrivateEBMClassifier`.
     classes : sequence of scalars, optional
         The public classes, where the domain does not declare the target.
     target_range : (float, float), optional
         The public range of a target that is a number, where the domain does not declare it. Targets are clipped to it.
     bins : mapping of str to sequence, optional
-        Bins fixed by the user, as for :class:`~glassine.PrivateEBMClassifier`.
+        Bins fixed by the user, as for :class:`~.PrivateEBMClassifier`.
     reserve : Reserve, optional
         A part of epsilon that measures one model on the same records, within the fit. Which model is fixed beforehand:
         what is kept for a later choice could be spent twice by who copies the file.
     ledger, dataset, records_per_person, person_weights, progress, random_state
-        As for :class:`~glassine.PrivateEBMClassifier`.
+        As for :class:`~.PrivateEBMClassifier`.
 
     Attributes
     ----------
@@ -167,7 +167,7 @@ class PrivateSummary(SummaryModels, PrivateEstimator, BaseEstimator):  # type: i
     records of one person, of the summary and of all that its methods return, together and however often they are
     called: see ``learners/summaries/release.md`` and :attr:`certificate_`.
 
-    Assumptions: as for :class:`~glassine.PrivateEBMClassifier`.
+    Assumptions: as for :class:`~.PrivateEBMClassifier`.
 
     Edge cases: an attribute whose class rates do not differ beyond noise is in one bin, and no model uses it. One model
     at one setting, or an epsilon of at most 0.1, is better fitted directly.
