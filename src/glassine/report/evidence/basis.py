@@ -7,12 +7,15 @@ from dataclasses import asdict, dataclass
 from functools import wraps
 from typing import Any, TypeAlias
 
+from glassine.attacks.outcome import About, Below
 from glassine.auditing.describe import bounds_of
+from glassine.auditing.findings import Check
 from glassine.auditing.policy import Policy
 from glassine.models import Guarantee
 from glassine.privacy.certificate import Certificate
 from glassine.report import wording
 from glassine.report.figures import Reading
+from glassine.report.sections.policy import worded
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,11 +186,17 @@ def limited(basis: Basis, name: str, what: str) -> Iterator[Answer]:
     elif check["basis"] == "guarantee":
         yield Figure(check["meaning"], "by the guarantee that the policy accepts, not by counting")
     else:
-        criterion, measured, limit = Policy().criterion(name), check["measured"], check["limit"]
-        share = criterion is not None and criterion.limit.unit.name == "share"
-        figure = "" if measured is None else f"{wording.percent(measured, digits=1) if share else shown(measured)}, "
-        allowed = f"{100 * limit:g}%" if share else f"{limit:g}"
-        yield Figure(f"{what}: {figure}limit {allowed}, {check['status']}. {check['meaning']}", "check of the policy")
+        yield Figure(in_words(basis, check), "check of the policy")
+
+
+def in_words(basis: Basis, check: Mapping[str, Any]) -> str:
+    """Return a check of a report in the words of every report."""
+    figure = check["measured"]
+    if isinstance(figure, Mapping):
+        figure = Below(figure["below"]) if "below" in figure else About(figure["about"])
+    with wording.counting(basis.report["counted"]):
+        row = worded(Check(**{**check, "measured": figure}), Policy(), basis.report["subject"]["kind"])
+    return f"{row.label}: {row.status}, {row.sentence}"
 
 
 def judged(basis: Basis, *names: str) -> Iterator[Answer]:

@@ -20,6 +20,7 @@ from glassine.report.evidence.basis import (
     answer,
     bounded,
     declare,
+    in_words,
     judged,
 )
 
@@ -142,9 +143,7 @@ def _assumptions(basis: Basis) -> Iterator[Answer]:
 @answer
 def _checks(basis: Basis) -> Iterator[Answer]:
     for check in basis.report["checks"]:
-        yield Figure(
-            f"{check['rule']}: {check['status']}, limit {check['limit']:g}. {check['meaning']}", check["basis"]
-        )
+        yield Figure(in_words(basis, check), check["basis"])
 
 
 @answer
