@@ -148,6 +148,12 @@ def worded(check: Check, policy: Policy, kind: str) -> CheckRow:
     )
 
 
+def checked(findings: Findings) -> tuple[CheckRow, ...]:
+    """Return the checks of findings in words, counts in the unit of the findings."""
+    with wording.counting(findings.counted):
+        return tuple(worded(check, findings.policy, findings.subject.kind) for check in findings.checks)
+
+
 def judged_page(findings: Findings, kind: str, measures: Sequence[MeasureRow], *, title: str, claim: str = "") -> Page:
     """Return what all kinds of subject share of a page: result, checks, advice, what was measured."""
     verdict, checks, policy = findings.verdict, findings.checks, findings.policy
