@@ -84,7 +84,7 @@ def tree_from_pmml(data: bytes, domain: Domain | None = None, tree: int | None =
     ------
     UnsupportedModelError
         If the file is not XML, holds a document type, several trees where none is asked for, another model, or says
-        something that is not understood: a derived field other than a cast, a predicate on several fields, another
+        something that is not understood: a derived field other than a cast or a scaling, another
         strategy for missing values.
     InvalidModelError
         If the model contradicts itself or does not fit the domain.
@@ -145,9 +145,7 @@ def _segments(model: Element) -> list[Element]:
         if len(inner) != 1:
             break
         model = inner[0]
-    raise UnsupportedModelError(
-        "of a MiningModel segments that are trees are read, got others.", remedy="Export a single tree."
-    )
+    raise UnsupportedModelError("of a MiningModel segments that are trees are read.", remedy="Export a single tree.")
 
 
 def _classes(root: Element, top: Element, trees: Sequence[Element], domain: Domain | None) -> tuple[Scalar, ...]:
