@@ -193,7 +193,7 @@ SCALED = (
     '<FieldRef field="dose"/><Constant dataType="double">{}</Constant></Apply><Constant dataType="double">{}</Constant>'
     "</Apply></DerivedField>"
 )
-SCALINGS = {
+SCALINGS: dict[str, tuple[tuple[str, ...], Any]] = {
     "StandardScaler": (("/", "-", "0.7366666666666667", "0.3188038193009596"), lambda x, a, b: (x - a) / b),
     "MinMaxScaler": (("+", "*", "0.16129032258064516", "0.5"), lambda x, a, b: x * a + b),
     "RobustScaler and clip": (("min", "/", "0.3", "1.75"), lambda x, a, b: np.minimum(x / a, b)),
