@@ -24,7 +24,7 @@ from glassine.formats import ModelFile, as_model
 from glassine.formats.canonical import FileForm
 from glassine.formats.loading import is_estimator
 from glassine.formats.sklearn.parameters import stated_parameters
-from glassine.models import AdditiveModel, DecisionTree, RuleList
+from glassine.models import AdditiveModel, DecisionTree, RegressionModel, RuleList
 from glassine.records.containers import is_lazy
 
 KINDS = {
@@ -36,6 +36,11 @@ KINDS = {
     "glassine.learners.summaries.estimator.PrivateSummary": "glassine.auditing.summaries.SummarySubject",
 }
 """By class of what is published, its kind of subject, where it is not one model."""
+OF_MODELS = {
+    AdditiveModel: "glassine.auditing.additive.AdditiveSubject",
+    RegressionModel: "glassine.auditing.regression.RegressionSubject",
+}
+"""By class of a model, its kind of subject; others are trees and rule lists."""
 
 ATTACKS = {"membership", "disclosure"}
 """Measurements that need no domain, and that are for the holder of the data where they are all that is asked for."""
@@ -174,7 +179,7 @@ def tested_by(model: object) -> tuple[str, ...]:
     """Return the attributes that a published model tests; none of what is no tree, rule list or additive model."""
     if isinstance(model, ModelFile):
         model = model.model
-    if isinstance(model, AdditiveModel):
+    if isinstance(model, AdditiveModel | RegressionModel):
         return model.tested
     return attributes_of(model.literals) if isinstance(model, DecisionTree | RuleList) else ()
 
@@ -196,7 +201,7 @@ def open_published(model: object, domain: Domain | None, settings: AuditSettings
         # An attack needs how splits were selected, which the estimator states.
         stated = model.estimator is not None and settings.sensitive is not None and not _is_forest(model.estimator)
         model = model.estimator if stated else model.model
-    if isinstance(model, DecisionTree | RuleList | AdditiveModel):
+    if isinstance(model, DecisionTree | RuleList | AdditiveModel | RegressionModel):
         own = None
     elif settings.only is not None and set(settings.only) == {"membership"} and _is_forest(model):
         own = "glassine.auditing.forest.ForestSubject"
@@ -206,7 +211,7 @@ def open_published(model: object, domain: Domain | None, settings: AuditSettings
         return replace(_kind(own).opens(model), parameters=parameters)
     value, estimator = as_model(model, domain), not files and is_estimator(model)
     return Opened(
-        kind=_kind("glassine.auditing.additive.AdditiveSubject") if isinstance(value, AdditiveModel) else TreeSubject,
+        kind=next((_kind(place) for kind, place in OF_MODELS.items() if isinstance(value, kind)), TreeSubject),
         artefact=model,
         value=value,
         files=files,
