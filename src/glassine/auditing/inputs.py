@@ -23,7 +23,6 @@ from glassine.data.inference import (
     infer_domain,
     outside_of,
 )
-from glassine.data.labels import Sample
 from glassine.data.table import NO_RECORDS, RecordTable, as_table
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.domain.attributes import Attribute, Scalar
@@ -46,6 +45,7 @@ from glassine.records.reading import frequent_texts, read
 
 if TYPE_CHECKING:
     from glassine.attacks.disclosure import CountNoise
+    from glassine.auditing.policy import Policy
 
 MOST_HINTS = 3
 """Columns that look like identifiers of which a note is made."""
@@ -111,8 +111,6 @@ class DisclosureSettings:
 
 CRITERIA = ("gini", "entropy", "gain_ratio", "misclassification", "none")
 SPLITS = ("auto", "multiway", "binary")
-NOTHING = Sample()
-TEN = Suppression(10)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -221,16 +219,23 @@ class AuditSettings:
             )
 
 
+DEFAULTS = AuditSettings()
+
+
 @dataclass(frozen=True, kw_only=True)
 class AuditInputs:
     """What an audit has beside its subject, read once."""
 
     domain: Domain | None = None  # What is publicly known about the attributes
-    # members, others: the training records, and others of the same population; without records where none were given.
-    members: Sample = NOTHING
-    others: Sample = NOTHING
-    settings: AuditSettings = AuditSettings()  # What is looked at, and how
-    suppression: Suppression = TEN  # What may be shown of counts
+    # data, holdout: the training records, and others of the same population; None where none were given.
+    data: Any = None
+    holdout: Any = None
+    target: str | None = None  # The column of both that a model predicts
+    labels: tuple[Any, Any] = (None, None)  # Of a release, the classes beside both, shape (n,) each; None without
+    settings: AuditSettings = DEFAULTS  # What is looked at, and how
+    policy: Policy  # The limits; whether a claimed guarantee is accepted depends on them
+    # Whether only what follows from the published thing is looked at, because its guarantee answers for the records.
+    public: bool = False
     # The column of persons, where the model tests it: then records are counted, as it is an attribute.
     person: str | None = None
     needs_domain: bool = True  # Whether a domain is inferred from the data where none is given: not for attacks alone
@@ -239,6 +244,11 @@ class AuditInputs:
     # The hyperparameters that a fitted estimator states; None of a model alone.
     parameters: StatedParameters | None = None
 
+    @cached_property
+    def suppression(self) -> Suppression:
+        """What may be shown of counts."""
+        return Suppression(0 if self.settings.show_small_counts else self.policy.suppress_below)
+
     @property
     def statements(self) -> Statements:
         """What the publisher states, by word first, then by the parameters of a fitted estimator."""
@@ -246,21 +256,6 @@ class AuditInputs:
         if parameters is None or parameters.smallest_leaf is None or stated.smallest_leaf is not None:
             return stated
         return replace(stated, smallest_leaf=parameters.smallest_leaf, by=f"the file ({parameters.stated_leaf})")
-
-    @property
-    def data(self) -> Any:
-        """The training records, or None."""
-        return self.members.data
-
-    @property
-    def holdout(self) -> Any:
-        """The other records, or None."""
-        return self.others.data
-
-    @property
-    def target(self) -> str | None:
-        """The column of both that a model predicts."""
-        return self.members.target if isinstance(self.members.target, str) else None
 
     @property
     def progress(self) -> Callable[[str], None]:
@@ -295,11 +290,8 @@ class AuditInputs:
 
     def by(self, attributes: Mapping[str, Attribute]) -> Self:
         """Return the same with records read by some attributes, those of a lazy frame collected."""
-        sides = [
-            side if side.data is None else replace(side, data=as_table(side.data).by(attributes))
-            for side in (self.members, self.others)
-        ]
-        return replace(self, members=sides[0], others=sides[1])
+        data, holdout = (side if side is None else as_table(side).by(attributes) for side in (self.data, self.holdout))
+        return replace(self, data=data, holdout=holdout)
 
     @cached_property
     def columns(self) -> dict[str, AnyArray] | None:

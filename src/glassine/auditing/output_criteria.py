@@ -6,13 +6,14 @@ import numpy as np
 
 from glassine.auditing.criterion import (
     BYTES,
-    COUNTED,
     FILES,
     RECORDS,
     VALUES,
     Check,
+    Criterion,
     Limit,
     covered,
+    covered_of,
     criterion,
     failed,
     for_kinds,
@@ -21,8 +22,7 @@ from glassine.auditing.criterion import (
     unknown,
     whole_limit,
 )
-from glassine.auditing.facts import Case, Cells, Kind
-from glassine.auditing.membership_criteria import COUNTS
+from glassine.auditing.facts import Case, Cells, FittedValues, Kind
 from glassine.errors import first_of
 from glassine.formats.canonical import FileForm, LongText
 
@@ -30,7 +30,6 @@ MERGE = for_kinds(
     ("tree", "rule list"),
     remedy("Publish labels without counts: {step}. Or {retrain} with larger leaves.", "scrub", counts="remove"),
 )
-INPUTS = for_kinds(("tree", "rule list"), COUNTED)
 
 EMPTY = "All published counts are zero, so the model says nothing about any record."
 NO_CLASS_COUNTS = "The model does not publish how many records of each class its leaves hold."
@@ -46,8 +45,6 @@ NO_CLASS_COUNTS = "The model does not publish how many records of each class its
     unmeasured="How many records of each class stand behind it is not known: {reason}",
     by_guarantee=covered(", however few share a class"),
     remedies=MERGE,
-    inputs=INPUTS,
-    requests=(COUNTS,),
 )
 def SMALLEST_CLASS_COUNT(limit: int, cells: Cells, case: Case) -> Check:
     """Judge the fewest records of a class that has any, in any part."""
@@ -83,8 +80,6 @@ def SMALLEST_CLASS_COUNT(limit: int, cells: Cells, case: Case) -> Check:
     unmeasured="Which classes stand behind it is not known: {reason}",
     by_guarantee=covered(", absent classes included"),
     remedies=MERGE,
-    inputs=INPUTS,
-    requests=(COUNTS,),
 )
 def ZERO_CLASSES(limit: int, cells: Cells, case: Case) -> Check:
     """Judge how many parts hold no record of some class."""
@@ -117,8 +112,6 @@ def ZERO_CLASSES(limit: int, cells: Cells, case: Case) -> Check:
     unmeasured="The number of records is not known: {reason}",
     by_guarantee=covered(", however many parameters the model has"),
     remedies=for_kinds(("tree", "rule list"), remedy("{Retrain} a smaller model, or with more records.")),
-    inputs=INPUTS,
-    requests=(COUNTS,),
 )
 def DEGREES_OF_FREEDOM(limit: int, cells: Cells, case: Case) -> Check:
     """Judge records less parameters: twice the splits, and of each leaf the shares of all classes but one."""
@@ -140,7 +133,45 @@ def DEGREES_OF_FREEDOM(limit: int, cells: Cells, case: Case) -> Check:
     return passed(f"{counted} less parameters leave at least {limit:,} degrees of freedom.", least)
 
 
-FILES_OF: tuple[Kind, ...] = ("tree", "rule list", "additive model", "several models")
+OF_REGRESSIONS: tuple[Kind, ...] = ("regression",)
+RESIDUAL_DEGREES: Criterion[int, float] = Criterion(
+    name="residual_degrees_of_freedom",
+    reads="residual",
+    limit=DEGREES_OF_FREEDOM.limit,
+    judge=lambda limit, degrees, case: (failed if degrees < limit else passed)(
+        f"The regression has {degrees:,.0f} residual degrees of freedom. This says little of what it reveals.", degrees
+    ),
+    label="Residual degrees of freedom",
+    measures="Fewest residual degrees of freedom of a regression, as ACRO demands: records less parameters.",
+    unmeasured="The residual degrees of freedom are not known: {reason}",
+    by_guarantee=covered_of(OF_REGRESSIONS, ", however many parameters the model has"),
+    key="degrees_of_freedom",
+    remedies={"regression": remedy("{Retrain} with fewer columns, or with more records.")},
+)
+
+
+@criterion(
+    "fitted_values",
+    "fitted",
+    whole_limit(VALUES, 0),
+    label="Values of single records",
+    measures="Largest number of values of single records that follow from a regression: residuals, the times of a "
+    "baseline hazard, a design matrix, outcomes of a model with as many parameters as records.",
+    unmeasured="Whether values of single records follow is not known: {reason}",
+    by_guarantee=covered_of(OF_REGRESSIONS, ", single values included"),
+    remedies={"regression": remedy("Write a copy without them: {step}.", "scrub")},
+)
+def FITTED_VALUES(limit: int, fitted: FittedValues, case: Case) -> Check:
+    """Judge how many values of single records follow from a regression."""
+    said = " ".join(fitted.reasons)
+    if fitted.number > limit:
+        return failed(said, fitted.number)
+    if fitted.unsettled:
+        return unknown(fitted.unsettled)
+    return passed(said or "No value of a single record is published beside the coefficients.", fitted.number)
+
+
+FILES_OF: tuple[Kind, ...] = ("tree", "rule list", "additive model", "regression", "several models")
 """What files are read of."""
 
 CLEAN_COPY = remedy(

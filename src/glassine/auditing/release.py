@@ -47,6 +47,7 @@ from glassine.auditing.release_attacks import gaps_of, guesses_of, membership_of
 from glassine.auditing.release_inputs import DECISIONS, TRUE, Leaves, ReleaseInputs, inputs_of_data, inputs_of_fit
 from glassine.auditing.subject import Opened, Raw, Subject
 from glassine.auditing.tree_facts import named_fact, thresholds_fact
+from glassine.data.labels import Sample
 from glassine.data.persons import refuse_shared
 from glassine.errors import InvalidParameterError, parameter
 from glassine.records.arrays import Ints
@@ -124,7 +125,7 @@ def _facts_of_thresholds(subject: ReleaseSubject, outcome: object, raw: Raw) -> 
     """Return the thresholds, if asked for."""
     if subject.records.nobody and not subject.accepted:
         return {"thresholds": NO_RECORDS}
-    return {"thresholds": Measured(thresholds_fact(subject.policy, subject.values, subject.inferred))}
+    return {"thresholds": Measured(thresholds_fact(subject.inputs.policy, subject.values, subject.inferred))}
 
 
 def _facts_of_guesses(subject: ReleaseSubject, outcome: object, raw: Raw) -> dict[str, Fact[Any]]:
@@ -192,17 +193,22 @@ class ReleaseSubject(Subject):
     by_array = True
 
     @classmethod
-    def of(
-        cls, opened: Opened, inputs: AuditInputs, policy: Policy, claim: GuaranteeFinding | None, *, public: bool
-    ) -> Self:
+    def opens(cls, artefact: Any) -> Opened:
+        """Return a release, or a fitted explainer with its own."""
+        release = artefact if isinstance(artefact, SurrogateRelease) else artefact.release()
+        return Opened(kind=cls, artefact=artefact, value=release)
+
+    @classmethod
+    def of(cls, opened: Opened, inputs: AuditInputs, claim: GuaranteeFinding | None) -> Self:
         """Return a release with the records behind it, those of the explainer among them."""
-        published = opened.artefact
-        if public:
+        published, labels = opened.artefact, inputs.labels
+        holdout = Sample(inputs.holdout, labels[1])
+        if inputs.public:
             records = ReleaseInputs(release=opened.value, lacking=OF_THE_MODEL)
         elif isinstance(published, SurrogateRelease):
-            records = inputs_of_data(published, inputs.members, inputs.others)
+            records = inputs_of_data(published, Sample(inputs.data, labels[0]), holdout)
         else:
-            records = inputs_of_fit(published, inputs.members.target, inputs.others)
+            records = inputs_of_fit(published, labels[0], holdout)
         people, others = records.people, records.others
         if people is not None and others is not None:
             if (people.persons is None) != (others.persons is None):
@@ -211,7 +217,7 @@ class ReleaseSubject(Subject):
                     remedy="State both.",
                 )
             refuse_shared(people.persons, others.persons)
-        return cls.of_records(records, inputs, policy=policy, guarantee=claim, public=public)
+        return cls.of_records(records, inputs, guarantee=claim)
 
     @classmethod
     def of_records(cls, records: ReleaseInputs, inputs: AuditInputs, **own: Any) -> Self:
@@ -356,7 +362,7 @@ def _diversity(subject: ReleaseSubject) -> Outcome[tuple[DiversityFinding, ...]]
 
 
 def _leaves(subject: ReleaseSubject) -> Outcome[LeavesFinding]:
-    limit = subject.policy.smallest_group
+    limit = subject.inputs.policy.smallest_group
     return leaves_of(subject.records, subject.leaves, limit, subject.inputs.suppression)
 
 

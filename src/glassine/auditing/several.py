@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Self
@@ -29,7 +29,6 @@ from glassine.errors import (
     parameter,
 )
 from glassine.formats import ModelFile
-from glassine.formats.canonical import FileForm
 from glassine.formats.loading import is_estimator
 
 LISTED = 5
@@ -64,19 +63,31 @@ class SeveralSubject(Subject):
     counts_records = True
 
     @classmethod
-    def of(
-        cls, opened: Opened, inputs: AuditInputs, policy: Policy, claim: GuaranteeFinding | None, *, public: bool
-    ) -> Self:
-        """Return several models of the same records with the inputs of their audit."""
-        return cls.of_models(opened.value, inputs, policy)
+    def opens(cls, artefact: Any) -> Opened:
+        """Return several models, the files among them, and whether any is a fitted estimator."""
+        published = artefact if isinstance(artefact, SeveralModels) else SeveralModels(models=tuple(artefact))
+        models = published.models
+        names = published.names or [f"model {i + 1}" for i in range(len(models))]
+        files = tuple(
+            replace(model.form, name=name)
+            for name, model in zip(names, models, strict=False)
+            if isinstance(model, ModelFile)
+        )
+        plain = tuple(model.model if isinstance(model, ModelFile) else model for model in models)
+        value, estimator = replace(published, models=plain), any(map(is_estimator, models))
+        return Opened(kind=cls, artefact=artefact, value=value, files=files, estimator=estimator)
 
     @classmethod
-    def of_models(cls, published: SeveralModels, inputs: AuditInputs, policy: Policy) -> Self:
+    def of(cls, opened: Opened, inputs: AuditInputs, claim: GuaranteeFinding | None) -> Self:
+        """Return several models of the same records with the inputs of their audit."""
+        return cls.of_models(opened.value, inputs)
+
+    @classmethod
+    def of_models(cls, published: SeveralModels, inputs: AuditInputs) -> Self:
         """Return several models of the same records."""
         return cls(
             kind="several models",
             inputs=inputs,
-            policy=policy,
             domain=inputs.domain,
             has_data=inputs.data is not None,
             published=published,
@@ -93,7 +104,9 @@ class SeveralSubject(Subject):
             )
         size = published.smallest_group
         if size is None:
-            size = max(1, LISTED if self.policy.smallest_group is None else self.policy.smallest_group - 1)
+            size = max(
+                1, LISTED if self.inputs.policy.smallest_group is None else self.inputs.policy.smallest_group - 1
+            )
         return reconstruct_jointly(
             published.models,
             domain,
@@ -136,7 +149,7 @@ class SeveralSubject(Subject):
         joint = outcome.value
         if joint.contradiction is not None:
             return replace(self, countable=countable, mismatch=joint.contradiction)
-        return replace(self, countable=countable, guarantee=_composed(joint, self.policy))
+        return replace(self, countable=countable, guarantee=_composed(joint, self.inputs.policy))
 
     def notes(self, raw: Raw) -> Iterator[str]:
         """Yield which models were left out or counted, and what contradicts what."""
@@ -153,16 +166,6 @@ class SeveralSubject(Subject):
         yield ALONE
 
 
-def opened(models: SeveralModels | Sequence[Any]) -> tuple[SeveralModels, tuple[FileForm, ...], bool]:
-    """Return several models, the files among them, and whether any is a fitted estimator."""
-    published = models if isinstance(models, SeveralModels) else SeveralModels(models=tuple(models))
-    names = published.names or [f"model {i + 1}" for i in range(len(published.models))]
-    pairs = list(zip(names, published.models, strict=False))
-    files = tuple(replace(model.form, name=name) for name, model in pairs if isinstance(model, ModelFile))
-    plain = tuple(model.model if isinstance(model, ModelFile) else model for model in published.models)
-    return replace(published, models=plain), files, any(map(is_estimator, published.models))
-
-
 def _facts(several: SeveralSubject, outcome: Outcome[JointReconstruction], raw: Raw) -> dict[str, Fact[Any]]:
     """Return what several models of the same records reveal together.
 
@@ -171,7 +174,7 @@ def _facts(several: SeveralSubject, outcome: Outcome[JointReconstruction], raw: 
     """
     if not isinstance(outcome, Measured):
         return {"intersections": outcome, "bits": outcome}
-    joint, policy = outcome.value, several.policy
+    joint, policy = outcome.value, several.inputs.policy
     if joint.contradiction is not None:
         # No check passes because nothing was judged.
         return dict.fromkeys(("intersections", "bits"), NotApplicable("no dataset meets the counts of all models."))

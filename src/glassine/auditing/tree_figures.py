@@ -79,9 +79,7 @@ class TreeSubject(Subject):
     identifiers: tuple[tuple[str, ...], tuple[str, ...]]
 
     @classmethod
-    def of(
-        cls, opened: Opened, inputs: AuditInputs, policy: Policy, claim: GuaranteeFinding | None, *, public: bool
-    ) -> Self:
+    def of(cls, opened: Opened, inputs: AuditInputs, claim: GuaranteeFinding | None) -> Self:
         """Return a tree or a rule list with what is given beside it; its domain is inferred where there is none."""
         model, declared, notes = opened.value, inputs.domain, list[str]()
         recipe, tested, target = implied(model.literals), attributes_of(model.literals), inputs.target
@@ -96,7 +94,7 @@ class TreeSubject(Subject):
                 # The records show no domain in which the model can be read, such as one of prefixes.
                 declared = None
         model = rounded(model, inputs.settings.statements.rounded_to)
-        if alone := not_judged(model.source or ""):
+        if alone := (model.source or "").startswith("tree ") and not_judged(model.source):
             notes.append(alone)
         if target is not None and target in tested:
             raise InvalidDataError(
@@ -124,9 +122,7 @@ class TreeSubject(Subject):
         return cls(
             kind="tree" if isinstance(model, DecisionTree) else "rule list",
             inputs=inputs,
-            policy=policy,
             guarantee=claim,
-            public=public,
             notes_read=(*notes, *people_hint(inputs)),
             model=model,
             artefact=opened.artefact,
@@ -216,10 +212,10 @@ class TreeSubject(Subject):
         """The possible records; None without a domain."""
         if self.domain is None:
             return None
-        from glassine.attacks.reconstruction.entropy import reconstruct
+        from glassine.attacks.reconstruction.entropy import ProbabilisticDataset
 
         model = counted_model(self.model, self.has_data, self.record_sizes)
-        return reconstruct(model, self.domain, max_steps=self.inputs.settings.max_steps)
+        return ProbabilisticDataset(model, self.domain, max_steps=self.inputs.settings.max_steps)
 
     @cached_property
     def bits(self) -> Outcome[tuple[tuple[float, ...], tuple[str, ...]]]:
@@ -256,7 +252,7 @@ class TreeSubject(Subject):
 
     def unread(self) -> NotApplicable | None:
         """Return why no single record is looked at; None if records are."""
-        if self.public:
+        if self.inputs.public:
             return NotApplicable(OF_THE_MODEL)
         return None if self.occupancy.counted is None else NotApplicable(COUNTED)
 

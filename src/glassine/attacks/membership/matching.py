@@ -11,12 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.membership.outputs import LabelledRecords, as_fitted, asking, class_text
+from glassine.data.table import RecordTable
 from glassine.domain import Between
 from glassine.domain.attributes import LARGEST, Real
 from glassine.domain.literals import is_missing
 from glassine.domain.single import single_sides
 from glassine.errors import InvalidDataError, InvalidModelError, UnsupportedModelError
-from glassine.models import AdditiveModel, DecisionTree, RuleList
+from glassine.models import AdditiveModel, DecisionTree, RegressionModel, RuleList
 from glassine.models.records import read_records
 from glassine.records.arrays import AnyArray, Array, Bools, Indices, Ints
 from glassine.records.cells import Flag, Reader
@@ -92,7 +93,7 @@ def _trees(model: Any, candidates: LabelledRecords) -> Iterator[tuple[Any, Any]]
             "a rule list's thresholds need not be midpoints of training values.",
             remedy="Attack its outputs instead: attack_membership.",
         )
-    if isinstance(model, AdditiveModel) or isinstance(own, AdditiveModel):
+    if isinstance(model, AdditiveModel | RegressionModel) or isinstance(own, AdditiveModel | RegressionModel):
         raise UnsupportedModelError(
             "an additive model's cut points need not be midpoints of training values.",
             remedy="Attack its outputs instead: attack_membership.",
@@ -352,7 +353,10 @@ def known_columns(model: object, given: LabelledRecords) -> LabelledRecords:
     fitted = getattr(model, "best_estimator_", model)
     names = tree.attributes if isinstance(tree, DecisionTree) else getattr(fitted, "feature_names_in_", None)
     own = [name for name in (given.names or ()) if names is not None and name in set(names)]
-    return LabelledRecords(given.native[own], given.target, given.persons) if own else given
+    if not own:
+        return given
+    native = given.native.restrict(own) if isinstance(given.native, RecordTable) else given.native[own]
+    return LabelledRecords(native, given.target, given.persons)
 
 
 ALIKE = np.float32(1e-7)
