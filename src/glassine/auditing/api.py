@@ -13,7 +13,6 @@ from glassine.auditing.inputs import DEFAULTS, AuditInputs, AuditSettings
 from glassine.auditing.policy import NAMED, Policy
 from glassine.auditing.samples import known_names, read_samples
 from glassine.auditing.subject import Opened, Subject, examine
-from glassine.auditing.suppression import Suppression
 from glassine.auditing.trees import TreeSubject
 from glassine.data.labels import Sample, as_sample, target_name
 from glassine.data.persons import refuse_shared
@@ -141,7 +140,7 @@ def audit(
         domain=domain,
         target=target_name(target) or None,
         settings=settings,
-        suppression=Suppression(0 if settings.show_small_counts else limits.suppress_below),
+        policy=limits,
         needs_domain=not attack,
     )
 
@@ -155,14 +154,14 @@ def audit(
         opened.kind.check(opened, inputs, names)
         if inputs.counts_people:
             refuse_shared(*(getattr(side, "persons", None) for side in (inputs.data, inputs.holdout)))
-        return opened.subject(inputs, limits, claim)
+        return opened.subject(inputs, claim)
 
     if not relied_on(claim):
         return examine(read(), only)
     # The guarantee answers for the model: what is public comes first, from a subject without records. What records add
     # is for the checker, whatever becomes of it.
     opened.kind.check(opened, given, known_names(sample.data))
-    public = examine(opened.subject(given, limits, claim, public=True), only)
+    public = examine(opened.subject(replace(given, public=True), claim), only)
     if not opened.kind.has_records(opened, replace(given, data=sample.data, holdout=others.data)):
         return public
     try:

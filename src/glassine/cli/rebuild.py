@@ -365,11 +365,10 @@ def _together(
     from glassine.auditing.inputs import AuditInputs, AuditSettings
     from glassine.auditing.several import SeveralSubject
     from glassine.auditing.subject import examine
-    from glassine.auditing.suppression import Suppression
 
     settings = AuditSettings(show_small_counts=True, progress=progress)
-    inputs = AuditInputs(domain=domain, data=data, settings=settings, suppression=Suppression(0))
-    subject = SeveralSubject.of_models(several, inputs, policy)
+    inputs = AuditInputs(domain=domain, data=data, settings=settings, policy=policy)
+    subject = SeveralSubject.of_models(several, inputs)
     with in_options(NAMES):
         joint = subject.joint
     findings = examine(subject)
