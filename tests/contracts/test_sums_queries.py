@@ -143,7 +143,8 @@ def test_one_record_moves_a_question_by_what_it_says(name: str, classes: bool) -
 
 def test_every_question_is_among_them() -> None:
     def below(kind: type) -> Iterator[type]:
-        for own in kind.__subclasses__():
+        kinds_below: list[type] = kind.__subclasses__()
+        for own in kinds_below:
             yield own
             yield from below(own)
 
