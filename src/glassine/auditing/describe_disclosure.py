@@ -61,7 +61,7 @@ def describe_disclosure(inferred: Inferred, suppression: Suppression) -> Disclos
         n_classes=len(disclosure.classes),
         knowledge=disclosure.adversary.describe(),
         optimum="global" if disclosure.status == "optimal" else "local",
-        gap=disclosure.gap / math.log(2),
+        gap=(disclosure.gap or 0.0) / math.log(2),
         learned_mean=suppression.bits(float(table.weights @ gained[disclosure.people.person]) / n),
         learned_most=suppression.bits(float(gained.max())),
         readers=tuple(

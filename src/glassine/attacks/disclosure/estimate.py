@@ -131,7 +131,7 @@ class Disclosure:
         Whether no estimate has more entropy, up to ``gap``; or the estimate is the best of several local optima.
     bound : float
         Upper bound of the entropy that any estimate can leave, in nats per person. Of a local optimum it is the entropy
-        of the reader without internal nodes.
+        of the reader without internal nodes, which says nothing of how good the search was.
     rounds : int
         How often the dual problem was solved.
     active : tuple of Clash
@@ -142,6 +142,8 @@ class Disclosure:
         Which knowledge was left out or assumed, and why.
     unused : str
         Why the internal nodes were not used; empty if they were, or if the adversary leaves them out.
+    other_optima : tuple of ndarray, shape (q, c)
+        P(class | quasi-identifier) of the other starts that led to an allowed table, of less entropy.
     sample, leaf_sample : SampleEstimate or None
         Of a sample: what the reader concludes about membership, and the reader of the leaves alone. The probabilities
         are then those of any of the people, in the sample or not.
@@ -162,6 +164,7 @@ class Disclosure:
     residual: float
     notes: tuple[str, ...]
     unused: str = ""
+    other_optima: tuple[Array, ...] = ()
     sample: SampleEstimate | None = None
     leaf_sample: SampleEstimate | None = None
 
@@ -195,11 +198,14 @@ class Disclosure:
         return float(self.people.sizes @ _entropies(self.quasi_probabilities)) / self.people.n_people
 
     @property
-    def gap(self) -> float:
+    def gap(self) -> float | None:
         """Certified gap: no estimate that the knowledge allows leaves more than ``entropy + gap``, in nats per person.
 
-        Of a sample, what is maximised and bounded is the entropy of membership and class together.
+        None of a local optimum: no bound is known that says how much a better search could find. Of a sample, what is
+        maximized and bounded is the entropy of membership and class together.
         """
+        if self.status == "local":
+            return None
         return max(0.0, self.bound - (self.entropy if self.sample is None else self.sample.entropy))
 
     @property
@@ -268,6 +274,18 @@ class Disclosure:
     def d_overall(self, truth: npt.ArrayLike) -> float:
         """Return D_overall, the mean of :meth:`d_individual` over the people, in nats."""
         return float(self.d_individual(truth).mean())
+
+    def d_overall_spread(self, truth: npt.ArrayLike) -> tuple[float, float]:
+        """Return the least and the largest D_overall of all starts that led to an allowed table, in nats.
+
+        Entropy does not determine it: tables of nearly the same entropy can be at different distances to the truth.
+        """
+        true, sizes = self.true_probabilities(truth), self.people.sizes
+        found = [
+            float(sizes @ _divergences(true, estimate)) / self.people.n_people
+            for estimate in (self.quasi_probabilities, *self.other_optima)
+        ]
+        return min(found), max(found)
 
     def most_exposed(self, number: int = 10, table: Table | None = None) -> list[tuple[int, float]]:
         """Return the people about whom least is left open: row number, and probability of their most probable class.
