@@ -220,8 +220,7 @@ def infer_sensitive(
                 "no table of people and classes has these leaves and these class totals. Check the marginals.",
                 clashes=(),
             )
-        tell = progress or (lambda stage: None)
-        climbing = _Climb(starts or Starts(), np.random.default_rng(random_state), tell, truth)
+        climbing = _Climb(starts or Starts(), np.random.default_rng(random_state), progress or (lambda _: None), truth)
         return replace(_estimate(engine, constraints, start, tree, assumed, climbing), unused=unused)
 
 
@@ -359,7 +358,7 @@ def _estimate(
         if engine.leaves.counts is not None:
             climbing.progress("cutting off what the internal nodes exclude")
             result = outer_approximation(
-                engine, constraints, start, at=constraints.terms(start.table), precision=PRECISION
+                engine, constraints, start, constraints.terms(start.table), precision=PRECISION
             )
             if not result.point.feasible:
                 _contradiction(engine, constraints, result)
@@ -376,18 +375,17 @@ def _estimate(
             point, active, rounds = optima[0].point, optima[0].active, sum(local.steps for local in optima)
     if isinstance(engine.leaves, SampledLeaves) and engine.leaves.members is None and engine.totals is None:
         notes.append("The number of people in the sample is not stated: membership is as open as the classes allow.")
-    found = _disclosure(engine, constraints, tree, adversary, (start, point), bound=bound)
-    others = [
-        _disclosure(engine, constraints, tree, adversary, (start, local.point), bound=bound).quasi_probabilities
-        for local in optima[1:]
-    ]
+    found, *others = (
+        _disclosure(engine, constraints, tree, adversary, (start, each), bound=bound)
+        for each in (point, *(local.point for local in optima[1:]))
+    )
     return replace(
         found,
         status="local" if optima else "optimal",
         rounds=rounds,
         active=active,
         notes=tuple(notes),
-        other_optima=tuple(others),
+        other_optima=tuple(other.quasi_probabilities for other in others),
     )
 
 
@@ -435,8 +433,7 @@ def _disclosure(
 def _local(
     engine: Engine, constraints: Constraints, start: Point, climbing: _Climb, notes: list[str], found: Disclosure
 ) -> list[LocalOptimum]:
-    """Return the local optima of several starts that keep all constraints, the one of most entropy first."""
-    # From whole-number worlds, or the truth, if the others lead nowhere.
+    """Return the local optima that keep all constraints, the one of most entropy first."""
     reached, number = [], climbing.starts.number
 
     def climb(table: Array) -> bool:

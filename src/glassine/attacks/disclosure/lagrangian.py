@@ -240,7 +240,8 @@ class _Climbing:
         below = np.unique(np.concatenate([constraints.people.splits[i].members for i in splits]))
         leaf = self.posed.leaf[below]
         logits = self.z.reshape(self.posed.open.shape)
-        logits[below] += self.rng.normal(0.0, KICK, (len(self.posed.rows.known), logits.shape[1]))[leaf]
+        moves: Array = self.rng.normal(0.0, KICK, (len(self.posed.rows.known), self.posed.open.shape[1]))
+        logits[below] += moves[leaf]
         self.of_candidates[stuck] *= 2
         # Off the saddle the constraint must outweigh its own curvature, or the next rise leads back to it.
         self.stiffness[stuck] = np.minimum(STIFFER * self.stiffness[stuck], STIFFEST)

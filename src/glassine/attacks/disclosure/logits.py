@@ -255,9 +255,9 @@ class LogitProblem:
     def _nearest(self, counts: Array) -> Array:
         """Return the class counts of leaves that keep all rows and totals, as near as a linear program finds."""
         off = self.off(counts)
-        bad = (np.where(self.rows.bounded, np.maximum(-off, 0.0), np.abs(off)) > 0).any(axis=1)
+        beyond: Array = np.where(self.rows.bounded, np.maximum(-off, 0.0), np.abs(off)).max(axis=1, initial=0.0)
         coupled = bool(np.abs(self.off_totals(counts)).max(initial=0.0) > 1e-12)
-        which = np.arange(len(bad)) if coupled else np.flatnonzero(bad)
+        which = np.arange(len(beyond)) if coupled else np.flatnonzero(beyond > 0)
         if not len(which):
             return counts
         rows, (m, c) = self.rows.take(which), counts[which].shape
