@@ -21,7 +21,7 @@ from benchmarks.kept_rows import kept  # noqa: E402 - after the path is set
 from benchmarks.public_data import _adult_rows  # noqa: E402
 from glassine.attacks.disclosure import Adversary  # noqa: E402
 from glassine.attacks.disclosure.remedies import Remedies, measure_remedies  # noqa: E402
-from glassine.attacks.remedy_table import Remedy  # noqa: E402
+from glassine.attacks.remedy_table import DisclosureRemedy  # noqa: E402
 from glassine.learners.multiway_tree import MultiwayTreeClassifier  # noqa: E402
 from glassine.models import DecisionTree  # noqa: E402
 from papers.common.results import Row  # noqa: E402
@@ -54,7 +54,7 @@ def paper(criterion: str) -> tuple[DecisionTree, pl.DataFrame, list[str]]:
 
 
 @cache
-def remedies() -> dict[str, Remedy]:
+def remedies() -> dict[str, DisclosureRemedy]:
     """Return what was tried, by name."""
     adversary = Adversary(criterion="gini", internal_nodes=True)
     return {row.name: row for row in measure_remedies(*paper("gini"), adversary=adversary, remedies=TRIED).rows}

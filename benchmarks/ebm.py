@@ -31,7 +31,8 @@ def fitted(target: str) -> dict[str, object]:
     import numpy as np
     import polars as pl
 
-    from glassine import Domain, PrivateEBMClassifier, PrivateEBMRegressor, Real
+    from glassine import Domain, Real
+    from glassine.learners import PrivateEBMClassifier, PrivateEBMRegressor
 
     rng = np.random.default_rng(0)
     frame = pl.DataFrame({f"x{i}": rng.random(RECORDS) for i in range(ATTRIBUTES)})

@@ -210,7 +210,7 @@ def _machine() -> bytes:
 
 
 def _certificate() -> bytes:
-    from glassine import PrivateTreeClassifier
+    from glassine.learners import PrivateTreeClassifier
 
     domain = Domain({"age": Integer(0, 90, thresholds=(30, 60)), "smoker": Binary()})
     rng = random.Random(0)  # noqa: S311 - test inputs, no secrets

@@ -66,7 +66,7 @@ def learner(data: Benchmark, form: str, epsilon: str, seed: int) -> Any:
     if form == PLAIN:
         return GreedyRuleListClassifier(RULES, domain=data.domain, classes=data.classes)
     if form == EXPONENTIAL:
-        return glassine.PrivateRuleListClassifier(
+        return glassine.learners.PrivateRuleListClassifier(
             RULES, epsilon=float(epsilon), domain=data.domain, classes=data.classes, random_state=seed
         )
     mechanism, accounting = form.split(", ")

@@ -59,7 +59,7 @@ class Setting:
 
 def private_tree(data: Benchmark, depth: int, **more: Any) -> Make:
     """Return a factory of private trees."""
-    return lambda epsilon, seed: glassine.PrivateTreeClassifier(
+    return lambda epsilon, seed: glassine.learners.PrivateTreeClassifier(
         depth,
         epsilon=float(epsilon),
         domain=data.domain,
@@ -72,7 +72,7 @@ def private_tree(data: Benchmark, depth: int, **more: Any) -> Make:
 
 def private_list(data: Benchmark, length: int) -> Make:
     """Return a factory of private rule lists."""
-    return lambda epsilon, seed: glassine.PrivateRuleListClassifier(
+    return lambda epsilon, seed: glassine.learners.PrivateRuleListClassifier(
         length, epsilon=float(epsilon), domain=data.domain, classes=data.classes, random_state=seed, accuracy_share=1.0
     )
 
@@ -90,12 +90,12 @@ def suggested(data: Benchmark) -> Make:
 
 def optimal_tree(depth: int, data: Benchmark) -> Any:
     """Return a learner of optimal trees."""
-    return glassine.OptimalTreeClassifier(depth, domain=data.domain, classes=data.classes)
+    return glassine.learners.OptimalTreeClassifier(depth, domain=data.domain, classes=data.classes)
 
 
 def optimal_list(length: int, data: Benchmark) -> Any:
     """Return a learner of optimal lists."""
-    return glassine.OptimalRuleListClassifier(length, domain=data.domain, classes=data.classes)
+    return glassine.learners.OptimalRuleListClassifier(length, domain=data.domain, classes=data.classes)
 
 
 def list_setting(data: str, length: int, load: Callable[[], Benchmark]) -> Setting:
@@ -261,10 +261,10 @@ def speed() -> None:
         "adult_binarised, 38 literals, K = 5": lambda: private_list(binarised, 5)("0.1", 0).fit(
             binarised.frame, binarised.labels
         ),
-        "26,000 x 200 literals, depth 3": lambda: glassine.PrivateTreeClassifier(
+        "26,000 x 200 literals, depth 3": lambda: glassine.learners.PrivateTreeClassifier(
             3, epsilon=0.1, domain=wide, classes=(0, 1), random_state=0
         ).fit(many, labels),
-        "26,000 x 200 literals, depth 4": lambda: glassine.PrivateTreeClassifier(
+        "26,000 x 200 literals, depth 4": lambda: glassine.learners.PrivateTreeClassifier(
             4, epsilon=0.1, domain=wide, classes=(0, 1), random_state=0
         ).fit(many, labels),
         "CART, Adult, depth 3": lambda: learner(SETTINGS[0], data, CART)(0).fit(data.frame, data.labels),
@@ -294,7 +294,7 @@ def scale(n: int = 10_000_000) -> None:
     labels = ((frame["number0"].to_numpy() > 50) & (frame["number1"].to_numpy() > 30)) ^ noise
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     started = time.perf_counter()
-    tree = glassine.PrivateTreeClassifier(3, epsilon=0.1, domain=domain, random_state=0).fit(frame, labels)
+    tree = glassine.learners.PrivateTreeClassifier(3, epsilon=0.1, domain=domain, random_state=0).fit(frame, labels)
     took = time.perf_counter() - started
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     say(

@@ -27,7 +27,7 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.kept_rows import kept  # noqa: E402 - after the path is set
 from benchmarks.public_data import DATA  # noqa: E402
 from glassine.microaggregation import microaggregate, search_method  # noqa: E402
-from glassine.microaggregation.mdav import Points  # noqa: E402
+from glassine.microaggregation.mdav import ScaledRecords  # noqa: E402
 from glassine.microaggregation.metric import metric_of, read_records  # noqa: E402
 from papers.common.results import Row, one, read, say, select  # noqa: E402
 from papers.common.tables import markdown  # noqa: E402
@@ -158,7 +158,7 @@ def quality() -> None:
             )
 
 
-def search_seconds(points: Points, k: int, method: str) -> float:
+def search_seconds(points: ScaledRecords, k: int, method: str) -> float:
     """Return the processor time of MDAV by one of the searches."""
     return seconds(lambda: points.mdav(k, None, method))
 
@@ -173,7 +173,7 @@ def rule() -> None:
                     continue
                 table = read_records(normal(n, p), "euclidean", None)
                 metric = metric_of(table, scaling="standard", distance="euclidean", domain=None)
-                points = Points.scaled(table.numbers, table.codes, metric)
+                points = ScaledRecords.scaled(table.numbers, table.codes, metric)
                 scan, tree = (search_seconds(points, k, method) for method in ("scan", "kd-tree"))
                 say(f"{n:>9,} x {p}, k = {k}: scan {scan:.4f}, kd-tree {tree:.4f}, rule {search_method(n, k, p)}")
 

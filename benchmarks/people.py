@@ -51,11 +51,13 @@ def grown(frame: pl.DataFrame, **given: Any) -> Any:
 def gap(tree: Any, inside: pl.DataFrame, outside: pl.DataFrame, *, by_person: bool) -> Any:
     """Return the result of the gap attack."""
     from glassine.attacks.membership.gap import gap_attack
-    from glassine.attacks.membership.outputs import Records
+    from glassine.attacks.membership.outputs import LabelledRecords
     from glassine.data.persons import Persons
 
     sides = [
-        Records(side.select(NAMES).to_numpy(), side["ill"].to_numpy(), Persons.of(side["who"]) if by_person else None)
+        LabelledRecords(
+            side.select(NAMES).to_numpy(), side["ill"].to_numpy(), Persons.of(side["who"]) if by_person else None
+        )
         for side in (inside, outside)
     ]
     found: Any = gap_attack(tree, *sides)

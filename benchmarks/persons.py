@@ -28,7 +28,7 @@ import polars as pl  # noqa: E402
 
 from benchmarks import public_data  # noqa: E402
 from benchmarks.kept_rows import kept  # noqa: E402
-from glassine import PrivateEBMClassifier, PrivateTreeClassifier  # noqa: E402
+from glassine.learners import PrivateEBMClassifier, PrivateTreeClassifier  # noqa: E402
 from papers.common.judging import clustered  # noqa: E402
 from papers.common.results import Row, select  # noqa: E402
 from papers.common.tables import markdown  # noqa: E402

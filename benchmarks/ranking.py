@@ -90,7 +90,7 @@ def models(data: str) -> dict[str, tuple[Benchmark, Callable[[float, int], Any]]
         return {
             TREE: (
                 table,
-                lambda epsilon, seed: glassine.PrivateTreeRegressor(
+                lambda epsilon, seed: glassine.learners.PrivateTreeRegressor(
                     DEPTH, epsilon=epsilon, domain=table.domain, target_range=ends, random_state=seed
                 ),
             ),
@@ -103,7 +103,7 @@ def models(data: str) -> dict[str, tuple[Benchmark, Callable[[float, int], Any]]
     whole = of_cards()
 
     def tree(share: float, epsilon: float, seed: int) -> Any:
-        return glassine.PrivateTreeClassifier(
+        return glassine.learners.PrivateTreeClassifier(
             DEPTH,
             epsilon=epsilon,
             domain=coarse.domain,
@@ -118,13 +118,13 @@ def models(data: str) -> dict[str, tuple[Benchmark, Callable[[float, int], Any]]
         ERRORS: (coarse, partial(tree, 1.0)),
         CARD: (
             whole,
-            lambda epsilon, seed: glassine.PrivateScorecardClassifier(
+            lambda epsilon, seed: glassine.learners.PrivateScorecardClassifier(
                 epsilon=epsilon, domain=whole.domain, classes=whole.classes, random_state=seed
             ),
         ),
         CART: (coarse, lambda _, __: Cart(chosen)),
         CONSTANT: (coarse, lambda _, __: DummyClassifier()),
-        PLAIN: (whole, lambda _, __: glassine.ScorecardClassifier(domain=whole.domain, classes=whole.classes)),
+        PLAIN: (whole, lambda _, __: glassine.learners.ScorecardClassifier(domain=whole.domain, classes=whole.classes)),
         FASTERRISK: (whole, lambda _, __: FasterRisk(whole)),
     }
 
@@ -212,7 +212,7 @@ def deep() -> list[Row]:
     positive = (data.labels[test] == data.classes[1]).astype(int)
     rows: list[Row] = []
     for depth in DEPTHS:
-        model = glassine.PrivateTreeClassifier(
+        model = glassine.learners.PrivateTreeClassifier(
             depth, epsilon=1.0, domain=data.domain, literals=literals, classes=data.classes, random_state=0
         )
         model.fit(data.frame[train], data.labels[train])

@@ -159,16 +159,16 @@ def tasks(path: Path, engine: str) -> dict[str, Callable[[], str]]:
     """Return what is measured, each returning what came out."""
     import numpy as np
 
-    from glassine import (
+    from glassine import audit
+    from glassine.data.count_table import bin_histograms
+    from glassine.learners import (
         OptimalTreeClassifier,
         PrivateEBMClassifier,
         PrivateRuleListClassifier,
         PrivateSummary,
         PrivateTreeClassifier,
         PrivateTreeRegressor,
-        audit,
     )
-    from glassine.data.count_table import bin_histograms
     from glassine.records.engines import LazyTable
 
     frame, public = opened(path, engine), domain()

@@ -4,7 +4,7 @@ Every figure is a difference in test accuracy, on 20 % of the records, from a mo
 trained with the whole epsilon on the other 80 %. The best setting is the one with the best mean over all splits. Five
 searches spend the same epsilon:
 
-- ``shape 0.5``: :class:`glassine.PrivateSearchCV` as it comes, with fits at two fifths of epsilon each.
+- ``shape 0.5``: :class:`glassine.learners.PrivateSearchCV` as it comes, with fits at two fifths of epsilon each.
 - ``geometric``: with ``shape=1``, a geometric number of fits at a third each.
 - ``logarithmic``: with ``shape=0``, a logarithmic number of fits at a half each.
 - ``refit``: each setting once on 80 %, at epsilon / 2 over their number; the exponential mechanism on the others, and a
@@ -37,7 +37,7 @@ from sklearn.model_selection import ParameterGrid  # noqa: E402
 
 from benchmarks import public_data  # noqa: E402
 from benchmarks.public_data import Benchmark  # noqa: E402
-from glassine import (  # noqa: E402
+from glassine.learners import (  # noqa: E402
     PrivateEBMClassifier,
     PrivateGreedyRuleListClassifier,
     PrivateRuleListClassifier,

@@ -37,7 +37,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.kept_rows import kept  # noqa: E402 - after the path is set
-from glassine import SurrogateExplainer  # noqa: E402
+from glassine.surrogates import SurrogateExplainer  # noqa: E402
 from papers.common.results import Row, one  # noqa: E402
 from papers.common.tables import markdown  # noqa: E402
 

@@ -25,7 +25,7 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks import public_data  # noqa: E402 - after the path is set
 from benchmarks.additive_data import LOADERS, Additive  # noqa: E402
-from glassine import (  # noqa: E402
+from glassine.learners import (  # noqa: E402
     PrivateEBMClassifier,
     PrivateEBMRegressor,
     PrivateSummary,

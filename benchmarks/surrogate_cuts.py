@@ -29,14 +29,16 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.kept_rows import kept  # noqa: E402 - after the path is set
 from benchmarks.public_data import DATA, adult  # noqa: E402
-from glassine import Domain, Integer, OptimalTreeClassifier, PrivateTreeClassifier, Real, SurrogateExplainer  # noqa: E402
+from glassine import Domain, Integer, Real  # noqa: E402
 from glassine.attacks.outcome import Measured  # noqa: E402
 from glassine.auditing.release_attacks import together_of  # noqa: E402
 from glassine.auditing.release_inputs import inputs_of_fit  # noqa: E402
 from glassine.data.labels import Sample  # noqa: E402
 from glassine.domain.attributes import Attribute  # noqa: E402
 from glassine.domain.grid import few_cuts, public_grid, with_cuts  # noqa: E402
+from glassine.learners import OptimalTreeClassifier, PrivateTreeClassifier  # noqa: E402
 from glassine.learners.antecedents import COARSE_CUTS  # noqa: E402
+from glassine.surrogates import SurrogateExplainer  # noqa: E402
 from glassine.surrogates.answers import Names  # noqa: E402
 from glassine.surrogates.group_trees import grow_trees, where_trees_split  # noqa: E402
 from glassine.surrogates.measuring import agreement  # noqa: E402

@@ -25,8 +25,10 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.kept_rows import kept  # noqa: E402 - after the path is set
 from benchmarks.public_data import DATA  # noqa: E402
 from benchmarks.surrogate_cuts import N_TRAINING, SEEDS, california  # noqa: E402
-from glassine import SurrogateExplainer  # noqa: E402
-from glassine.surrogates import NumericAnswer  # noqa: E402
+from glassine.surrogates import (  # noqa: E402
+    NumericAnswer,
+    SurrogateExplainer,
+)
 from papers.common.results import Row, select  # noqa: E402
 from papers.common.tables import markdown  # noqa: E402
 

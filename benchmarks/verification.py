@@ -27,8 +27,8 @@ import numpy as np  # noqa: E402 - after the path is set
 
 from benchmarks.kept_rows import kept, results_of  # noqa: E402
 from benchmarks.peers.environments import FOLDER, HERE, PRIVATE_PEERS, Missing, python_of  # noqa: E402
-from glassine import (  # noqa: E402
-    Domain,
+from glassine import Domain  # noqa: E402
+from glassine.learners import (  # noqa: E402
     PrivateEBMClassifier,
     PrivateEBMRegressor,
     PrivateRuleListClassifier,
@@ -50,7 +50,7 @@ from glassine.privacy.randomness import Randomness  # noqa: E402
 from glassine.sealed.noisy_choice import exponential_mechanism, permute_and_flip, report_noisy_max  # noqa: E402
 from glassine.sealed.quantiles import private_quantiles  # noqa: E402
 from glassine.verification import Claim, LowerBound, Runs, lower_bound_from_outputs  # noqa: E402
-from glassine.verification.neighbors import Pair, search, worst_pairs  # noqa: E402
+from glassine.verification.neighbors import NeighborPair, search, worst_pairs  # noqa: E402
 from glassine.verification.scores import Distinguisher, Statistic  # noqa: E402
 from papers.common.results import Row, one, read, say  # noqa: E402
 from papers.common.tables import markdown  # noqa: E402
@@ -73,7 +73,7 @@ class Subject:
 
     name: str
     learner: Any
-    pairs: Sequence[Pair]
+    pairs: Sequence[NeighborPair]
     options: dict[str, Any] = field(default_factory=dict)
     runs: int = 20_000
 
@@ -114,9 +114,9 @@ def _table(records: Sequence[str]) -> tuple[Any, Any]:
     return np.array([[record] for record in records], dtype=object), np.zeros(len(records))
 
 
-def _votes(background: Sequence[str], extra: str) -> Pair:
+def _votes(background: Sequence[str], extra: str) -> NeighborPair:
     """Return a pair of datasets of one column of names."""
-    return Pair(name=f"{len(background)} and {extra!r}", d0=_table(background), d1=_table([*background, extra]))
+    return NeighborPair(name=f"{len(background)} and {extra!r}", d0=_table(background), d1=_table([*background, extra]))
 
 
 def _on_scores(choose: Callable[..., int], monotone: bool) -> Callable[[Any, int | None], int]:
@@ -144,11 +144,11 @@ def _quantiles(number: int) -> Callable[[Any, int | None], Any]:
     return run
 
 
-def _numbers(background: Sequence[int], extra: int) -> Pair:
+def _numbers(background: Sequence[int], extra: int) -> NeighborPair:
     X = np.array(background, dtype=float).reshape(-1, 1)
     more = np.array([[float(extra)]])
     name = f"{len(background)} numbers and {extra}"
-    return Pair(name=name, d0=(X, np.zeros(len(X))), d1=(np.vstack([X, more]), np.zeros(len(X) + 1)))
+    return NeighborPair(name=name, d0=(X, np.zeros(len(X))), d1=(np.vstack([X, more]), np.zeros(len(X) + 1)))
 
 
 def mechanisms() -> list[Subject]:
@@ -184,11 +184,11 @@ def mechanisms() -> list[Subject]:
 BINARY = Domain.binary(["a", "b", "c"])
 
 
-def _small() -> list[Pair]:
+def _small() -> list[NeighborPair]:
     """Return the worst pairs of a small table, and one of a single record with its opposite."""
     X = np.array([[0, 0, 0], [0, 1, 0], [1, 0, 1], [1, 1, 1], [0, 0, 1], [0, 0, 0]])
     one, other = np.array([[0, 0, 0]]), np.array([[1, 0, 0]])
-    both = Pair(
+    both = NeighborPair(
         name="one record and another that one literal tells apart",
         d0=(one, np.array([0])),
         d1=(np.vstack([one, other]), np.array([0, 1])),
@@ -353,13 +353,13 @@ def interpret_subjects() -> list[Subject]:
     """Return the two claims of interpret that are tested."""
     names = _votes(["a"] * 30, "zzz")
     labels = np.array([0, 1] * 15)
-    alone = Pair(
+    alone = NeighborPair(
         name="30 of one category, and one of another",
         d0=(names.d0[0], labels),
         d1=(names.d1[0], np.append(labels, 1)),
     )
     X, y = np.array([[0.0], [1.0]]), np.array([99.5, 99.5])
-    target = Pair(
+    target = NeighborPair(
         name="2 records with y in [99, 100], and one more",
         d0=(X, y),
         d1=(np.vstack([X, [[0.0]]]), np.append(y, 100.0)),

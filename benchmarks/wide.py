@@ -26,7 +26,7 @@ TESTED = 10
 
 CHILD = """
 import sys
-from glassine.cli.entry import main
+from glassine.cli.entry import main  # noqa: E402
 sys.stdout = open("/dev/null", "w")
 main()
 """

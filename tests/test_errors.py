@@ -36,9 +36,11 @@ TREE = DecisionTree(
     classes=(0, 1),
 )
 FAULTS: dict[str, tuple[Callable[[], object], str]] = {
-    "a depth": (lambda: glassine.OptimalTreeClassifier(-1, domain=DOMAIN).fit(FRAME, [0, 1, 1]), "max_depth"),
+    "a depth": (lambda: glassine.learners.OptimalTreeClassifier(-1, domain=DOMAIN).fit(FRAME, [0, 1, 1]), "max_depth"),
     "a budget": (
-        lambda: glassine.PrivateTreeClassifier(2, epsilon=-1.0, domain=DOMAIN, classes=(0, 1)).fit(FRAME, [0, 1, 1]),
+        lambda: glassine.learners.PrivateTreeClassifier(2, epsilon=-1.0, domain=DOMAIN, classes=(0, 1)).fit(
+            FRAME, [0, 1, 1]
+        ),
         "epsilon",
     ),
     "a split": (lambda: glassine.comparison.Task(n_splits=0), "n_splits"),

@@ -27,7 +27,7 @@ def classifier(kind: str, *parameters: Any, **options: Any) -> Make:
 def regressor(**options: Any) -> Make:
     """Return a maker of a private additive regression."""
     usual: dict[str, Any] = {"epsilon": 1.0, "target_range": (0, 15), "random_state": 0}
-    return lambda: g.PrivateEBMRegressor(**({"domain": domain()} | usual | options))
+    return lambda: g.learners.PrivateEBMRegressor(**({"domain": domain()} | usual | options))
 
 
 def numbers(kind: str, **options: Any) -> Make:
@@ -39,7 +39,7 @@ def numbers(kind: str, **options: Any) -> Make:
 def explainer(**options: Any) -> Make:
     """Return a maker of an explainer of the black box."""
     usual: dict[str, Any] = {"classes": ("no", "yes"), "distance": "gower", "random_state": 0}
-    return lambda: g.SurrogateExplainer(decide, **({"k": 40, "domain": domain()} | usual | options))
+    return lambda: g.surrogates.SurrogateExplainer(decide, **({"k": 40, "domain": domain()} | usual | options))
 
 
 def older(frame: Any) -> Any:
@@ -64,7 +64,7 @@ FITS: dict[str, Make] = {
     "regression, private tree": numbers("PrivateTreeRegressor", epsilon=1.0, random_state=0),
     "regression, optimal tree": numbers("OptimalTreeRegressor"),
     "private scorecard": classifier("PrivateScorecardClassifier"),
-    "scorecard": lambda: g.ScorecardClassifier(domain=domain()),
+    "scorecard": lambda: g.learners.ScorecardClassifier(domain=domain()),
     "private rules": classifier("PrivateRuleListClassifier", 2, literals="thresholds"),
     "private rules, pairs": classifier("PrivateRuleListClassifier", 1, pool="pairs", literals="thresholds"),
     "private rules, quantiles": classifier("PrivateRuleListClassifier", 1, n_quantiles=2, rule_weight=0.5),
@@ -87,15 +87,19 @@ FITS: dict[str, Make] = {
     "regression, penalized": regressor(),
     "regression, boosting": regressor(algorithm="boosting"),
     "regression, pairs": regressor(interactions=1, epsilon=4.0),
-    "optimal tree": lambda: g.OptimalTreeClassifier(2, domain=domain(), n_quantiles=4),
-    "optimal tree, penalty": lambda: g.OptimalTreeClassifier(3, domain=domain(), literals="thresholds", penalty=0.02),
-    "optimal rules": lambda: g.OptimalRuleListClassifier(2, domain=domain(), literals="thresholds"),
-    "optimal rules, pairs": lambda: g.OptimalRuleListClassifier(
+    "optimal tree": lambda: g.learners.OptimalTreeClassifier(2, domain=domain(), n_quantiles=4),
+    "optimal tree, penalty": lambda: g.learners.OptimalTreeClassifier(
+        3, domain=domain(), literals="thresholds", penalty=0.02
+    ),
+    "optimal rules": lambda: g.learners.OptimalRuleListClassifier(2, domain=domain(), literals="thresholds"),
+    "optimal rules, pairs": lambda: g.learners.OptimalRuleListClassifier(
         1, domain=domain(), pool="pairs", literals="thresholds"
     ),
-    "greedy, not private": lambda: g.GreedyRuleListClassifier(3, domain=domain()),
-    "multiway tree": lambda: g.MultiwayTreeClassifier(min_samples_split=60, domain=domain()),
-    "multiway tree, entropy": lambda: g.MultiwayTreeClassifier(criterion="entropy", max_depth=2, domain=domain()),
+    "greedy, not private": lambda: g.learners.GreedyRuleListClassifier(3, domain=domain()),
+    "multiway tree": lambda: g.learners.MultiwayTreeClassifier(min_samples_split=60, domain=domain()),
+    "multiway tree, entropy": lambda: g.learners.MultiwayTreeClassifier(
+        criterion="entropy", max_depth=2, domain=domain()
+    ),
     "explainer": explainer(),
     "explainer, paper": explainer(form="paper", min_samples_leaf=1),
     "explainer, v-mdav": explainer(method="v-mdav", k=30),

@@ -118,7 +118,7 @@ def jointly(folder: Path) -> dict[str, str]:
     together = g.attacks.reconstruct_jointly(models, hundred, names=["a", "b", "c"], smallest_group=3)
     if hasattr(g, "reconstruct_records"):
         search = import_module("glassine.attacks").Search(workers=1)
-        rows = g.reconstruct_records(models, hundred, random_state=0, search=search)
+        rows = g.attacks.reconstruct_records(models, hundred, random_state=0, search=search)
     else:
         rows = import_module("glassine.attacks").reconstruct_rows_jointly(models, hundred, random_state=0, workers=1)
     return as_json(together=together, rows=rows)
@@ -191,9 +191,9 @@ def edited(folder: Path) -> dict[str, str]:
 def grouped(folder: Path) -> dict[str, str]:
     frame = people(120).select(NUMBERS)
     groups = {
-        "mdav": g.microaggregate(frame, 10),
-        "v-mdav": g.microaggregate(frame, 10, method="v-mdav", scaling="none"),
-        "gower": g.microaggregate(people(120).select(NAMES), 12, distance="gower", domain=domain()),
+        "mdav": g.microaggregation.microaggregate(frame, 10),
+        "v-mdav": g.microaggregation.microaggregate(frame, 10, method="v-mdav", scaling="none"),
+        "gower": g.microaggregation.microaggregate(people(120).select(NAMES), 12, distance="gower", domain=domain()),
     }
     names = ("labels", "sizes", "representatives", "sse", "information_loss", "names")
     return as_json(**{key: {name: getattr(one, name) for name in names} for key, one in groups.items()})

@@ -180,19 +180,19 @@ def plain_models(folder: Path) -> None:
         "cart": g.as_model(cart, domain()),
         "small": g.as_model(small, domain()),
         "value": g.as_model(regressor, domain()),
-        "optimal": g.OptimalTreeClassifier(2, domain=domain(), n_quantiles=3).fit(X, y).model_,
-        "multiway": g.MultiwayTreeClassifier(min_samples_split=80, domain=domain()).fit(X, y).model_,
+        "optimal": g.learners.OptimalTreeClassifier(2, domain=domain(), n_quantiles=3).fit(X, y).model_,
+        "multiway": g.learners.MultiwayTreeClassifier(min_samples_split=80, domain=domain()).fit(X, y).model_,
     }
     lists = {
-        "rules": g.OptimalRuleListClassifier(2, domain=domain(), literals="thresholds").fit(X, y).model_,
-        "greedy": g.GreedyRuleListClassifier(3, domain=domain()).fit(X, y).model_,
+        "rules": g.learners.OptimalRuleListClassifier(2, domain=domain(), literals="thresholds").fit(X, y).model_,
+        "greedy": g.learners.GreedyRuleListClassifier(3, domain=domain()).fit(X, y).model_,
     }
     for name, model in {**trees, **lists}.items():
         g.write_model(model, folder / f"{name}.json")
     g.write_model(g.scrub(trees["small"], domain()).model, folder / "coarse.json")
     gaps = pl.when(pl.int_range(pl.len()) % 9 == 0).then(None).otherwise(pl.col("job")).alias("job")
     open_domain = g.Domain(attributes(job=g.Category(JOBS, missing=True)))
-    learner = g.MultiwayTreeClassifier(min_samples_split=80, domain=open_domain)
+    learner = g.learners.MultiwayTreeClassifier(min_samples_split=80, domain=open_domain)
     g.write_model(learner.fit(X.with_columns(gaps), y).model_, folder / "gaps_tree.json")
     bare = tuple(replace(n, evidence=g.models.Evidence(label=n.evidence.prediction)) for n in trees["cart"].nodes)
     g.write_model(replace(trees["cart"], nodes=bare), folder / "labels.json")
@@ -212,14 +212,14 @@ def private_models(folder: Path) -> None:
     X, y, classes = frame.select(NAMES), frame["ill"].to_numpy(), ("no", "yes")
     usual: dict[str, Any] = {"domain": domain(), "classes": classes, "random_state": 0}
     fitted = {
-        "tree": g.PrivateTreeClassifier(2, epsilon=1.0, literals="thresholds", **usual).fit(X, y),
-        "rules": g.PrivateRuleListClassifier(2, epsilon=1.0, literals="thresholds", **usual).fit(X, y),
-        "greedy": g.PrivateGreedyRuleListClassifier(2, epsilon=1.0, **usual).fit(X, y),
-        "additive": g.PrivateEBMClassifier(epsilon=1.0, **usual).fit(X, y),
-        "pairs": g.PrivateEBMClassifier(epsilon=4.0, interactions=1, **usual).fit(X, y),
-        "regression": g.PrivateEBMRegressor(epsilon=1.0, domain=domain(), target_range=(0, 15), random_state=0).fit(
-            X, frame["cost"].to_numpy()
-        ),
+        "tree": g.learners.PrivateTreeClassifier(2, epsilon=1.0, literals="thresholds", **usual).fit(X, y),
+        "rules": g.learners.PrivateRuleListClassifier(2, epsilon=1.0, literals="thresholds", **usual).fit(X, y),
+        "greedy": g.learners.PrivateGreedyRuleListClassifier(2, epsilon=1.0, **usual).fit(X, y),
+        "additive": g.learners.PrivateEBMClassifier(epsilon=1.0, **usual).fit(X, y),
+        "pairs": g.learners.PrivateEBMClassifier(epsilon=4.0, interactions=1, **usual).fit(X, y),
+        "regression": g.learners.PrivateEBMRegressor(
+            epsilon=1.0, domain=domain(), target_range=(0, 15), random_state=0
+        ).fit(X, frame["cost"].to_numpy()),
     }
     for name, learner in fitted.items():
         g.write_model(learner.model_, folder / f"seeded_{name}.json")
@@ -254,9 +254,9 @@ def releases(folder: Path) -> None:
     frame = people(240).select(NAMES)
     usual: dict[str, Any] = {"domain": domain(), "classes": ("no", "yes"), "distance": "gower", "random_state": 0}
     made = {
-        "safe": g.SurrogateExplainer(decide, 40, min_samples_leaf=10, **usual),
-        "paper": g.SurrogateExplainer(decide, 40, form="paper", min_samples_leaf=1, **usual),
-        "private": g.SurrogateExplainer(decide, 40, epsilon=1.0, partition="public", n_cells=4, **usual),
+        "safe": g.surrogates.SurrogateExplainer(decide, 40, min_samples_leaf=10, **usual),
+        "paper": g.surrogates.SurrogateExplainer(decide, 40, form="paper", min_samples_leaf=1, **usual),
+        "private": g.surrogates.SurrogateExplainer(decide, 40, epsilon=1.0, partition="public", n_cells=4, **usual),
     }
     for name, explainer in made.items():
         release = explainer.fit(frame, decide(frame)).release_

@@ -16,8 +16,8 @@ def learner(task: Task, domain: Domain) -> Any:
     """Return the unfitted learner of optimal trees or rule lists; its penalty is a share of the records."""
     penalty = task.penalty / len(task.y)
     if task.kind == "tree":
-        return glassine.OptimalTreeClassifier(max_depth=task.room, penalty=penalty, domain=domain)
-    return glassine.OptimalRuleListClassifier(max_rules=task.room, penalty=penalty, domain=domain)
+        return glassine.learners.OptimalTreeClassifier(max_depth=task.room, penalty=penalty, domain=domain)
+    return glassine.learners.OptimalRuleListClassifier(max_rules=task.room, penalty=penalty, domain=domain)
 
 
 def solve(task: Task, limit: float) -> Answer:

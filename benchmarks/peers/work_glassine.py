@@ -60,13 +60,13 @@ def released(arrays: dict[str, Any], settings: dict[str, Any], kinds: tuple[Any,
 
 def additive(arrays: dict[str, Any], settings: dict[str, Any]) -> Work:
     """Return the fit of a private additive model by the default algorithm."""
-    kinds = glassine.PrivateEBMClassifier, glassine.PrivateEBMRegressor
+    kinds = glassine.learners.PrivateEBMClassifier, glassine.learners.PrivateEBMRegressor
     return released(arrays, settings, kinds, (settings["epsilon"], settings["delta"]))
 
 
 def tree(arrays: dict[str, Any], settings: dict[str, Any]) -> Work:
     """Return the draw of a private tree of the default depth, at delta 0."""
-    kinds = glassine.PrivateTreeClassifier, glassine.PrivateTreeRegressor
+    kinds = glassine.learners.PrivateTreeClassifier, glassine.learners.PrivateTreeRegressor
     return released(arrays, settings, kinds, (settings["depth"], settings["epsilon"]))
 
 
@@ -78,7 +78,9 @@ def private(arrays: dict[str, Any], settings: dict[str, Any]) -> Work:
     def work(seed: int) -> Done:
         train, test = split(len(y), seed)
         epsilon, depth = settings["epsilon"], settings["depth"]
-        learner = glassine.PrivateTreeClassifier(depth, epsilon=epsilon, domain=domain, classes=settings["classes"])
+        learner = glassine.learners.PrivateTreeClassifier(
+            depth, epsilon=epsilon, domain=domain, classes=settings["classes"]
+        )
         X, labels = Z[train], y[train]
         with stopwatch() as seconds:
             learner.fit(X, labels)
@@ -92,9 +94,10 @@ def rules(arrays: dict[str, Any], settings: dict[str, Any]) -> Work:
     X, y = arrays["X"], arrays["y"]
     frame = pd.DataFrame(X.astype(np.int64), columns=[f"x{i}" for i in range(X.shape[1])])
     domain = Domain.binary(list(frame))
-    kind = {"greedy": glassine.GreedyRuleListClassifier, "optimal": glassine.OptimalRuleListClassifier}[
-        settings["model"]
-    ]
+    kind = {
+        "greedy": glassine.learners.GreedyRuleListClassifier,
+        "optimal": glassine.learners.OptimalRuleListClassifier,
+    }[settings["model"]]
 
     def work(seed: int) -> Done:
         train, test = split(len(y), seed)

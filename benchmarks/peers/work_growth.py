@@ -37,13 +37,17 @@ def fitting(learner: Any, X: Any, y: Any) -> Work:
 def tree(arrays: dict[str, Any], settings: dict[str, Any]) -> Work:
     """Return the fit of an optimal tree."""
     X, y = dummies(settings["n"], settings["p"])
-    return fitting(glassine.OptimalTreeClassifier(max_depth=settings["depth"], domain=Domain.binary(list(X))), X, y)
+    return fitting(
+        glassine.learners.OptimalTreeClassifier(max_depth=settings["depth"], domain=Domain.binary(list(X))), X, y
+    )
 
 
 def rule_list(arrays: dict[str, Any], settings: dict[str, Any]) -> Work:
     """Return the fit of an optimal rule list."""
     X, y = dummies(settings["n"], settings["p"])
-    return fitting(glassine.OptimalRuleListClassifier(max_rules=settings["rules"], domain=Domain.binary(list(X))), X, y)
+    return fitting(
+        glassine.learners.OptimalRuleListClassifier(max_rules=settings["rules"], domain=Domain.binary(list(X))), X, y
+    )
 
 
 def additive(arrays: dict[str, Any], settings: dict[str, Any]) -> Work:
@@ -52,7 +56,9 @@ def additive(arrays: dict[str, Any], settings: dict[str, Any]) -> Work:
     frame = pl.DataFrame({f"x{i}": rng.random(settings["n"]) for i in range(settings["p"])})
     y = np.sin(3.0 * frame["x0"].to_numpy()) + rng.normal(0, 0.2, settings["n"])
     domain = Domain({name: Real(0.0, 1.0) for name in frame.columns})
-    return fitting(glassine.PrivateEBMRegressor(epsilon=1.0, delta=1e-6, domain=domain, target_range=(-1, 2)), frame, y)
+    return fitting(
+        glassine.learners.PrivateEBMRegressor(epsilon=1.0, delta=1e-6, domain=domain, target_range=(-1, 2)), frame, y
+    )
 
 
 def microaggregation(arrays: dict[str, Any], settings: dict[str, Any]) -> Work:
@@ -61,7 +67,7 @@ def microaggregation(arrays: dict[str, Any], settings: dict[str, Any]) -> Work:
 
     def work(seed: int) -> Done:
         with stopwatch() as seconds:
-            glassine.microaggregate(X, settings["k"])
+            glassine.microaggregation.microaggregate(X, settings["k"])
         return seconds, {}
 
     return work

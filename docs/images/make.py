@@ -22,9 +22,10 @@ import polars as pl
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from glassine import Category, Domain, Integer, SurrogateExplainer
+from glassine import Category, Domain, Integer
 from glassine.cli.demo import run_demo
 from glassine.server import Limits, ReleaseFile, create_app, listen
+from glassine.surrogates import SurrogateExplainer
 
 FOLDER = Path(__file__).resolve().parent
 DOMAIN = Domain(

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from questions import Bits, Frame
 from sklearn.tree import DecisionTreeClassifier
 
-from glassine import Domain, GreedyRuleListClassifier, OptimalTreeClassifier
+from glassine import Domain
 from glassine.capacity import (
     LearnedCode,
     complexity_bits,
@@ -26,6 +26,7 @@ from glassine.capacity import (
     tree_bits,
     tree_length,
 )
+from glassine.learners import GreedyRuleListClassifier, OptimalTreeClassifier
 
 DELTA = 0.05
 

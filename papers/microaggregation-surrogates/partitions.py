@@ -8,7 +8,7 @@ from local_trees import lost
 from settings import SHARES, records
 from study import Row, options, resume
 
-from glassine import microaggregate
+from glassine.microaggregation import microaggregate
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

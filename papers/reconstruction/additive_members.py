@@ -16,11 +16,10 @@ import numpy as np
 from study import FOLDER, Row, options, resume, select, text
 
 from benchmarks import additive_data
-from glassine import PrivateEBMClassifier
 from glassine.attacks import count_attack, loss_attack
 from glassine.attacks.outcome import Measured
 from glassine.data.labels import Sample
-from glassine.learners import EBMClassifier
+from glassine.learners import EBMClassifier, PrivateEBMClassifier
 from papers.common.judging import clustered
 from papers.common.tables import markdown, place
 

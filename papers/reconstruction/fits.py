@@ -15,8 +15,9 @@ import tree_search
 from settings import DEPTHS, Ints, Split, split
 from tree_search import Nested
 
-from glassine import Domain, GreedyRuleListClassifier, as_model, reconstruct
+from glassine import Domain, as_model, reconstruct
 from glassine.domain import OneOf
+from glassine.learners import GreedyRuleListClassifier
 from glassine.learners.exhaustive.list_search import Limits, ListSearch
 from glassine.models import Branch, DecisionTree, Evidence, Node, Rule, RuleList
 from glassine.records.bits import BitSets

@@ -24,8 +24,9 @@ from fits import Fitted, Listed, accuracy, figures, optimal_lists, optimal_tree,
 from settings import DATA_SETS, SEEDS, SUPPORTS, Split, split
 from study import FOLDER, Row, options, resume, text
 
-from glassine import Domain, OptimalRuleListClassifier, OptimalTreeClassifier, as_model
+from glassine import Domain, as_model
 from glassine.errors import ClassTooLargeError
+from glassine.learners import OptimalRuleListClassifier, OptimalTreeClassifier
 from glassine.models import DecisionTree
 
 sys.path.append(str(FOLDER.parents[1] / "benchmarks" / "peers"))

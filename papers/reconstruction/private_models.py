@@ -29,17 +29,16 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from settings import Ints, Records, records
 from study import FOLDER, Row, options, resume, select, text
 
-from glassine import (
-    Domain,
+from glassine import Domain, reconstruct
+from glassine.attacks.reconstruction.row_result import RowReconstruction
+from glassine.counting import Space
+from glassine.domain import OneOf
+from glassine.learners import (
     OptimalRuleListClassifier,
     OptimalTreeClassifier,
     PrivateRuleListClassifier,
     PrivateTreeClassifier,
-    reconstruct,
 )
-from glassine.attacks.reconstruction.row_result import RowReconstruction
-from glassine.counting import Space
-from glassine.domain import OneOf
 from glassine.models import DecisionTree
 from papers.common.judging import clustered
 from papers.common.tables import markdown, place

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from settings import SETTINGS, TARGET, Setting
 
-from glassine import PrivateRuleListClassifier
 from glassine.data.count_table import CountTable
+from glassine.learners import PrivateRuleListClassifier
 from glassine.learners.greedy.estimator import PrivateGreedyRuleListClassifier
 from glassine.learners.greedy.rule_list import GreedyRuleListClassifier
 from glassine.models import RuleList

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from glassine.attacks.membership.outputs import Answers, Records, answers, attempt, generator
+from glassine.attacks.membership.outputs import Answers, LabelledRecords, answers, attempt, generator
 from glassine.attacks.outcome import Outcome
 from glassine.data.labels import Sample
 from glassine.errors import InvalidParameterError, check_whole, parameter
@@ -119,7 +119,7 @@ def permutation_importance(
     """
     check_whole(n_repeats, "n_repeats", 1)
     rng = generator(random_state)
-    records = Records.read(Sample(X, y), "records")
+    records = LabelledRecords.read(Sample(X, y), "records")
     return attempt(lambda: _importances(model, records, n_repeats, rng))
 
 
@@ -168,7 +168,7 @@ def importance_preservation(
     check_whole(n_repeats, "n_repeats", 1)
     check_whole(k, "k", 1)
     rng = generator(random_state)
-    records = Records.read(Sample(X, y), "records")
+    records = LabelledRecords.read(Sample(X, y), "records")
     if k > records.width:
         raise InvalidParameterError(
             f"{parameter('k')} must be at most the number of attributes, {records.width}, got {k}."
@@ -182,7 +182,7 @@ def importance_preservation(
     return attempt(work)
 
 
-def _importances(model: object, records: Records, n_repeats: int, rng: np.random.Generator) -> Importances:
+def _importances(model: object, records: LabelledRecords, n_repeats: int, rng: np.random.Generator) -> Importances:
     n = len(records.target)
     whole = _accuracy(answers(model, records))
     names = records.names or tuple(f"x{i}" for i in range(records.width))
@@ -204,12 +204,12 @@ def _accuracy(told: Answers) -> float:
     return float(told.correct.mean())
 
 
-def _shuffled(records: Records, column: int, order: Indices) -> Records:
+def _shuffled(records: LabelledRecords, column: int, order: Indices) -> LabelledRecords:
     """Return the records with the values of one column in another order."""
     if isinstance(records.native, np.ndarray):
         matrix = records.native.copy()
         matrix[:, column] = matrix[order, column]
-        return Records(matrix, records.target)
+        return LabelledRecords(matrix, records.target)
     import narwhals as nw
 
     frame = nw.from_native(records.native, eager_only=True)
@@ -219,8 +219,8 @@ def _shuffled(records: Records, column: int, order: Indices) -> Records:
     if frame.implementation.is_pandas():
         native = records.native.copy()
         native[name] = values.to_native().array
-        return Records(native, records.target)
-    return Records(frame.with_columns(values.alias(name)).to_native(), records.target)
+        return LabelledRecords(native, records.target)
+    return LabelledRecords(frame.with_columns(values.alias(name)).to_native(), records.target)
 
 
 def _top(means: Array, k: int) -> tuple[Bools, Bools, int]:

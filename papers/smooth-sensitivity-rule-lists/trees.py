@@ -19,7 +19,7 @@ from fitting import Cells, Split, accuracy, cells_of, split_of
 from settings import TARGET, truth
 from study import ACCURACY_KEY, SLOW_SEEDS, Key, Work, options, run, spread
 
-from glassine import PrivateTreeClassifier
+from glassine.learners import PrivateTreeClassifier
 from glassine.privacy.mechanisms import discrete_laplace
 from glassine.privacy.randomness import Randomness
 

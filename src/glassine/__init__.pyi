@@ -19,7 +19,6 @@ from glassine import verification as verification
 from glassine.attacks import attack_membership as attack_membership
 from glassine.attacks import infer_sensitive as infer_sensitive
 from glassine.attacks import reconstruct as reconstruct
-from glassine.attacks import reconstruct_records as reconstruct_records
 from glassine.auditing import AuditSettings as AuditSettings
 from glassine.auditing import Findings as Findings
 from glassine.auditing import Policy as Policy
@@ -31,37 +30,18 @@ from glassine.domain import Domain as Domain
 from glassine.domain import Integer as Integer
 from glassine.domain import Real as Real
 from glassine.errors import GlassineError as GlassineError
-from glassine.errors import PrivacyLeakWarning as PrivacyLeakWarning
 from glassine.formats import as_model as as_model
 from glassine.formats import load_model as load_model
 from glassine.formats import parse_rules as parse_rules
 from glassine.formats import write_model as write_model
-from glassine.learners import GreedyRuleListClassifier as GreedyRuleListClassifier
-from glassine.learners import MultiwayTreeClassifier as MultiwayTreeClassifier
-from glassine.learners import OptimalRuleListClassifier as OptimalRuleListClassifier
-from glassine.learners import OptimalTreeClassifier as OptimalTreeClassifier
-from glassine.learners import OptimalTreeRegressor as OptimalTreeRegressor
-from glassine.learners import PrivateEBMClassifier as PrivateEBMClassifier
-from glassine.learners import PrivateEBMRegressor as PrivateEBMRegressor
-from glassine.learners import PrivateGreedyRuleListClassifier as PrivateGreedyRuleListClassifier
-from glassine.learners import PrivateRuleListClassifier as PrivateRuleListClassifier
-from glassine.learners import PrivateScorecardClassifier as PrivateScorecardClassifier
-from glassine.learners import PrivateSearchCV as PrivateSearchCV
-from glassine.learners import PrivateTreeClassifier as PrivateTreeClassifier
-from glassine.learners import PrivateTreeRegressor as PrivateTreeRegressor
-from glassine.learners import ScorecardClassifier as ScorecardClassifier
-from glassine.learners.summaries.estimator import PrivateSummary as PrivateSummary
-from glassine.microaggregation import microaggregate as microaggregate
 from glassine.models import AdditiveModel as AdditiveModel
 from glassine.models import DecisionTree as DecisionTree
 from glassine.models import RuleList as RuleList
-from glassine.models import summarize_model as summarize_model
 from glassine.privacy import Certificate as Certificate
 from glassine.privacy import Ledger as Ledger
 from glassine.report import render_html as render_html
 from glassine.report import render_text as render_text
 from glassine.scrubbing.scrub import scrub as scrub
-from glassine.surrogates import SurrogateExplainer as SurrogateExplainer
 
 __version__: str
 __all__: list[str]

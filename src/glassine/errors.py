@@ -51,7 +51,6 @@ __all__ = [
     "marked",
     "parameter",
     "quoted",
-    "spoken",
     "spoken_by",
     "warn_caller",
     "worded",
@@ -118,26 +117,36 @@ def parameter(name: str, value: object = ...) -> str:
     return f"{START}{name}{END}" if value is ... else f"{START}{name}={value!r}{END}"
 
 
-class Text(str):
-    """A text in which parameters are marked; as a string it has them as Python spells them.
+_FACE: ContextVar[Mapping[str, str]] = ContextVar("face", default=MappingProxyType({}))
+"""The names of parameters where texts are being made; without any they are spelled as Python does."""
 
-    In another text (``f"{text}"``) it stands as the face says it that makes that text; see :func:`spoken_by`.
+
+class Text(str):
+    """A text in which parameters are marked; it has them as the face spells them that makes it: see :func:`spoken_by`.
+
+    Without a face they are spelled as in Python. A text that was made before, such as a constant, is made again by
+    ``Text(text)``, and where it stands in another (``f"{text}"``).
+
+    Examples
+    --------
+    >>> with spoken_by({"data": "--data"}):
+    ...     str(Text(f"It needs the records (`{parameter('data=')}`)."))
+    'It needs the records (`--data`).'
     """
 
     __slots__ = ("marked",)
 
     marked: str  # The text with its marks
 
-    def __new__(cls, marked: str) -> Self:
-        """Take a text with marks, or another text unchanged."""
-        marked = marked.marked if isinstance(marked, Text) else marked
-        text = super().__new__(cls, MARKED.sub(r"\1", marked))
-        text.marked = marked
-        return text
+    def __new__(cls, text: str, names: Mapping[str, str] | None = None) -> Self:
+        """Take a text with marks, or another text; ``names`` are those of parameters, by default those of the face."""
+        new = super().__new__(cls, worded(text, _FACE.get() if names is None else names))
+        new.marked = marked(text)
+        return new
 
     def __format__(self, spec: str) -> str:
         """Return it for another text."""
-        return format(spoken(self), spec)
+        return format(worded(self, _FACE.get()), spec)
 
     def __reduce__(self) -> tuple[type[Self], tuple[str]]:
         """Copy with the marks."""
@@ -190,10 +199,6 @@ def worded(text: str, names: Mapping[str, str]) -> str:
     return VALUED.sub(spelled, marked(text))
 
 
-_FACE: ContextVar[Mapping[str, str]] = ContextVar("face", default=MappingProxyType({}))
-"""The names of parameters where texts are being made; without any they are spelled as Python does."""
-
-
 @contextmanager
 def spoken_by(names: Mapping[str, str]) -> Iterator[None]:
     """Make the texts of findings meanwhile with other names of parameters, as a face has them; see :func:`worded`."""
@@ -204,16 +209,8 @@ def spoken_by(names: Mapping[str, str]) -> Iterator[None]:
         _FACE.reset(token)
 
 
-def spoken(text: str) -> str:
-    """Return a text as the face says it that makes it.
-
-    Examples
-    --------
-    >>> with spoken_by({"data": "--data"}):
-    ...     spoken(Text(f"It needs the records (`{parameter('data=')}`)."))
-    'It needs the records (`--data`).'
-    """
-    return worded(text, _FACE.get()) if isinstance(text, Text) else text
+PYTHON: Mapping[str, str] = MappingProxyType({})
+"""The names of parameters in errors, which a face words where it shows them: see :meth:`GlassineError.word`."""
 
 
 class GlassineError(ValueError):
@@ -245,8 +242,8 @@ class GlassineError(ValueError):
     """
 
     def __init__(self, message: str, *, parameter: str | None = None, remedy: str | None = None) -> None:
-        self.message = Text(message)
-        self.remedy = None if remedy is None else Text(remedy)
+        self.message = Text(message, PYTHON)
+        self.remedy = None if remedy is None else Text(remedy, PYTHON)
         named = (mark.partition("=")[0] for mark in MARKED.findall(self.message.marked))
         self.parameter = parameter or next(filter(str.isidentifier, named), None)
         super().__init__(str(self.text))
@@ -254,20 +251,20 @@ class GlassineError(ValueError):
     @property
     def text(self) -> Text:
         """Message and remedy: ``str(error)`` with its marks."""
-        return Text(" ".join(part.marked for part in (self.message, self.remedy) if part))
+        return Text(" ".join(part.marked for part in (self.message, self.remedy) if part), PYTHON)
 
     def within(self, place: str) -> Self:
         """Return the error with a place before what happened, such as the name of a file."""
-        return self._say(Text(f"{place}: {self.message.marked}"), self.remedy)
+        return self._say(Text(f"{place}: {self.message.marked}", PYTHON), self.remedy)
 
     def advise(self, remedy: str) -> Self:
         """Return the error with another remedy, as a face has it that takes the step in its own way."""
-        return self._say(self.message, Text(remedy))
+        return self._say(self.message, Text(remedy, PYTHON))
 
     def word(self, names: Mapping[str, str]) -> Self:
         """Return the error with other names in place of the parameters that it marks; see :func:`worded`."""
-        remedy = None if self.remedy is None else Text(worded(self.remedy, names))
-        return self._say(Text(worded(self.message, names)), remedy)
+        remedy = None if self.remedy is None else Text(worded(self.remedy, names), PYTHON)
+        return self._say(Text(worded(self.message, names), PYTHON), remedy)
 
     def _say(self, message: Text, remedy: Text | None) -> Self:
         self.message, self.remedy = message, remedy

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from glassine import Category, Domain, Integer, Policy, PrivateTreeClassifier, reconstruct
+from glassine import Category, Domain, Integer, Policy, reconstruct
 from glassine.attacks import CountNoise
 from glassine.attacks.labels import disclose_labels
 from glassine.attacks.outcome import Measured, NotApplicable
@@ -20,6 +20,7 @@ from glassine.auditing.reconstruction import ROUNDED
 from glassine.data.inference import columns
 from glassine.domain import Between, OneOf
 from glassine.errors import InvalidParameterError, UndefinedMeasureError
+from glassine.learners import PrivateTreeClassifier
 from glassine.models import Branch, DecisionTree, Evidence, Guarantee, Node
 from glassine.models.transform import with_sizes
 from glassine.report import render_text

@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from glassine.attacks import Measured, MembershipResult, NotApplicable, attack_membership, count_attack
 from glassine.attacks.membership.counts import LEAST, PublishedCounts, _folds
-from glassine.attacks.membership.outputs import Records
+from glassine.attacks.membership.outputs import LabelledRecords
 from glassine.data import Sample
 from glassine.models import AdditiveModel, CategoryBins, NumericBins, Term
 from glassine.models.scoring import bin_indices
@@ -110,7 +110,9 @@ def test_the_holdout_as_population_favors_neither_side() -> None:
 
 
 def test_all_records_of_a_person_are_in_one_fold() -> None:
-    records = Records.read(Sample(np.zeros((20, 1)), np.zeros(20), persons=np.repeat(np.arange(10), 2)), "members")
+    records = LabelledRecords.read(
+        Sample(np.zeros((20, 1)), np.zeros(20), persons=np.repeat(np.arange(10), 2)), "members"
+    )
     folds = _folds(records, 5, np.random.default_rng(0))
     assert (folds[::2] == folds[1::2]).all()
     assert np.bincount(folds).tolist() == [4] * 5

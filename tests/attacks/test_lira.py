@@ -17,12 +17,12 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from glassine import PrivateTreeClassifier
 from glassine.attacks import Failed, Measured, NotApplicable, Shadows, lira
 from glassine.attacks.membership.likelihood_ratios import MIN_SD, _fit
 from glassine.attacks.membership.shadows import _draw
 from glassine.data import Sample
 from glassine.errors import InvalidParameterError, PrivacyLeakWarning, worded
+from glassine.learners import PrivateTreeClassifier
 from tests.attacks.sides import sides
 
 

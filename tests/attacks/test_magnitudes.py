@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from glassine.attacks.magnitudes import Contributions, NumberInference, contributions_behind
+from glassine.attacks.magnitudes import LargestContributions, NumberInference, contributions_behind
 
 
 def test_the_three_rules_by_hand() -> None:
-    found = Contributions.of(np.array([5.0, 80.0, 15.0]))
+    found = LargestContributions.of(np.array([5.0, 80.0, 15.0]))
     assert found is not None
     assert (found.one, found.two) == pytest.approx((0.8, 0.95))
     # The second knows all but 5 of 100: the largest to within 5 of 80.
     assert found.rest == pytest.approx(5 / 80)
-    assert Contributions.of(np.zeros(3)) is None
+    assert LargestContributions.of(np.zeros(3)) is None
 
 
 def test_the_records_of_a_person_are_one_contribution_and_gaps_are_none() -> None:

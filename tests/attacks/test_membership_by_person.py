@@ -10,7 +10,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from glassine.attacks import Shadows, gap_attack
-from glassine.attacks.membership.outputs import Records
+from glassine.attacks.membership.outputs import LabelledRecords
 from glassine.attacks.membership.suite import attack_membership
 from glassine.attacks.outcome import Measured
 from glassine.data import Sample
@@ -78,9 +78,9 @@ def test_figures_and_intervals_count_people() -> None:
 
 
 def test_the_score_of_a_person_is_the_mean_over_their_records() -> None:
-    records = Records(np.zeros((4, 1)), np.zeros(4), Persons.of(["a", "b", "a", "b"]))
+    records = LabelledRecords(np.zeros((4, 1)), np.zeros(4), Persons.of(["a", "b", "a", "b"]))
     assert records.mean(np.array([1.0, 5.0, 3.0, 6.0])).tolist() == [2.0, 5.5]
-    assert Records(np.zeros((2, 1)), np.zeros(2)).mean(np.array([1.0, 5.0])).tolist() == [1.0, 5.0]
+    assert LabelledRecords(np.zeros((2, 1)), np.zeros(2)).mean(np.array([1.0, 5.0])).tolist() == [1.0, 5.0]
 
 
 def test_a_model_that_never_saw_the_data_is_not_accused_by_person() -> None:
@@ -98,7 +98,7 @@ def test_a_model_that_never_saw_the_data_is_not_accused_by_person() -> None:
             told = []
             for (X, y), side in zip((sides, others), (inside, outside), strict=True):
                 whose = Persons.of(side["patient"]) if unit == "person" else None
-                told.append(Records(X, y, whose))
+                told.append(LabelledRecords(X, y, whose))
             found = gap_attack(tree, *told)
             assert isinstance(found, Measured)
             detected[unit] += found.value.control.p_value <= 0.05
@@ -111,7 +111,7 @@ def test_splits_keep_the_records_of_a_person_together() -> None:
     from glassine.attacks.membership.attack_model import _split
 
     persons = Persons.of(np.repeat(np.arange(10), 3))
-    records = Records(np.zeros((30, 1)), np.zeros(30), persons)
+    records = LabelledRecords(np.zeros((30, 1)), np.zeros(30), persons)
     train, test = _split(records, 0.5, np.random.default_rng(0))
     assert sorted([*train.tolist(), *test.tolist()]) == list(range(30))
     assert not set(persons.codes[train].tolist()) & set(persons.codes[test].tolist())

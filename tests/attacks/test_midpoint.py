@@ -27,12 +27,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier
 
-from glassine import DecisionTree, Domain, Integer, PrivateTreeClassifier, as_model, parse_rules
+from glassine import DecisionTree, Domain, Integer, as_model, parse_rules
 from glassine.attacks import Measured, MidpointResult, NotApplicable, midpoint_attack
 from glassine.attacks.membership.matching import pairs_at
 from glassine.domain import Between
 from glassine.domain.single import single_sides
 from glassine.errors import InvalidDataError, InvalidModelError, InvalidParameterError
+from glassine.learners import PrivateTreeClassifier
 from glassine.models import Branch, Evidence, Node
 from glassine.models.tree import Forest
 

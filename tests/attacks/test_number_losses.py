@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from glassine import attack_membership
 from glassine.attacks.membership.attack_model import compare_losses, errors_of, loss_attack, predicts_number
-from glassine.attacks.membership.outputs import Records
+from glassine.attacks.membership.outputs import LabelledRecords
 from glassine.attacks.outcome import Failed, Measured, NotApplicable
 from glassine.data.labels import Sample
 from glassine.errors import InvalidDataError
@@ -59,18 +59,18 @@ def test_the_suite_makes_the_attacks_that_there_are() -> None:
 
 def test_errors_are_absolute_and_those_of_a_person_are_their_mean() -> None:
     model = tree(2)
-    records = Records.read(INSIDE, "members")
+    records = LabelledRecords.read(INSIDE, "members")
     expected = np.abs(model.predict(X[:300]) - Y[:300])
     assert errors_of(model, records) == pytest.approx(expected)
     assert errors_of(as_model(model), records) == pytest.approx(expected)
-    people = Records.read(Sample(X[:300], Y[:300], persons=[i // 3 for i in range(300)]), "members")
+    people = LabelledRecords.read(Sample(X[:300], Y[:300], persons=[i // 3 for i in range(300)]), "members")
     assert errors_of(model, people) == pytest.approx(expected.reshape(100, 3).mean(axis=1))
 
 
 def test_additive_models_are_asked_too() -> None:
     frame = pl.DataFrame(X[:300], schema=["a", "b", "c"])
     fitted = EBMRegressor().fit(frame, Y[:300])
-    records = Records.read(Sample(frame, Y[:300]), "members")
+    records = LabelledRecords.read(Sample(frame, Y[:300]), "members")
     assert predicts_number(fitted.model_)
     assert errors_of(fitted.model_, records) == pytest.approx(errors_of(fitted, records))
 

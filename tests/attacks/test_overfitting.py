@@ -16,11 +16,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from glassine import OptimalTreeClassifier, as_model, parse_rules
+from glassine import as_model, parse_rules
 from glassine.attacks import Measured, NotApplicable, Vulnerability, vulnerability
-from glassine.attacks.variation import _Table
+from glassine.attacks.variation import _ClassCounts
 from glassine.data import Sample
 from glassine.errors import InvalidDataError, InvalidParameterError
+from glassine.learners import OptimalTreeClassifier
 from tests.attacks.sides import sides
 
 RULES = parse_rules(
@@ -108,7 +109,7 @@ def test_the_interval_covers_the_vulnerability_of_the_population(
     truth = 0.5 + 0.25 * np.abs(np.array(p_in) - p_out).sum()
     runs, hits = 250, 0
     for _ in range(runs):
-        table = _Table(rng.multinomial(m, p_in)[None, :], rng.multinomial(n, p_out)[None, :])
+        table = _ClassCounts(rng.multinomial(m, p_in)[None, :], rng.multinomial(n, p_out)[None, :])
         estimate = table.estimate(0.9, 100, rng)[0]
         hits += estimate.low - 1e-12 <= truth <= estimate.high + 1e-12
     assert binomtest(hits, runs, 0.88, alternative="less").pvalue > 1e-4, hits
@@ -121,7 +122,7 @@ def test_the_p_value_keeps_its_level_where_classes_have_different_rates() -> Non
     rejected = 0
     for _ in range(runs):
         rows = [rng.multinomial(size, [0.2, 0.3, 0.5]) for size in (90, 30, 30, 90)]
-        table = _Table(np.array(rows[:2]), np.array(rows[2:]))
+        table = _ClassCounts(np.array(rows[:2]), np.array(rows[2:]))
         rejected += table.estimate(0.9, 99, rng)[2] <= 0.1
     assert binomtest(rejected, runs, 0.1, alternative="greater").pvalue > 1e-4, rejected
 

@@ -8,11 +8,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from glassine import AuditSettings, MultiwayTreeClassifier, Policy, audit, infer_sensitive
+from glassine import AuditSettings, Policy, audit, infer_sensitive
 from glassine.attacks import Adversary
 from glassine.auditing.findings.disclosure import DisclosureFinding
 from glassine.auditing.inputs import DisclosureSettings
 from glassine.errors import InvalidDataError, InvalidParameterError
+from glassine.learners import MultiwayTreeClassifier
 
 
 def people(n: int = 240) -> pl.DataFrame:

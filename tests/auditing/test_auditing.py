@@ -22,9 +22,7 @@ from glassine import (
     DecisionTree,
     Domain,
     Integer,
-    OptimalTreeRegressor,
     Policy,
-    PrivacyLeakWarning,
     Real,
     RuleList,
     as_model,
@@ -44,8 +42,10 @@ from glassine.errors import (
     InvalidDomainError,
     InvalidModelError,
     InvalidPolicyError,
+    PrivacyLeakWarning,
     UnsupportedModelError,
 )
+from glassine.learners import OptimalTreeRegressor
 from glassine.models import Branch, Evidence, Guarantee, Node, Rule
 from glassine.report import render_html, render_text
 from tests.policies import audit_by_bits as audit

@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from glassine import Domain, OptimalTreeClassifier, Policy, as_model, audit, parse_rules, scrub
+from glassine import Domain, Policy, as_model, audit, parse_rules, scrub
 from glassine.attacks.outcome import Measured, NotApplicable
 from glassine.auditing import Findings
 from glassine.auditing.capacity import figures_of, outside, question_of, questions_of, stated_class
@@ -24,6 +24,7 @@ from glassine.capacity import AverageCase, average_case, tree_bits
 from glassine.domain import Between, Binary, Category, Integer, OneOf, Real
 from glassine.errors import InvalidParameterError
 from glassine.formats import load_model, write_model
+from glassine.learners import OptimalTreeClassifier
 from glassine.models import Branch, DecisionTree, Evidence, Node, Rule, RuleList
 from glassine.report import render_text
 

@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from glassine import Domain, Real, audit
 from glassine.attacks.membership.gap import gap_attack
-from glassine.attacks.membership.outputs import Records
+from glassine.attacks.membership.outputs import LabelledRecords
 from glassine.attacks.outcome import Measured
 from glassine.auditing import AuditSettings
 from glassine.data.persons import Persons
@@ -38,7 +38,9 @@ def grown(frame: pl.DataFrame, **more: Any) -> DecisionTreeClassifier:
 
 def advantage(inside: pl.DataFrame, outside: pl.DataFrame, *, by_person: bool) -> Any:
     sides = [
-        Records(one.select(NAMES).to_numpy(), one["ill"].to_numpy(), Persons.of(one["who"]) if by_person else None)
+        LabelledRecords(
+            one.select(NAMES).to_numpy(), one["ill"].to_numpy(), Persons.of(one["who"]) if by_person else None
+        )
         for one in (inside, outside)
     ]
     outcome = gap_attack(grown(inside), sides[0], sides[1])

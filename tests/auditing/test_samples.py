@@ -16,12 +16,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier
 
-from glassine import AuditSettings, Domain, Integer, SurrogateExplainer, audit
+from glassine import AuditSettings, Domain, Integer, audit
 from glassine.auditing import DisclosureSettings, MembershipSettings
 from glassine.auditing.api import open_published
 from glassine.auditing.samples import read_samples
 from glassine.data import Sample
 from glassine.errors import InvalidDataError, InvalidParameterError, NotAlignedWarning
+from glassine.surrogates import SurrogateExplainer
 
 DOMAIN = Domain({"age": Integer(0, 99), "visits": Integer(0, 9)})
 

@@ -10,13 +10,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from glassine import Domain, OptimalTreeClassifier, Policy, audit
+from glassine import Domain, Policy, audit
 from glassine.attacks.outcome import Failed, Measured, NotApplicable
 from glassine.auditing import stability
 from glassine.auditing.inputs import AuditSettings, StatedClass, Statements
 from glassine.capacity import LearnedCode, conditional_bits, design_bits, retrained
 from glassine.domain import Binary
 from glassine.errors import InvalidParameterError
+from glassine.learners import OptimalTreeClassifier
 from tests.oracles.attacks_by_enumeration import Design, deterministic, halves
 
 DOMAIN = Domain({name: Binary() for name in ("a", "b", "c")})

@@ -10,9 +10,10 @@ import jsonschema
 import numpy as np
 import pytest
 
-from glassine import Policy, PrivateSummary, audit
+from glassine import Policy, audit
 from glassine.auditing.schema import schema
 from glassine.errors import InvalidParameterError
+from glassine.learners import PrivateSummary
 from glassine.privacy.release import fresh_count
 from glassine.report import render_html, render_text
 from glassine.report.rendering import page_of

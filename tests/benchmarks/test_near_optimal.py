@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from glassine import PrivateSummary
+from glassine.learners import PrivateSummary
 from glassine.records.reading import read_settled
 from tests.summaries.people import DOMAIN, people
 

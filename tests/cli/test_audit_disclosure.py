@@ -15,8 +15,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
-from glassine import Category, Domain, Integer, MultiwayTreeClassifier, __version__, infer_sensitive, write_model
+from glassine import Category, Domain, Integer, __version__, infer_sensitive, write_model
 from glassine.attacks import Adversary
+from glassine.learners import MultiwayTreeClassifier
 from glassine.report.wording import CHECKER_ONLY
 from tests.cli.running import Done, Run
 

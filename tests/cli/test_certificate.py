@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from glassine import Domain, Ledger, OptimalTreeClassifier, PrivateTreeClassifier, parse_rules
+from glassine import Domain, Ledger, parse_rules
 from glassine.formats import load_model, write_model
 from glassine.formats.json import fingerprint
+from glassine.learners import OptimalTreeClassifier, PrivateTreeClassifier
 from glassine.models import AdditiveModel
 from glassine.privacy.certificate import LOSS_BOUND, Certificate
 from glassine.privacy.events import Selection

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from glassine import Domain, Ledger, PrivateSummary
+from glassine import Domain, Ledger
 from glassine.formats import write_model
+from glassine.learners import PrivateSummary
 from tests.cli.running import Run, attributes, listing, people
 
 RECORDS = ("people.csv", "--target", "ill", "--domain", "domain.json")

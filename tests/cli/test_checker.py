@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from glassine import Domain, Integer, PrivateTreeClassifier, as_model, write_model
+from glassine import Domain, Integer, as_model, write_model
+from glassine.learners import PrivateTreeClassifier
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.release import fresh_count
 from glassine.report.evidence import evidence

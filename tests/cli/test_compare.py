@@ -25,7 +25,7 @@ from glassine.cli.compare import fit_command_line
 from glassine.cli.options import PublicOptions, RecordsFileOptions
 from glassine.cli.training import TrainingFile
 from glassine.comparison import CANDIDATES, Row, Shape, Task
-from glassine.comparison.records import Classes
+from glassine.comparison.records import ClassTarget
 from glassine.errors import PrivacyLeakWarning
 from glassine.formats.json import to_dict
 from tests.cli.running import Run, attributes, listing, people
@@ -88,7 +88,7 @@ def test_the_command_fits_what_was_compared(run: Run, folder: Path, name: str) -
     names = ["age", "smoker"]
     known = Domain(attributes()).restrict(names)
     learner = CANDIDATES[name].make(
-        Shape(domain=known, target=Classes((0, 1)), max_depth=2, max_rules=2, delta=1e-5), 0.5, 7
+        Shape(domain=known, target=ClassTarget((0, 1)), max_depth=2, max_rules=2, delta=1e-5), 0.5, 7
     )
     frame = people()
     with warnings.catch_warnings():

@@ -17,22 +17,18 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from glassine import (
-    Category,
-    DecisionTree,
-    Integer,
-    PrivateEBMClassifier,
-    PrivateEBMRegressor,
-    PrivateTreeClassifier,
-    PrivateTreeRegressor,
-    as_model,
-    write_model,
-)
+from glassine import Category, DecisionTree, Integer, as_model, write_model
 from glassine.cli.twin import TwinReport
 from glassine.comparison.twin import TwinComparison, TwinSide, claimed_by_estimator, compare_twin
 from glassine.domain import Domain
 from glassine.errors import InvalidDataError, InvalidParameterError
-from glassine.learners import EBMClassifier
+from glassine.learners import (
+    EBMClassifier,
+    PrivateEBMClassifier,
+    PrivateEBMRegressor,
+    PrivateTreeClassifier,
+    PrivateTreeRegressor,
+)
 from glassine.models import Evidence, Guarantee
 from glassine.privacy.release import fresh_count
 from tests.cli.running import Run

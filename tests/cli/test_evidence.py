@@ -14,11 +14,12 @@ import polars as pl
 import pytest
 
 import glassine.report.evidence
-from glassine import AuditSettings, Category, Domain, Integer, Policy, PrivateTreeClassifier, audit, parse_rules
+from glassine import AuditSettings, Category, Domain, Integer, Policy, audit, parse_rules
 from glassine.auditing.findings.root import SCHEMA as FINDINGS
 from glassine.auditing.findings.root import SignOff
 from glassine.auditing.several import SeveralModels
 from glassine.errors import InvalidParameterError
+from glassine.learners import PrivateTreeClassifier
 from glassine.privacy.certificate import LOSS_BOUND, Certificate
 from glassine.report.evidence import LISTS, evidence
 from glassine.report.evidence.basis import ANSWERS, Figure, Missing

@@ -16,21 +16,12 @@ import polars as pl
 import pytest
 from sklearn.metrics import log_loss, roc_auc_score
 
-from glassine import (
-    Certificate,
-    DecisionTree,
-    Domain,
-    Ledger,
-    OptimalTreeClassifier,
-    PrivateRuleListClassifier,
-    PrivateTreeClassifier,
-    RuleList,
-    write_model,
-)
+from glassine import Certificate, DecisionTree, Domain, Ledger, RuleList, write_model
 from glassine.cli import charging, fitting, summary
 from glassine.errors import LedgerError, UnreadableFileError
 from glassine.formats import load_model
 from glassine.formats.json import fingerprint
+from glassine.learners import OptimalTreeClassifier, PrivateRuleListClassifier, PrivateTreeClassifier
 from tests.cli.running import Run, attributes, listing, people, process
 from tests.formats.reading import read_cells
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from glassine import Certificate, Domain, Integer, Ledger, PrivateSearchCV, PrivateTreeClassifier
-from glassine.learners import suggested_depth
+from glassine import Certificate, Domain, Integer, Ledger
+from glassine.learners import PrivateSearchCV, PrivateTreeClassifier, suggested_depth
 from glassine.privacy.accounting import Parallel
 from tests.cli.running import Run, attributes, listing, people, process
 from tests.formats.reading import read_cells

@@ -9,9 +9,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from glassine import Certificate, Domain, Integer, Ledger, PrivateTreeClassifier, load_model
+from glassine import Certificate, Domain, Integer, Ledger, load_model
 from glassine.cli.options import RecordsFileOptions
 from glassine.cli.training import TrainingFile, read_training
+from glassine.learners import PrivateTreeClassifier
 from glassine.privacy.unit import PrivacyUnit
 from glassine.records import batches
 from glassine.records.purpose import Purpose

@@ -18,10 +18,11 @@ import polars as pl
 import pytest
 import typer
 
-from glassine import Category, DecisionTree, Domain, Integer, Policy, PrivateEBMClassifier, PrivateTreeClassifier
+from glassine import Category, DecisionTree, Domain, Integer, Policy
 from glassine.cli import entry
 from glassine.files import write_text
 from glassine.formats import load_model, write_model
+from glassine.learners import PrivateEBMClassifier, PrivateTreeClassifier
 from glassine.report.wording import CHECKER_ONLY, NOTICES
 from glassine.surrogates import SurrogateExplainer, SurrogateRelease
 from tests.cli.running import Done, Run, attributes, listing, people

@@ -9,8 +9,9 @@ import polars as pl
 import pytest
 from sklearn.metrics import log_loss, roc_auc_score
 
-from glassine import Domain, Integer, OptimalTreeClassifier, OptimalTreeRegressor
+from glassine import Domain, Integer
 from glassine.cli.quality import changed, quality, sentences
+from glassine.learners import OptimalTreeClassifier, OptimalTreeRegressor
 
 DOMAIN = Domain({"age": Integer(0, 99, thresholds=(30, 60))})
 

@@ -12,9 +12,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from glassine import Category, Certificate, Domain, Integer, Ledger, PrivateSummary, Real, load_model
+from glassine import Category, Certificate, Domain, Integer, Ledger, Real, load_model
 from glassine.domain.attributes import Attribute
 from glassine.formats import fingerprint
+from glassine.learners import PrivateSummary
 from glassine.records.reading import read_checked
 from tests.cli.running import Run, attributes, one_after_another
 

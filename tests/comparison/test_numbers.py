@@ -13,7 +13,7 @@ import pytest
 
 from glassine import Binary, Domain, Integer, Real
 from glassine.comparison import CANDIDATES, Comparison, Task, compare, recommend
-from glassine.comparison.records import RANGE_INFERRED, Number
+from glassine.comparison.records import RANGE_INFERRED, NumberTarget
 from glassine.errors import InvalidDataError, InvalidParameterError, UnreadableFileError
 from tests.comparison.builders import comparison, numeric_row
 
@@ -78,10 +78,10 @@ def test_scores_are_those_of_the_definition() -> None:
             return np.array([1.0, 2.0, 3.0, 4.0])
 
     truth = np.array([1.0, 4.0, 3.0, 0.0])
-    scores = Number(0.0, 4.0).scores(Fixed(), None, truth)
+    scores = NumberTarget(0.0, 4.0).scores(Fixed(), None, truth)
     assert scores == pytest.approx({"rmse": math.sqrt(20 / 4), "mae": 6 / 4, "r2": 1 - 20 / 10})
-    assert Number(0.0, 4.0).scores(Fixed(), None, np.full(4, 0.1))["r2"] is None
-    large = Number(0.0, 4e300).scores(Fixed(), None, 1e300 * truth)
+    assert NumberTarget(0.0, 4.0).scores(Fixed(), None, np.full(4, 0.1))["r2"] is None
+    large = NumberTarget(0.0, 4e300).scores(Fixed(), None, 1e300 * truth)
     assert large["rmse"] == pytest.approx(1e300 * math.sqrt((1 + 16 + 9 + 0) / 4))
 
 

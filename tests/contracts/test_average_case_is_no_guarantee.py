@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from glassine import Domain, Ledger, OptimalTreeClassifier, Policy, audit
+from glassine import Domain, Ledger, Policy, audit
 from glassine.capacity import LABELS, average_case, tree_class
 from glassine.errors import InvalidCertificateError
+from glassine.learners import OptimalTreeClassifier
 from glassine.privacy.certificate import Certificate
 from glassine.report.evidence import evidence
 

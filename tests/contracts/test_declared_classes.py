@@ -15,17 +15,17 @@ from glassine.errors import InvalidDataError
 DOMAIN = Domain.binary(["a", "b"])
 PRIVATE: dict[str, Any] = {"domain": DOMAIN, "random_state": 0}
 LEAVE_OUT: dict[str, Any] = {
-    "private tree": glassine.PrivateTreeClassifier(2, epsilon=5.0, **PRIVATE),
-    "private list": glassine.PrivateRuleListClassifier(2, epsilon=5.0, **PRIVATE),
-    "private greedy list": glassine.PrivateGreedyRuleListClassifier(2, epsilon=5.0, **PRIVATE),
-    "private additive model": glassine.PrivateEBMClassifier(epsilon=5.0, delta=1e-6, **PRIVATE),
-    "private summary": glassine.PrivateSummary(epsilon=5.0, **PRIVATE),
+    "private tree": glassine.learners.PrivateTreeClassifier(2, epsilon=5.0, **PRIVATE),
+    "private list": glassine.learners.PrivateRuleListClassifier(2, epsilon=5.0, **PRIVATE),
+    "private greedy list": glassine.learners.PrivateGreedyRuleListClassifier(2, epsilon=5.0, **PRIVATE),
+    "private additive model": glassine.learners.PrivateEBMClassifier(epsilon=5.0, delta=1e-6, **PRIVATE),
+    "private summary": glassine.learners.PrivateSummary(epsilon=5.0, **PRIVATE),
 }
 REFUSE: dict[str, Any] = {
-    "optimal tree": glassine.OptimalTreeClassifier(2, domain=DOMAIN),
-    "optimal list": glassine.OptimalRuleListClassifier(2, domain=DOMAIN),
-    "greedy list": glassine.GreedyRuleListClassifier(2, domain=DOMAIN),
-    "multiway tree": glassine.MultiwayTreeClassifier(domain=DOMAIN),
+    "optimal tree": glassine.learners.OptimalTreeClassifier(2, domain=DOMAIN),
+    "optimal list": glassine.learners.OptimalRuleListClassifier(2, domain=DOMAIN),
+    "greedy list": glassine.learners.GreedyRuleListClassifier(2, domain=DOMAIN),
+    "multiway tree": glassine.learners.MultiwayTreeClassifier(domain=DOMAIN),
 }
 EVERY = LEAVE_OUT | REFUSE
 

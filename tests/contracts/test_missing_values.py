@@ -29,17 +29,17 @@ DOMAIN = Domain(
 )
 PUBLIC: dict[str, Any] = {"domain": DOMAIN, "classes": (0, 1), "random_state": 3}
 FITS: dict[str, Any] = {
-    "private tree": glassine.PrivateTreeClassifier(3, epsilon=20.0, **PUBLIC),
-    "private tree of errors": glassine.PrivateTreeClassifier(3, epsilon=20.0, accuracy_share=1.0, **PUBLIC),
-    "private numbers": glassine.PrivateTreeRegressor(
+    "private tree": glassine.learners.PrivateTreeClassifier(3, epsilon=20.0, **PUBLIC),
+    "private tree of errors": glassine.learners.PrivateTreeClassifier(3, epsilon=20.0, accuracy_share=1.0, **PUBLIC),
+    "private numbers": glassine.learners.PrivateTreeRegressor(
         3, epsilon=20.0, domain=DOMAIN, target_range=(0, 1), random_state=3
     ),
-    "private list": glassine.PrivateRuleListClassifier(3, epsilon=20.0, **PUBLIC),
-    "private greedy list": glassine.PrivateGreedyRuleListClassifier(4, epsilon=50.0, **PUBLIC),
-    "optimal tree": glassine.OptimalTreeClassifier(3, domain=DOMAIN, classes=(0, 1)),
-    "optimal numbers": glassine.OptimalTreeRegressor(3, domain=DOMAIN, target_range=(0, 1)),
-    "optimal list": glassine.OptimalRuleListClassifier(4, domain=DOMAIN, classes=(0, 1)),
-    "greedy list": glassine.GreedyRuleListClassifier(4, domain=DOMAIN, classes=(0, 1)),
+    "private list": glassine.learners.PrivateRuleListClassifier(3, epsilon=20.0, **PUBLIC),
+    "private greedy list": glassine.learners.PrivateGreedyRuleListClassifier(4, epsilon=50.0, **PUBLIC),
+    "optimal tree": glassine.learners.OptimalTreeClassifier(3, domain=DOMAIN, classes=(0, 1)),
+    "optimal numbers": glassine.learners.OptimalTreeRegressor(3, domain=DOMAIN, target_range=(0, 1)),
+    "optimal list": glassine.learners.OptimalRuleListClassifier(4, domain=DOMAIN, classes=(0, 1)),
+    "greedy list": glassine.learners.GreedyRuleListClassifier(4, domain=DOMAIN, classes=(0, 1)),
 }
 
 
@@ -117,9 +117,9 @@ def test_a_domain_of_gaps_is_audited_like_any_other(fitted: Any) -> None:
 def test_a_condition_on_gaps_alone_is_used_where_it_is_listed() -> None:
     X, y = pl.DataFrame({"pay": [1.0, 5.0, 9.0, None] * 30}), [0, 0, 0, 1] * 30
     domain = Domain({"pay": DOMAIN["pay"]})
-    plain = glassine.OptimalTreeClassifier(2, domain=domain).fit(X, y)
+    plain = glassine.learners.OptimalTreeClassifier(2, domain=domain).fit(X, y)
     assert plain.objective_ == pytest.approx(1 / 4), "a leaf of missing values alone would make no error"
     for literal in (Between("pay", negated=True, missing=True), OneOf("pay", (), missing=True)):
-        asked = glassine.OptimalTreeClassifier(2, domain=domain, literals=[literal]).fit(X, y)
+        asked = glassine.learners.OptimalTreeClassifier(2, domain=domain, literals=[literal]).fit(X, y)
         assert asked.objective_ == 0
         assert {str(one) for one in asked.model_.literals} == {"pay is missing", "pay is not missing"}

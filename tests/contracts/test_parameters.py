@@ -31,7 +31,7 @@ ESTIMATORS: dict[str, Any] = {
     if isinstance(value := getattr(room, name), type) and issubclass(value, BaseEstimator)
 }
 REQUIRED: dict[str, dict[str, Any]] = {
-    "PrivateSearchCV": {"estimator": glassine.PrivateTreeClassifier(), "grid": {"max_depth": [1, 2]}},
+    "PrivateSearchCV": {"estimator": glassine.learners.PrivateTreeClassifier(), "grid": {"max_depth": [1, 2]}},
     "SurrogateExplainer": {"predict": None},
 }
 every = pytest.mark.parametrize("name", ESTIMATORS)
@@ -133,18 +133,18 @@ def test_private_trees_without_public_classes_are_refused_before_records_are_ope
     book = Ledger(tmp_path / "budget.sqlite")
     book.budget("people", 10.0, 0.1)
     paid: dict[str, Any] = {"ledger": book, "dataset": "people"} if partition == "public" else {}
-    private = glassine.SurrogateExplainer(
+    private = glassine.surrogates.SurrogateExplainer(
         closed, epsilon=1.0, domain=DOMAIN, partition=partition, labels=labels, **paid
     )  # fmt: skip
     with pytest.raises(InvalidParameterError, match="the answers of the black box must be public"):
         private.fit(Closed(), Closed())
     assert not book.entries("people")
     # Without epsilon nothing is claimed, and classes may be those that occur.
-    plain = glassine.SurrogateExplainer(decide, k=20, domain=DOMAIN, distance="gower", fixed_black_box=True)
+    plain = glassine.surrogates.SurrogateExplainer(decide, k=20, domain=DOMAIN, distance="gower", fixed_black_box=True)
     assert set(plain.fit(PEOPLE).classes_) == {"no", "yes"}
 
 
-@pytest.mark.filterwarnings("ignore::glassine.PrivacyLeakWarning")
+@pytest.mark.filterwarnings("ignore::glassine.errors.PrivacyLeakWarning")
 @pytest.mark.parametrize("learner", LEARNERS | {"summary": SIMPLEST["summary"]})
 def test_a_grid_search_states_epsilon(learner: str) -> None:
     estimator = (LEARNERS | SIMPLEST)[learner](epsilon=None, random_state=0)
@@ -180,7 +180,7 @@ def test_copies_have_the_parameters_and_nothing_else(name: str) -> None:
         assert repr(one) == repr(estimator)
 
 
-@pytest.mark.filterwarnings("ignore::glassine.PrivacyLeakWarning")
+@pytest.mark.filterwarnings("ignore::glassine.errors.PrivacyLeakWarning")
 @parametrize_with_checks(  # type: ignore[untyped-decorator]  # scikit-learn ships no types
     [
         learners.GreedyRuleListClassifier(10, pool="pairs", min_support=0.01),

@@ -21,11 +21,9 @@ import pytest
 from sklearn.base import BaseEstimator
 
 import glassine
-from glassine import (
-    Category,
-    Domain,
-    Integer,
-    Ledger,
+from glassine import Category, Domain, Integer, Ledger
+from glassine.errors import GlassineError, PrivacyLeakWarning, ReleaseFailedError
+from glassine.learners import (
     PrivateEBMClassifier,
     PrivateEBMRegressor,
     PrivateGreedyRuleListClassifier,
@@ -35,14 +33,13 @@ from glassine import (
     PrivateSummary,
     PrivateTreeClassifier,
     PrivateTreeRegressor,
-    SurrogateExplainer,
 )
-from glassine.errors import GlassineError, PrivacyLeakWarning, ReleaseFailedError
 from glassine.learners.greedy.plan import MECHANISMS
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import SEEDED, UNPAID, VOUCHED
 from glassine.privacy.unit import RECORD, PrivacyUnit
 from glassine.sealed.door import FAILED, PrivateLearner
+from glassine.surrogates import SurrogateExplainer
 from tests.repo.code_blocks import ROOT
 
 DOMAIN = Domain(

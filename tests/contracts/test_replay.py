@@ -21,7 +21,6 @@ import pytest
 import glassine
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.formats.json import to_dict
-from glassine.learners import publishing
 from glassine.learners.greedy.plan import MECHANISMS, WITH_DELTA
 from glassine.privacy.conversions import mu_from_epsilon
 from glassine.privacy.fine_gaussian import FineNoise
@@ -143,9 +142,7 @@ class Tape:
         patch.setattr(draws, "smooth_cauchy_min", self.cauchy)
         patch.setattr(draws, "gaussian_min", self.gaussian_least)
         patch.setattr(noisy_choice, "draw_scaled", self.select)
-        # Learners that are not sealed yet draw through names of their own.
-        patch.setattr(publishing, "discrete_laplace", self.laplace)
-        patch.setattr(FineNoise, "release", lambda noise, sums, randomness: self.gaussian(noise, sums))
+        patch.setattr(draws, "gaussian", lambda sums, noise, randomness: self.gaussian(noise, sums))
 
 
 DOMAIN = Domain(
@@ -160,8 +157,8 @@ CLASSES: dict[str, Any] = {"domain": DOMAIN, "classes": ("n", "p"), "random_stat
 NUMBERS: dict[str, Any] = {"domain": DOMAIN, "target_range": (0, 100), "random_state": 1}
 
 Make = Callable[..., Any]
-TREE, LIST = glassine.PrivateTreeClassifier, glassine.PrivateRuleListClassifier
-GREEDY = glassine.PrivateGreedyRuleListClassifier
+TREE, LIST = glassine.learners.PrivateTreeClassifier, glassine.learners.PrivateRuleListClassifier
+GREEDY = glassine.learners.PrivateGreedyRuleListClassifier
 LEARNERS: dict[str, tuple[Make, str]] = {
     "tree": (lambda **p: TREE(2, epsilon=1.0, **CLASSES, **p), "y"),
     "tree, errors": (lambda **p: TREE(2, epsilon=1.0, accuracy_share=1.0, literals="coarse", **CLASSES, **p), "y"),
@@ -171,14 +168,17 @@ LEARNERS: dict[str, tuple[Make, str]] = {
     ),
     "rule list": (lambda **p: LIST(2, epsilon=1.0, literals="coarse", **CLASSES, **p), "y"),
     "regression tree": (
-        lambda **p: glassine.PrivateTreeRegressor(2, epsilon=1.0, literals="coarse", **NUMBERS, **p),
+        lambda **p: glassine.learners.PrivateTreeRegressor(2, epsilon=1.0, literals="coarse", **NUMBERS, **p),
         "z",
     ),
-    "additive": (lambda **p: glassine.PrivateEBMClassifier(epsilon=1.0, **CLASSES, **p), "y"),
-    "additive, pairs": (lambda **p: glassine.PrivateEBMClassifier(epsilon=3.0, interactions=2, **CLASSES, **p), "y"),
-    "additive, number": (lambda **p: glassine.PrivateEBMRegressor(epsilon=1.0, **NUMBERS, **p), "z"),
-    "scorecard": (lambda **p: glassine.PrivateScorecardClassifier(epsilon=1.0, **CLASSES, **p), "y"),
-    "summary": (lambda **p: glassine.PrivateSummary(epsilon=1.0, **CLASSES, **p), "y"),
+    "additive": (lambda **p: glassine.learners.PrivateEBMClassifier(epsilon=1.0, **CLASSES, **p), "y"),
+    "additive, pairs": (
+        lambda **p: glassine.learners.PrivateEBMClassifier(epsilon=3.0, interactions=2, **CLASSES, **p),
+        "y",
+    ),
+    "additive, number": (lambda **p: glassine.learners.PrivateEBMRegressor(epsilon=1.0, **NUMBERS, **p), "z"),
+    "scorecard": (lambda **p: glassine.learners.PrivateScorecardClassifier(epsilon=1.0, **CLASSES, **p), "y"),
+    "summary": (lambda **p: glassine.learners.PrivateSummary(epsilon=1.0, **CLASSES, **p), "y"),
     **{
         f"greedy, {mechanism}": (
             lambda mechanism=mechanism, **p: GREEDY(

@@ -14,29 +14,22 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from glassine import (
-    AuditSettings,
-    Category,
-    DecisionTree,
-    Domain,
-    Integer,
-    PrivateTreeClassifier,
-    SurrogateExplainer,
-    audit,
-)
+from glassine import AuditSettings, Category, DecisionTree, Domain, Integer, audit
 from glassine.data import CountTable
 from glassine.data.inference import infer_domain, violations
 from glassine.data.sources import read_table
-from glassine.data.table import Source, Table, as_table
+from glassine.data.table import ParsedFile, RecordTable, as_table
 from glassine.domain import Between
 from glassine.errors import InvalidDataError, UnreadableFileError
+from glassine.learners import PrivateTreeClassifier
 from glassine.microaggregation import microaggregate
 from glassine.models import Branch, Evidence, Node
 from glassine.records.columns import Columns
-from glassine.records.engines import is_lazy
+from glassine.records.containers import is_lazy
 from glassine.records.headers import RecordsFile
 from glassine.records.purpose import Purpose
 from glassine.records.reading import read_checked, read_settled
+from glassine.surrogates import SurrogateExplainer
 
 DOMAIN = Domain({"age": Integer(0, 99), "job": Category(("clerk", "baker")), "ill": Category(("no", "yes"))})
 TREE = DecisionTree(
@@ -67,7 +60,7 @@ def fitted(data: Any, y: Any = "ill") -> Any:
 
 def explained(data: Any) -> Any:
     table = as_table(data).restrict(["age", "job"])
-    records = table if isinstance(data, Table) else table.frame.to_native()
+    records = table if isinstance(data, RecordTable) else table.frame.to_native()
     explainer = SurrogateExplainer(
         lambda X: np.where(np.asarray(X["age"]) > 40, "yes", "no"),
         k=5,
@@ -175,8 +168,8 @@ def test_records_of_a_file_carry_the_digest_of_the_bytes_that_were_parsed(tmp_pa
 
 
 def test_a_digest_of_records_is_not_printed(tmp_path: Path) -> None:
-    source = Source(path=tmp_path / "people.csv", digest="ab" * 32, typed=False)
-    table = Table(nw.from_native(frame()), source)
+    source = ParsedFile(path=tmp_path / "people.csv", digest="ab" * 32, typed=False)
+    table = RecordTable(nw.from_native(frame()), source)
     assert "abab" not in f"{source!r} {source} {table!r} {table}"
 
 

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from glassine.data.sources import read_table
-from glassine.data.table import Table
+from glassine.data.table import RecordTable
 from glassine.errors import UnreadableFileError
 from glassine.records.headers import PLAIN, CsvDialect, RecordsFile
 from glassine.records.purpose import Purpose
@@ -34,7 +34,7 @@ KINDS: dict[str, tuple[tuple[str, ...], list[Any]]] = {
 WITH_COMMAS = ("comma", "point", "thousands")
 
 
-def read(path: Path, dialect: CsvDialect = PLAIN) -> Table:
+def read(path: Path, dialect: CsvDialect = PLAIN) -> RecordTable:
     return read_table(RecordsFile(path=path, dialect=dialect), Purpose.ORDINARY)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from glassine.comparison import Figures, Result
 from glassine.comparison.running import RESULTS_OF
-from glassine.data.store import RESULTS, Store
+from glassine.data.store import RESULTS, RunStore
 from glassine.errors import UnreadableFileError
 
 IDENTITY_OF = {"data": "abc", "options": {"seed": 0}}
@@ -19,14 +19,14 @@ SECOND = Result(model="cart", epsilon=None, split=0, status="failed", reason="Ü
 
 
 def filled(folder: Path) -> Path:
-    with Store(folder, RESULTS_OF, IDENTITY_OF) as store:
+    with RunStore(folder, RESULTS_OF, IDENTITY_OF) as store:
         store.add(FIRST)
         store.add(SECOND)
     return folder / RESULTS
 
 
 def held(folder: Path, identity: dict[str, Any] = IDENTITY_OF) -> list[Result]:
-    with Store(folder, RESULTS_OF, identity) as store:
+    with RunStore(folder, RESULTS_OF, identity) as store:
         return list(store.results.values())
 
 
@@ -39,7 +39,7 @@ def test_results_come_back_as_they_were(tmp_path: Path) -> None:
 def test_half_a_line_at_the_end_is_dropped(tmp_path: Path, cut: int) -> None:
     path = filled(tmp_path / "results")
     path.write_bytes(path.read_bytes()[:-cut])
-    with Store(tmp_path / "results", RESULTS_OF, IDENTITY_OF) as store:
+    with RunStore(tmp_path / "results", RESULTS_OF, IDENTITY_OF) as store:
         assert list(store.results.values()) == [FIRST]
         store.add(SECOND)
     assert held(tmp_path / "results") == [FIRST, SECOND]
@@ -106,13 +106,13 @@ def test_a_damaged_identity_is_refused(tmp_path: Path, text: str) -> None:
 
 
 def test_two_runs_do_not_write_to_one_folder(tmp_path: Path) -> None:
-    with Store(tmp_path, RESULTS_OF, IDENTITY_OF), pytest.raises(UnreadableFileError, match="another run writes"):
+    with RunStore(tmp_path, RESULTS_OF, IDENTITY_OF), pytest.raises(UnreadableFileError, match="another run writes"):
         held(tmp_path)
     assert held(tmp_path) == []
 
 
 def test_a_result_of_two_kinds_is_refused(tmp_path: Path) -> None:
-    with Store(tmp_path, RESULTS_OF, IDENTITY_OF) as store:
+    with RunStore(tmp_path, RESULTS_OF, IDENTITY_OF) as store:
         store.add(FIRST)
         store.add(Result(model="tree", epsilon=0.1, split=0, status="failed", reason="no."))
     with pytest.raises(UnreadableFileError, match="line 2"):

@@ -180,10 +180,10 @@ def test_what_cannot_name_a_prefix_refuses_a_domain_that_has_one() -> None:
     frame = pl.DataFrame({"icd": ["E1", "F1"] * 10, "age": [1, 2] * 10})
     y = [0, 1] * 10
     fits: list[Any] = [
-        glassine.PrivateEBMClassifier(epsilon=1.0, domain=domain, classes=(0, 1)),
-        glassine.MultiwayTreeClassifier(domain=domain),
-        glassine.ScorecardClassifier(domain=domain),
-        glassine.SurrogateExplainer(lambda rows: np.zeros(len(rows), dtype=int), 2, domain=domain),
+        glassine.learners.PrivateEBMClassifier(epsilon=1.0, domain=domain, classes=(0, 1)),
+        glassine.learners.MultiwayTreeClassifier(domain=domain),
+        glassine.learners.ScorecardClassifier(domain=domain),
+        glassine.surrogates.SurrogateExplainer(lambda rows: np.zeros(len(rows), dtype=int), 2, domain=domain),
     ]
     for fit in fits:
         with pytest.raises(InvalidDomainError, match="by the prefixes"):
@@ -191,4 +191,4 @@ def test_what_cannot_name_a_prefix_refuses_a_domain_that_has_one() -> None:
     with pytest.raises(InvalidDomainError, match="by the prefixes"):
         microaggregate(frame, 2, domain=domain.restrict(("icd", "age")), distance="gower")
     with pytest.raises(InvalidDataError, match="classes must be listed"):
-        glassine.PrivateTreeClassifier(epsilon=1.0, domain=domain).fit(frame, "icd")
+        glassine.learners.PrivateTreeClassifier(epsilon=1.0, domain=domain).fit(frame, "icd")

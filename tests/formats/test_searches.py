@@ -11,10 +11,11 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 
-from glassine import Domain, Ledger, OptimalTreeClassifier, Policy, PrivateTreeClassifier, as_model, audit
+from glassine import Domain, Ledger, Policy, as_model, audit
 from glassine.errors import PrivacyLeakWarning, UnsupportedModelError
 from glassine.formats import load_file, write_model
 from glassine.formats.sklearn.searches import CHOSEN_BY_SCORES
+from glassine.learners import OptimalTreeClassifier, PrivateTreeClassifier
 
 RNG = np.random.default_rng(0)
 FRAME = pd.DataFrame({"a": RNG.integers(0, 2, 200), "b": RNG.integers(0, 2, 200)})

@@ -15,19 +15,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from glassine import (
-    Domain,
-    OptimalRuleListClassifier,
-    OptimalTreeClassifier,
-    OptimalTreeRegressor,
-    as_model,
-    audit,
-)
+from glassine import Domain, as_model, audit
 from glassine.auditing.criterion import Check
 from glassine.auditing.findings import Findings
 from glassine.auditing.inputs import AuditSettings, Statements
 from glassine.formats import load_file
 from glassine.formats.sklearn.parameters import stated_parameters
+from glassine.learners import OptimalRuleListClassifier, OptimalTreeClassifier, OptimalTreeRegressor
 from tests.policies import NORM
 
 RNG = np.random.default_rng(0)

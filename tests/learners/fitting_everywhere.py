@@ -10,8 +10,10 @@ import duckdb
 import numpy as np
 import polars as pl
 
-from glassine import (
-    Domain,
+from glassine import Domain
+from glassine.domain import Between, Binary, Category, Integer, OneOf, Real
+from glassine.formats.json import to_dict
+from glassine.learners import (
     GreedyRuleListClassifier,
     MultiwayTreeClassifier,
     OptimalRuleListClassifier,
@@ -24,8 +26,6 @@ from glassine import (
     PrivateTreeClassifier,
     PrivateTreeRegressor,
 )
-from glassine.domain import Between, Binary, Category, Integer, OneOf, Real
-from glassine.formats.json import to_dict
 
 DOMAIN = Domain(
     {

@@ -10,11 +10,12 @@ import polars as pl
 import pytest
 from sklearn.base import clone
 
-from glassine import Domain, OptimalTreeClassifier, PrivateTreeClassifier, audit
+from glassine import Domain, audit
 from glassine.data.conjunctions import conjunction_counts
 from glassine.data.count_table import CountTable, bin_histograms
 from glassine.domain import Binary, Category, Integer
 from glassine.errors import InvalidDataError
+from glassine.learners import OptimalTreeClassifier, PrivateTreeClassifier
 from tests.counting.test_records import content
 from tests.learners.fitting_everywhere import DOMAIN, GIVEN, learners, model_text, sample
 

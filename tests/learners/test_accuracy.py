@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from glassine import OptimalTreeClassifier, PrivateRuleListClassifier, PrivateTreeClassifier
+from glassine.learners import OptimalTreeClassifier, PrivateRuleListClassifier, PrivateTreeClassifier
 
 pytestmark = pytest.mark.data
 

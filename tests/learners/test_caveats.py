@@ -10,10 +10,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from glassine import (
-    Domain,
-    Integer,
-    PrivacyLeakWarning,
+from glassine import Domain, Integer
+from glassine.errors import PrivacyLeakWarning
+from glassine.learners import (
     PrivateEBMClassifier,
     PrivateEBMRegressor,
     PrivateGreedyRuleListClassifier,

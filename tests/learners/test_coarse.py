@@ -85,7 +85,7 @@ def test_a_private_tree_asks_for_the_groups_of_a_hierarchy() -> None:
     values = rng.choice(COUNTRIES, 2_000)
     answers = np.isin(values, ("DE", "FR")).astype(int)
     domain = Domain({"c": Category(COUNTRIES, hierarchy=(("DE", "FR"),)), "answer": Category((0, 1))})
-    tree = glassine.PrivateTreeClassifier(1, epsilon=4.0, domain=domain, literals="coarse", random_state=0)
+    tree = glassine.learners.PrivateTreeClassifier(1, epsilon=4.0, domain=domain, literals="coarse", random_state=0)
     tree.fit(pl.DataFrame({"c": values}), pl.Series("answer", answers))
     assert (tree.predict(pl.DataFrame({"c": values})) == answers).all()
     assert "c in {DE, FR}" in {str(branch.literal) for branch in tree.model_.nodes[0].branches}
@@ -112,7 +112,7 @@ def test_coarse_literals_are_those_of_the_domain_whatever_the_records_are() -> N
     assert LiteralPlan.of(DOMAIN, "coarse", 7).quantiled == ()
     for seed in (0, 5):
         frame, y = records(seed)
-        fit = glassine.PrivateTreeClassifier(
+        fit = glassine.learners.PrivateTreeClassifier(
             epsilon=2.0, max_depth=2, literals="coarse", domain=DOMAIN, classes=(0, 1), random_state=seed
         ).fit(frame, y)
         assert set(fit.model_.literals) <= expected
@@ -123,8 +123,8 @@ def test_coarse_literals_are_those_of_the_domain_whatever_the_records_are() -> N
 def test_a_fit_over_coarse_literals_is_the_fit_over_the_same_literals_listed() -> None:
     frame, y = records(0)
 
-    def fitted(literals: str | list[Literal]) -> glassine.PrivateTreeClassifier:
-        return glassine.PrivateTreeClassifier(
+    def fitted(literals: str | list[Literal]) -> glassine.learners.PrivateTreeClassifier:
+        return glassine.learners.PrivateTreeClassifier(
             epsilon=2.0, max_depth=2, literals=literals, domain=DOMAIN, classes=(0, 1), random_state=3
         ).fit(frame, y)
 
@@ -136,15 +136,15 @@ def test_a_fit_over_coarse_literals_is_the_fit_over_the_same_literals_listed() -
 @pytest.mark.parametrize(
     "fit",
     [
-        glassine.OptimalTreeClassifier(max_depth=2, literals="coarse", domain=DOMAIN),
-        glassine.OptimalRuleListClassifier(max_rules=2, literals="coarse", domain=DOMAIN),
-        glassine.PrivateRuleListClassifier(
+        glassine.learners.OptimalTreeClassifier(max_depth=2, literals="coarse", domain=DOMAIN),
+        glassine.learners.OptimalRuleListClassifier(max_rules=2, literals="coarse", domain=DOMAIN),
+        glassine.learners.PrivateRuleListClassifier(
             epsilon=5.0, max_rules=2, literals="coarse", domain=DOMAIN, classes=(0, 1), random_state=0
         ),
     ],
     ids=lambda fit: type(fit).__name__,
 )
-def test_trees_and_lists_find_a_group_of_codes(fit: glassine.OptimalTreeClassifier) -> None:
+def test_trees_and_lists_find_a_group_of_codes(fit: glassine.learners.OptimalTreeClassifier) -> None:
     frame, y = records(0)
     model = fit.fit(frame, y).model_
     assert (model.predict(frame) == np.array(y)).mean() > 0.85

@@ -11,11 +11,18 @@ import numpy as np
 import polars as pl
 import pytest
 
-from glassine import GreedyRuleListClassifier, OptimalRuleListClassifier, OptimalTreeClassifier
 from glassine.capacity import LABELS, AverageCase, Published, counts_given_frame, rule_list_bits, tree_bits
 from glassine.domain import Binary, Category, Domain, Integer
 from glassine.errors import InvalidDataError, InvalidParameterError
-from glassine.learners import EBMClassifier, MultiwayTreeClassifier, OptimalTreeRegressor, ScorecardClassifier
+from glassine.learners import (
+    EBMClassifier,
+    GreedyRuleListClassifier,
+    MultiwayTreeClassifier,
+    OptimalRuleListClassifier,
+    OptimalTreeClassifier,
+    OptimalTreeRegressor,
+    ScorecardClassifier,
+)
 from glassine.privacy.certificate import Certificate
 
 DOMAIN = Domain(

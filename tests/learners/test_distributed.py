@@ -12,7 +12,7 @@ import duckdb
 import polars as pl
 import pytest
 
-from glassine import PrivateSummary
+from glassine.learners import PrivateSummary
 from tests.learners.fitting_everywhere import DOMAIN, NUMBER, WAYS, fitted, learners, regressors, sample
 from tests.learners.same_everywhere import N, same_audits, same_counts, same_reading, same_refusals
 

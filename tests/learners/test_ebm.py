@@ -15,9 +15,9 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from glassine import Binary, Category, Domain, GlassineError, Integer, Ledger, PrivacyLeakWarning, Real
+from glassine import Binary, Category, Domain, GlassineError, Integer, Ledger, Real
 from glassine.data import CountTable
-from glassine.errors import BudgetExceededError, InvalidDataError, InvalidParameterError
+from glassine.errors import BudgetExceededError, InvalidDataError, InvalidParameterError, PrivacyLeakWarning
 from glassine.formats import fingerprint
 from glassine.learners.additive.estimators import PrivateEBMClassifier, PrivateEBMRegressor
 
@@ -60,7 +60,7 @@ def target(kind: Any, y: Any) -> Any:
     return np.where(y > 4.5, "yes", "no") if kind is PrivateEBMClassifier else y
 
 
-@pytest.mark.filterwarnings("ignore::glassine.PrivacyLeakWarning")
+@pytest.mark.filterwarnings("ignore::glassine.errors.PrivacyLeakWarning")
 @parametrize_with_checks(  # type: ignore[untyped-decorator]  # scikit-learn ships no types
     [PrivateEBMClassifier(epsilon=1e3, random_state=0), PrivateEBMRegressor(epsilon=1e3, random_state=0)]
 )

@@ -11,9 +11,10 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from glassine import Domain, Integer, Ledger, PrivateEBMClassifier, PrivateEBMRegressor
+from glassine import Domain, Integer, Ledger
 from glassine.errors import InvalidModelError
 from glassine.formats import fingerprint, write_model
+from glassine.learners import PrivateEBMClassifier, PrivateEBMRegressor
 from tests.formats.reading import read_additive
 
 DOMAIN = Domain({"age": Integer(0, 99), "noise": Integer(0, 99)})

@@ -10,9 +10,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from glassine import Binary, Category, Domain, Integer, PrivateEBMClassifier, PrivateEBMRegressor, Real
+from glassine import Binary, Category, Domain, Integer, Real
 from glassine.formats import to_python, to_sql
 from glassine.formats.json import from_dict, to_dict
+from glassine.learners import PrivateEBMClassifier, PrivateEBMRegressor
 from glassine.models import AdditiveModel
 from glassine.models.scoring import bin_indices
 

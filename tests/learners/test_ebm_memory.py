@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from glassine import Domain, Ledger, PrivateEBMClassifier, PrivateEBMRegressor, Real
+from glassine import Domain, Ledger, Real
 from glassine.errors import ClassTooLargeError, InvalidParameterError
+from glassine.learners import PrivateEBMClassifier, PrivateEBMRegressor
 from glassine.learners.additive.grids import public_grids
 from glassine.learners.additive.memory import table_bytes
 from glassine.learners.additive.targets import Target

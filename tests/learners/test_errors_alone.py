@@ -11,8 +11,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from glassine import Category, Domain, Integer, PrivateRuleListClassifier, PrivateTreeClassifier
+from glassine import Category, Domain, Integer
 from glassine.formats import fingerprint
+from glassine.learners import PrivateRuleListClassifier, PrivateTreeClassifier
 
 DOMAIN = Domain(
     {

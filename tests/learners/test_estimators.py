@@ -22,24 +22,23 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from glassine import (
-    Binary,
-    Category,
-    Domain,
-    GlassineError,
-    Integer,
-    Ledger,
-    OptimalRuleListClassifier,
-    OptimalTreeClassifier,
-    PrivacyLeakWarning,
-    PrivateRuleListClassifier,
-    PrivateTreeClassifier,
-    audit,
-)
+from glassine import Binary, Category, Domain, GlassineError, Integer, Ledger, audit
 from glassine.data import CountTable, infer_domain
 from glassine.domain import Between, Literal, OneOf
-from glassine.errors import BudgetExceededError, ClassTooLargeError, InvalidDataError, InvalidParameterError
+from glassine.errors import (
+    BudgetExceededError,
+    ClassTooLargeError,
+    InvalidDataError,
+    InvalidParameterError,
+    PrivacyLeakWarning,
+)
 from glassine.formats import fingerprint
+from glassine.learners import (
+    OptimalRuleListClassifier,
+    OptimalTreeClassifier,
+    PrivateRuleListClassifier,
+    PrivateTreeClassifier,
+)
 
 DOMAIN = Domain(
     {
@@ -79,7 +78,7 @@ def private(kind: Any, **more: Any) -> Any:
     return kind(2, **(settings | more))
 
 
-@pytest.mark.filterwarnings("ignore::glassine.PrivacyLeakWarning")
+@pytest.mark.filterwarnings("ignore::glassine.errors.PrivacyLeakWarning")
 @parametrize_with_checks(CHECKED)  # type: ignore[untyped-decorator]  # scikit-learn ships no types
 def test_scikit_learn_contract(estimator: Any, check: Callable[[Any], None]) -> None:
     """No check is exempted; the private learners run at an epsilon that leaves no noise to speak of."""

@@ -14,17 +14,10 @@ import polars as pl
 import pytest
 from sklearn.base import clone
 
-from glassine import (
-    Domain,
-    Integer,
-    OptimalTreeClassifier,
-    PrivateEBMRegressor,
-    PrivateTreeClassifier,
-    PrivateTreeRegressor,
-    Real,
-)
+from glassine import Domain, Integer, Real
 from glassine.data.count_table import CountTable
 from glassine.errors import InvalidDataError
+from glassine.learners import OptimalTreeClassifier, PrivateEBMRegressor, PrivateTreeClassifier, PrivateTreeRegressor
 from glassine.learners.additive import records as additive_records
 from glassine.records import engines
 from glassine.records.engines import ask

@@ -10,8 +10,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from glassine import Category, Domain, Integer, Ledger, PrivateTreeClassifier
+from glassine import Category, Domain, Integer, Ledger
 from glassine.errors import BudgetExceededError, InvalidDataError, ReleaseFailedError, UnreadableFileError
+from glassine.learners import PrivateTreeClassifier
 from glassine.records import files, schema
 from glassine.records.headers import RecordsFile
 from glassine.sealed import ingest

@@ -17,10 +17,10 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from glassine import Binary, Category, Domain, GlassineError, Integer, Ledger, PrivacyLeakWarning, audit
+from glassine import Binary, Category, Domain, GlassineError, Integer, Ledger, audit
 from glassine.data import CountTable
 from glassine.domain import Between, ExactlyOne, OneOf
-from glassine.errors import BudgetExceededError, InvalidDataError, InvalidParameterError
+from glassine.errors import BudgetExceededError, InvalidDataError, InvalidParameterError, PrivacyLeakWarning
 from glassine.formats import fingerprint
 from glassine.learners.greedy.estimator import PrivateGreedyRuleListClassifier
 from glassine.learners.greedy.plan import MECHANISMS
@@ -77,7 +77,7 @@ def checked(mechanism: str, accounting: str) -> PrivateGreedyRuleListClassifier:
     return PrivateGreedyRuleListClassifier(mechanism=mechanism, accounting=accounting, delta=delta, **SETTINGS)
 
 
-@pytest.mark.filterwarnings("ignore::glassine.PrivacyLeakWarning")
+@pytest.mark.filterwarnings("ignore::glassine.errors.PrivacyLeakWarning")
 @parametrize_with_checks(  # type: ignore[untyped-decorator]  # scikit-learn ships no types
     [
         GreedyRuleListClassifier(),
@@ -93,7 +93,7 @@ def test_scikit_learn_contract(estimator: Any, check: Callable[[Any], None]) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::glassine.PrivacyLeakWarning")
+@pytest.mark.filterwarnings("ignore::glassine.errors.PrivacyLeakWarning")
 @parametrize_with_checks(  # type: ignore[untyped-decorator]  # scikit-learn ships no types
     [
         GreedyRuleListClassifier(pool="pairs"),

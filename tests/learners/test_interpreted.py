@@ -10,15 +10,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from glassine import (
-    Category,
-    Domain,
-    Integer,
+from glassine import Category, Domain, Integer, compiling
+from glassine.learners import (
     OptimalTreeClassifier,
     PrivateRuleListClassifier,
     PrivateTreeClassifier,
     PrivateTreeRegressor,
-    compiling,
 )
 from glassine.records.bits import BitSets
 from glassine.sealed.gibbs import Weighting

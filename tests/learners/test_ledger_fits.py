@@ -16,7 +16,8 @@ from glassine import Ledger
 WORKER = """
 import sys
 import numpy as np
-from glassine import Domain, PrivateTreeClassifier, PrivateRuleListClassifier
+from glassine import Domain
+from glassine.learners import PrivateRuleListClassifier, PrivateTreeClassifier
 from glassine.errors import BudgetExceededError
 
 ledger, log, fits, seed = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])

@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from glassine import Domain, OptimalRuleListClassifier
+from glassine import Domain
 from glassine.counting.logic import RuleLogic
 from glassine.domain import Between, Binary, Category, Integer, OneOf
 from glassine.errors import ClassTooLargeError
+from glassine.learners import OptimalRuleListClassifier
 from glassine.learners.exhaustive import list_search
 from glassine.learners.exhaustive.list_search import Limits, ListSearch, Room
 from glassine.records.bits import BitSets

@@ -16,15 +16,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import log_loss, roc_auc_score
 
-from glassine import (
-    Domain,
+from glassine import Domain
+from glassine.errors import InvalidDataError, InvalidModelError, InvalidParameterError
+from glassine.formats import load_model, write_model
+from glassine.learners import (
     OptimalRuleListClassifier,
     OptimalTreeClassifier,
     PrivateRuleListClassifier,
     PrivateTreeClassifier,
 )
-from glassine.errors import InvalidDataError, InvalidModelError, InvalidParameterError
-from glassine.formats import load_model, write_model
 from glassine.models import Evidence
 from glassine.privacy.accounting import DiscreteLaplaceNoise, Selection
 from glassine.sealed import gibbs

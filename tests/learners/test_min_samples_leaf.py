@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from glassine import OptimalRuleListClassifier, OptimalTreeClassifier, OptimalTreeRegressor
 from glassine.errors import InvalidParameterError
+from glassine.learners import OptimalRuleListClassifier, OptimalTreeClassifier, OptimalTreeRegressor
 from glassine.sealed.gibbs import Weighting
 from glassine.sealed.losses import Loss
 from tests.learners import engine

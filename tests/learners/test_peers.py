@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pytest
 
 from benchmarks.peers.environments import EVERY_PEER, Missing, python_of
-from glassine import OptimalRuleListClassifier, OptimalTreeClassifier
+from glassine.learners import OptimalRuleListClassifier, OptimalTreeClassifier
 from tests.conftest import ROOT
 from tests.oracles.optimal import optimal_rule_list, optimal_tree, with_negations
 

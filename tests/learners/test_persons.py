@@ -18,21 +18,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from glassine import (
-    Category,
-    Domain,
-    Integer,
-    Ledger,
-    PrivacyLeakWarning,
+from glassine import Category, Domain, Integer, Ledger
+from glassine.data.count_table import CountTable
+from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError, PrivacyLeakWarning
+from glassine.formats.json import from_dict, to_dict
+from glassine.learners import (
     PrivateEBMClassifier,
     PrivateEBMRegressor,
     PrivateGreedyRuleListClassifier,
     PrivateRuleListClassifier,
     PrivateTreeClassifier,
 )
-from glassine.data.count_table import CountTable
-from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError
-from glassine.formats.json import from_dict, to_dict
 from glassine.learners.greedy.plan import MECHANISMS
 from glassine.privacy import accounting
 from glassine.privacy.unit import RECORD, PrivacyUnit

@@ -9,16 +9,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from glassine import (
-    Domain,
-    Integer,
-    OptimalTreeRegressor,
-    PrivateTreeRegressor,
-    Real,
-    audit,
-)
+from glassine import Domain, Integer, Real, audit
 from glassine.errors import InvalidParameterError, PrivacyLeakWarning
 from glassine.formats import load_model, write_model
+from glassine.learners import OptimalTreeRegressor, PrivateTreeRegressor
 from glassine.privacy.accounting import DiscreteLaplaceNoise, Selection
 from glassine.sealed.losses import PARTS, Loss, released_means
 

@@ -14,23 +14,18 @@ from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from glassine import (
-    Binary,
-    Category,
-    Domain,
-    Integer,
-    Ledger,
+from glassine import Binary, Category, Domain, Integer, Ledger, Real
+from glassine.data import CountTable
+from glassine.errors import InvalidParameterError
+from glassine.formats import fingerprint
+from glassine.learners import (
     OptimalTreeClassifier,
     PrivateEBMClassifier,
     PrivateEBMRegressor,
     PrivateScorecardClassifier,
     PrivateTreeClassifier,
-    Real,
     ScorecardClassifier,
 )
-from glassine.data import CountTable
-from glassine.errors import InvalidParameterError
-from glassine.formats import fingerprint
 from glassine.learners.additive.calibration import calibrate
 from glassine.learners.additive.publishing import FAINT, choices, matched
 from glassine.learners.additive.targets import second_look
@@ -138,7 +133,7 @@ def test_a_lazy_frame_and_a_table_of_counts_give_the_card_of_the_rows() -> None:
     assert [card.terms for card in cards] == [cards[0].terms] * 3
 
 
-@pytest.mark.filterwarnings("ignore::glassine.PrivacyLeakWarning")
+@pytest.mark.filterwarnings("ignore::glassine.errors.PrivacyLeakWarning")
 @parametrize_with_checks(  # type: ignore[untyped-decorator]  # scikit-learn ships no types
     [ScorecardClassifier(max_items=2), PrivateScorecardClassifier(epsilon=1e3, max_items=2, random_state=0)]
 )

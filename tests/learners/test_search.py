@@ -14,25 +14,18 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from glassine import (
-    Category,
-    Domain,
-    GlassineError,
-    Integer,
-    Ledger,
-    PrivacyLeakWarning,
+from glassine import Category, Domain, GlassineError, Integer, Ledger, as_model, audit
+from glassine.data import CountTable
+from glassine.errors import InvalidDataError, PrivacyLeakWarning
+from glassine.formats import fingerprint
+from glassine.learners import (
     PrivateEBMClassifier,
     PrivateEBMRegressor,
     PrivateGreedyRuleListClassifier,
     PrivateRuleListClassifier,
     PrivateSearchCV,
     PrivateTreeClassifier,
-    as_model,
-    audit,
 )
-from glassine.data import CountTable
-from glassine.errors import InvalidDataError
-from glassine.formats import fingerprint
 from glassine.learners.intake import HeldIntake
 from glassine.privacy import Parallel, RepeatedSelection, Selection
 from glassine.privacy.certificate import Certificate
@@ -75,7 +68,7 @@ def search(**more: Any) -> PrivateSearchCV:
     return PrivateSearchCV(**(usual | more))
 
 
-@pytest.mark.filterwarnings("ignore::glassine.PrivacyLeakWarning")
+@pytest.mark.filterwarnings("ignore::glassine.errors.PrivacyLeakWarning")
 @parametrize_with_checks(  # type: ignore[untyped-decorator]  # scikit-learn ships no types
     [PrivateSearchCV(PrivateTreeClassifier(), {"max_depth": [2, 3]}, epsilon=3e4, expected_fits=2, random_state=0)]
 )

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from glassine import Domain, PrivateSearchCV, PrivateTreeClassifier
+from glassine import Domain
 from glassine.errors import InvalidCertificateError
+from glassine.learners import PrivateSearchCV, PrivateTreeClassifier
 from glassine.learners.intake import HeldIntake
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import SEEDED, Paid

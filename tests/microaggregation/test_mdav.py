@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pytest
 
 from glassine.microaggregation import kd_tree, microaggregate, search_method
-from glassine.microaggregation.mdav import Points
+from glassine.microaggregation.mdav import ScaledRecords
 from glassine.microaggregation.metric import metric_of, read_records
 from tests.microaggregation.cases import KINDS, cases
 from tests.microaggregation.reference import (
@@ -24,10 +24,10 @@ from tests.microaggregation.reference import (
 )
 
 
-def points(X: npt.ArrayLike, scaling: str = "standard") -> Points:
+def points(X: npt.ArrayLike, scaling: str = "standard") -> ScaledRecords:
     table = read_records(np.asarray(X, dtype=float), "euclidean", None)
     metric = metric_of(table, scaling=scaling, distance="euclidean", domain=None)
-    return Points.scaled(table.numbers, table.codes, metric)
+    return ScaledRecords.scaled(table.numbers, table.codes, metric)
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ import pytest
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.errors import InvalidDataError
 from glassine.microaggregation import SemanticDistance, microaggregate
-from glassine.microaggregation.mdav import Points
+from glassine.microaggregation.mdav import ScaledRecords
 from glassine.microaggregation.metric import metric_of, read_records
 from tests.microaggregation.cases import FloatArray, cases
 from tests.microaggregation.reference import mdav, v_mdav
@@ -31,7 +31,7 @@ def test_groups_with_missing_values_are_those_of_plain_numpy() -> None:
     for i, (_, X, k) in enumerate(cases(16, seed=5, largest=40)):
         table = read_records(with_gaps(X, i), "euclidean", None)
         metric = metric_of(table, scaling="standard", distance="euclidean", domain=None)
-        points = Points.scaled(table.numbers, table.codes, metric)
+        points = ScaledRecords.scaled(table.numbers, table.codes, metric)
         assert points.mdav(k, None).tolist() == mdav(points.rows, k).tolist()
         assert points.v_mdav(k, 0.2, None).tolist() == v_mdav(points.rows, k, 0.2).tolist()
 

@@ -26,10 +26,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier, export_text
 
-from glassine import PrivateTreeClassifier
 from glassine.domain import Domain, Integer, Real
 from glassine.errors import GlassineError, InvalidModelError, UnreadableFileError, UnsupportedModelError
 from glassine.formats import as_model, load_model, parse_rules, to_onnx, to_pmml, write_model
+from glassine.learners import PrivateTreeClassifier
 from glassine.models import DecisionTree
 from tests.formats.reading import read_cells
 from tests.models.fuzzing import read_or_refused

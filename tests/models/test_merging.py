@@ -10,9 +10,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from glassine import Category, DecisionTree, Domain, MultiwayTreeClassifier, scrub
+from glassine import Category, DecisionTree, Domain, scrub
 from glassine.attacks.disclosure.remedies import Remedies, measure_remedies
 from glassine.domain import OneOf
+from glassine.learners import MultiwayTreeClassifier
 from glassine.models import Branch, Evidence, Node
 from glassine.models.transform import merge_leaves
 

@@ -143,32 +143,37 @@ def test_a_record_that_fits_no_branch_is_an_error_as_it_is_and_takes_the_last_br
 DOMAIN = Domain({"age": Integer(18, 90, thresholds=(30, 50, 70)), "smoker": Binary()})
 ILL: dict[str, Any] = {"classes": ("no", "yes")}
 ESTIMATORS: dict[str, Callable[[], Any]] = {
-    "GreedyRuleListClassifier": lambda: glassine.GreedyRuleListClassifier(domain=DOMAIN),
-    "MultiwayTreeClassifier": lambda: glassine.MultiwayTreeClassifier(domain=DOMAIN),
-    "OptimalRuleListClassifier": lambda: glassine.OptimalRuleListClassifier(2, domain=DOMAIN),
-    "OptimalTreeClassifier": lambda: glassine.OptimalTreeClassifier(2, domain=DOMAIN),
-    "PrivateEBMClassifier": lambda: glassine.PrivateEBMClassifier(epsilon=5.0, domain=DOMAIN, random_state=0, **ILL),
-    "PrivateEBMRegressor": lambda: glassine.PrivateEBMRegressor(
+    "GreedyRuleListClassifier": lambda: glassine.learners.GreedyRuleListClassifier(domain=DOMAIN),
+    "MultiwayTreeClassifier": lambda: glassine.learners.MultiwayTreeClassifier(domain=DOMAIN),
+    "OptimalRuleListClassifier": lambda: glassine.learners.OptimalRuleListClassifier(2, domain=DOMAIN),
+    "OptimalTreeClassifier": lambda: glassine.learners.OptimalTreeClassifier(2, domain=DOMAIN),
+    "PrivateEBMClassifier": lambda: glassine.learners.PrivateEBMClassifier(
+        epsilon=5.0, domain=DOMAIN, random_state=0, **ILL
+    ),
+    "PrivateEBMRegressor": lambda: glassine.learners.PrivateEBMRegressor(
         epsilon=5.0, domain=DOMAIN, target_range=(0, 1), random_state=0
     ),
-    "PrivateGreedyRuleListClassifier": lambda: glassine.PrivateGreedyRuleListClassifier(
+    "PrivateGreedyRuleListClassifier": lambda: glassine.learners.PrivateGreedyRuleListClassifier(
         epsilon=5.0, domain=DOMAIN, random_state=0, **ILL
     ),
-    "PrivateRuleListClassifier": lambda: glassine.PrivateRuleListClassifier(
+    "PrivateRuleListClassifier": lambda: glassine.learners.PrivateRuleListClassifier(
         2, epsilon=5.0, domain=DOMAIN, random_state=0, **ILL
     ),
-    "PrivateSearchCV": lambda: glassine.PrivateSearchCV(
-        glassine.PrivateTreeClassifier(domain=DOMAIN, **ILL), {"max_depth": [1, 2]}, epsilon=5.0, random_state=0
+    "PrivateSearchCV": lambda: glassine.learners.PrivateSearchCV(
+        glassine.learners.PrivateTreeClassifier(domain=DOMAIN, **ILL),
+        {"max_depth": [1, 2]},
+        epsilon=5.0,
+        random_state=0,
     ),
-    "OptimalTreeRegressor": lambda: glassine.OptimalTreeRegressor(2, domain=DOMAIN),
-    "PrivateScorecardClassifier": lambda: glassine.PrivateScorecardClassifier(
+    "OptimalTreeRegressor": lambda: glassine.learners.OptimalTreeRegressor(2, domain=DOMAIN),
+    "PrivateScorecardClassifier": lambda: glassine.learners.PrivateScorecardClassifier(
         epsilon=5.0, domain=DOMAIN, random_state=0, **ILL
     ),
-    "PrivateTreeRegressor": lambda: glassine.PrivateTreeRegressor(
+    "PrivateTreeRegressor": lambda: glassine.learners.PrivateTreeRegressor(
         2, epsilon=5.0, domain=DOMAIN, target_range=(0, 1), random_state=0
     ),
-    "ScorecardClassifier": lambda: glassine.ScorecardClassifier(domain=DOMAIN),
-    "PrivateTreeClassifier": lambda: glassine.PrivateTreeClassifier(
+    "ScorecardClassifier": lambda: glassine.learners.ScorecardClassifier(domain=DOMAIN),
+    "PrivateTreeClassifier": lambda: glassine.learners.PrivateTreeClassifier(
         2, epsilon=5.0, domain=DOMAIN, random_state=0, **ILL
     ),
 }

@@ -91,14 +91,14 @@ def test_a_model_that_names_part_of_a_declared_prefix_is_not_audited() -> None:
 @pytest.mark.parametrize(
     "fit",
     [
-        glassine.PrivateTreeClassifier(
+        glassine.learners.PrivateTreeClassifier(
             epsilon=8.0, max_depth=2, domain=DOMAIN, classes=("ill", "well"), random_state=0
         ),
-        glassine.PrivateRuleListClassifier(
+        glassine.learners.PrivateRuleListClassifier(
             epsilon=8.0, max_rules=3, domain=DOMAIN, classes=("ill", "well"), random_state=0
         ),
-        glassine.OptimalTreeClassifier(max_depth=2, domain=DOMAIN),
-        glassine.OptimalRuleListClassifier(max_rules=2, domain=DOMAIN),
+        glassine.learners.OptimalTreeClassifier(max_depth=2, domain=DOMAIN),
+        glassine.learners.OptimalRuleListClassifier(max_rules=2, domain=DOMAIN),
     ],
     ids=lambda fit: type(fit).__name__,
 )
@@ -123,6 +123,6 @@ def test_records_that_stay_with_an_engine_give_the_same_private_model() -> None:
     frame = records().with_columns(y=pl.Series(["ill", "well"] * len(ICD)))
     found = []
     for data in (frame, frame.lazy(), duckdb.from_arrow(frame.to_arrow())):
-        fit = glassine.PrivateTreeClassifier(epsilon=8.0, max_depth=2, domain=domain, random_state=1)
+        fit = glassine.learners.PrivateTreeClassifier(epsilon=8.0, max_depth=2, domain=domain, random_state=1)
         found.append(fit.fit(data, "y").model_)
     assert found[0] == found[1] == found[2]

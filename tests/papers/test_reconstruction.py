@@ -20,8 +20,9 @@ import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from glassine import Domain, OptimalTreeClassifier, PrivateTreeClassifier, as_model, reconstruct
+from glassine import Domain, as_model, reconstruct
 from glassine.domain import OneOf
+from glassine.learners import OptimalTreeClassifier, PrivateTreeClassifier
 from glassine.models import DecisionTree
 from papers.common.judging import clustered, verdict
 from tests.conftest import ROOT

@@ -336,7 +336,7 @@ def chained_anew(path: Path, changes: str, *values: str) -> None:
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute(changes, values)
         ((previous,),) = connection.execute("SELECT identity FROM head").fetchall()
-        for row in map(ledger_log.Row._make, connection.execute(ledger_log.SELECT_ROWS).fetchall()):
+        for row in map(ledger_log.LedgerRow._make, connection.execute(ledger_log.SELECT_ROWS).fetchall()):
             previous = ledger_log._next_hash(previous, row)
             connection.execute("UPDATE log SET hash = ? WHERE number = ?", (previous, row.number))
         connection.execute("UPDATE head SET hash = ?", (previous,))

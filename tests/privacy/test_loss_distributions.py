@@ -35,7 +35,7 @@ from glassine.privacy.accounting import (
     epsilon,
 )
 from glassine.privacy.conversions import delta_from_mu, epsilon_from_rho
-from glassine.privacy.loss_distributions import Losses, Pair, composed
+from glassine.privacy.loss_distributions import DominatingPair, Losses, composed
 
 RELATIVE = 1.003
 """How far our figures may lie above Google's pessimistic ones."""
@@ -179,7 +179,7 @@ def response_delta(parts: list[tuple[np.ndarray, np.ndarray]], at: float) -> flo
 def test_selections_are_dominated_by_their_pair_alone_and_together() -> None:
     rng = np.random.default_rng(3)
     size = 0.9
-    one, three = (composed([(Pair(kind="selection", size=size), count)], 1e-6) for count in (1, 3))
+    one, three = (composed([(DominatingPair(kind="selection", size=size), count)], 1e-6) for count in (1, 3))
     for _ in range(60):
         parts = []
         for _ in range(3):
@@ -194,7 +194,7 @@ def test_selections_are_dominated_by_their_pair_alone_and_together() -> None:
 
 def test_the_pair_of_a_selection_has_the_largest_delta_of_two_results() -> None:
     size = 1.3
-    curve = composed([(Pair(kind="selection", size=size), 1)], 1e-6)
+    curve = composed([(DominatingPair(kind="selection", size=size), 1)], 1e-6)
     for at in (0.01, 0.2, 0.7, 1.2):
         tops = np.linspace(1e-6, size, 20_001)
         found = -np.expm1(tops - size) * -np.expm1(np.minimum(at - tops, 0.0)) / -math.expm1(-size)
@@ -234,7 +234,7 @@ def test_discrete_gaussian_noise_in_a_few_places_is_dominated(places: int) -> No
 
 def test_gaussian_pairs_are_those_of_gaussian_privacy() -> None:
     for mu in (0.05, 0.7, 2.0, 6.0):
-        curve = composed([(Pair(kind="gaussian", size=mu), 1)], 1e-10)
+        curve = composed([(DominatingPair(kind="gaussian", size=mu), 1)], 1e-10)
         for at in (0.1 * mu, mu, mu * mu / 2 + 3 * mu):
             assert delta_from_mu(mu, at) * (1 - 1e-9) <= curve(at) <= delta_from_mu(mu, at) * 1.01 + 1e-9
 
@@ -293,7 +293,7 @@ def test_repeating_is_composing_one_by_one(seed: int) -> None:
 
 def test_masses_of_every_pair_add_up_to_one_under_both_distributions() -> None:
     for kind, size in product(("pure", "laplace", "selection", "gaussian", "discrete gaussian"), (0.9, 1.0)):
-        found = loss_distributions._losses(Pair(kind=kind, size=size), 1e-12)  # type: ignore[arg-type]  # kinds
+        found = loss_distributions._losses(DominatingPair(kind=kind, size=size), 1e-12)  # type: ignore[arg-type]  # kinds
         points = found.first + found.step * np.arange(len(found.masses))
         assert found.masses.sum() == pytest.approx(1, abs=1e-9)
         # Tails that are raised weigh more under the other distribution.

@@ -18,8 +18,9 @@ import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
-from glassine import Domain, Ledger, PrivateTreeClassifier
+from glassine import Domain, Ledger
 from glassine.errors import InvalidParameterError, PrivacyLeakWarning
+from glassine.learners import PrivateTreeClassifier
 from glassine.privacy.release import Paid, Planned, Price, fresh_count, release
 from glassine.verification import Claim, Runs, lower_bound
 
@@ -163,7 +164,8 @@ WORKERS = """
 import warnings
 import numpy as np
 from sklearn.model_selection import cross_validate
-from glassine import Domain, PrivateTreeClassifier
+from glassine import Domain
+from glassine.learners import PrivateTreeClassifier
 from glassine.errors import PrivacyLeakWarning
 
 X = np.random.default_rng(0).integers(0, 2, (60, 2))

@@ -13,7 +13,6 @@ import pytest
 
 import glassine
 from glassine import Domain, Integer
-from glassine.attacks import permutation_importance
 from glassine.comparison import compare
 from glassine.data import CountTable, Sample
 from glassine.errors import InvalidDataError, NotAlignedWarning
@@ -30,10 +29,10 @@ RULES = glassine.parse_rules("classes: [a] [b]\nif [age <= 22] then [a]\nelse [b
 
 Beside = dict[str, Any]
 DOORS: dict[str, Callable[[Beside], Any]] = {
-    "ordinary fit": lambda b: glassine.OptimalTreeClassifier(
+    "ordinary fit": lambda b: glassine.learners.OptimalTreeClassifier(
         max_depth=1, domain=DOMAIN, classes=(0, 1), min_samples_leaf=5
     ).fit(X, b["y"], sample_weight=b["weights"]),
-    "private fit": lambda b: glassine.PrivateTreeClassifier(
+    "private fit": lambda b: glassine.learners.PrivateTreeClassifier(
         1, epsilon=1.0, domain=DOMAIN, classes=(0, 1), records_per_person=2, random_state=0
     ).fit(X, b["y"], persons=b["persons"]),
     "audit": lambda b: glassine.audit(RULES, domain=DOMAIN, data=X, persons=b["persons"]),
@@ -43,8 +42,7 @@ DOORS: dict[str, Callable[[Beside], Any]] = {
     ),
     "count table": lambda b: CountTable.from_frame(X, DOMAIN, weights=b["weights"]),
     "sample": lambda b: Sample(X, b["y"], persons=b["persons"]),
-    "importance": lambda b: permutation_importance(RULES, X, b["y"], n_repeats=1, random_state=0),
-    "explainer": lambda b: glassine.SurrogateExplainer(
+    "explainer": lambda b: glassine.surrogates.SurrogateExplainer(
         lambda Z: np.where(Z["age"] > 50, 1, 0), k=5, domain=DOMAIN, random_state=0
     ).fit(X, b["y"], persons=b["persons"]),
 }
@@ -56,7 +54,6 @@ TAKES = {
     "compare": ("persons",),
     "count table": ("weights",),
     "sample": ("y", "persons"),
-    "importance": ("y",),
     "explainer": ("y", "persons"),
 }
 ALIGNED: Beside = {"y": Y, "persons": WHO, "weights": ONES}

@@ -30,11 +30,15 @@ def main() -> None:
         }
     )
     private: dict[str, Any] = {
-        "additive": glassine.PrivateEBMClassifier(epsilon=1.0, domain=domain, classes=("no", "yes"), random_state=0),
-        "rule-list": glassine.PrivateRuleListClassifier(
+        "additive": glassine.learners.PrivateEBMClassifier(
+            epsilon=1.0, domain=domain, classes=("no", "yes"), random_state=0
+        ),
+        "rule-list": glassine.learners.PrivateRuleListClassifier(
             2, epsilon=1.0, domain=domain, classes=("no", "yes"), random_state=0
         ),
-        "tree": glassine.PrivateTreeClassifier(2, epsilon=1.0, domain=domain, classes=("no", "yes"), random_state=0),
+        "tree": glassine.learners.PrivateTreeClassifier(
+            2, epsilon=1.0, domain=domain, classes=("no", "yes"), random_state=0
+        ),
     }
     learnt = [name for name, learner in private.items() if learner.fit(people, ill).score(people, ill) > 0.9]
     sys.stdout.write(" ".join([".".join(map(str, sys.version_info[:2])), *learnt]) + "\n")

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from glassine import MultiwayTreeClassifier, audit
+from glassine import audit
 from glassine.attacks.disclosure import infer_sensitive
+from glassine.learners import MultiwayTreeClassifier
 from glassine.report import render_editor, render_html
 from glassine.server.app import render_page
 from tests.models.additive_models import income_model

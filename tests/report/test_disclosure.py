@@ -10,7 +10,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from glassine import MultiwayTreeClassifier
 from glassine.attacks.disclosure import Adversary, Disclosure, infer_sensitive
 from glassine.attacks.disclosure.remedies import Remedies, measure_remedies
 from glassine.attacks.outcome import About, Below
@@ -21,6 +20,7 @@ from glassine.auditing.findings import InputFile
 from glassine.auditing.findings.disclosure import DisclosureDetails, DisclosureFinding
 from glassine.auditing.suppression import Suppression
 from glassine.data.table import as_table
+from glassine.learners import MultiwayTreeClassifier
 from glassine.report import disclosure_page, render_html, render_text
 from glassine.report.blocks import Figure
 from glassine.report.charts import Mark, draw_trade_off

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from glassine import MultiwayTreeClassifier
 from glassine.attacks.disclosure import infer_sensitive
 from glassine.attacks.disclosure.remedies import Remedies, measure_remedies
 from glassine.auditing.api import audit
 from glassine.auditing.findings import Check, InputFile
 from glassine.auditing.inputs import AuditSettings
 from glassine.auditing.policy import Policy
+from glassine.learners import MultiwayTreeClassifier
 from glassine.models.svg import ticks
 from glassine.report import (
     attack_page,

@@ -15,7 +15,7 @@ from glassine.domain import Binary, Domain, ExactlyOne, Integer, OneOf
 from glassine.models import Branch, DecisionTree, Evidence, Node
 from glassine.server import Limits, ReleaseFile, create_app, listen
 from glassine.surrogates import NumericAnswer, SurrogateExplainer, SurrogateRelease
-from glassine.surrogates.distances import Metric
+from glassine.surrogates.distances import DomainMetric
 from tests.report.test_browser import CONTRAST
 from tests.server.releases import DOMAIN, QUERY, decide, records, small_release
 
@@ -308,7 +308,7 @@ def test_a_tree_of_two_decisions_is_not_said_to_have_one(serve: Any, show: Any) 
     release = SurrogateRelease(
         domain=domain,
         classes=classes,
-        metric=Metric(distance="gower", scales=(1.0, 1.0)),
+        metric=DomainMetric(distance="gower", scales=(1.0, 1.0)),
         representatives=((1, 0),),
         trees=(DecisionTree(nodes, domain.names, classes),),
         k=2,

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from glassine import Category, Domain, Integer, PrivateSummary
+from glassine import Category, Domain, Integer
+from glassine.learners import PrivateSummary
 
 DOMAIN = Domain(
     {

@@ -6,7 +6,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from glassine import Domain, Integer, PrivateSummary
+from glassine import Domain, Integer
+from glassine.learners import PrivateSummary
 from glassine.learners.publishing import probabilities
 from glassine.learners.summaries.additive import Representatives, relabeled, representatives
 from glassine.learners.summaries.estimates import _columns

@@ -9,10 +9,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from glassine import Category, Domain, Integer, PrivateSummary, audit, load_model, write_model
+from glassine import Category, Domain, Integer, audit, load_model, write_model
 from glassine.comparison.from_summary import compare_models
 from glassine.errors import GlassineError, InvalidDataError
 from glassine.formats import to_onnx, to_pmml
+from glassine.learners import PrivateSummary
 from glassine.learners.publishing import probabilities
 from glassine.models import AdditiveModel
 from glassine.records.reading import read_settled

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from glassine import Domain, Integer, Ledger, PrivateSummary, load_model, write_model
+from glassine import Domain, Integer, Ledger, load_model, write_model
 from glassine.domain import Between, OneOf
 from glassine.errors import InvalidModelError, InvalidParameterError, UnreadableFileError
 from glassine.formats import fingerprint
+from glassine.learners import PrivateSummary
 from glassine.learners.publishing import probabilities
 from glassine.learners.summaries.derived import AS_RETURNED
 from glassine.models.scorecard import card_items

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from glassine import PrivateSummary
 from glassine.errors import InvalidModelError
+from glassine.learners import PrivateSummary
 from glassine.learners.summaries import file as files
 from glassine.privacy.conversions import mu_from_epsilon
 from tests.summaries.people import summary

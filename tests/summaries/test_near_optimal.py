@@ -17,9 +17,10 @@ import polars as pl
 import pytest
 from scipy.stats import chisquare
 
-from glassine import Domain, Integer, Ledger, PrivateSummary
+from glassine import Domain, Integer, Ledger
 from glassine.domain import Between, OneOf
 from glassine.errors import InvalidModelError, InvalidParameterError
+from glassine.learners import PrivateSummary
 from glassine.learners.summaries import near_optimal
 from glassine.learners.summaries.estimates import replicates
 from glassine.learners.summaries.junction_tree import JunctionTree, junction_tree

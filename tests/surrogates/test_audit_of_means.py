@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from glassine import Policy, SurrogateExplainer, audit
+from glassine import Policy, audit
 from glassine.attacks.outcome import Measured
 from glassine.auditing import Findings
 from glassine.auditing.group_privacy import dominance_of, equal_answers, widths_left
 from glassine.auditing.release_attacks import PublishedMeans
 from glassine.auditing.release_inputs import inputs_of_fit
-from glassine.surrogates import NumericAnswer
+from glassine.surrogates import NumericAnswer, SurrogateExplainer
 from glassine.surrogates.statements import reveals
 from tests.surrogates.scenes import PEOPLE, people
 from tests.surrogates.test_answers import behind, explained

@@ -18,7 +18,7 @@ from glassine.microaggregation import SemanticDistance, microaggregate
 from glassine.models.quality import Quality
 from glassine.records.reading import read_checked
 from glassine.surrogates import Measures, SurrogateExplainer
-from glassine.surrogates.distances import Metric, as_metric
+from glassine.surrogates.distances import DomainMetric, as_metric
 from glassine.surrogates.measuring import choose
 from glassine.surrogates.reading import Record
 from tests.surrogates.scenes import PEOPLE, numbers, people, ring
@@ -165,12 +165,12 @@ def _frame(data: dict[str, npt.NDArray[Any]]) -> Any:
 
 def test_gaps_differ_by_one_from_values_and_not_from_gaps() -> None:
     domain = Domain({"n": Real(0.0, 10.0, missing=True), "c": Category(("u", "v"), missing=True)})
-    metric = Metric(distance="gower", scales=(10.0, 1.0))
+    metric = DomainMetric(distance="gower", scales=(10.0, 1.0))
     records: list[Record] = [{"n": None, "c": None}, {"n": 1.0, "c": "u"}, {"n": None, "c": "u"}]
     points = np.concatenate([metric.embed_one(domain, record) for record in records])
     assert metric.between(points, points, domain).tolist() == [[0, 1, 0.5], [1, 0, 0.5], [0.5, 0.5, 0]]
     numbers = Domain({"n": domain["n"], "m": Real(0.0, 1.0)})
-    euclidean = Metric(distance="euclidean", scales=(10.0, 1.0))
+    euclidean = DomainMetric(distance="euclidean", scales=(10.0, 1.0))
     some: list[Record] = [{"n": None, "m": 0.0}, {"n": 1.0, "m": 0.0}, {"n": None, "m": 3.0}, {"n": 21.0, "m": 0.0}]
     points = np.concatenate([euclidean.embed_one(numbers, record) for record in some])
     wanted = np.sqrt([[0, 2, 9, 2], [2, 0, 11, 4], [9, 11, 0, 11], [2, 4, 11, 0]])

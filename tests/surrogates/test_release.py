@@ -18,7 +18,7 @@ from glassine.errors import GlassineError, InvalidDataError, InvalidModelError, 
 from glassine.microaggregation import SemanticDistance
 from glassine.models import DecisionTree, Evidence, Node
 from glassine.surrogates import Provenance, SurrogateExplainer, SurrogateRelease
-from glassine.surrogates.distances import Metric
+from glassine.surrogates.distances import DomainMetric
 from tests.surrogates.scenes import PEOPLE, lender, numbers, people, ring
 
 JOBS = SemanticDistance({"job": {"any": {"manual": ["a", "b"], "office": ["c"]}}})
@@ -138,7 +138,7 @@ def small() -> SurrogateRelease:
     return SurrogateRelease(
         domain=Domain({"x0": Real(-1e9, 1.0)}),
         classes=("a",),
-        metric=Metric(distance="euclidean", scales=(1.0,)),
+        metric=DomainMetric(distance="euclidean", scales=(1.0,)),
         representatives=((0.0,),),
         trees=(tree,),
         k=3,
@@ -187,7 +187,7 @@ LEAF = Node(evidence=Evidence(label=0))
         lambda r: {"representatives": ((None,),)},
         lambda r: {"representatives": (("zero",),)},
         lambda r: {"representatives": ((float("nan"),),)},
-        lambda r: {"metric": Metric(distance="euclidean", scales=(1.0, 1.0))},
+        lambda r: {"metric": DomainMetric(distance="euclidean", scales=(1.0, 1.0))},
         lambda r: {"k": 0},
         lambda r: {"k": True},
         lambda r: {"n_closest": 0},
@@ -211,7 +211,7 @@ def test_parts_that_contradict_each_other_are_refused(change: Any) -> None:
 )
 def test_a_metric_needs_positive_scales(distance: str, scales: tuple[float, ...]) -> None:
     with pytest.raises(InvalidParameterError):
-        Metric(distance=distance, scales=scales)
+        DomainMetric(distance=distance, scales=scales)
 
 
 def test_a_decision_must_be_a_label() -> None:

@@ -13,11 +13,11 @@ from glassine.domain import Between, Binary, Category, Domain, ExactlyOne, Integ
 from glassine.errors import InvalidParameterError
 from glassine.models import Branch, DecisionTree, Evidence, Node
 from glassine.surrogates import ContrastConstraints
-from glassine.surrogates.distances import Metric
+from glassine.surrogates.distances import DomainMetric
 from glassine.surrogates.walking import conditions_of, contrasts_of, satisfies, way_of
 
 SMALL = Domain({"a": Integer(0, 6), "b": Integer(0, 6), "c": Category(("u", "v", "w")), "d": Binary()})
-METRIC = Metric(distance="gower", scales=(6.0, 6.0, 1.0, 1.0))
+METRIC = DomainMetric(distance="gower", scales=(6.0, 6.0, 1.0, 1.0))
 
 bounds = st.one_of(st.floats(-9, 9), st.just(math.inf), st.just(-math.inf))
 
@@ -173,7 +173,7 @@ def test_a_direction_neither_takes_a_value_away_nor_gives_one() -> None:
     domain = Domain({"n": Real(0.0, 10.0, missing=True), "m": Binary()})
     gap = Between("n", negated=True, missing=True)
     tree = DecisionTree((split(gap, 1, 2), leaf(0), leaf(1)), domain.names, ("x", "y"))
-    metric = Metric(distance="gower", scales=(10.0, 1.0))
+    metric = DomainMetric(distance="gower", scales=(10.0, 1.0))
     for value in (None, 3.0):
         record: dict[str, Any] = {"n": value, "m": 0}
         asked: Any = {"decision": decides(tree, record), "domain": domain, "metric": metric, "n_contrasts": 5}
@@ -211,12 +211,12 @@ def distance(one: dict[str, Any], other: dict[str, Any]) -> float:
     return (numbers + int(categories)) / 4
 
 
-def contrast_of(domain: Domain, literal: Literal, value: Any, metric: Metric | None = None) -> Any:
+def contrast_of(domain: Domain, literal: Literal, value: Any, metric: DomainMetric | None = None) -> Any:
     name = domain.names[0]
     tree = DecisionTree((split(literal, 1, 2), leaf(0), leaf(1)), domain.names, ("x", "y"))
     record = {name: value, **dict.fromkeys(domain.names[1:], 0)}
     own = decides(tree, record)
-    metric = metric or Metric(distance="gower", scales=(1.0,) * len(domain))
+    metric = metric or DomainMetric(distance="gower", scales=(1.0,) * len(domain))
     found = contrasts_of(tree, record, decision=own, domain=domain, metric=metric, n_contrasts=5)
     return found[0].changes[0].after if found else None
 
@@ -248,7 +248,7 @@ def test_a_value_may_have_to_be_missing_or_present() -> None:
     domain = Domain({"n": Real(0.0, 10.0, missing=True), "m": Binary()})
     gap = Between("n", negated=True, missing=True)
     tree = DecisionTree((split(gap, 1, 2), leaf(0), leaf(1)), domain.names, ("x", "y"))
-    metric = Metric(distance="gower", scales=(10.0, 1.0))
+    metric = DomainMetric(distance="gower", scales=(10.0, 1.0))
     for value, after in ((None, 5.0), (3.0, None)):
         record: dict[str, Any] = {"n": value, "m": 0}
         own = decides(tree, record)
@@ -259,7 +259,7 @@ def test_a_value_may_have_to_be_missing_or_present() -> None:
 def test_the_category_that_a_taxonomy_puts_closest_is_named() -> None:
     jobs = {"any": {"manual": ["mason", "joiner"], "office": ["clerk", "judge"]}}
     domain = Domain({"job": Category(("clerk", "mason", "joiner", "judge"))})
-    metric = Metric(distance="semantic", scales=(1.0,), taxonomies={"job": jobs})
+    metric = DomainMetric(distance="semantic", scales=(1.0,), taxonomies={"job": jobs})
     for value, after in (("mason", "joiner"), ("joiner", "mason"), ("judge", "clerk"), ("clerk", "judge")):
         assert contrast_of(domain, OneOf("job", (value,)), value, metric) == after
 
@@ -268,7 +268,7 @@ def test_impossible_combinations_are_no_contrast() -> None:
     free = Domain({"u": Binary(), "v": Binary()})
     tied = Domain({"u": Binary(), "v": Binary()}, groups=ExactlyOne(("u", "v")))
     tree = DecisionTree((split(OneOf("u", (1,)), 1, 2), leaf(0), leaf(1)), free.names, ("x", "y"))
-    metric = Metric(distance="gower", scales=(1.0, 1.0))
+    metric = DomainMetric(distance="gower", scales=(1.0, 1.0))
     found = [
         contrasts_of(tree, {"u": 1, "v": 0}, decision="x", domain=d, metric=metric, n_contrasts=5) for d in (free, tied)
     ]

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from glassine import Domain, OptimalRuleListClassifier, PrivateTreeClassifier
+from glassine import Domain
 from glassine.errors import UnsupportedModelError
+from glassine.learners import OptimalRuleListClassifier, PrivateTreeClassifier
 from glassine.verification.features import LONGEST, features_of
 
 X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 5)

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from glassine import Category, Domain, Integer, PrivateTreeClassifier, Real
+from glassine import Category, Domain, Integer, Real
 from glassine.errors import InvalidDataError, InvalidParameterError
+from glassine.learners import PrivateTreeClassifier
 from glassine.verification import Claim, Runs
 from glassine.verification.containers import CONTAINERS, check_neighbors
-from glassine.verification.neighbors import OUTLIER, Pair, search, worst_pairs
+from glassine.verification.neighbors import OUTLIER, NeighborPair, search, worst_pairs
 from glassine.verification.scores import Distinguisher
 
 FAST = Distinguisher(models=())
@@ -28,7 +29,7 @@ LABELS: dict[str, Any] = {
 }
 
 
-def odd(*containers: str) -> list[Pair]:
+def odd(*containers: str) -> list[NeighborPair]:
     domain = Domain({"p": Category(("a", "b")), "n": Integer(0, 9)})
     found = worst_pairs(MIXED, LABELS["texts"], domain=domain, classes=("no", "yes", 1))
     return [pair for pair in found if pair.container in containers]
@@ -73,7 +74,7 @@ def test_every_pair_is_one_of_neighbors(X: Any, labels: str) -> None:
         assert any(kind in pair.name for pair in pairs), kind
 
 
-def named(pairs: tuple[Pair, ...], *parts: str) -> Pair:
+def named(pairs: tuple[NeighborPair, ...], *parts: str) -> NeighborPair:
     return next(pair for pair in pairs if all(part in pair.name for part in parts))
 
 
@@ -133,7 +134,7 @@ def test_the_search_finds_the_pair_and_counts_fresh_runs_only() -> None:
     # What was counted, and what chose the event.
     assert found.bound.counted0 + found.bound.counted1 >= 700
     assert found.bound.runs > found.bound.counted0 + found.bound.counted1
-    assert isinstance(found.pair, Pair)
+    assert isinstance(found.pair, NeighborPair)
     assert found.pair.d1[1].sum() == found.pair.d0[1].sum() + 1
     assert len(found.preliminary) == len(pairs)
     assert [name for name, _ in found.bounds] == [found.pair.name]

@@ -14,9 +14,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from glassine import PrivateGreedyRuleListClassifier, PrivateRuleListClassifier, PrivateTreeClassifier
 from glassine.domain import Domain
 from glassine.formats import fingerprint
+from glassine.learners import PrivateGreedyRuleListClassifier, PrivateRuleListClassifier, PrivateTreeClassifier
 from glassine.learners.exhaustive import families
 from glassine.records.identifiers import identifier
 from glassine.sealed import ingest, persons

@@ -13,16 +13,15 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 
-from glassine import (
-    Category,
-    Domain,
+from glassine import Category, Domain
+from glassine.cli.options import RecordsFileOptions
+from glassine.cli.training import TrainingFile, read_training
+from glassine.learners import (
     PrivateEBMClassifier,
     PrivateEBMRegressor,
     PrivateRuleListClassifier,
     PrivateTreeClassifier,
 )
-from glassine.cli.options import RecordsFileOptions
-from glassine.cli.training import TrainingFile, read_training
 from glassine.learners.additive.penalized import _Stage
 from glassine.privacy.accounting import DiscreteLaplaceNoise
 from glassine.privacy.fine_gaussian import FineNoise
@@ -31,7 +30,7 @@ from glassine.sealed import draws
 from glassine.sealed.gibbs import Weighting
 from glassine.verification import Claim, Runs
 from glassine.verification.containers import declared_values
-from glassine.verification.neighbors import ARRAY, Pair, Search, search, worst_pairs
+from glassine.verification.neighbors import ARRAY, NeighborPair, PairSearch, search, worst_pairs
 
 LIMIT = 3000
 """Runs within which each fault must be found, preliminary ones included."""
@@ -125,7 +124,7 @@ def read_csv(path: Path, target: str) -> tuple[Any, Any]:
     return read_training(file, Purpose.PRIVATE, target, LARGE, "0,1").frame, target
 
 
-def pairs_in(domain: Domain, classes: tuple[Any, ...], *containers: str) -> list[Pair]:
+def pairs_in(domain: Domain, classes: tuple[Any, ...], *containers: str) -> list[NeighborPair]:
     values = declared_values(domain["a"])
     X = np.array([[values[i % 2]] for i in range(6)], dtype=object)
     y = np.array([classes[0], classes[-1]] * 3, dtype=object)
@@ -140,7 +139,7 @@ READERS: dict[str, tuple[Any, Any, tuple[Any, ...], str]] = {
 }
 
 
-def found_in(name: str, *, everything: bool, reading: Any = None) -> Search:
+def found_in(name: str, *, everything: bool, reading: Any = None) -> PairSearch:
     fault, domain, classes, container = READERS[name]
     learner = OldReader(domain, classes, reading or fault)
     containers = () if everything else (container,)
@@ -159,7 +158,7 @@ def test_a_reader_that_looks_at_all_records_is_found(name: str) -> None:
     found = found_in(name, everything=False)
     assert found.bound.violated, str(found.bound)
     assert found.bound.epsilon > 2
-    assert isinstance(found.pair, Pair)
+    assert isinstance(found.pair, NeighborPair)
     assert found.pair.container == READERS[name][3]
 
 
@@ -195,7 +194,7 @@ def test_a_file_read_by_a_guessed_type_is_found_among_all_pairs_within_3000_runs
     pairs = pairs_in(LARGE, (0, 1))
     planted = search(tree, pairs, Claim(epsilon=1.0), read=guessed_csv, runs=FEWER)
     assert planted.bound.violated, str(planted.bound)
-    assert isinstance(planted.pair, Pair)
+    assert isinstance(planted.pair, NeighborPair)
     assert planted.pair.container == "CSV"
     assert planted.runs <= LIMIT
     honest = search(tree, pairs, Claim(epsilon=1.0), read=read_csv, runs=FEW)
@@ -227,7 +226,7 @@ X = np.array([[0, 0, 0], [0, 1, 0], [1, 0, 1], [1, 1, 1], [0, 0, 1], [0, 0, 0]])
 PUBLIC: dict[str, Any] = {"domain": BINARY, "classes": (0, 1)}
 
 
-def all_pairs(**more: Any) -> tuple[Pair, ...]:
+def all_pairs(**more: Any) -> tuple[NeighborPair, ...]:
     return worst_pairs(X, X[:, 0], domain=BINARY, **more)
 
 
@@ -299,7 +298,7 @@ PLAIN = {"sigma of a classifier's rounds", "sigma of a regression"}
 """Faults that are looked for among arrays alone; that of a classifier's sigma is found beside odd records too."""
 
 
-def hunt(name: str) -> Search:
+def hunt(name: str) -> PairSearch:
     make, _, runs = MECHANISMS[name]
     claim: dict[str, Any] = {"delta": 1e-6} if make in (additive, regression) else {}
     more: dict[str, Any] = {"target_range": (0, 1)} if make is regression else {}

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from glassine import Domain, PrivateTreeClassifier, PrivateTreeRegressor
+from glassine import Domain
+from glassine.learners import PrivateTreeClassifier, PrivateTreeRegressor
 from glassine.sealed import draws
 from glassine.verification import Claim, Runs, lower_bound
 from glassine.verification.scores import Distinguisher

@@ -26,7 +26,7 @@ from glassine.sealed.noisy_choice import exponential_log_weights, permute_and_fl
 from glassine.sealed.oracle import Oracle
 from glassine.sealed.quantiles import quantile_distribution
 from glassine.verification import verify_exhaustively
-from glassine.verification.containers import CONTAINERS, Records
+from glassine.verification.containers import CONTAINERS, PlainRecords
 from tests.privacy.branching import explore
 from tests.verification.exploring import laplace_log_shares, law_of_fit
 
@@ -59,7 +59,7 @@ def fits(
     def mechanism(dataset: tuple[Row, ...]) -> dict[Any, float]:
         rows, labels = zip(*background, *dataset, strict=True)
         names = tuple(f"x{j}" for j in range(len(rows[0]))) if make().domain is None else tuple(make().domain)
-        X, y = read(*CONTAINERS[container](Records(names=names, rows=rows, labels=labels)))
+        X, y = read(*CONTAINERS[container](PlainRecords(names=names, rows=rows, labels=labels)))
 
         def noted(fitted: Any) -> Hashable:
             if certificates is not None:

@@ -11,8 +11,9 @@ import pytest
 from scipy import sparse
 from sklearn.dummy import DummyClassifier
 
-from glassine import Domain, PrivateTreeClassifier
+from glassine import Domain
 from glassine.errors import InvalidDataError, InvalidParameterError
+from glassine.learners import PrivateTreeClassifier
 from glassine.verification.containers import check_neighbors, records_of, source_of
 
 X = np.array([[0, 1], [1, 1], [0, 1]])

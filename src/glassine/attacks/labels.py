@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from glassine.attacks.outcome import Hiding, Measured, Measurement, NotApplicable, Outcome, Published, ShownCount
-from glassine.data.table import Table
+from glassine.data.table import RecordTable
 from glassine.models import DecisionTree, RuleList
 from glassine.records.arrays import Array, Indices, Ints
 
@@ -47,7 +47,7 @@ class Occupants:
         )
 
     @classmethod
-    def counted(cls, table: Table, parts: Indices, labels: Indices, shape: tuple[int, int]) -> Occupants:
+    def counted(cls, table: RecordTable, parts: Indices, labels: Indices, shape: tuple[int, int]) -> Occupants:
         """Return who of a table lies in each part, by class.
 
         Shapes: ``parts``, ``labels`` (n,).

@@ -17,7 +17,7 @@ MOST = 0.90
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Contributions:
+class LargestContributions:
     """What the largest contributions to one published number make up.
 
     Attributes
@@ -35,7 +35,7 @@ class Contributions:
     rest: float
 
     @classmethod
-    def of(cls, amounts: Array) -> Contributions | None:
+    def of(cls, amounts: Array) -> LargestContributions | None:
         """Return what the largest of some amounts of at least 0 make up, shape (n,); None where all are 0."""
         each = np.sort(amounts)[::-1]
         total = float(each.sum())
@@ -45,23 +45,23 @@ class Contributions:
         return cls(one=first / total, two=pair / total, rest=max(0.0, total - pair) / first)
 
 
-ALL = Contributions(one=1.0, two=1.0, rest=0.0)
+ALL = LargestContributions(one=1.0, two=1.0, rest=0.0)
 """Of a published extreme: it is the value of one."""
 
 
 def contributions_behind(
     cells: Indices, targets: Array, whose: npt.NDArray[np.integer] | None, n_cells: int
-) -> tuple[Contributions, ...]:
+) -> tuple[LargestContributions, ...]:
     """Return the contributions behind the mean of each leaf that has any, by size; of people, the sum of their records.
 
     Shapes: ``cells`` and ``targets`` (n,), a missing target is NaN; ``whose`` (n,), optional.
     """
-    present, out = ~np.isnan(targets), list[Contributions]()
+    present, out = ~np.isnan(targets), list[LargestContributions]()
     for i in range(n_cells):
         inside = (cells == i) & present
         own = np.abs(targets[inside])
         people = np.arange(len(own)) if whose is None else np.unique(whose[inside], return_inverse=True)[1]
-        found = Contributions.of(np.bincount(people, relative(own)).astype(float) if len(own) else own)
+        found = LargestContributions.of(np.bincount(people, relative(own)).astype(float) if len(own) else own)
         out += [] if found is None else [found]
     return tuple(out)
 

@@ -10,7 +10,15 @@ import numpy as np
 
 from glassine.attacks.membership.gap import known_sides, read_sides
 from glassine.attacks.membership.intervals import Estimate, check_confidence
-from glassine.attacks.membership.outputs import Records, answers, as_fitted, asking, attempt, generator, published
+from glassine.attacks.membership.outputs import (
+    LabelledRecords,
+    answers,
+    as_fitted,
+    asking,
+    attempt,
+    generator,
+    published,
+)
 from glassine.attacks.membership.result import chance
 from glassine.attacks.outcome import Outcome
 from glassine.attacks.variation import Counted, LabelOverfitting
@@ -106,8 +114,8 @@ class Vulnerability:
 
 def vulnerability(
     model: object,
-    members: Sample | Records,
-    nonmembers: Sample | Records,
+    members: Sample | LabelledRecords,
+    nonmembers: Sample | LabelledRecords,
     *,
     over: Over = "auto",
     by: object = (),
@@ -227,7 +235,7 @@ def _subgroup(
     )
 
 
-def _parts(model: object, inside: Records, outside: Records, over: Over) -> tuple[Indices, str]:
+def _parts(model: object, inside: LabelledRecords, outside: LabelledRecords, over: Over) -> tuple[Indices, str]:
     """Return the part of the model, or the prediction, of each record, members first."""
     if over != "predictions":
         shown = [_cells(model, side) for side in (inside, outside)]
@@ -242,7 +250,7 @@ def _parts(model: object, inside: Records, outside: Records, over: Over) -> tupl
     return np.concatenate(told), "predictions"
 
 
-def _cells(model: Any, records: Records) -> tuple[Indices, str] | None:
+def _cells(model: Any, records: LabelledRecords) -> tuple[Indices, str] | None:
     """Return the leaf or rule of each record, and what it is; None for a black box."""
     own = getattr(model, "model_", None)
     if isinstance(own, DecisionTree | RuleList) and callable(getattr(model, "apply", None)):
@@ -283,7 +291,7 @@ def _codes(target: AnyArray) -> tuple[list[str], Indices]:
     return [str(value) for value in known], np.array([where[value] for value in values], dtype=np.intp)
 
 
-def _groups(by: Any, inside: Records, outside: Records) -> list[tuple[str, str, Indices]]:
+def _groups(by: Any, inside: LabelledRecords, outside: LabelledRecords) -> list[tuple[str, str, Indices]]:
     """Return attribute, value and rows of each subgroup, members' rows first."""
     columns: dict[str, AnyArray] = {}
     if isinstance(by, Mapping):

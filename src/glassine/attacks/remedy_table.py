@@ -11,7 +11,7 @@ Kind = Literal["none", "suppress", "merge", "round", "private"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Remedy:
+class DisclosureRemedy:
     """One way to publish the tree, and what it discloses.
 
     Attributes
@@ -71,7 +71,7 @@ class RemedyTable:
 
     Attributes
     ----------
-    rows : tuple of Remedy
+    rows : tuple of DisclosureRemedy
         The first is the tree with its class counts.
     n_holdout : int or None
         Held-out records, if there were any.
@@ -79,7 +79,7 @@ class RemedyTable:
         How well the training records, and held-out ones, are predicted without any attribute.
     """
 
-    rows: tuple[Remedy, ...]
+    rows: tuple[DisclosureRemedy, ...]
     n_holdout: int | None = None
     baseline: Quality | None = None
     holdout_baseline: Quality | None = None

@@ -50,10 +50,10 @@ class Counted:
         return Counted(self.labels[rows], self.parts[rows], self.member[rows], whose)
 
     @property
-    def table(self) -> _Table | _PeopleTable:
+    def table(self) -> _ClassCounts | _PeopleTable:
         """Records, or people, by class and part."""
         if self.whose is None:
-            return _Table.of(self.labels, self.parts, self.member)
+            return _ClassCounts.of(self.labels, self.parts, self.member)
         return _PeopleTable.of(self.labels, self.parts, self.member, self.whose)
 
     def number(self, side: Bools) -> int:
@@ -62,14 +62,14 @@ class Counted:
 
 
 @dataclass(frozen=True, slots=True)
-class _Table:
+class _ClassCounts:
     """Numbers of members and of non-members by class and part, shape (classes, parts) each."""
 
     inside: Counts | Array
     outside: Counts | Array
 
     @classmethod
-    def of(cls, labels: Indices, parts: Indices, member: Bools) -> _Table:
+    def of(cls, labels: Indices, parts: Indices, member: Bools) -> _ClassCounts:
         parts = np.unique(parts, return_inverse=True)[1]
         shape = (int(labels.max()) + 1, int(parts.max()) + 1)
         sides = []
@@ -176,9 +176,9 @@ class _PeopleTable:
         return out[0], out[1]
 
     @property
-    def table(self) -> _Table:
+    def table(self) -> _ClassCounts:
         """Members and non-members by class and part."""
-        return _Table(*self._sides(np.ones(len(self.member))))
+        return _ClassCounts(*self._sides(np.ones(len(self.member))))
 
     @property
     def weights(self) -> Array:
@@ -229,7 +229,7 @@ class _PeopleTable:
         return float(noise.mean()), float(values.std(ddof=1))
 
 
-def _value(table: _Table) -> float:
+def _value(table: _ClassCounts) -> float:
     return float(0.5 + 0.5 * table.weights @ table.taus)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from glassine.attacks.bins import BinLeakage, TermBins, leak_bins
-from glassine.attacks.magnitudes import ALL, Contributions
+from glassine.attacks.magnitudes import ALL, LargestContributions
 from glassine.attacks.outcome import UNCOVERED, Measured, Measurement, NotApplicable, Outcome, RecordNote
 from glassine.attacks.values import ValueLeakage
 from glassine.auditing.additive_regions import bits_of_bins, show_shape
@@ -35,7 +35,7 @@ from glassine.auditing.suppression import Suppression
 from glassine.auditing.tree_facts import CONTRADICTION
 from glassine.auditing.tree_figures import INFERRED, MISMATCH
 from glassine.auditing.trees import TREE_MEASUREMENTS, attacked
-from glassine.data.table import Table
+from glassine.data.table import RecordTable
 from glassine.domain import Integer, Real
 from glassine.errors import InvalidDataError
 from glassine.formats.json import fingerprint
@@ -66,7 +66,7 @@ class AdditiveSubject(Subject):
     """An additive model."""
 
     model: AdditiveModel
-    table: Table | None  # The training records; None where there are none
+    table: RecordTable | None  # The training records; None where there are none
     leakage: BinLeakage  # What the bins reveal
     comparison: Comparison  # How the training records that were given differ from what the domain says, or else bins
     # The tested attributes that identify people, and those that look so by name or values alone.
@@ -82,7 +82,7 @@ class AdditiveSubject(Subject):
 
     @classmethod
     def of_bins(cls, model: AdditiveModel, inputs: AuditInputs, **own: Any) -> Self:
-        """Return an additive model, with more of a kind of its own."""
+        """Return an additive model, with what else its kind needs."""
         # Sizes of bins are taken as published where they are exact counts, else counted in the data; of a model with
         # neither they are unknown.
         domain, table, comparison = inputs.domain, inputs.table, Comparison()
@@ -268,7 +268,7 @@ def _facts_of_values(additive: AdditiveSubject, outcome: object, raw: Raw) -> di
     return facts
 
 
-def _extremes(additive: AdditiveSubject) -> Fact[tuple[Contributions, ...]]:
+def _extremes(additive: AdditiveSubject) -> Fact[tuple[LargestContributions, ...]]:
     """Return that a published end of the target's range is the value of one, where the data show it to be."""
     table, target, ends = additive.table, additive.inputs.target, additive.model.target_bounds
     values = None if table is None or target is None else table.arrays.get(target)
@@ -327,7 +327,7 @@ def _membership(subject: AdditiveSubject) -> Outcome[MembershipAttacks]:
         return NotApplicable(OF_THE_MODEL)
     model, domain = subject.model, subject.inputs.domain
 
-    def learner(_members: Table) -> Any:
+    def learner(_members: RecordTable) -> Any:
         # Its learners take a second to import.
         from glassine.learners import EBMClassifier
 

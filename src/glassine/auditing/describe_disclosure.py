@@ -14,7 +14,7 @@ from glassine.attacks.disclosure import Disclosure
 from glassine.attacks.disclosure.anonymity import anonymity
 from glassine.attacks.membership.outputs import generator
 from glassine.attacks.outcome import Measured, NotApplicable, Outcome
-from glassine.attacks.remedy_table import Remedy, RemedyTable, figures_of
+from glassine.attacks.remedy_table import DisclosureRemedy, RemedyTable, figures_of
 from glassine.auditing.disclosure import UNSTATED, Inferred, Question, column_of
 from glassine.auditing.findings.disclosure import (
     CertainFinding,
@@ -30,7 +30,7 @@ from glassine.auditing.inputs import AuditInputs, DisclosureSettings
 from glassine.auditing.suppression import Suppression
 from glassine.data.inference import columns as read_columns
 from glassine.data.labels import subgroups
-from glassine.data.table import Table, as_table
+from glassine.data.table import RecordTable, as_table
 from glassine.domain import Category
 from glassine.domain.literals import attributes_of, is_missing
 from glassine.errors import InvalidDataError, Text, marked
@@ -190,7 +190,7 @@ def _gained(disclosure: Disclosure) -> Array:
     return np.asarray(np.maximum((estimate * np.log(ratio)).sum(axis=1), 0.0))
 
 
-def _truth(disclosure: Disclosure, truth: npt.ArrayLike, suppression: Suppression, table: Table) -> TruthFinding:
+def _truth(disclosure: Disclosure, truth: npt.ArrayLike, suppression: Suppression, table: RecordTable) -> TruthFinding:
     distances = disclosure.d_individual(truth)
     lower, median, upper = (suppression.bits(float(value)) for value in np.quantile(distances, (0.25, 0.5, 0.75)))
     return TruthFinding(
@@ -202,7 +202,7 @@ def _truth(disclosure: Disclosure, truth: npt.ArrayLike, suppression: Suppressio
     )
 
 
-def _remedy(row: Remedy, n: int, n_holdout: int, suppression: Suppression) -> Remedy:
+def _remedy(row: DisclosureRemedy, n: int, n_holdout: int, suppression: Suppression) -> DisclosureRemedy:
     """Return a remedy as a report shows it: in bits, and shares by steps that no single record moves."""
 
     def coarse(value: float | None, records: int) -> float | None:
@@ -221,11 +221,11 @@ def _remedy(row: Remedy, n: int, n_holdout: int, suppression: Suppression) -> Re
     )
 
 
-def _baseline(remedies: RemedyTable, n: int, suppression: Suppression) -> Remedy | None:
+def _baseline(remedies: RemedyTable, n: int, suppression: Suppression) -> DisclosureRemedy | None:
     if remedies.baseline is None:
         return None
     figures = figures_of(remedies.baseline, remedies.holdout_baseline)
-    row = Remedy(name="without the model", kind="none", status="measured", **figures)
+    row = DisclosureRemedy(name="without the model", kind="none", status="measured", **figures)
     return _remedy(row, n, remedies.n_holdout or n, suppression)
 
 

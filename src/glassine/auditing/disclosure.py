@@ -13,7 +13,7 @@ from glassine.auditing.describe import LONGEST
 from glassine.auditing.findings import NO_SENSITIVE
 from glassine.auditing.inputs import AuditSettings
 from glassine.data.inference import columns as read_columns
-from glassine.data.table import Table, as_table
+from glassine.data.table import RecordTable, as_table
 from glassine.domain import Category, Domain
 from glassine.domain.literals import attributes_of, is_missing
 from glassine.errors import (
@@ -70,7 +70,7 @@ class Inferred:
     truth: AnyArray | None  # Every person's value, if it may be looked at; shape (n,), or None
     unused: str  # Why the internal nodes were not used; empty if they were
     doubt: str  # Why a reader may learn more than was measured; empty if nothing says so
-    table: Table  # The records, n of them
+    table: RecordTable  # The records, n of them
     remedies: RemedyTable | None = None  # What was tried against it
     frame: Any = None  # The people, if subgroups of them are looked at; shape (n, d), or None
     detailed: bool = False  # Whether what only the holder of the data is to see was asked for
@@ -82,7 +82,7 @@ class Inferred:
 
 
 def expose(
-    question: Question, table: Table | None, columns: Mapping[str, AnyArray] | None, *, hindrance: str = ""
+    question: Question, table: RecordTable | None, columns: Mapping[str, AnyArray] | None, *, hindrance: str = ""
 ) -> Outcome[Inferred]:
     """Return what the reader of a tree learns of the sensitive attribute, as an outcome."""
     # Shapes: columns (n,), optional.

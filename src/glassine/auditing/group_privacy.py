@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from glassine.attacks.magnitudes import Contributions
+from glassine.attacks.magnitudes import LargestContributions
 from glassine.attacks.membership.matching import codes_of_rows
-from glassine.attacks.membership.outputs import Records
+from glassine.attacks.membership.outputs import LabelledRecords
 from glassine.attacks.outcome import Measured, Outcome
 from glassine.attacks.values import ValueLeakage, leak_values
 from glassine.auditing.findings import DiversityFinding, GroupsFinding, LeavesFinding, RepresentativesFinding
@@ -61,7 +61,7 @@ def groups_of(inputs: ReleaseInputs, leaves: Leaves | None, suppression: Suppres
     occupied = sizes[sizes > 0]
     distinct = None
     if inputs.people is not None and inputs.groups is not None:
-        rows = Records(native_of(inputs.people.columns), np.zeros(len(inputs.groups)))
+        rows = LabelledRecords(native_of(inputs.people.columns), np.zeros(len(inputs.groups)))
         pairs = np.unique(np.column_stack([inputs.groups, codes_of_rows(rows)]), axis=0)[:, 0]
         distinct = suppression.count(int(np.unique(pairs, return_counts=True)[1].min()))
     return Measured(
@@ -223,7 +223,7 @@ def _by_unit(at: Indices, units: Ints, amounts: Array) -> tuple[Indices, Array]:
     return kinds[:, 0], np.asarray(sums, dtype=float)
 
 
-def dominance_of(inputs: ReleaseInputs, leaves: Leaves | None) -> tuple[Contributions, ...] | None:
+def dominance_of(inputs: ReleaseInputs, leaves: Leaves | None) -> tuple[LargestContributions, ...] | None:
     """Return what the largest contributions to the total of each occupied leaf make up."""
     # Answers count by their distance from an end of the public range: someone who knows one contribution, and the size
     # of the leaf, knows the other to within the rest, as no answer lies beyond the end. The larger share of both ends
@@ -255,7 +255,7 @@ def dominance_of(inputs: ReleaseInputs, leaves: Leaves | None) -> tuple[Contribu
             left = np.maximum(totals - pair, 0.0)
             rest = np.minimum(rest, np.divide(left, largest, out=np.full(n_leaves, np.inf), where=held))
     occupied = zip(*(np.round(figure[leaves.sizes > 0], 12).tolist() for figure in (one, most, rest)), strict=True)
-    return tuple(Contributions(one=a, two=b, rest=c) for a, b, c in occupied)
+    return tuple(LargestContributions(one=a, two=b, rest=c) for a, b, c in occupied)
 
 
 def measure_representatives(inputs: ReleaseInputs, suppression: Suppression) -> RepresentativesFinding:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from glassine.attacks.magnitudes import Contributions
+from glassine.attacks.magnitudes import LargestContributions
 from glassine.attacks.outcome import Measured
 from glassine.auditing.criterion import (
     DOMAIN,
     GROUPED,
+    MODELS,
     OCCURRENCES,
     SHARE,
-    VALUED,
     VALUES,
     Check,
     Criterion,
@@ -75,7 +75,7 @@ ROUNDED: Remedies = {
     unmeasured="Which thresholds are public was not measured: {reason}",
     by_guarantee=_private_by_guarantee,
     remedies=ROUNDED,
-    inputs=for_kinds(("tree", "rule list", "additive model"), DOMAIN),
+    inputs=for_kinds(MODELS, DOMAIN),
 )
 def THRESHOLDS_OFF_GRID(limit: int, thresholds: Thresholds, case: Case) -> Check:
     """Judge published values that are not public; a cut point of an inferred domain may be public, so fails nothing."""
@@ -156,7 +156,7 @@ def MIDPOINTS(limit: int, thresholds: Thresholds, case: Case) -> Check | None:
     unmeasured="Whether thresholds can name a record was not measured: {reason}",
     by_guarantee=covered(", by thresholds as well"),
     remedies=ROUNDED,
-    inputs=for_kinds(("tree", "rule list", "additive model"), DOMAIN) | {"release": GROUPED},
+    inputs=for_kinds(MODELS, DOMAIN) | {"release": GROUPED},
     requests=("The public cut points, or public shares of values, of {lacking}.",),
 )
 def NAMED_BY_THRESHOLDS(limit: int, named: Named, case: Case) -> Check:
@@ -242,7 +242,6 @@ def TESTED_IDENTIFIERS(limit: int, identifiers: tuple[str, ...], case: Case) -> 
             "Explain again with a coarser step of the answers, or with larger leaves: {step}.", "explain", answer=None
         )
     },
-    inputs={"release": GROUPED},
 )
 def NARROWEST_ANSWER(limit: float, widths: tuple[float, ...], case: Case) -> Check:
     """Judge the leaf whose mean leaves the least open. The width is not shown: it follows from the size of the leaf."""
@@ -268,7 +267,6 @@ LARGER: Remedies = for_kinds(
     ),
     "additive model": ROUND_CUTS,
 }
-VALUES_OF: Remedies = for_kinds(("tree", "rule list", "additive model"), VALUED) | {"release": GROUPED}
 
 
 def _of_numbers(limit: float, guarantee: GuaranteeFinding, case: Case) -> Check | None:
@@ -291,7 +289,6 @@ def _of_magnitudes(
         unmeasured="How much single contributions make up is not known: {reason}",
         by_guarantee=_of_numbers,
         remedies=LARGER,
-        inputs=VALUES_OF,
     )
 
 
@@ -309,7 +306,7 @@ def _heavy(heavy: int, what: str, learns: str, case: Case) -> Check:
     "Largest share of the total behind a published mean or extreme that two records, or people, make up: the (2, k) "
     "rule.",
 )
-def DOMINANCE(limit: float, contributions: tuple[Contributions, ...], case: Case) -> Check:
+def DOMINANCE(limit: float, contributions: tuple[LargestContributions, ...], case: Case) -> Check:
     """Judge the part whose mean two contributions make up most."""
     heavy = sum(one.two > limit for one in contributions)
     what = f"two {'people' if case.people else 'records'} make up more than {limit:.3g} of the total"
@@ -324,7 +321,7 @@ def DOMINANCE(limit: float, contributions: tuple[Contributions, ...], case: Case
     "What hides the largest contribution",
     "Smallest ratio of all but the two largest contributions to the largest, behind a published mean: the p % rule.",
 )
-def P_PERCENT(limit: float, contributions: tuple[Contributions, ...], case: Case) -> Check:
+def P_PERCENT(limit: float, contributions: tuple[LargestContributions, ...], case: Case) -> Check:
     """Judge the part of which the second contributor learns the largest contribution best."""
     heavy = sum(one.rest < limit for one in contributions)
     one = "person" if case.people else "record"
@@ -339,7 +336,7 @@ def P_PERCENT(limit: float, contributions: tuple[Contributions, ...], case: Case
     "Largest share of the total behind a published mean or extreme that one record, or person, makes up: the (1, k) "
     "rule.",
 )
-def LARGEST_CONTRIBUTION(limit: float, contributions: tuple[Contributions, ...], case: Case) -> Check:
+def LARGEST_CONTRIBUTION(limit: float, contributions: tuple[LargestContributions, ...], case: Case) -> Check:
     """Judge the part whose mean one contribution makes up most."""
     heavy = sum(one.one > limit for one in contributions)
     what = f"one {'person' if case.people else 'record'} makes up more than {limit:.3g} of the total"

@@ -23,8 +23,7 @@ from glassine.data.inference import (
     infer_domain,
     outside_of,
 )
-from glassine.data.labels import Sample
-from glassine.data.table import NO_RECORDS, Table, as_table
+from glassine.data.table import NO_RECORDS, RecordTable, as_table
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.domain.attributes import Attribute, Scalar
 from glassine.errors import (
@@ -111,7 +110,6 @@ class DisclosureSettings:
 
 CRITERIA = ("gini", "entropy", "gain_ratio", "misclassification", "none")
 SPLITS = ("auto", "multiway", "binary")
-NOTHING = Sample()
 TEN = Suppression(10)
 
 
@@ -221,15 +219,20 @@ class AuditSettings:
             )
 
 
+DEFAULTS = AuditSettings()
+
+
 @dataclass(frozen=True, kw_only=True)
 class AuditInputs:
     """What an audit has beside its subject, read once."""
 
     domain: Domain | None = None  # What is publicly known about the attributes
-    # members, others: the training records, and others of the same population; without records where none were given.
-    members: Sample = NOTHING
-    others: Sample = NOTHING
-    settings: AuditSettings = AuditSettings()  # What is looked at, and how
+    # data, holdout: the training records, and others of the same population; None where none were given.
+    data: Any = None
+    holdout: Any = None
+    target: str | None = None  # The column of both that a model predicts
+    labels: tuple[Any, Any] = (None, None)  # Of a release, the classes beside both, shape (n,) each; None without
+    settings: AuditSettings = DEFAULTS  # What is looked at, and how
     suppression: Suppression = TEN  # What may be shown of counts
     # The column of persons, where the model tests it: then records are counted, as it is an attribute.
     person: str | None = None
@@ -248,21 +251,6 @@ class AuditInputs:
         return replace(stated, smallest_leaf=parameters.smallest_leaf, by=f"the file ({parameters.stated_leaf})")
 
     @property
-    def data(self) -> Any:
-        """The training records, or None."""
-        return self.members.data
-
-    @property
-    def holdout(self) -> Any:
-        """The other records, or None."""
-        return self.others.data
-
-    @property
-    def target(self) -> str | None:
-        """The column of both that a model predicts."""
-        return self.members.target if isinstance(self.members.target, str) else None
-
-    @property
     def progress(self) -> Callable[[str], None]:
         """What is called with the name of each stage as it starts."""
         return self.settings.progress or (lambda stage: None)
@@ -270,7 +258,7 @@ class AuditInputs:
     @property
     def counts_people(self) -> bool:
         """Whether persons are stated, so that people are counted; else records are."""
-        return any(isinstance(given, Table) and given.persons is not None for given in (self.data, self.holdout))
+        return any(isinstance(given, RecordTable) and given.persons is not None for given in (self.data, self.holdout))
 
     @property
     def people(self) -> bool:
@@ -278,7 +266,7 @@ class AuditInputs:
         return self.counts_people or self.settings.statements.one_record_per_person
 
     @cached_property
-    def table(self) -> Table | None:
+    def table(self) -> RecordTable | None:
         """The training records, opened once; None where there are none."""
         return None if self.data is None else as_table(self.data)
 
@@ -295,11 +283,8 @@ class AuditInputs:
 
     def by(self, attributes: Mapping[str, Attribute]) -> Self:
         """Return the same with records read by some attributes, those of a lazy frame collected."""
-        sides = [
-            side if side.data is None else replace(side, data=as_table(side.data).by(attributes))
-            for side in (self.members, self.others)
-        ]
-        return replace(self, members=sides[0], others=sides[1])
+        data, holdout = (side if side is None else as_table(side).by(attributes) for side in (self.data, self.holdout))
+        return replace(self, data=data, holdout=holdout)
 
     @cached_property
     def columns(self) -> dict[str, AnyArray] | None:
@@ -425,7 +410,7 @@ class Comparison:
 
 
 def compare_records(
-    table: Table, domain: Domain | None, recipe: Mapping[str, Attribute], tested: Collection[str], below: int
+    table: RecordTable, domain: Domain | None, recipe: Mapping[str, Attribute], tested: Collection[str], below: int
 ) -> Comparison:
     """Return how many records lie outside the domain, or hold nothing that the model tests.
 
@@ -459,7 +444,7 @@ def compare_records(
 
 
 def _words(
-    table: Table, recipe: Domain | Mapping[str, Attribute], outside: Mapping[str, Mapping[str, int]], below: int
+    table: RecordTable, recipe: Domain | Mapping[str, Attribute], outside: Mapping[str, Mapping[str, int]], below: int
 ) -> dict[str, tuple[str, ...]]:
     """Return the texts that many records hold in columns with texts outside their attributes."""
     names = [name for name, why in outside.items() if name in recipe and any(one.startswith("texts") for one in why)]
@@ -480,7 +465,7 @@ def compare(outside: Mapping[str, Mapping[str, int]], domain: Domain, tested: Co
     )
 
 
-def on_shared(data: object, holdout: object, names: Sequence[str]) -> tuple[Table, Table]:
+def on_shared(data: object, holdout: object, names: Sequence[str]) -> tuple[RecordTable, RecordTable]:
     """Return both tables with those of the named columns that both have: identifiers say nothing of membership."""
     tables = [as_table(frame) for frame in (data, holdout)]
     if not all(map(len, tables)):

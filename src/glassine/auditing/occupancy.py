@@ -10,7 +10,7 @@ import numpy as np
 from glassine.attacks.labels import Occupants
 from glassine.auditing.inputs import AuditInputs
 from glassine.data.labels import class_places
-from glassine.data.table import Table
+from glassine.data.table import RecordTable
 from glassine.domain import Domain
 from glassine.domain.literals import attributes_of
 from glassine.errors import InvalidParameterError, parameter
@@ -73,7 +73,7 @@ class Occupancy:
     # Records of each part as published exactly: noisy or rounded counts say nothing certain, a 0 may be 4.
     published: tuple[int | None, ...]
     in_data: tuple[int, ...]  # Records of the data in each part; 0 without data
-    table: Table | None = None  # The training records; None where there are none, or they are only counted
+    table: RecordTable | None = None  # The training records; None where there are none, or they are only counted
     rows: Indices | None = None  # The leaf or rule of each record, shape (n,)
     counted: CountedData | None = None  # What an engine counts in a lazy frame; None where records are read
     # Records of each class, and last of none, in each part, shape (parts, classes + 1); None without outcomes.
@@ -83,7 +83,7 @@ class Occupancy:
 
     @classmethod
     def of(
-        cls, model: DecisionTree | RuleList, inputs: AuditInputs, declared: Domain | None, table: Table | None
+        cls, model: DecisionTree | RuleList, inputs: AuditInputs, declared: Domain | None, table: RecordTable | None
     ) -> Self:
         """Return who is in each part; of a lazy frame, in a declared domain, there is no table, and it is counted."""
         exact, n_parts, target = model.counts_are_exact, len(model.cells), inputs.target

@@ -14,7 +14,7 @@ from glassine.attacks.reconstruction.leakage import SubgroupLeakage
 from glassine.auditing.findings import AttributeFinding, ReconstructionFinding, SubgroupFinding
 from glassine.auditing.findings.joint import RowsFinding
 from glassine.auditing.suppression import Suppression
-from glassine.data.table import Table
+from glassine.data.table import RecordTable
 from glassine.domain import Binary, Category, Domain
 from glassine.errors import CostLimitError, InvalidDataError, UndefinedMeasureError
 from glassine.models import DecisionTree, RuleList
@@ -94,9 +94,12 @@ def curve_of(bits: Array) -> tuple[tuple[float, float], ...]:
 
 
 def subgroups(
-    dataset: ProbabilisticDataset, frame: Table | None, names: list[str]
+    dataset: ProbabilisticDataset, frame: RecordTable | None, names: list[str], rows: Indices | None
 ) -> Outcome[tuple[SubgroupLeakage, ...]]:
-    """Return what is learned about subgroups: of each class, and of some columns of the data if there are any."""
+    """Return what is learned about subgroups: of each class, and of some columns of the data if there are any.
+
+    Shapes: ``rows`` (n,), the leaf or rule of each record of the data.
+    """
     groups: list[SubgroupLeakage] = []
     if not dataset.model.counts_are_exact:
         return NotApplicable(ROUNDED)
@@ -108,7 +111,7 @@ def subgroups(
             return NotApplicable(error.text)
     if frame is not None:
         try:
-            groups += dataset.by_subgroup(frame, names, domain_aware=True)
+            groups += dataset.by_subgroup(frame, names, domain_aware=True, parts=rows)
         except CostLimitError as error:
             return Failed(error.text)
     return Measured(tuple(groups))
@@ -141,7 +144,7 @@ def grouping(sensitive: str | None, domain: Domain | None, columns: Mapping[str,
 
 
 def exposed_rows(
-    table: Table | None, rows: Indices | None, learned: Sequence[float] | None, noise: str | None
+    table: RecordTable | None, rows: Indices | None, learned: Sequence[float] | None, noise: str | None
 ) -> Outcome[tuple[int, ...]]:
     """Return the rows about which most bits are learned; of each person one."""
     # Shapes: rows (n,), or None.

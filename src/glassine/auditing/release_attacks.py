@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 
 from glassine.attacks.membership.gap import gap_attack
 from glassine.attacks.membership.midpoint import MidpointResult, midpoint_attack
-from glassine.attacks.membership.outputs import Records
+from glassine.attacks.membership.outputs import LabelledRecords
 from glassine.attacks.membership.suite import MembershipAttacks, attack_membership
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.attacks.reconstruction.entropy import reconstruct
@@ -126,7 +126,7 @@ def midpoints_of(
     persons = inputs.people.persons
     if persons is not None and inputs.others is not None and inputs.others.persons is not None:
         persons = persons.join(inputs.others.persons)
-    stacked = Records(candidates, np.zeros(len(closest)), persons)
+    stacked = LabelledRecords(candidates, np.zeros(len(closest)), persons)
     order = np.argsort(closest, axis=None, kind="stable")
     bounds = np.searchsorted(closest.ravel()[order], np.arange(inputs.release.n_groups + 1))
     reach = [order[bounds[i] : bounds[i + 1]] // closest.shape[1] for i in range(inputs.release.n_groups)]
@@ -197,7 +197,7 @@ def membership_of(
     return NotApplicable(NO_LABELS)
 
 
-def _both(people: tuple[Side, AnyArray], others: tuple[Side, AnyArray]) -> tuple[Records, Records]:
+def _both(people: tuple[Side, AnyArray], others: tuple[Side, AnyArray]) -> tuple[LabelledRecords, LabelledRecords]:
     """Return members and others with labels, as attacks take them; raises InvalidDataError where a label is missing."""
     members, outside = (side.records(native_of(side.columns), labels) for side, labels in (people, others))
     return members, outside

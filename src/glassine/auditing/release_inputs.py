@@ -9,12 +9,12 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from glassine.attacks.membership.outputs import Records
+from glassine.attacks.membership.outputs import LabelledRecords
 from glassine.attacks.outcome import NotApplicable
 from glassine.data.inference import outside_of
 from glassine.data.labels import Sample
 from glassine.data.persons import Persons
-from glassine.data.table import Table
+from glassine.data.table import RecordTable
 from glassine.domain import Domain
 from glassine.errors import GlassineError, InvalidDataError, Text, first_of, parameter
 from glassine.microaggregation import SemanticDistance, microaggregate
@@ -67,9 +67,9 @@ class Side:
         values = np.asarray(values, dtype=float)
         return float((values if self.persons is None else self.persons.mean(values)).mean())
 
-    def records(self, native: object, labels: AnyArray) -> Records:
+    def records(self, native: object, labels: AnyArray) -> LabelledRecords:
         """Return the records as attacks read them."""
-        return replace(Records.read(Sample(native, labels), "records"), persons=self.persons)
+        return replace(LabelledRecords.read(Sample(native, labels), "records"), persons=self.persons)
 
     def labels(self, kind: str) -> Labels:
         """Return the labels of a kind."""
@@ -231,7 +231,7 @@ def _read(data: object, domain: Domain) -> tuple[Columns | None, Outside]:
 
 
 def _persons_of(records: object) -> Persons | None:
-    return records.persons if isinstance(records, Table) else None
+    return records.persons if isinstance(records, RecordTable) else None
 
 
 def _true_labels(release: SurrogateRelease, y: object, n_records: int) -> Labels:

@@ -11,12 +11,11 @@ import numpy as np
 
 from glassine.data.labels import Sample
 from glassine.data.persons import listed
-from glassine.data.table import Table, as_table, frame_of, held, table_of, with_persons
+from glassine.data.table import RecordTable, as_table, frame_of, held, table_of, with_persons
 from glassine.domain import Domain
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.formats import as_model
-from glassine.records.containers import schema
-from glassine.records.engines import is_lazy
+from glassine.records.containers import is_lazy, schema
 
 if TYPE_CHECKING:
     from glassine.auditing.subject import Opened
@@ -44,7 +43,7 @@ def known_names(records: object) -> Container[str] | None:
     """Return the columns of records, as far as they are known before these are opened; None where there are none."""
     if records is None:
         return None
-    names = records.names if isinstance(records, Unopened | Table) else None
+    names = records.names if isinstance(records, Unopened | RecordTable) else None
     frame = None if names is not None or isinstance(records, Unopened) else frame_of(records)
     return names or (AnyName() if frame is None or is_lazy(records) else frame.columns)
 
@@ -62,16 +61,14 @@ def read_samples(opened: Opened, domain: Domain | None, data: Sample, holdout: S
                 remedy=f"Pass {parameter('data')}, or the classes themselves.",
             )
         return _without_target(data, "data"), _without_target(others, "holdout")
-    if opened.kind.counts_records:
-        if data.persons is not None or others.persons is not None:
-            raise InvalidParameterError(
-                f"{parameter('persons')} does not apply to several models: what they reveal together is counted in "
-                "records.",
-                remedy="Leave it out, or audit each model separately.",
-            )
-    else:
-        data, others = (_named(sample, opened.artefact, domain) for sample in (data, others))
-    data, others = _by_person(_opened(data, domain), _opened(others, domain))
+    model = None if opened.kind.counts_records else opened.artefact
+    if model is None and (data.persons is not None or others.persons is not None):
+        raise InvalidParameterError(
+            f"{parameter('persons')} does not apply to several models: what they reveal together is counted in "
+            "records.",
+            remedy="Leave it out, or audit each model separately.",
+        )
+    data, others = _by_person(*(_table(sample, model, domain) for sample in (data, others)))
     target = _column_of(data, others)
     if target is None:
         return data, others
@@ -89,27 +86,20 @@ def _unsealed(sample: Sample) -> Sample:
     )
 
 
-def _named(sample: Sample, model: object, domain: Domain | None) -> Sample:
-    """Return records as a table, if they are no frame; without names their columns are the model's attributes."""
+def _table(sample: Sample, model: object, domain: Domain | None) -> Sample:
+    """Return records as a table, read by a domain; without names their columns are the model's attributes."""
     records: Any = sample.data
-    if not isinstance(records, np.ndarray | list | tuple | Mapping):
-        return sample
-    from glassine.formats.sklearn.forest import is_sklearn_forest
-
-    names = schema(records).names
-    if names is None and is_sklearn_forest(model):
-        numbered = [f"x{i}" for i in range(np.asarray(records).shape[-1])]
-        names = tuple(getattr(model, "feature_names_in_", numbered))
-    if names is None:
-        names = as_model(model, domain).attributes
-    return replace(sample, data=table_of(records, names))
-
-
-def _opened(sample: Sample, domain: Domain | None) -> Sample:
-    """Return records as a table that is read by a domain once; a lazy frame stays with its engine."""
-    records = sample.data
+    # A lazy frame stays with its engine. Several models name no columns.
     if records is None or is_lazy(records):
         return sample
+    if model is not None and isinstance(records, np.ndarray | list | tuple | Mapping):
+        from glassine.formats.sklearn.forest import is_sklearn_forest
+
+        names = schema(records).names
+        if names is None and is_sklearn_forest(model):
+            numbered = [f"x{i}" for i in range(np.asarray(records).shape[-1])]
+            names = tuple(getattr(model, "feature_names_in_", numbered))
+        records = table_of(records, as_model(model, domain).attributes if names is None else names)
     table = as_table(records)
     return replace(sample, data=table if domain is None else table.by({name: domain[name] for name in domain}))
 
@@ -118,7 +108,7 @@ def _by_person(data: Sample, others: Sample) -> tuple[Sample, Sample]:
     """Return both as tables that know their persons, where persons are stated; a lazy one of this machine is read."""
     if data.persons is None and others.persons is None:
         return data, others
-    sides: list[Table | None] = []
+    sides: list[RecordTable | None] = []
     for sample, what in ((data, "data"), (others, "holdout")):
         if sample.data is None:
             if sample.persons is not None and not isinstance(sample.persons, str):
@@ -134,7 +124,7 @@ def _by_person(data: Sample, others: Sample) -> tuple[Sample, Sample]:
                 remedy="Pass it." if what == "data" else "Pass the holdout as a Sample that has its own.",
             )
         frame = frame_of(sample.data)
-        records = sample.data if frame is None or isinstance(sample.data, Table) else Table(held(frame))
+        records = sample.data if frame is None or isinstance(sample.data, RecordTable) else RecordTable(held(frame))
         sides.append(with_persons(records, sample.persons, what))
     members, strangers = sides
     if members is None and strangers is None:
@@ -177,7 +167,7 @@ def _column_of(data: Sample, others: Sample) -> str | None:
     named = getattr(data.target, "name", None)
     if isinstance(named, str) and named:
         return named
-    taken = data.data.names if isinstance(data.data, Table) else ()
+    taken = data.data.names if isinstance(data.data, RecordTable) else ()
     return next(name for name in (COLUMN + "_" * i for i in range(len(taken) + 1)) if name not in taken)
 
 
@@ -190,7 +180,7 @@ def _with_target(sample: Sample, name: str, what: str) -> Sample:
         raise InvalidParameterError(
             f"{parameter('target')} holds the classes of the {what}, and none are given.", remedy="Pass both."
         )
-    if not isinstance(records, Table):
+    if not isinstance(records, RecordTable):
         raise InvalidParameterError(
             f"{parameter('target')} of a lazy frame must be one of its columns.",
             remedy="Name it, or collect the frame.",
@@ -204,10 +194,12 @@ def _with_target(sample: Sample, name: str, what: str) -> Sample:
             f"the {what} have {len(records)} records but {len(classes)} classes.", remedy="Pass one for each record."
         )
     column = nw.new_series(name, classes, backend=records.frame.implementation)
-    table = Table(records.frame.with_columns(column), records.source, persons=records.persons).by(records.declared)
+    table = RecordTable(records.frame.with_columns(column), records.source, persons=records.persons).by(
+        records.declared
+    )
     return replace(sample, data=table, target=name)
 
 
-def _check_column(target: str, table: Table, what: str) -> None:
+def _check_column(target: str, table: RecordTable, what: str) -> None:
     if target not in table.names:
         raise InvalidDataError(f"the {what} lack the target column {target!r}.", remedy="Check its name.")

@@ -32,7 +32,7 @@ from glassine.auditing.reconstruction import (
     hide_subgroups,
 )
 from glassine.auditing.subject import WEIGHED, Opened, Raw, Subject
-from glassine.data.table import Table
+from glassine.data.table import RecordTable
 from glassine.domain import Domain
 from glassine.domain.literals import attributes_of
 from glassine.errors import CostLimitError, InvalidDataError, InvalidModelError
@@ -41,7 +41,7 @@ from glassine.formats.builder import not_judged
 from glassine.models import DecisionTree, RuleList
 from glassine.models.records import implied
 from glassine.records.arrays import AnyArray, Indices
-from glassine.records.engines import is_lazy
+from glassine.records.containers import is_lazy
 
 if TYPE_CHECKING:
     from glassine.attacks.reconstruction.entropy import ProbabilisticDataset
@@ -96,7 +96,7 @@ class TreeSubject(Subject):
                 # The records show no domain in which the model can be read, such as one of prefixes.
                 declared = None
         model = rounded(model, inputs.settings.statements.rounded_to)
-        if alone := not_judged(model.source or ""):
+        if alone := (model.source or "").startswith("tree ") and not_judged(model.source):
             notes.append(alone)
         if target is not None and target in tested:
             raise InvalidDataError(
@@ -175,7 +175,7 @@ class TreeSubject(Subject):
     # Records: read one by one, or only counted where a lazy frame lies.
 
     @property
-    def table(self) -> Table | None:
+    def table(self) -> RecordTable | None:
         """The training records; None where there are none, or they are only counted."""
         return self.occupancy.table
 
@@ -190,7 +190,7 @@ class TreeSubject(Subject):
         return None if self.table is None else self.table.arrays
 
     @property
-    def owners(self) -> Table | None:
+    def owners(self) -> RecordTable | None:
         """The training records where they say whose they are, so that people are counted; else None."""
         return self.table if self.table is not None and self.table.persons is not None else None
 
@@ -216,10 +216,10 @@ class TreeSubject(Subject):
         """The possible records; None without a domain."""
         if self.domain is None:
             return None
-        from glassine.attacks.reconstruction.entropy import reconstruct
+        from glassine.attacks.reconstruction.entropy import ProbabilisticDataset
 
         model = counted_model(self.model, self.has_data, self.record_sizes)
-        return reconstruct(model, self.domain, max_steps=self.inputs.settings.max_steps)
+        return ProbabilisticDataset(model, self.domain, max_steps=self.inputs.settings.max_steps)
 
     @cached_property
     def bits(self) -> Outcome[tuple[tuple[float, ...], tuple[str, ...]]]:

@@ -42,7 +42,6 @@ from glassine.errors import (
     InvalidParameterError,
     PrivacyLeakWarning,
     UnjudgedModelError,
-    spoken,
 )
 from glassine.files import FileContent, read_once
 from glassine.records.purpose import Purpose
@@ -241,7 +240,7 @@ def _findings_on(path: Path, options: AuditOptions) -> Findings:
         )
     for name in options.only or () if findings.holder is None else ():
         if isinstance(outcome := findings.measured[name], NotApplicable | Failed):
-            raise GlassineError(f"{name} cannot be measured: {spoken(outcome.reason)}")
+            raise GlassineError(f"{name} cannot be measured: {outcome.reason}")
     return _finished(findings, files, options)
 
 

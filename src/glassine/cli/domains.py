@@ -35,7 +35,7 @@ from glassine.files import write_text
 from glassine.records.purpose import Purpose
 
 if TYPE_CHECKING:
-    from glassine.data.table import Table
+    from glassine.data.table import RecordTable
     from glassine.domain import Domain, Literal
     from glassine.formats import PublishedModel
 
@@ -326,8 +326,8 @@ def check_command(
 def _tell_of_spellings(declared: Domain) -> None:
     """Say which declared texts write one number: a column of numbers can hold one of them alone."""
     from glassine.domain import Category
-    from glassine.records.cells import written_twice
     from glassine.records.columns import values_of
+    from glassine.records.scalars import written_twice
 
     for name in declared:
         attribute = declared[name]
@@ -336,7 +336,7 @@ def _tell_of_spellings(declared: Domain) -> None:
             tell(f"glassine: {name}: {listed} write one number. Where the column holds numbers, they are one value.")
 
 
-def _tell_of_lines(data: Path, written: RecordsFileOptions, declared: Domain, table: Table) -> None:
+def _tell_of_lines(data: Path, written: RecordsFileOptions, declared: Domain, table: RecordTable) -> None:
     """Say how many records a private fit would read otherwise, which takes each line for one."""
     from glassine.records.headers import RecordsFile, differing
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from glassine.auditing.policy import Policy
     from glassine.auditing.samples import Unopened
     from glassine.cli.options import RecordsFileOptions
-    from glassine.data.table import Table
+    from glassine.data.table import RecordTable
     from glassine.domain import Attribute, Domain
     from glassine.formats import ModelFile, PublishedModel
     from glassine.models import DecisionTree, RuleList
@@ -95,7 +95,7 @@ def read_records(
     *,
     attributes: Mapping[str, Attribute] | None = None,
     quiet: bool = False,
-) -> Table:
+) -> RecordTable:
     """Return the records of a file as :func:`glassine.data.sources.read_table`, and say which encoding was assumed."""
     # Of a private fit nothing is said that would follow from the records.
     from glassine.data.sources import read_table
@@ -169,7 +169,7 @@ def unopened(
         check_person(columns.get("person"), {path: names})
         check_target(columns.get("target"), path, names)
 
-    def opening() -> Table:
+    def opening() -> RecordTable:
         table = read_records(path, written, Purpose.ORDINARY, domain, attributes=attributes, quiet=quiet)
         check(table.names)
         if hints and not quiet:
@@ -459,7 +459,7 @@ def check_target(target: str | None, data: Path | None, names: Sequence[str] | N
         )
 
 
-def tell_repeats(table: Table | None, person: str | None = None) -> None:
+def tell_repeats(table: RecordTable | None, person: str | None = None) -> None:
     """Warn on standard error of columns that look like identifiers and repeat, or of persons written in two ways."""
     from glassine.data.inference import repeats
     from glassine.data.persons import spelled_alike, spelling_advice

@@ -37,7 +37,7 @@ Scores: TypeAlias = dict[Measure, float | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Classes:
+class ClassTarget:
     """A target of classes; learners get them as 0, 1, ...
 
     Attributes
@@ -63,7 +63,7 @@ class Classes:
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class NumberTarget:
     """A target of numbers.
 
     Attributes
@@ -108,7 +108,7 @@ class Number:
         }
 
 
-Target: TypeAlias = Classes | Number
+Target: TypeAlias = ClassTarget | NumberTarget
 
 
 DOMAIN_INFERRED = "The domain was taken from the data: the guarantee of a model that is fitted so does not hold."
@@ -195,11 +195,11 @@ class Labelled:
     @property
     def classes(self) -> tuple[Scalar, ...]:
         """The classes; none where the target is a number."""
-        return self.target.names if isinstance(self.target, Classes) else ()
+        return self.target.names if isinstance(self.target, ClassTarget) else ()
 
     def sides(self, number: int, *, test_share: float, seed: int) -> Sides:
         """Return the training and test records of a split; of numbers every record is as good as another."""
-        strata = self.labels if isinstance(self.target, Classes) else np.zeros(len(self.labels), dtype=np.int64)
+        strata = self.labels if isinstance(self.target, ClassTarget) else np.zeros(len(self.labels), dtype=np.int64)
         train, test = split(strata, number, test_share=test_share, seed=seed, persons=self.persons)
         return Sides(
             number=number,
@@ -243,7 +243,7 @@ def read_labelled(
     if target not in data.columns:
         raise InvalidDataError(f"data lack the target column {target!r}.", remedy="Check its spelling.")
     predicted, labels, caveats = _predicted(data[target], target, domain, classes, target_range)
-    if isinstance(predicted, Classes):
+    if isinstance(predicted, ClassTarget):
         check_classes(labels if whose is None else _class_of_each(labels, whose))
     elif (len(labels) if whose is None else whose.number) < 2:
         raise InvalidDataError("records must both train and test, and there is one.", remedy="Give more records.")
@@ -295,20 +295,20 @@ def _predicted(
         return _number_of(target_range), _numbers(column, name), []
     names = declared_classes(domain, name, classes, booleans=holds_booleans(column))
     if names is not None:
-        return Classes(names), index_of(column, names), []
+        return ClassTarget(names), index_of(column, names), []
     labels = one_type(column.to_numpy())
     refuse_gaps(labels)
     if labels.dtype.kind in "iuf" and len(np.unique(labels)) > MOST_NUMBERS:
         numbers = _numbers(column, name)
         return _number_of((float(numbers.min()), float(numbers.max()))), numbers, [RANGE_INFERRED]
     names = classes_of(labels)
-    return Classes(names), index_of(column, names), [CLASSES_INFERRED]
+    return ClassTarget(names), index_of(column, names), [CLASSES_INFERRED]
 
 
-def _number_of(limits: tuple[float, float], *, widen: bool = False) -> Number:
+def _number_of(limits: tuple[float, float], *, widen: bool = False) -> NumberTarget:
     """Return a target of numbers, its range checked as learners check it."""
     low, high = checked_bounds(limits, widen=widen)
-    return Number(low, high)
+    return NumberTarget(low, high)
 
 
 def _numbers(column: Any, name: str) -> Array:

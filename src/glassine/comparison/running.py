@@ -19,18 +19,18 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # i
 from glassine import __version__
 from glassine.attacks.membership.attack_model import loss_attack
 from glassine.attacks.membership.gap import gap_attack
-from glassine.attacks.membership.outputs import Records
+from glassine.attacks.membership.outputs import LabelledRecords
 from glassine.attacks.outcome import Measured
 from glassine.attacks.overfitting import vulnerability
 from glassine.attacks.reconstruction.entropy import reconstruct
 from glassine.codec import Codec, Field, optional, record
 from glassine.comparison.candidates import CANDIDATES, CONSTANT, Shape
-from glassine.comparison.records import Labelled, Number, Sides, read_labelled
+from glassine.comparison.records import Labelled, NumberTarget, Sides, read_labelled
 from glassine.comparison.values import NO_PARTS, Comparison, Figures, Kind, Result, Row
 from glassine.data.inference import columns
 from glassine.data.labels import Sample
 from glassine.data.slices import Progress
-from glassine.data.store import ResultKind, Store
+from glassine.data.store import ResultKind, RunStore
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.domain.domain import to_dict
@@ -81,8 +81,12 @@ def measure(name: str, epsilon: float | None, sides: Sides, shape: Shape, seed: 
 
 
 def _figures(name: str, model: object, sides: Sides, shape: Shape, seed: int) -> Figures:
-    members = replace(Records.read(Sample(sides.train, sides.train_labels), "members"), persons=sides.train_persons)
-    others = replace(Records.read(Sample(sides.test, sides.test_labels), "non-members"), persons=sides.test_persons)
+    members = replace(
+        LabelledRecords.read(Sample(sides.train, sides.train_labels), "members"), persons=sides.train_persons
+    )
+    others = replace(
+        LabelledRecords.read(Sample(sides.test, sides.test_labels), "non-members"), persons=sides.test_persons
+    )
     separation = vulnerability(model, members, others, n_permutations=PERMUTATIONS, random_state=seed)
     numbers = shape.target.kind == "number"
     gap = (loss_attack if numbers else gap_attack)(model, members, others, random_state=seed)
@@ -328,7 +332,7 @@ def compare(
         time_limit=task.time_limit,
     )
     results: dict[Any, Result] = {}
-    with nullcontext() if folder is None else Store(folder, RESULTS_OF, _identity(records, target, task)) as store:
+    with nullcontext() if folder is None else RunStore(folder, RESULTS_OF, _identity(records, target, task)) as store:
         if store is not None:
             results = store.results
             _check_records(records, task, shape, store)
@@ -373,7 +377,7 @@ def _run(
         progress(len(steps), len(steps))
 
 
-def _check_records(records: Labelled, task: Task, shape: Shape, store: Store[Result]) -> None:
+def _check_records(records: Labelled, task: Task, shape: Shape, store: RunStore[Result]) -> None:
     """Measure one stored result again; if it comes out differently, it is one of other records."""
     # A digest would reveal the last record to an attacker who has the folder and knows all others.
     measured = [r for r in store.results.values() if r.status == "measured" and r.model in CANDIDATES]
@@ -415,7 +419,7 @@ def _rows(task: Task, results: dict[tuple[str, float | None, int], Result]) -> t
 
 def _range_of(records: Labelled) -> tuple[float, float] | None:
     target = records.target
-    return (target.low, target.high) if isinstance(target, Number) else None
+    return (target.low, target.high) if isinstance(target, NumberTarget) else None
 
 
 def _stated(domain: Domain) -> dict[str, Any]:

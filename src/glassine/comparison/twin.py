@@ -25,12 +25,12 @@ from glassine.attacks.membership.intervals import (
     root_mean_square,
     root_mean_square_added,
 )
-from glassine.attacks.membership.outputs import Records
+from glassine.attacks.membership.outputs import LabelledRecords
 from glassine.attacks.membership.result import MembershipResult
 from glassine.attacks.membership.suite import MembershipAttacks, attack_membership
 from glassine.attacks.outcome import Measured
 from glassine.comparison.candidates import CANDIDATES, Shape, encoded
-from glassine.comparison.records import Classes, Labelled, Number, read_labelled
+from glassine.comparison.records import ClassTarget, Labelled, NumberTarget, read_labelled
 from glassine.data.inference import columns as read_columns
 from glassine.data.inference import eager
 from glassine.data.labels import Sample
@@ -193,9 +193,9 @@ def compare_twin(
     """Compare a private model with its twin without privacy."""
     inside, outside = eager(members).to_polars(), eager(others).to_polars()
     names = [name for name in inside.columns if name in outside.columns]
-    both = (Records(frame[names], np.zeros(len(frame))) for frame in (inside, outside))
+    both = (LabelledRecords(frame[names], np.zeros(len(frame))) for frame in (inside, outside))
     whole = _read(model, next(both).join(next(both)).native, target, domain, persons)
-    if twin is not None and predicts_number(twin) != isinstance(whole.target, Number):
+    if twin is not None and predicts_number(twin) != isinstance(whole.target, NumberTarget):
         raise InvalidDataError(
             "one of the two models predicts classes, and the other a number.", remedy="Compare models of one kind."
         )
@@ -220,7 +220,7 @@ def compare_twin(
     doubts = (*_doubts(attacks[0]), *(() if comparable else (OF_RECORDS,)))
     lost, added, base, base_rmse = None, None, None, None
     truth = whole.labels[len(inside) :]
-    if isinstance(whole.target, Classes):
+    if isinstance(whole.target, ClassTarget):
         right = [_right(one, whole, len(inside), coded) for one, coded in ((model, False), (twin, by_code))]
         lost = _paired(right[1], right[0])
         base = Quality.baseline(truth, len(whole.classes))
@@ -261,7 +261,7 @@ def _read(model: object, frame: pl.DataFrame, target: str, domain: Domain | None
         # Of one value any range will do.
         limits = (low, high) if low < high else (low - 0.5, high + 0.5)
     whole = read_labelled(frame, target, domain, None, persons, limits)
-    if number != isinstance(whole.target, Number):
+    if number != isinstance(whole.target, NumberTarget):
         kinds = ("a number", "classes") if number else ("classes", "a number")
         raise InvalidDataError(
             f"the model predicts {kinds[0]}, and the target {target!r} is {'of ' * number}{kinds[1]}.",
@@ -298,7 +298,7 @@ def _of_another_library(model: Any, whole: Labelled, n: int) -> tuple[str, Any]:
     names = tuple(domain)
     if is_interpret_ebm(model):
         pairs = sum(len(term.attributes) == 2 for term in additive_from_interpret(model).terms)
-        kind = "Classifier" if isinstance(whole.target, Classes) else "Regressor"
+        kind = "Classifier" if isinstance(whole.target, ClassTarget) else "Regressor"
         ordinary = getattr(import_module("interpret.glassbox"), f"ExplainableBoosting{kind}")
         kinds = ["nominal" if isinstance(domain[name], Category) else "continuous" for name in names]
         machine = ordinary(list(names), kinds, interactions=pairs, random_state=0, n_jobs=1)
@@ -340,7 +340,7 @@ def _bounded_by(model: object, frame: pl.DataFrame) -> bool:
 
 def _samples(whole: Labelled, n: int, coded: bool) -> tuple[Sample, Sample]:
     target = whole.labels
-    if isinstance(whole.target, Classes) and not coded:
+    if isinstance(whole.target, ClassTarget) and not coded:
         target = np.array(whole.classes, dtype=object)[whole.labels]
     keys = None if whole.persons is None else np.array(list(whole.persons.keys), dtype=object)
     return (
@@ -400,12 +400,12 @@ def _quality(model: object, whole: Labelled, n: int, coded: bool) -> Quality:
 def _off(model: object, whole: Labelled, n: int) -> Array:
     """Return the absolute error of a model of numbers on each held-out record, shape (others,)."""
     with _unnamed():
-        return errors_of(model, Records.read(Sample(whole.frame[n:], whole.labels[n:]), "non-members"))
+        return errors_of(model, LabelledRecords.read(Sample(whole.frame[n:], whole.labels[n:]), "non-members"))
 
 
 def _side(title: str, model: object, whole: Labelled, n: int, coded: bool, found: MembershipAttacks) -> TwinSide:
     accuracy, rmse, quality = None, None, None
-    if isinstance(whole.target, Classes):
+    if isinstance(whole.target, ClassTarget):
         right = _right(model, whole, n, coded)
         accuracy = clopper_pearson(int(right.sum()), len(right), CONFIDENCE)
         quality = _quality(model, whole, n, coded)

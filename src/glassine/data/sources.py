@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 import narwhals as nw
 import polars as pl
 
-from glassine.data.table import Source, Table
+from glassine.data.table import ParsedFile, RecordTable
 from glassine.domain import Domain
 from glassine.domain.attributes import Attribute
 from glassine.records.column_types import inferred, typed
@@ -31,7 +31,7 @@ def read_table(
     domain: Domain | None = None,
     *,
     attributes: Mapping[str, Attribute] | None = None,
-) -> Table:
+) -> RecordTable:
     """Return the records of a CSV or Parquet file, read once and by content.
 
     Declared columns of a CSV file are texts for a private fit. Elsewhere their type is at most a convenience: where
@@ -77,8 +77,8 @@ def read_table(
         encoding = text.encoding or ("utf-8" if purpose is Purpose.PRIVATE or text.is_utf8() else WINDOWS)
         separator = text.mark
     digest = hashlib.sha256(data).hexdigest()
-    source = Source(path=path, digest=digest, typed=typed, encoding=encoding, separator=separator)
-    return Table(nw.from_native(frame, eager_only=True), source)
+    source = ParsedFile(path=path, digest=digest, typed=typed, encoding=encoding, separator=separator)
+    return RecordTable(nw.from_native(frame, eager_only=True), source)
 
 
 def _read_csv(text: DelimitedText, declared: Mapping[str, Attribute], dialect: CsvDialect) -> pl.DataFrame:

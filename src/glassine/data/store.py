@@ -31,7 +31,7 @@ class ResultKind(Generic[R]):
     key: Callable[[R], Hashable]  # Returns by what a result is known
 
 
-class Store(Generic[R]):
+class RunStore(Generic[R]):
     """The results of one run in a folder, to be used in a ``with`` block.
 
     A run that was killed while it wrote leaves half a line at the end, which is dropped. Anything else that is not as
@@ -52,7 +52,7 @@ class Store(Generic[R]):
         self.results: dict[Hashable, R] = {}
         self._stream: BinaryIO | None = None
 
-    def __enter__(self) -> Store[R]:
+    def __enter__(self) -> RunStore[R]:
         try:
             self.folder.mkdir(exist_ok=True)
             files = sorted(path.name for path in self.folder.iterdir())

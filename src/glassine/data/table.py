@@ -18,8 +18,7 @@ from glassine.errors import InvalidDataError, parameter
 from glassine.records.alignment import check_alignment
 from glassine.records.arrays import AnyArray, Array, Bools, Indices, Ints
 from glassine.records.cells import Coded, FlagArray, Plain
-from glassine.records.containers import Opened, batches
-from glassine.records.engines import is_distributed
+from glassine.records.containers import Opened, batches, is_distributed
 from glassine.records.values import as_declared, as_they_are
 
 NO_RECORDS = "data must hold at least one record, got none. Check the file and its filters."
@@ -28,7 +27,7 @@ Frame: TypeAlias = "nw.DataFrame[Any] | nw.LazyFrame[Any]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Source:
+class ParsedFile:
     """The file that records were parsed from.
 
     Guarantee
@@ -48,7 +47,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
-class Table(Opened):
+class RecordTable(Opened):
     """Records in memory, accepted like a data frame; a conversion is made only once.
 
     A frame that is changed after it was opened may be seen as it was before.
@@ -57,7 +56,7 @@ class Table(Opened):
     ----------
     frame : narwhals.DataFrame
         The records as they were opened, shape (n, d).
-    source : Source or None
+    source : ParsedFile or None
         The file that they were parsed from.
     values, plain : dict of str to ndarray
         The columns that :attr:`arrays` has made so far, and the same before an attribute read them.
@@ -77,7 +76,7 @@ class Table(Opened):
     """
 
     frame: nw.DataFrame[Any]
-    source: Source | None = None
+    source: ParsedFile | None = None
     values: dict[str, AnyArray] = field(default_factory=dict)
     cells: dict[tuple[str, Attribute], tuple[AnyArray, FlagArray]] = field(default_factory=dict)
     persons: Persons | None = None
@@ -179,19 +178,25 @@ class Table(Opened):
         """Return the first row of each person among some rows, in their order; of records, all of them."""
         return rows[np.sort(np.unique(self.whose[rows], return_index=True)[1])]
 
-    def take(self, rows: Bools) -> Table:
+    def take(self, rows: Bools) -> RecordTable:
         """Return some of the records; all of them are the same table."""
         if rows.all():
             return self
         persons = None if self.persons is None else self.persons.take(rows)
         frame = self.frame[np.flatnonzero(rows).tolist()]
-        return Table(frame, self.source, persons=persons, declared=self.declared)
+        return RecordTable(frame, self.source, persons=persons, declared=self.declared)
 
-    def restrict(self, names: Iterable[str]) -> Table:
+    def at(self, rows: Indices) -> RecordTable:
+        """Return the records of some rows, whose columns keep the types that they have in this table."""
+        values, plain = ({name: column[rows] for name, column in of.items()} for of in (self.values, self.plain))
+        persons = None if self.persons is None else self.persons.take(rows)
+        return replace(self, frame=self.frame[rows.tolist()], values=values, plain=plain, cells={}, persons=persons)
+
+    def restrict(self, names: Iterable[str]) -> RecordTable:
         """Return some of the columns, in the given order, with what was made of them."""
         return replace(self, frame=self.frame.select(list(names)))
 
-    def by(self, attributes: Mapping[str, Attribute]) -> Table:
+    def by(self, attributes: Mapping[str, Attribute]) -> RecordTable:
         """Return the same records, whose values are read by some attributes; those that were declared before stay."""
         own = {name: attributes[name] for name in self.names if name in attributes and name not in self.declared}
         values = {name: column for name, column in self.values.items() if name not in own}
@@ -200,7 +205,7 @@ class Table(Opened):
 
 def frame_of(data: object) -> Frame | None:
     """Return a data frame as narwhals wraps it, a lazy one lazy; None for anything else."""
-    if isinstance(data, Table):
+    if isinstance(data, RecordTable):
         return data.frame
     if isinstance(data, np.ndarray | list | tuple):
         return None
@@ -226,20 +231,20 @@ def open_native(data: object) -> Frame:
     return opened
 
 
-def as_table(data: object) -> Table:
+def as_table(data: object) -> RecordTable:
     """Return any data frame as a table; a lazy one is collected, a table stays the same."""
-    if isinstance(data, Table):
+    if isinstance(data, RecordTable):
         return data
     opened = open_native(data)
-    return Table(collect(opened))
+    return RecordTable(collect(opened))
 
 
-def table_of(records: object, names: Sequence[str]) -> Table:
+def table_of(records: object, names: Sequence[str]) -> RecordTable:
     """Return records that are no frame as a table of some columns: an array, arrays by name, rows or mappings."""
     import polars as pl
 
     (columns,) = batches(records, names)
-    return Table(nw.from_native(pl.DataFrame({name: _series(column) for name, column in columns.items()})))
+    return RecordTable(nw.from_native(pl.DataFrame({name: _series(column) for name, column in columns.items()})))
 
 
 def _series(column: Plain) -> Any:
@@ -262,7 +267,7 @@ def _series(column: Plain) -> Any:
     return pl.Series(list(cells), dtype=pl.Object)
 
 
-def with_persons(data: object, persons: object, what: str = "data") -> Table:
+def with_persons(data: object, persons: object, what: str = "data") -> RecordTable:
     """Return records as a table that knows its persons, without the column of identifiers."""
     # Shapes: persons (n,).
     check_alignment(data, persons=persons)

@@ -92,7 +92,8 @@ class DeclaresItsClass:
 
         Examples
         --------
-        >>> from glassine import Domain, Integer, OptimalTreeClassifier
+        >>> from glassine import Domain, Integer
+        >>> from glassine.learners import OptimalTreeClassifier
         >>> domain = Domain(
         ...     {"age": Integer(18, 90, thresholds=(30, 45, 60)), "children": Integer(0, 9, thresholds=(0,))}
         ... )

@@ -60,7 +60,7 @@ class MultiwayTreeClassifier(OrdinaryLearner, TransparentClassifier):
     certificate_ : Certificate
         Says that nothing is guaranteed: epsilon is infinite.
     domain_, classes_, n_features_in_, feature_names_in_
-        As for :class:`~glassine.OptimalTreeClassifier`.
+        As for :class:`~.OptimalTreeClassifier`.
 
     Notes
     -----
@@ -107,7 +107,7 @@ class MultiwayTreeClassifier(OrdinaryLearner, TransparentClassifier):
             tuple(_Growth(intake, rules).nodes()),
             attributes=intake.domain.names,
             classes=intake.classes,
-            source="glassine.MultiwayTreeClassifier",
+            source="glassine.learners.MultiwayTreeClassifier",
         )
         return fitted(intake, model, self._certificate(intake))
 

@@ -13,7 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from glassine.data.count_table import CountTable
 from glassine.data.labels import index_of
-from glassine.data.table import Table, frame_of, held
+from glassine.data.table import RecordTable, frame_of, held
 from glassine.domain import Domain, Integer, Literal, Real
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter, warn_caller
@@ -58,7 +58,7 @@ def pop_target(X: object, target: str, domain: Domain | None) -> tuple[Any, Any]
     """Separate the column of the target, as a Series, from records with named columns."""
     X = as_columns(X, None if domain is None else dict.fromkeys([*domain, target]))
     try:
-        table = X if isinstance(X, Table) else Table(held(nw.from_native(X)))
+        table = X if isinstance(X, RecordTable) else RecordTable(held(nw.from_native(X)))
     except TypeError:
         raise InvalidDataError(
             f"{parameter('y')} names a column, so X must be a data frame.", remedy="Pass the classes as an array."
@@ -79,7 +79,7 @@ def named(
     declared = getattr(estimator, "domain", None)
     public = domain if domain is not None else declared if isinstance(declared, Domain) else None
     X = as_columns(X, None if public is None else [name for name in public if name != target])
-    frame = X.frame if isinstance(X, Table) else None
+    frame = X.frame if isinstance(X, RecordTable) else None
     if frame is None and not isinstance(X, np.ndarray | list | tuple):
         try:
             frame = nw.from_native(X)
@@ -88,7 +88,7 @@ def named(
         except (TypeError, nw.exceptions.NarwhalsError):
             frame = None
     if frame is None or not any(isinstance(name, str) for name in frame.columns):
-        X = frame.to_native() if isinstance(X, Table) and frame is not None else X
+        X = frame.to_native() if isinstance(X, RecordTable) and frame is not None else X
         if isinstance(declared, Domain) and hasattr(X, "set_axis"):
             # Column by column: pandas would seek a type that all columns have in common.
             validate_data(estimator, X, reset=reset, skip_check_array=True)
@@ -97,7 +97,7 @@ def named(
         array = _array(estimator, X, reset=reset, declared=isinstance(declared, Domain), texts=public is not None)
         names = tuple(domain) if domain is not None else _array_names(estimator, array.shape[1])
         return names, {name: array[:, i] for i, name in enumerate(names)}
-    table = X if isinstance(X, Table) else Table(held(frame))
+    table = X if isinstance(X, RecordTable) else RecordTable(held(frame))
     if any(not isinstance(name, str) for name in table.names):
         raise InvalidDataError("columns must be named by strings.", remedy="Rename them.")
     names = table.names
@@ -146,7 +146,7 @@ def _array(estimator: object, X: Any, *, reset: bool, declared: bool, texts: boo
         ) from None
 
 
-def _columns_for_predict(estimator: Any, table: Table) -> tuple[Any, Any]:
+def _columns_for_predict(estimator: Any, table: RecordTable) -> tuple[Any, Any]:
     names = table.names
     fitted = getattr(estimator, "feature_names_in_", None)
     if fitted is None:
@@ -279,11 +279,11 @@ def take_rows(records: object, rows: Bools) -> Any:
     """Return some of the rows of records that :func:`named` returned."""
     if rows.all():
         return records
-    if isinstance(records, Columns | Table):
+    if isinstance(records, Columns | RecordTable):
         return records.take(rows)
     if isinstance(records, dict):
         return {name: column[rows] for name, column in records.items()}
-    return Table(held(nw.from_native(records))).take(rows)
+    return RecordTable(held(nw.from_native(records))).take(rows)
 
 
 Weighed: TypeAlias = tuple[Array, Ints | None]

@@ -124,8 +124,8 @@ class PrivateSearchCV(PrivateParameters, ClassifierMixin, BaseEstimator):  # typ
     Parameters
     ----------
     estimator : private classifier
-        :class:`~glassine.PrivateTreeClassifier`, :class:`~glassine.PrivateRuleListClassifier`,
-        :class:`~glassine.PrivateGreedyRuleListClassifier` or :class:`~glassine.PrivateEBMClassifier`. The search sets
+        :class:`~.PrivateTreeClassifier`, :class:`~.PrivateRuleListClassifier`,
+        :class:`~.PrivateGreedyRuleListClassifier` or :class:`~.PrivateEBMClassifier`. The search sets
         its epsilon and delta. Its ``epsilon``, ``ledger``, ``dataset``, ``progress`` and ``random_state`` must be None.
     grid : dict of str to sequence, or sequence of such
         Values of each parameter to try, in every combination, as for scikit-learn's ``ParameterGrid``. It must not be
@@ -144,7 +144,7 @@ class PrivateSearchCV(PrivateParameters, ClassifierMixin, BaseEstimator):  # typ
         Eta of the truncated negative binomial number of fits, in (-1, 1]. Lower values leave more epsilon for each fit,
         and try few settings more often.
     ledger, dataset, random_state
-        As for :class:`~glassine.PrivateTreeClassifier`; the search is charged once.
+        As for :class:`~.PrivateTreeClassifier`; the search is charged once.
 
     Attributes
     ----------
@@ -181,7 +181,8 @@ class PrivateSearchCV(PrivateParameters, ClassifierMixin, BaseEstimator):  # typ
 
     Examples
     --------
-    >>> from glassine import Domain, PrivateTreeClassifier
+    >>> from glassine import Domain
+    >>> from glassine.learners import PrivateTreeClassifier
     >>> rng = np.random.default_rng(0)
     >>> X = rng.integers(0, 2, (2000, 4))
     >>> y = X[:, 0] & X[:, 1]

@@ -16,7 +16,7 @@ from glassine.microaggregation.kd_tree import build
 from glassine.microaggregation.metric import Metric
 from glassine.microaggregation.reading import Unscaled
 from glassine.microaggregation.scan import (
-    Remaining,
+    Ungrouped,
     farthest,
     fill,
     form_group,
@@ -52,7 +52,7 @@ def _lowest(distances: AnyArray, numbers: AnyArray, n: int) -> int:
 
 
 @compiled
-def _extend(state: Remaining, records: Mixed, members: AnyArray, k: int, factor: float, gaps: AnyArray) -> None:
+def _extend(state: Ungrouped, records: Mixed, members: AnyArray, k: int, factor: float, gaps: AnyArray) -> None:
     """Take the record nearest to any of the group in, while it is ``factor`` times closer to it than to the others."""
     # records: (n, p) and (n, q); gaps: room of shape (n,), the distance of each remaining place to the nearest member.
     # Members k and later are compared with the whole group, those that joined included.
@@ -84,7 +84,7 @@ def _extend(state: Remaining, records: Mixed, members: AnyArray, k: int, factor:
 
 
 @compiled
-def advance(state: Remaining, records: Mixed, middle: Mixed, k: int, factor: float, gaps: AnyArray, steps: int) -> bool:
+def advance(state: Ungrouped, records: Mixed, middle: Mixed, k: int, factor: float, gaps: AnyArray, steps: int) -> bool:
     """Form a group a step around the record farthest from the middle; return False once fewer than k remain."""
     # middle: (p,) and (q,), the center of all records, which V-MDAV never computes anew.
     for _ in range(steps):
@@ -222,7 +222,7 @@ def _fewest_in_tree(k: int, p: int) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Points:
+class ScaledRecords:
     """Scaled records, the codes of their categories, and what means are computed with."""
 
     rows: Array  # The scaled numbers, rounded to the unit of their column; shape (n, p)
@@ -232,7 +232,7 @@ class Points:
     bits: int  # Bits of a word
 
     @classmethod
-    def scaled(cls, numbers: Array, codes: CodeArray, metric: Metric) -> Points:
+    def scaled(cls, numbers: Array, codes: CodeArray, metric: Metric) -> ScaledRecords:
         """Return records as the metric sees them."""
         bits = word_bits(len(numbers))
         rows, factors = on_grid(metric.scaled(numbers), bits)
@@ -297,7 +297,7 @@ class Points:
             _report(progress, n - int(tree.cursor[0]), n)
         return tree.labels, int(tree.cursor[1])
 
-    def _remaining(self, left: Ints) -> Remaining:
+    def _remaining(self, left: Ints) -> Ungrouped:
         return scan.remaining(
             np.ascontiguousarray(self.rows[left].T),
             np.ascontiguousarray(self.codes[left].T),

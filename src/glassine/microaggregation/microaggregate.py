@@ -10,7 +10,7 @@ import numpy as np
 from glassine.data.slices import Progress
 from glassine.domain import Domain
 from glassine.errors import InvalidParameterError, check_choice, check_whole, parameter
-from glassine.microaggregation.mdav import Mixed, Points, closest
+from glassine.microaggregation.mdav import Mixed, ScaledRecords, closest
 from glassine.microaggregation.metric import (
     GAP,
     SQUARED_GAP,
@@ -212,7 +212,7 @@ def microaggregate(
             f"{parameter('k')} must be at most the number of records, {n:,}, got {k}.", remedy="Use a smaller k."
         )
     metric = metric_of(table, scaling=scaling, distance=distance, domain=domain)
-    points = Points.scaled(table.numbers, table.codes, metric)
+    points = ScaledRecords.scaled(table.numbers, table.codes, metric)
     labels = points.mdav(int(k), progress) if method == "mdav" else points.v_mdav(int(k), float(gamma), progress)
     return _result(table, points, labels, k=int(k), method=method)
 
@@ -230,7 +230,7 @@ def _check(k: object, method: object, gamma: object, progress: object) -> None:
         )
 
 
-def _result(table: Unscaled, points: Points, labels: Ints, *, k: int, method: str) -> Microaggregation:
+def _result(table: Unscaled, points: ScaledRecords, labels: Ints, *, k: int, method: str) -> Microaggregation:
     """Return the partition with its representatives and what they lose."""
     metric, sizes = points.metric, np.bincount(labels)
     centers = points.centers(labels)
@@ -253,7 +253,7 @@ def _result(table: Unscaled, points: Points, labels: Ints, *, k: int, method: st
     )
 
 
-def _squares(points: Points, centers: Mixed, labels: Ints) -> float:
+def _squares(points: ScaledRecords, centers: Mixed, labels: Ints) -> float:
     """Return the sum of squared dissimilarities to the centers, attribute by attribute."""
     total, gap = 0.0, SQUARED_GAP if points.metric.squared else GAP
     for column, center in zip(points.rows.T, centers.numbers, strict=True):

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from glassine.data.table import Table, as_table, frame_of
+from glassine.data.table import RecordTable, as_table, frame_of
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.domain.attributes import LARGEST, Scalar
 from glassine.domain.domain import refuse_prefixes
@@ -96,7 +96,7 @@ def read_unscaled(
     return _of_columns(arrays, booleans, categorical=categorical, categories=categories)
 
 
-def _opened(X: object) -> Table | None:
+def _opened(X: object) -> RecordTable | None:
     """Return a frame with named columns as a table, or None for anything else."""
     if frame_of(X) is None:
         return None

@@ -139,7 +139,7 @@ def replace_top(
 BLOCK = 512
 
 
-class Remaining(NamedTuple):
+class Ungrouped(NamedTuple):
     """Records that are in no group yet: the first ``cursor[0]`` places of each array; ``cursor[1]`` groups are formed.
 
     Numbers of shape (p, n) and codes of shape (q, n) with their tables of dissimilarities, shape (q, c, c); ``numbers``
@@ -163,14 +163,14 @@ class Remaining(NamedTuple):
 
 def remaining(
     columns: Array, codes: npt.NDArray[np.int32], tables: Array, factors: Array, bits: int, *, squared: bool
-) -> Remaining:
+) -> Ungrouped:
     """Return all records as remaining; the arrays are taken over and changed."""
     n = columns.shape[1]
     q, size = len(tables), tables.shape[1]
     counts = np.zeros((q, size), dtype=np.int64)
     for j in range(q):
         counts[j] = np.bincount(codes[j], minlength=size)
-    out = Remaining(
+    out = Ungrouped(
         columns=columns,
         codes=codes,
         tables=tables,
@@ -189,7 +189,7 @@ def remaining(
 
 
 @compiled
-def _add_all(state: Remaining) -> None:
+def _add_all(state: Ungrouped) -> None:
     for i in range(state.columns.shape[1]):
         add(state.sums, state.columns[:, i], state.factors, state.bits, 1)
 
@@ -262,7 +262,7 @@ def _nearest(distances: AnyArray, numbers: AnyArray, n: int, count: int) -> Any:
 
 
 @compiled
-def center(state: Remaining, point: AnyArray, kinds: AnyArray) -> None:
+def center(state: Ungrouped, point: AnyArray, kinds: AnyArray) -> None:
     """Write the mean of what remains, and of each category attribute the closest value, the first of equal ones."""
     # point: (p,); kinds: (q,). From the exact sums, not from the records: the center costs no pass.
     means(state.sums, state.factors, state.bits, state.cursor[0], point)
@@ -278,13 +278,13 @@ def center(state: Remaining, point: AnyArray, kinds: AnyArray) -> None:
 
 
 @compiled
-def measure(state: Remaining, point: AnyArray, kinds: AnyArray) -> None:
+def measure(state: Ungrouped, point: AnyArray, kinds: AnyArray) -> None:
     """Write how far what remains lies from a point."""
     fill(state.columns, state.codes, state.tables, state.squared, state.cursor[0], point, kinds, state.distances)
 
 
 @compiled
-def remove(state: Remaining, place: int, group: int) -> None:
+def remove(state: Ungrouped, place: int, group: int) -> None:
     """Put the record of a place into a group; the last one that remains takes its place."""
     # What leaves the sums is exactly what entered them: they never drift.
     add(state.sums, state.columns[:, place], state.factors, state.bits, -1)
@@ -301,7 +301,7 @@ def remove(state: Remaining, place: int, group: int) -> None:
 
 
 @compiled
-def form_group(state: Remaining, seed: int, k: int) -> Any:
+def form_group(state: Ungrouped, seed: int, k: int) -> Any:
     """Put a record and the k - 1 nearest others into a new group; distances from it are left for those that remain."""
     # Returns the numbers of the group's records.
     members = np.empty(k, dtype=np.int64)
@@ -320,7 +320,7 @@ def form_group(state: Remaining, seed: int, k: int) -> Any:
 
 
 @compiled
-def _label_rest(state: Remaining) -> None:
+def _label_rest(state: Ungrouped) -> None:
     """Put all that remain into one new group."""
     for i in range(state.cursor[0]):
         state.labels[state.numbers[i]] = state.cursor[1]
@@ -329,7 +329,7 @@ def _label_rest(state: Remaining) -> None:
 
 
 @compiled
-def advance(state: Remaining, k: int, steps: int) -> None:
+def advance(state: Ungrouped, k: int, steps: int) -> None:
     """Form two groups a step, until none remains or the steps are done."""
     point = np.empty(state.columns.shape[0])
     kinds = np.zeros(state.codes.shape[0], dtype=np.int32)

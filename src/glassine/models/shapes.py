@@ -201,7 +201,7 @@ def draw_shape(
     Parameters
     ----------
     shape : ShapeFunction
-        From :func:`glassine.summarize_model`.
+        From :func:`~.summarize_model`.
     output : int, default=0
         The output, of several the index of the class.
     width, height : int

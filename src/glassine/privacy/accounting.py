@@ -39,7 +39,7 @@ from glassine.privacy.events import (
     refuse,
 )
 from glassine.privacy.fine_gaussian import LARGEST_EPSILON, slack_of, tail_per_value
-from glassine.privacy.loss_distributions import LARGEST_SIGMA, Kind, Pair, composed
+from glassine.privacy.loss_distributions import LARGEST_SIGMA, DominatingPair, Kind, composed
 from glassine.privacy.selection import mean_runs
 
 __all__ = [
@@ -218,7 +218,7 @@ class _Totals:
     pure: Cost
     rest: Cost
     # Pairs that dominate the events, and how often; None where an event has none, or where Gaussian noise is all.
-    pairs: tuple[tuple[Pair, int], ...] | None
+    pairs: tuple[tuple[DominatingPair, int], ...] | None
 
     @classmethod
     def of(cls, events: Iterable[Event]) -> _Totals:
@@ -246,7 +246,7 @@ _DELTAS = (1e-10, 1e-20, 1e-40, 1e-80, 1e-160, 1e-280)
 """Deltas for which tails of the losses are cut off."""
 
 
-def _listed(events: Iterable[Event]) -> tuple[tuple[Pair, int], ...] | None:
+def _listed(events: Iterable[Event]) -> tuple[tuple[DominatingPair, int], ...] | None:
     """Return the pairs of events, Gaussian ones as a single pair; None where one has none, or there is no other."""
     pairs = _pairs(events)
     if pairs is None or all(pair.kind == "gaussian" for pair in pairs):
@@ -254,13 +254,13 @@ def _listed(events: Iterable[Event]) -> tuple[tuple[Pair, int], ...] | None:
     # Gaussian releases compose into one, exactly. Sorted, so that equal lists of events are one entry of the cache.
     mu = math.sqrt(math.fsum(count * pair.size**2 for pair, count in pairs.items() if pair.kind == "gaussian"))
     others = [(pair, count) for pair, count in pairs.items() if pair.kind != "gaussian"]
-    whole = [(Pair(kind="gaussian", size=mu), 1)] if mu else []
+    whole = [(DominatingPair(kind="gaussian", size=mu), 1)] if mu else []
     return (*whole, *sorted(others, key=lambda item: (item[0].kind, item[0].size)))
 
 
-def _pairs(events: Iterable[Event]) -> Counter[Pair] | None:
+def _pairs(events: Iterable[Event]) -> Counter[DominatingPair] | None:
     """Return how often each pair dominates a release of some events, or None where one has no pair."""
-    total: Counter[Pair] = Counter()
+    total: Counter[DominatingPair] = Counter()
     for event in events:
         pairs = _pairs_of_branches(event) if isinstance(event, Parallel) else _pairs_of(event)
         if pairs is None:
@@ -269,7 +269,7 @@ def _pairs(events: Iterable[Event]) -> Counter[Pair] | None:
     return total
 
 
-def _pairs_of(event: Release) -> Counter[Pair] | None:
+def _pairs_of(event: Release) -> Counter[DominatingPair] | None:
     once = _RULES[type(event)](event)
     if isinstance(event, DiscreteGaussianNoise) and not event.values:
         # Whole numbers whose squares add up to at most 3 are, but for signs, ones in as many places.
@@ -277,14 +277,14 @@ def _pairs_of(event: Release) -> Counter[Pair] | None:
         ones = next((whole for whole in (1, 2, 3) if abs(square - whole) <= 1e-9), None)
         if ones is None or not event.sigma <= LARGEST_SIGMA:
             return None
-        return Counter({Pair(kind="discrete gaussian", size=event.sigma): ones * event.count})
+        return Counter({DominatingPair(kind="discrete gaussian", size=event.sigma): ones * event.count})
     if isinstance(event, GaussianNoise | DiscreteGaussianNoise):
-        return Counter({Pair(kind="gaussian", size=math.sqrt(once.mu_squared)): event.count})
+        return Counter({DominatingPair(kind="gaussian", size=math.sqrt(once.mu_squared)): event.count})
     kinds: dict[type[Release], Kind] = {LaplaceNoise: "laplace", Selection: "selection"}
-    return Counter({Pair(kind=kinds.get(type(event), "pure"), size=once.pure): event.count})
+    return Counter({DominatingPair(kind=kinds.get(type(event), "pure"), size=once.pure): event.count})
 
 
-def _pairs_of_branches(event: Parallel) -> Counter[Pair] | None:
+def _pairs_of_branches(event: Parallel) -> Counter[DominatingPair] | None:
     """Return the pairs of the branches if equal, else one that dominates all of them."""
     branches = [_pairs(branch) for branch in event.branches]
     if not branches:
@@ -293,9 +293,9 @@ def _pairs_of_branches(event: Parallel) -> Counter[Pair] | None:
         return branches[0]
     once = cost(event)
     if math.isfinite(once.pure):
-        return Counter({Pair(kind="pure", size=once.pure): 1})
+        return Counter({DominatingPair(kind="pure", size=once.pure): 1})
     if math.isfinite(once.mu_squared):
-        return Counter({Pair(kind="gaussian", size=math.sqrt(once.mu_squared)): 1})
+        return Counter({DominatingPair(kind="gaussian", size=math.sqrt(once.mu_squared)): 1})
     return None
 
 

@@ -16,7 +16,18 @@ from typing import TYPE_CHECKING
 from glassine.errors import BudgetExceededError, GlassineError, InvalidBudgetError, LedgerError, parameter
 from glassine.privacy.exact import Number, decimal, decimal_above, decimal_below
 from glassine.privacy.ledger_file import NO_LEDGER, LedgerFile
-from glassine.privacy.ledger_log import BUDGET, CHARGE, FINEST, LARGEST, Account, Entry, Log, Payment, Row, payment_of
+from glassine.privacy.ledger_log import (
+    BUDGET,
+    CHARGE,
+    FINEST,
+    LARGEST,
+    Account,
+    Entry,
+    LedgerRow,
+    Log,
+    Payment,
+    payment_of,
+)
 from glassine.privacy.receipt import Receipt
 from glassine.privacy.unit import RECORD, PrivacyUnit
 
@@ -381,7 +392,7 @@ def _entries(log: Log) -> Iterator[Entry]:
         yield _entry(log, number, row, receipt)
 
 
-def _entry(log: Log, number: int, row: Row, receipt: Receipt) -> Entry:
+def _entry(log: Log, number: int, row: LedgerRow, receipt: Receipt) -> Entry:
     return Entry(
         number=number,
         dataset=row.dataset,

@@ -132,7 +132,7 @@ def payment_of(certificate: Certificate, ledger: str, entries: tuple[Entry, ...]
     return Payment(status="paid", entry=entry)
 
 
-class Row(NamedTuple):
+class LedgerRow(NamedTuple):
     """One entry as the table holds it; amounts are fractions as text."""
 
     number: int
@@ -213,7 +213,7 @@ class Log:
         self._connection, self.path, self._journal = connection, path, journal
         self._check_file()
         self._identity, entries, charges, self._hash = self._read_head()
-        self.rows: list[Row] = []
+        self.rows: list[LedgerRow] = []
         self.accounts: dict[str, Account] = {}  # By dataset, in the order of their first budgets
         self.n_charges = 0  # How many rows are charges
         self._read_rows()
@@ -230,14 +230,14 @@ class Log:
             raise self._damage(f"entry {entries} is not the one that its head names")
         self._check_accounts()
 
-    def append(self, kind: str, account: Account, amounts: tuple[Fraction, Fraction], note: str, at: str) -> Row:
+    def append(self, kind: str, account: Account, amounts: tuple[Fraction, Fraction], note: str, at: str) -> LedgerRow:
         """Write an entry with what it makes of its account; the caller has checked that it is allowed."""
         number = len(self.rows) + 1
         epsilon, delta = map(str, amounts)
         # Without it, an older copy that is charged the same in the same second would end with the same hash, and who
         # has the hash could try out what was charged.
         nonce = secrets.token_bytes(BYTES)
-        unsigned = Row(number, kind, account.dataset, epsilon, delta, str(account.unit), note, at, nonce, b"")
+        unsigned = LedgerRow(number, kind, account.dataset, epsilon, delta, str(account.unit), note, at, nonce, b"")
         row = unsigned._replace(hash=_next_hash(self._hash, unsigned))
         # First, so that the first page is the first of the rollback journal: see ledger_file.
         self._connection.execute(f"PRAGMA user_version = {number}")
@@ -256,7 +256,7 @@ class Log:
         """64 hexadecimal digits that no other ledger has."""
         return self._identity.hex()
 
-    def charges(self) -> Iterator[tuple[int, Row]]:
+    def charges(self) -> Iterator[tuple[int, LedgerRow]]:
         """Yield the charges in order, numbered from 1."""
         return enumerate((row for row in self.rows if row.kind == CHARGE), start=1)
 
@@ -314,11 +314,11 @@ class Log:
     def _read_rows(self) -> None:
         """Read the entries, each checked against the one before it, and add up the accounts."""
         previous = self._identity
-        budgets: dict[str, Row] = {}
+        budgets: dict[str, LedgerRow] = {}
         counts: dict[str, Counter[tuple[str, str]]] = {}
         possible: set[tuple[str, str]] = set()
         # This loop is most of the time of a charge.
-        for place, row in enumerate(map(Row._make, self._connection.execute(SELECT_ROWS)), start=1):
+        for place, row in enumerate(map(LedgerRow._make, self._connection.execute(SELECT_ROWS)), start=1):
             number, kind, dataset, epsilon, delta, unit, _, _, nonce, digest = row
             if number != place:
                 raise self._damage(f"entry {place} is missing")
@@ -343,10 +343,10 @@ class Log:
             self.rows.append(row)
         self.accounts = {name: self._account(row, counts.get(name, Counter())) for name, row in budgets.items()}
 
-    def _named(self, row: Row) -> str:
+    def _named(self, row: LedgerRow) -> str:
         return f"entry {row.number}{f' (charge {self.n_charges})' if row.kind == CHARGE else ''}"
 
-    def _account(self, budget: Row, counts: Counter[tuple[str, str]]) -> Account:
+    def _account(self, budget: LedgerRow, counts: Counter[tuple[str, str]]) -> Account:
         try:
             unit = PrivacyUnit.parse(budget.unit)
         except InvalidParameterError:
@@ -372,7 +372,7 @@ class Log:
             raise self._damage("its totals are not those of its entries")
 
 
-def _next_hash(previous: bytes, row: Row) -> bytes:
+def _next_hash(previous: bytes, row: LedgerRow) -> bytes:
     """Return the hash of an entry, which covers the hash before it and all columns but the hash itself."""
     # All before the text is of a fixed length, so that no two entries are hashed as the same bytes.
     return hashlib.blake2b(previous + row.nonce + encode(row[:-2]).encode(), digest_size=BYTES).digest()

@@ -106,7 +106,7 @@ MOST_RELEASES = 10**8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
+class DominatingPair:
     """A public pair of distributions that dominates a release, in either order."""
 
     # "pure": randomized response; "laplace": Laplace noise; "selection": the exponential mechanism; "gaussian" and
@@ -194,7 +194,7 @@ class Losses:
             power = power.after(power, lost)
 
 
-def composed(pairs: Sequence[tuple[Pair, int]], delta: float) -> Callable[[float], float]:
+def composed(pairs: Sequence[tuple[DominatingPair, int]], delta: float) -> Callable[[float], float]:
     """Return the delta, as a function of epsilon, of releases that pairs dominate.
 
     Each pair comes with how often it is in the list; ``delta``, in (0, 1), is what tails are negligible against.
@@ -227,7 +227,7 @@ def composed(pairs: Sequence[tuple[Pair, int]], delta: float) -> Callable[[float
 
 
 @lru_cache(maxsize=64)
-def _product(pairs: tuple[tuple[Pair, int], ...], delta: float) -> Losses:
+def _product(pairs: tuple[tuple[DominatingPair, int], ...], delta: float) -> Losses:
     # What one release loses at either end counts as often as the release.
     lost = max(NEGLIGIBLE * delta / (8 * sum(count for _, count in pairs)), 1e-295)
     parts = [_losses(pair, lost).trimmed(lost).repeated(count, lost) for pair, count in pairs]
@@ -239,7 +239,7 @@ def _product(pairs: tuple[tuple[Pair, int], ...], delta: float) -> Losses:
     return total
 
 
-def _losses(pair: Pair, lost: float) -> Losses:
+def _losses(pair: DominatingPair, lost: float) -> Losses:
     """Return the losses of one release, with tails of at most so much cut off."""
     size, kind = pair.size, pair.kind
     if kind == "gaussian":

@@ -124,7 +124,7 @@ def read_public_key(path: str | os.PathLike[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opened:
+class SignedText:
     """A text as it was read from a file, signed or not."""
 
     text: str  # What was signed; of a file without a signature, the file's text
@@ -163,7 +163,7 @@ class Signed:
         write_json({"schema": self.schema, "public_key": public, "signature": signature, self.kind: text}, output)
         return public
 
-    def open(self, path: str | os.PathLike[str], public_key: str | None = None) -> Opened:
+    def open(self, path: str | os.PathLike[str], public_key: str | None = None) -> SignedText:
         """Read a file and verify its signature, if it has one; nothing in the file is trusted.
 
         Parameters
@@ -192,7 +192,7 @@ class Signed:
         if not isinstance(values, dict) or values.get("schema") != self.schema:
             if public_key is not None:
                 raise SignatureError(f"{name} is not signed.", remedy="Ask its publisher for the signed file.")
-            return Opened(text=text, values=values, content=content, public_key=None)
+            return SignedText(text=text, values=values, content=content, public_key=None)
         keys = {"schema", self.kind, "public_key", "signature"}
         if set(values) != keys or not all(isinstance(value, str) for value in values.values()):
             raise SignatureError(f"{name} must hold the texts {', '.join(sorted(keys))} and nothing else.")
@@ -200,7 +200,9 @@ class Signed:
         if public_key is not None and values["public_key"] != public_key:
             raise SignatureError(f"{name} is signed by another key than the one given.", remedy="Do not use it.")
         inner = values[self.kind]
-        return Opened(text=inner, values=parse_json(inner, path=path), content=content, public_key=values["public_key"])
+        return SignedText(
+            text=inner, values=parse_json(inner, path=path), content=content, public_key=values["public_key"]
+        )
 
     def _bytes(self, text: str) -> bytes:
         # The schema's name keeps the signature from being one over something else.

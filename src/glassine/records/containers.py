@@ -13,10 +13,11 @@ import numpy.typing as npt
 
 from glassine.errors import InvalidDataError, parameter
 from glassine.records.arrays import AnyArray
-from glassine.records.cells import FOREIGN, SHORT, Coded, FlagArray, Plain
+from glassine.records.cells import SHORT, Coded, FlagArray, Plain
 from glassine.records.columns import Columns, is_column
 from glassine.records.files import batches_of_file, columns_of_file
 from glassine.records.headers import RecordsFile
+from glassine.records.scalars import FOREIGN
 
 if TYPE_CHECKING:
     import polars as pl
@@ -152,6 +153,35 @@ def frame_of(data: Any) -> Frame:
     return opened
 
 
+def is_lazy(data: object) -> bool:
+    """Return whether data are a frame whose engine computes only when asked: Polars, DuckDB, Dask, Spark and so on."""
+    # Without data nothing of narwhals is asked, so that an audit of a model alone does not import it.
+    return data is not None and isinstance(_frame_in(data), nw.LazyFrame)
+
+
+def is_distributed(data: object) -> bool:
+    """Return whether data are a lazy frame that may lie on several machines: one of Dask or Spark."""
+    frame = _frame_in(data)
+    if not isinstance(frame, nw.LazyFrame):
+        return False
+    return frame.implementation.is_dask() or frame.implementation.is_spark_like()
+
+
+def lazy_frame(data: object) -> nw.LazyFrame[Any]:
+    """Return the lazy frame that data are, or hold."""
+    frame = _frame_in(data)
+    if not isinstance(frame, nw.LazyFrame):
+        raise TypeError(f"a lazy frame was expected, got {type(data).__name__}.")
+    return frame
+
+
+def _frame_in(data: object) -> Any:
+    try:
+        return nw.from_native(_opened(data), pass_through=True)
+    except nw.exceptions.NarwhalsError:
+        return None
+
+
 def are_rows(data: object) -> bool:
     """Return whether records are a list of rows of any type."""
     return isinstance(data, list | tuple) and any(_is_row(row) for row in data)
@@ -173,7 +203,8 @@ def plain_column(values: Any) -> Plain:
         return values
     if nw.dependencies.is_pandas_series(values):
         return _of_pandas(values)
-    if nw.dependencies.is_pyarrow_chunked_array(values):
+    arrow = nw.dependencies.get_pyarrow()
+    if arrow is not None and isinstance(values, arrow.Array | arrow.ChunkedArray):
         return _of_arrow(values)
     series = nw.from_native(values, series_only=True, pass_through=True)
     if isinstance(series, nw.Series):
@@ -327,7 +358,7 @@ def _of_arrow(column: Any) -> Plain:
 
 
 def as_columns(X: object, names: Iterable[str] | None) -> Any:
-    """Return a list of mappings or a structured array as a frame of these columns."""
+    """Return a list of mappings, a structured array or a mapping of columns as a frame of these columns."""
     # Anything else is returned unchanged.
     #
     # Values stay the objects that they are. Without names all keys are columns. A record without a key has a missing
@@ -338,6 +369,9 @@ def as_columns(X: object, names: Iterable[str] | None) -> Any:
         return unmasked(X)
     if isinstance(X, np.ndarray) and X.dtype.names is not None and X.ndim == 1:
         return pl.DataFrame([_series(name, X[name]) for name in X.dtype.names])
+    if isinstance(X, Mapping) and not hasattr(X, "columns"):
+        columns = {name: plain_column(X[name]) for name in (X if names is None else names) if name in X}
+        return pl.DataFrame([_series(name, column) for name, column in _of_one_length(columns).items()])
     if not isinstance(X, list | tuple) or not X or not all(isinstance(row, Mapping) for row in X):
         return X
     keys = dict.fromkeys(key for row in X for key in row)
@@ -355,12 +389,18 @@ def unmasked(values: np.ma.MaskedArray[Any, Any]) -> npt.NDArray[np.object_]:
     return out
 
 
-def _series(name: str, column: AnyArray) -> Any:
+def _series(name: str, column: Plain) -> Any:
     import polars as pl
 
-    if column.dtype.kind == "O":
-        return pl.Series(name, column.tolist(), dtype=pl.Object)
-    return pl.Series(name, column)
+    if isinstance(column, pl.Series):
+        return column.alias(name)
+    if isinstance(column, Coded):
+        column = [column.values[place] if place >= 0 else None for place in column.places.tolist()]
+    elif isinstance(column, np.ma.MaskedArray):
+        column = unmasked(column).tolist()
+    if isinstance(column, np.ndarray) and column.dtype.kind != "O":
+        return pl.Series(name, column)
+    return pl.Series(name, list(column), dtype=pl.Object)
 
 
 def rows_as_objects(rows: Sequence[Any]) -> npt.NDArray[np.object_]:

@@ -6,11 +6,13 @@ names are cleaned before.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias, dataclass_transform
 
 from markupsafe import Markup
+
+from glassine.report import wording
 
 
 @dataclass_transform(frozen_default=True)
@@ -265,3 +267,39 @@ class Fold(Block):
 
     summary: str
     blocks: tuple[Block, ...]
+
+
+Piece: TypeAlias = "Block | Fact | str | Iterable[Piece] | None"
+"""What blocks are made of: nothing, a block, a text, which is a paragraph, or several; figures are one list."""
+
+
+def blocks_of(*pieces: Piece) -> Iterator[Block]:
+    """Yield the blocks of some pieces; an empty piece has none, so that what may be missing needs no condition."""
+    for piece in pieces:
+        if isinstance(piece, Block):
+            yield piece
+        elif isinstance(piece, str):
+            yield from (Paragraph(text=piece),) if piece else ()
+        elif isinstance(piece, Fact):
+            yield Facts((piece,))
+        elif piece is not None:
+            several = tuple(piece)
+            figures = tuple(one for one in several if isinstance(one, Fact))
+            yield from (Facts(figures),) if figures else blocks_of(*several)
+
+
+def rows_of(about: str, rows: Iterable[int]) -> Piece:
+    """Return a sentence and the records by row number that it is about; None without any."""
+    listed = tuple(map(wording.row_name, rows))
+    return (about, RowNumbers(listed)) if listed else None
+
+
+def paragraph(text: str, tone: str) -> Paragraph | None:
+    """Return a paragraph in a tone; None without a text."""
+    return Paragraph(text=text, tone=tone) if text else None
+
+
+def fold(summary: str, *pieces: Piece) -> Fold | None:
+    """Return pieces that are folded away below a summary; None where they are empty."""
+    blocks = tuple(blocks_of(*pieces))
+    return Fold(summary, blocks) if blocks else None

@@ -8,13 +8,15 @@ which is a field of the finding or one of the words that a section adds. A value
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from string import Formatter
 from typing import TYPE_CHECKING, Any
 
+from markupsafe import Markup
+
 from glassine.report import wording
-from glassine.report.blocks import Fact
+from glassine.report.blocks import Cell, Column, Fact, Row, Status, Table
 
 if TYPE_CHECKING:
     from glassine.auditing.findings import Findings
@@ -80,6 +82,12 @@ class Reading(Formatter):
         except UnknownFigureError:
             return missing
 
+    def cell(self, template: str) -> Cell:
+        """Return a cell of a table: a template filled in, or the drawing or status that is all it names."""
+        name = template[1:-1]
+        value = self.get_value(name, (), {}) if template == f"{{{name}}}" and name.isidentifier() else None
+        return value if isinstance(value, Status | Markup) else self.said(template)
+
 
 @dataclass(frozen=True, slots=True)
 class Figure:
@@ -125,3 +133,38 @@ def facts(
         sentence = figure.sentence if value else figure.missing or figure.sentence
         out.append(Fact(reading.said(figure.name), value or UNKNOWN, reading.said(sentence, "").strip()))
     return tuple(out)
+
+
+def grid(
+    text: str,
+    items: Iterable[Any],
+    *,
+    caption: str,
+    words: Callable[[Any], Mapping[str, object]] = lambda item: {},
+    style: str = "stack",
+    **shared: object,
+) -> Table:
+    r"""Return a table of one row an item, whose columns are lines of a text: ``head | cell | sentence below it``.
+
+    The first line names the rows; a word ``flag`` of an item flags its row. Of the other lines those are columns of
+    words whose head begins with ``~``, and a line that begins ``[flag]`` stands only where that word of ``shared`` is
+    true.
+
+    Examples
+    --------
+    >>> sizes = grid(
+    ...     "Leaf | {name:clean}\nRecords | {size:count}", [{"name": "age < 4", "size": None}], caption="Sizes"
+    ... )
+    >>> sizes.rows[0].name, sizes.rows[0].cells, sizes.columns[1].numeric
+    ('age < 4', ('not known',), True)
+    """
+    first, *others = (line for line in table(text) if not line.flag or shared[line.flag])
+    rows = []
+    for item in items:
+        reading = Reading(item, None, **shared, **words(item))
+        cells = tuple(reading.cell(line.value) for line in others)
+        meaning, flag = reading.said(first.sentence, ""), str(reading.added.get("flag", ""))
+        rows.append(Row(name=reading.said(first.value), meaning=meaning, cells=cells, flag=flag))
+    said = Reading(None, None, **shared)
+    columns = tuple(Column(said.said(line.name).lstrip("~"), numeric=line.name[:1] != "~") for line in others)
+    return Table(caption=caption, columns=(Column(said.said(first.name)), *columns), rows=tuple(rows), style=style)

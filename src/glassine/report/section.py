@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from glassine.attacks.outcome import Audience, Measured
 from glassine.auditing.findings import Findings, InputFile
 from glassine.report import wording
-from glassine.report.blocks import Block, Fact, Facts
+from glassine.report.blocks import Block, Fact, Piece, blocks_of
 from glassine.report.figures import Figure, Reading, facts, table
 
 
@@ -105,6 +105,24 @@ class Page:
         return next(section for section in self.sections if section.id == name)
 
 
+Text: TypeAlias = "Iterable[str | tuple[str, ...]]"
+"""What a text shows: sentences, or rows of a table; an empty one is left out."""
+
+
+def section(
+    id: str, title: str, *pieces: Piece, link: str = "", text: Text = (), text_title: str = "", **more: Any
+) -> Section:
+    """Return a section of what it shows, of which empty pieces are left out."""
+    said = tuple(line for line in text if line)
+    blocks = tuple(blocks_of(*pieces))
+    return Section(id=id, title=title, link=link, blocks=blocks, text=said, text_title=text_title, **more)
+
+
+def figures_section(id: str, title: str, link: str, figures: tuple[Fact, ...], text_title: str = "") -> Section:
+    """Return a section that is a list of figures, which the text says as sentences."""
+    return section(id, title, figures, link=link, text=facts_of(figures), text_title=text_title)
+
+
 def sentence(text: str) -> str:
     """Return a text of others as a sentence: cleaned, its first letter a capital."""
     text = wording.clean(text)
@@ -136,10 +154,7 @@ F = TypeVar("F")
 MODEL, LAST = 20, 99
 """Ranks: where a report shows the model itself; that of a section that states no place."""
 
-Text: TypeAlias = "Sequence[str | tuple[str, ...]]"
-Body: TypeAlias = (
-    "tuple[Sequence[Block], Text] | tuple[Sequence[Block], Text, Mapping[str, object]] | Mapping[str, object]"
-)
+Body: TypeAlias = "tuple[Piece, Text] | tuple[Piece, Text, Mapping[str, object]] | Mapping[str, object]"
 """What a section shows, on the page and as text, and words that its titles name; or those that its figures do."""
 
 LEARNED = "What an attacker learns"
@@ -180,16 +195,9 @@ class MeasuredSection(Generic[F]):
         if isinstance(body, Mapping):
             shown = facts(self.figures, finding, findings, **words)
             said = (reading.said(self.sentence),) if self.sentence else facts_of(shown) if self.text_title else ()
-            body = (Facts(shown),), tuple(filter(None, said))
-        return Section(
-            id=self.id,
-            title=reading.said(self.title),
-            about=reading.said(self.about),
-            link=self.link,
-            blocks=tuple(body[0]),
-            text=tuple(body[1]),
-            text_title=reading.said(self.text_title),
-        )
+            body = shown, said
+        title, about, text_title = map(reading.said, (self.title, self.about, self.text_title))
+        return section(self.id, title, body[0], link=self.link, about=about, text=body[1], text_title=text_title)
 
 
 def shows(

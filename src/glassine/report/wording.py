@@ -11,7 +11,6 @@ from contextvars import ContextVar
 from itertools import takewhile
 
 from glassine.attacks.outcome import Audience, ShownCount
-from glassine.errors import spoken
 
 CHECKER_ONLY = "For the checker only: measured on the records, covered by no guarantee."
 """The first line of every text and page all of which was measured on records."""
@@ -34,8 +33,7 @@ FEWEST_LETTERS = 2
 
 def clean(text: str) -> str:
     """Return a name with control characters, lone surrogates and direction overrides made visible as U+FFFD."""
-    said = spoken(text)
-    return "".join("\ufffd" if unicodedata.category(c) in ("Cc", "Cs") or c in _DIRECTIONS else c for c in said)
+    return "".join("\ufffd" if unicodedata.category(c) in ("Cc", "Cs") or c in _DIRECTIONS else c for c in text)
 
 
 def shorten(text: str, width: int) -> str:

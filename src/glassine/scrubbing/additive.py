@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from glassine.data.table import Table
+from glassine.data.table import RecordTable
 from glassine.domain import Binary, Category, Domain, Integer, Real
 from glassine.domain.domain import check_domain
 from glassine.domain.grid import public_grid
@@ -155,7 +155,7 @@ def _scrub(model: AdditiveModel, domain: Domain, smallest_bin: int, keep_sizes: 
                 while new is not None and _has_small(again := _counted(model, new, data), smallest_bin):
                     new = _without_small(again, smallest_bin)
                 if new is not None and kept:
-                    counted = new = _counted(model, new, Table(data.frame))
+                    counted = new = _counted(model, new, RecordTable(data.frame))
             # Sizes of which one was hidden are not true any more.
             kept = kept and new is not None and _total(new) == _total(counted)
         if new is not None and model.guarantee is not None:
@@ -334,7 +334,7 @@ def _without_small(term: Term, least: int) -> Term | None:
 
 
 def _knows_persons(data: object) -> bool:
-    return isinstance(data, Table) and data.persons is not None
+    return isinstance(data, RecordTable) and data.persons is not None
 
 
 def _has_small(term: Term, least: int) -> bool:

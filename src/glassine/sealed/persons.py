@@ -14,7 +14,7 @@ import numpy.typing as npt
 from glassine.data.count_table import CountTable
 from glassine.data.labels import target_name
 from glassine.data.persons import listed
-from glassine.data.table import Table, frame_of, held
+from glassine.data.table import RecordTable, frame_of, held
 from glassine.domain import Domain
 from glassine.errors import InvalidDataError, InvalidParameterError, check_choice, parameter
 from glassine.privacy.unit import RECORD, PrivacyUnit
@@ -147,7 +147,7 @@ def take_persons(
     column = name if isinstance(name, str) and frame is not None and name in frame.columns else None
     keys = tuple(identifier(value) for value in values)
     if frame is not None:
-        X = Table(frame if column is None else frame.drop(column))
+        X = RecordTable(frame if column is None else frame.drop(column))
     return X, Persons(identifiers=keys, unit=unit, equal=person_weights == "equal", column=column)
 
 

@@ -23,7 +23,7 @@ from glassine.errors import BlackBoxError, GlassineError, InvalidDataError, Unre
 from glassine.files import parse_json
 from glassine.report.page import environment, script_json
 from glassine.server.access import Access
-from glassine.server.contract import Asked, contract_of, read_asked
+from glassine.server.contract import ServiceRequest, contract_of, read_asked
 from glassine.server.limits import Gate, Limits, problem
 from glassine.server.signing import ReleaseFile
 from glassine.surrogates.black_boxes import BlackBox
@@ -77,7 +77,7 @@ class _Service:
                 return label
         return answer
 
-    def explain(self, asked: Asked) -> dict[str, Any]:
+    def explain(self, asked: ServiceRequest) -> dict[str, Any]:
         """Return an explanation as plain values."""
         decision = asked.decision if self.black_box is None else self.ask([asked.query])[0]
         explanation = self.release.explain(

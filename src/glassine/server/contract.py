@@ -16,7 +16,7 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class ServiceRequest:
     """One request for a decision or an explanation."""
 
     query: dict[str, Scalar | None]  # The record, checked against the domain
@@ -26,7 +26,7 @@ class Asked:
     constraints: ContrastConstraints = UNCONSTRAINED  # What contrasts may change
 
 
-def read_asked(value: object, release: SurrogateRelease, *, explained: bool, decides: bool) -> Asked:
+def read_asked(value: object, release: SurrogateRelease, *, explained: bool, decides: bool) -> ServiceRequest:
     """Return a request's JSON as plain values, or refuse it."""
     if not isinstance(value, dict):
         raise InvalidDataError(f"the request must be a JSON object, got {_kind(value)}.")
@@ -46,7 +46,7 @@ def read_asked(value: object, release: SurrogateRelease, *, explained: bool, dec
     decision = None
     if explained and not decides:
         decision = _decision(value.get("decision"), release)
-    return Asked(
+    return ServiceRequest(
         query=_query(value["query"], release),
         guided=guided,
         n_closest=None if n_closest is None else int(n_closest),

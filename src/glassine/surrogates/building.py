@@ -32,8 +32,8 @@ from glassine.sealed.oracle import Oracle, asking
 from glassine.sealed.partitions import Grouped, GroupTrees
 from glassine.sealed.trees import Tree, TreeClass
 from glassine.surrogates.answers import Answers, Names, NumericAnswer, distinct_records
-from glassine.surrogates.distances import Metric, as_metric
-from glassine.surrogates.fitting import Training, joined_groups, metric_of, representatives_of
+from glassine.surrogates.distances import DomainMetric, as_metric
+from glassine.surrogates.fitting import ReleaseRecords, joined_groups, metric_of, representatives_of
 from glassine.surrogates.group_trees import grow_trees
 from glassine.surrogates.private_trees import (
     certify_labels,
@@ -43,13 +43,13 @@ from glassine.surrogates.private_trees import (
 )
 from glassine.surrogates.reading import Record
 from glassine.surrogates.release import SurrogateRelease
-from glassine.surrogates.settings import Plan
+from glassine.surrogates.settings import ExplainerPlan
 from glassine.surrogates.values import Provenance
 
 # Cells of a public partition, and queries drawn from the public domain: nothing here sees a training record.
 
 
-def public_metric(domain: Domain, distance: str | SemanticDistance) -> Metric:
+def public_metric(domain: Domain, distance: str | SemanticDistance) -> DomainMetric:
     """Return a distance whose scales follow from the public bounds: the standard deviation of a uniform number."""
     divisor = math.sqrt(12.0) if distance == "euclidean" else 1.0
     scales = []
@@ -158,11 +158,11 @@ class Material:
         return self.outcome.tree_classes or ()
 
 
-Built: TypeAlias = tuple[SurrogateRelease, Certificate, Training, float | None]
+Built: TypeAlias = tuple[SurrogateRelease, Certificate, ReleaseRecords, float | None]
 """A release and its certificate; and what is private about its making: the records, and the loss of information."""
 
 
-def build(plan: Plan, material: Material) -> Built:
+def build(plan: ExplainerPlan, material: Material) -> Built:
     """Return the release of a plan."""
     if plan.private_partition:
         return _public(plan, material)
@@ -199,7 +199,7 @@ def build(plan: Plan, material: Material) -> Built:
     return _built(plan, material, metric, points, groups, k=plan.k, loss=loss)
 
 
-def _public(plan: Plan, material: Material) -> Built:
+def _public(plan: ExplainerPlan, material: Material) -> Built:
     """Return the release of a partition into cells around public points."""
     domain = material.domain
     metric = public_metric(domain, plan.distance)
@@ -217,9 +217,9 @@ def _public(plan: Plan, material: Material) -> Built:
 
 
 def _built(
-    plan: Plan,
+    plan: ExplainerPlan,
     material: Material,
-    metric: Metric,
+    metric: DomainMetric,
     points: tuple[tuple[Scalar | None, ...], ...],
     groups: Ints,
     *,
@@ -228,7 +228,7 @@ def _built(
 ) -> Built:
     """Return the release with a tree for each group; shapes: ``groups`` (n,)."""
     trees, material, certificate = _trees(plan, material, groups, len(points))
-    training = Training(
+    training = ReleaseRecords(
         columns=material.columns,
         answers=material.answers,
         targets=material.targets,
@@ -242,7 +242,7 @@ Trees: TypeAlias = "tuple[tuple[DecisionTree, ...], Material, Certificate]"
 """The trees of all groups, the records in the classes that they use, and what is claimed."""
 
 
-def _trees(plan: Plan, material: Material, groups: Ints, n_groups: int) -> Trees:
+def _trees(plan: ExplainerPlan, material: Material, groups: Ints, n_groups: int) -> Trees:
     if plan.epsilon is not None:
         return _private_trees(plan, material, groups, n_groups, epsilon=plan.epsilon)
     trees = grow_trees(
@@ -258,7 +258,7 @@ def _trees(plan: Plan, material: Material, groups: Ints, n_groups: int) -> Trees
     return *_in_used_classes(trees, material), Certificate.none(QUERIED if plan.records == "queries" else NOT_PRIVATE)
 
 
-def _private_trees(plan: Plan, material: Material, groups: Ints, n_groups: int, *, epsilon: float) -> Trees:
+def _private_trees(plan: ExplainerPlan, material: Material, groups: Ints, n_groups: int, *, epsilon: float) -> Trees:
     """Release one private tree a group, refused, charged and drawn as every private fit is."""
     outcome = material.outcome
     every = tree_class_of(material.domain, outcome.tree_classes, plan.growth.max_depth or 1)
@@ -315,7 +315,12 @@ def _private_trees(plan: Plan, material: Material, groups: Ints, n_groups: int, 
         # Groups follow from all records, labels from a black box: nothing is claimed of the release, or paid for.
         randomness = Randomness.of(plan.random_state)
         return draw(Paid(randomness=randomness, caveats=(*caveats, *((SEEDED,) if randomness.seeded else ()))))
-    check = partial(certificate, question.events(account.part(Fraction(1))), Paid(randomness=UNPAID, caveats=caveats))
+
+    def check() -> None:
+        certificate(question.events(account.part(Fraction(1))), Paid(randomness=UNPAID, caveats=caveats))
+        # Before the charge, and by public sizes: afterwards nothing is compiled.
+        question.load()
+
     planned = Planned(price=price, caveats=caveats, check=check, draw=lambda paid: behind(lambda: draw(paid)))
     return release(planned, ledger=plan.ledger, dataset=plan.dataset, random_state=plan.random_state)
 
@@ -353,7 +358,7 @@ def _in_used_classes(trees: tuple[DecisionTree, ...], material: Material) -> tup
     return trees, own
 
 
-def _price(plan: Plan, n_groups: int) -> Price | None:
+def _price(plan: ExplainerPlan, n_groups: int) -> Price | None:
     """Return what the certificate of private trees claims; None where it claims nothing for the release."""
     epsilon = decimal(plan.epsilon or 0.0, "epsilon")
     if not plan.private_partition:
@@ -362,9 +367,9 @@ def _price(plan: Plan, n_groups: int) -> Price | None:
 
 
 def _release(
-    plan: Plan,
+    plan: ExplainerPlan,
     material: Material,
-    metric: Metric,
+    metric: DomainMetric,
     points: tuple[tuple[Scalar | None, ...], ...],
     trees: tuple[DecisionTree, ...],
     certificate: Certificate,

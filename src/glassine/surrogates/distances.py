@@ -29,7 +29,7 @@ BLOCK = 2_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Metric:
+class DomainMetric:
     """A distance on records of a domain.
 
     "euclidean" is the root of the sum of squared differences, each divided by the attribute's scale; it knows numbers
@@ -191,11 +191,11 @@ def _nested(tree: Any) -> Any:
     return None if tree is None else dict.fromkeys(tree)
 
 
-def as_metric(distance: str | SemanticDistance, scales: tuple[float, ...]) -> Metric:
+def as_metric(distance: str | SemanticDistance, scales: tuple[float, ...]) -> DomainMetric:
     """Return the metric of a distance as a microaggregation names it."""
     if isinstance(distance, SemanticDistance):
-        return Metric(distance="semantic", scales=scales, taxonomies=distance.taxonomies)
-    return Metric(distance=distance, scales=scales)
+        return DomainMetric(distance="semantic", scales=scales, taxonomies=distance.taxonomies)
+    return DomainMetric(distance=distance, scales=scales)
 
 
 # Taxonomies as a file has them.

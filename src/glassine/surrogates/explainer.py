@@ -91,9 +91,9 @@ class SurrogateExplainer(MeasuredExplainer):
     labels : {"black-box", "true"}, optional
         What trees are trained on; by default as the form says.
     method : {"mdav", "v-mdav"}, default="mdav"
-        As in :func:`glassine.microaggregate`.
+        As in :func:`~.microaggregate`.
     scaling : {"standard", "none"}, default="standard"
-        As in :func:`glassine.microaggregate`.
+        As in :func:`~.microaggregate`.
     distance : {"euclidean", "gower"} or SemanticDistance, default="euclidean"
         Of the groups and of the closest representatives. A :class:`~glassine.microaggregation.SemanticDistance` holds
         taxonomies of categories, which the release publishes.
@@ -155,7 +155,7 @@ class SurrogateExplainer(MeasuredExplainer):
 
     Where values are missing, groups are joined until each mean of a representative is one of at least k records (or
     people) that have a value. A mean is missing where most of the records have none. How far a missing value lies from
-    others is public: see :func:`glassine.microaggregate`. Without scaling the Euclidean distance does not know it.
+    others is public: see :func:`~.microaggregate`. Without scaling the Euclidean distance does not know it.
 
     Names of classes are published. Declared ones are public. Of others, a release holds those alone that a tree uses,
     and each was given to at least 10 records: by the black box, or as true label where trees are trained on them. Of

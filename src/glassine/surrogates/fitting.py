@@ -20,7 +20,7 @@ from glassine.records.arrays import AnyArray, Array, Bools, Ints
 from glassine.records.columns import Columns, values_of
 from glassine.surrogates.answers import distinct_records, plain_label
 from glassine.surrogates.black_boxes import class_order
-from glassine.surrogates.distances import Metric, as_metric
+from glassine.surrogates.distances import DomainMetric, as_metric
 from glassine.surrogates.reading import round_numbers
 
 FINENESS = 20
@@ -37,7 +37,7 @@ MOST_NAMES = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Training:
+class ReleaseRecords:
     """The records behind a release. Private: it is never part of the release."""
 
     columns: Columns  # The records, n of them
@@ -54,7 +54,7 @@ def joined_groups(
     groups: Ints,
     k: int,
     columns: Columns,
-    metric: Metric,
+    metric: DomainMetric,
     domain: Domain,
     persons: Persons | None,
     distinct_in: int = 0,
@@ -86,7 +86,7 @@ def joined_groups(
     return out
 
 
-def _middles(columns: Columns, groups: Ints, n_groups: int, metric: Metric, domain: Domain) -> Array:
+def _middles(columns: Columns, groups: Ints, n_groups: int, metric: DomainMetric, domain: Domain) -> Array:
     """Return the exact representatives, of however few records, as the distance sees them, shape (g, d)."""
     points = representatives_of(columns, groups, n_groups, metric, domain, rounded=False, k=1)
     return np.concatenate([metric.embed_one(domain, dict(zip(domain, point, strict=True))) for point in points])
@@ -96,7 +96,7 @@ def _fewest_behind(
     columns: Columns,
     groups: Ints,
     n_groups: int,
-    metric: Metric,
+    metric: DomainMetric,
     domain: Domain,
     persons: Persons | None,
     distinct_in: int,
@@ -130,7 +130,7 @@ def _behind(values: Array, groups: Ints, n_groups: int, persons: Persons | None)
     return present, counts, counts if persons is None else persons.counts(np.where(present, groups, -1), n_groups)
 
 
-def _has_modes(name: str, columns: Columns, metric: Metric) -> bool:
+def _has_modes(name: str, columns: Columns, metric: DomainMetric) -> bool:
     """Return whether groups are represented by their most frequent value of an attribute, not by a mean."""
     attribute = columns.attributes[name]
     return name in columns.codes and (isinstance(attribute, Category) or metric.distance != "euclidean")
@@ -145,7 +145,7 @@ def metric_of(
     rounded: bool,
     k: int,
     persons: Persons | None = None,
-) -> Metric:
+) -> DomainMetric:
     """Return the distance by which a reader seeks representatives."""
     scales = []
     for name in domain:
@@ -194,7 +194,7 @@ def representatives_of(
     columns: Columns,
     groups: Ints,
     n_groups: int,
-    metric: Metric,
+    metric: DomainMetric,
     domain: Domain,
     *,
     rounded: bool,

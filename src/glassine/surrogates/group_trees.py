@@ -26,7 +26,7 @@ SINGLE = 3.4e38
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Growth:
+class TreeGrowth:
     """How group trees are grown."""
 
     # Whether thresholds are those that the domain declares (:func:`where_trees_split`), and leaves with the same answer
@@ -93,7 +93,7 @@ def grow_trees(
     *,
     domain: Domain,
     answers: Answers,
-    growth: Growth,
+    growth: TreeGrowth,
     persons: Persons | None = None,
 ) -> tuple[DecisionTree, ...]:
     """Return one tree a group.
@@ -161,7 +161,7 @@ def _of_enough(tree: DecisionTree, records: dict[str, AnyArray], behind: Sequenc
     return tree
 
 
-def _constant(own: Ints, common: int, domain: Domain, answers: Answers, growth: Growth) -> DecisionTree:
+def _constant(own: Ints, common: int, domain: Domain, answers: Answers, growth: TreeGrowth) -> DecisionTree:
     """Return the tree of a group of one answer, or of no record at all: a leaf."""
     place, classes = int(own[0]) if len(own) else common, answers.tree_classes
     if classes is None:
@@ -172,11 +172,11 @@ def _constant(own: Ints, common: int, domain: Domain, answers: Answers, growth: 
     return DecisionTree((Node(evidence=evidence),), domain.names, classes, _source(growth))
 
 
-def _source(growth: Growth) -> str:
+def _source(growth: TreeGrowth) -> str:
     return "surrogate tree on the public grid" if growth.on_grid else "surrogate tree"
 
 
-def _cart(matrix: Array, targets: Ints, growth: Growth, answers: Answers) -> Any:
+def _cart(matrix: Array, targets: Ints, growth: TreeGrowth, answers: Answers) -> Any:
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
     kind = DecisionTreeRegressor if isinstance(answers, NumericAnswer) else DecisionTreeClassifier
@@ -184,7 +184,7 @@ def _cart(matrix: Array, targets: Ints, growth: Growth, answers: Answers) -> Any
     return tree.fit(matrix, targets)
 
 
-def _with_classes(tree: DecisionTree, classes: tuple[Scalar, ...], growth: Growth) -> DecisionTree:
+def _with_classes(tree: DecisionTree, classes: tuple[Scalar, ...], growth: TreeGrowth) -> DecisionTree:
     """Return a tree of the classes of one group as one of all classes, with counts or without."""
     own = [int(name) for name in tree.classes or ()]
 
@@ -212,7 +212,7 @@ def _with_means(
     return rewritten(tree, evidence=lambda place, _: Evidence(value=means.get(place)))
 
 
-def _published(tree: DecisionTree, parts: Sequence[_Part], domain: Domain, growth: Growth) -> DecisionTree:
+def _published(tree: DecisionTree, parts: Sequence[_Part], domain: Domain, growth: TreeGrowth) -> DecisionTree:
     """Return a tree over the columns as one over the attributes, that publishes no more than it should."""
     by_name = {f"x{j}": part for j, part in enumerate(parts)}
 

@@ -20,7 +20,7 @@ from glassine.records.arrays import AnyArray, Indices, Ints
 from glassine.records.columns import Columns
 from glassine.surrogates.answers import AnswerErrors, Answers, NumericAnswer, numbers_of
 from glassine.surrogates.black_boxes import BlackBox
-from glassine.surrogates.fitting import Training, check_words, label_array
+from glassine.surrogates.fitting import ReleaseRecords, check_words, label_array
 from glassine.surrogates.reading import open_records, read
 from glassine.surrogates.release import MAX_CLOSEST, SurrogateRelease, decided_by
 from glassine.surrogates.values import Measures, NodeCounts
@@ -150,7 +150,7 @@ def _sample(records: Columns) -> Indices:
     return np.arange(n) if n <= MOST_PAIRED else np.linspace(0, n - 1, MOST_PAIRED).astype(np.intp)
 
 
-def representativeness(release: SurrogateRelease, training: Training) -> float:
+def representativeness(release: SurrogateRelease, training: ReleaseRecords) -> float:
     """Return the share of the training records on which their own group's tree decides as the black box."""
     decided = release.decisions(training.columns, training.groups[:, None].astype(np.intp))[:, 0]
     return float(release.answers.agree(decided, training.answers).mean())
@@ -169,11 +169,11 @@ def reach(release: SurrogateRelease, records: Columns, answers: Ints) -> float:
 class MeasuredExplainer(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     """An explainer that has a release, the records behind it, and query access to the black box."""
 
-    # As in :class:`~glassine.surrogates.SurrogateExplainer`.
+    # As in :class:`~.SurrogateExplainer`.
     release_: SurrogateRelease
     certificate_: Certificate
     domain_: Domain
-    training_: Training
+    training_: ReleaseRecords
     black_box_: BlackBox
     information_loss_: float | None
 

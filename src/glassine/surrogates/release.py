@@ -32,7 +32,7 @@ from glassine.surrogates.answers import (
     plain_label,
 )
 from glassine.surrogates.checking import check_point, check_tree
-from glassine.surrogates.distances import TAXONOMIES, Metric
+from glassine.surrogates.distances import TAXONOMIES, DomainMetric
 from glassine.surrogates.reading import Query, Record, query_of
 from glassine.surrogates.values import UNCONSTRAINED, Contrast, ContrastConstraints, Explanation, Provenance
 from glassine.surrogates.walking import conditions_of, contrasts_of, way_of
@@ -43,9 +43,9 @@ from glassine.surrogates.walking import conditions_of, contrasts_of, way_of
 def check_release(release: SurrogateRelease) -> None:
     """Raise InvalidModelError if the parts of a release contradict each other."""
     parts: tuple[object, ...] = (release.domain, release.metric)
-    if not isinstance(parts[0], Domain) or not isinstance(parts[1], Metric):
+    if not isinstance(parts[0], Domain) or not isinstance(parts[1], DomainMetric):
         raise InvalidModelError(
-            "a release needs a Domain and a Metric.",
+            "a release needs a Domain and a DomainMetric.",
             remedy="Take both from the explainer, or read a file with SurrogateRelease.from_json.",
         )
     _check_classes(release)
@@ -120,7 +120,7 @@ class SurrogateRelease:
         The attributes.
     classes : tuple of scalars
         The decisions; none of numeric answers.
-    metric : Metric
+    metric : DomainMetric
         The distance by which representatives are sought.
     representatives : tuple of tuple of scalars
         One a group, its values in the order of the attributes.
@@ -145,7 +145,7 @@ class SurrogateRelease:
 
     domain: Domain
     classes: tuple[Scalar, ...]
-    metric: Metric
+    metric: DomainMetric
     representatives: tuple[tuple[Scalar | None, ...], ...]
     trees: tuple[DecisionTree, ...]
     k: int | None
@@ -394,24 +394,29 @@ MAX_ATTRIBUTES = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Group:
+class _TreeGroup:
     """What stands in a file together: a representative and its tree."""
 
     representative: tuple[Scalar | None, ...]
     tree: DecisionTree
 
 
-def _groups(release: SurrogateRelease) -> list[_Group]:
+def _groups(release: SurrogateRelease) -> list[_TreeGroup]:
     pairs = zip(release.representatives, release.trees, strict=True)
-    return [_Group(representative=point, tree=tree) for point, tree in pairs]
+    return [_TreeGroup(representative=point, tree=tree) for point, tree in pairs]
 
 
 def _release(
-    *, distance: str, scales: tuple[float, ...], taxonomies: dict[str, Any], groups: tuple[_Group, ...], **parts: Any
+    *,
+    distance: str,
+    scales: tuple[float, ...],
+    taxonomies: dict[str, Any],
+    groups: tuple[_TreeGroup, ...],
+    **parts: Any,
 ) -> SurrogateRelease:
     """Return the release whose parts stand in a file side by side."""
     return SurrogateRelease(
-        metric=Metric(distance=distance, scales=scales, taxonomies=taxonomies),
+        metric=DomainMetric(distance=distance, scales=scales, taxonomies=taxonomies),
         representatives=tuple(group.representative for group in groups),
         trees=tuple(group.tree for group in groups),
         **parts,
@@ -433,7 +438,7 @@ RELEASE: Codec[SurrogateRelease] = record(
         "answer": Field(codec=optional(record(NumericAnswer)), omit=None, required=False),
         "groups": Field(
             codec=listed(
-                record(_Group, {"representative": Field(codec=listed(optional(SCALAR))), "tree": Field(codec=TREE)})
+                record(_TreeGroup, {"representative": Field(codec=listed(optional(SCALAR))), "tree": Field(codec=TREE)})
             ),
             get=_groups,
         ),

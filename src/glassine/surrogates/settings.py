@@ -16,7 +16,7 @@ from glassine.learners.budget import check_number
 from glassine.learners.reading import check_domain
 from glassine.microaggregation import SemanticDistance
 from glassine.surrogates.answers import FEWEST_BEHIND_MEANS, NumericAnswer
-from glassine.surrogates.group_trees import Growth
+from glassine.surrogates.group_trees import TreeGrowth
 
 SAFE_DEPTHS = ((1000, 3), (5000, 5))
 """Below which k the restricted form's trees have which depth: larger groups are more varied."""
@@ -29,7 +29,7 @@ PRIVATE_DEPTH = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class ExplainerPlan:
     """What a fit is to do."""
 
     # k, n_cells, n_closest: as in the explainer.
@@ -47,7 +47,7 @@ class Plan:
     epsilon: float | None  # Budget of a group's tree
     fixed_black_box: bool  # As in the explainer
     answer: NumericAnswer | None  # The range of a black box that answers with numbers
-    growth: Growth  # How trees are grown; private trees take the depth alone
+    growth: TreeGrowth  # How trees are grown; private trees take the depth alone
     # random_state, ledger, dataset: as in the explainer.
     random_state: Any
     ledger: Any
@@ -59,7 +59,7 @@ class Plan:
         return self.form == "restricted"
 
 
-def plan_of(explainer: Any, records: str) -> Plan:
+def plan_of(explainer: Any, records: str) -> ExplainerPlan:
     """Return the plan that an explainer's parameters ask for."""
     form = check_choice(explainer.form, "form", ("restricted", "paper"))
     labels = check_choice(
@@ -91,7 +91,7 @@ def plan_of(explainer: Any, records: str) -> Plan:
             f"{parameter('fixed_black_box')} must be true or false, got {explainer.fixed_black_box!r}."
         )
     k = check_whole(explainer.k, "k", 2, 10**9)
-    return Plan(
+    return ExplainerPlan(
         k=k,
         n_cells=check_whole(explainer.n_cells, "n_cells", 1, 100_000),
         n_closest=check_whole(explainer.n_closest, "n_closest", 1, 1000),
@@ -188,7 +188,7 @@ def check_third_party(explainer: Any, stated: Collection[str], takes: object) ->
         )
 
 
-def check_persons(plan: Plan) -> None:
+def check_persons(plan: ExplainerPlan) -> None:
     """Raise InvalidParameterError if persons have no effect on a plan."""
     if plan.epsilon is not None:
         raise InvalidParameterError(
@@ -202,7 +202,7 @@ def check_persons(plan: Plan) -> None:
         )
 
 
-def _growth(explainer: Any, form: str, *, k: int, private: bool) -> Growth:
+def _growth(explainer: Any, form: str, *, k: int, private: bool) -> TreeGrowth:
     restricted = form == "restricted"
     depth, leaf, counts = explainer.max_depth, explainer.min_samples_leaf, explainer.leaf_counts
     if counts is not None and not isinstance(counts, bool):
@@ -220,7 +220,7 @@ def _growth(explainer: Any, form: str, *, k: int, private: bool) -> Growth:
     if isinstance(leaf, str) and leaf == "auto":
         leaf = RESTRICTED_LEAF if restricted else 1
     state = 0 if explainer.random_state is None else explainer.random_state
-    return Growth(
+    return TreeGrowth(
         on_grid=restricted,
         counts=not restricted if counts is None else counts,
         max_depth=depth,

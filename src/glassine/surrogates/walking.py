@@ -14,7 +14,7 @@ from glassine.models.evidence import Cell
 from glassine.models.tree import DecisionTree
 from glassine.records.arrays import Bools, Indices
 from glassine.surrogates.answers import Answers, Names
-from glassine.surrogates.distances import Metric
+from glassine.surrogates.distances import DomainMetric
 from glassine.surrogates.reading import Record
 from glassine.surrogates.values import UNCONSTRAINED, Change, Contrast, ContrastConstraints
 
@@ -65,7 +65,7 @@ def contrasts_of(
     *,
     decision: Scalar,
     domain: Domain,
-    metric: Metric,
+    metric: DomainMetric,
     n_contrasts: int,
     constraints: ContrastConstraints = UNCONSTRAINED,
     answers: Answers | None = None,
@@ -109,7 +109,7 @@ def contrasts_of(
 
 
 def _changes(
-    cell: Cell, record: Record, domain: Domain, metric: Metric, constraints: ContrastConstraints
+    cell: Cell, record: Record, domain: Domain, metric: DomainMetric, constraints: ContrastConstraints
 ) -> tuple[Change, ...]:
     """Return what has to change for a record to satisfy a leaf's condition; nothing where no allowed change does."""
     out = []

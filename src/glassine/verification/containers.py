@@ -19,7 +19,7 @@ import numpy.typing as npt
 from glassine.domain import Category, Integer, Real
 from glassine.domain.attributes import Attribute, Scalar, is_whole
 from glassine.errors import InvalidDataError, InvalidParameterError, check_choice, parameter
-from glassine.verification.protocols import Refusal, Relation, Source
+from glassine.verification.protocols import OutputSource, Refusal, Relation
 
 __all__ = [
     "CONTAINERS",
@@ -27,7 +27,7 @@ __all__ = [
     "CsvRecords",
     "EstimatorSource",
     "MechanismSource",
-    "Records",
+    "PlainRecords",
     "check_neighbors",
     "check_seed",
     "declared_values",
@@ -115,13 +115,13 @@ def _reader(read: Callable[[Path, str], tuple[Any, Any]] | None) -> Callable[[Pa
     return read
 
 
-def source_of(learner: object) -> Source:
+def source_of(learner: object) -> OutputSource:
     """Return the source that an estimator, a function or a source stands for."""
     if isinstance(learner, type):
         raise InvalidParameterError(
             f"{parameter('learner')} must be an instance, got the class {learner.__name__}.", remedy="Construct it."
         )
-    if isinstance(learner, Source):
+    if isinstance(learner, OutputSource):
         return learner
     if hasattr(learner, "fit") and hasattr(learner, "get_params"):
         return EstimatorSource(learner)
@@ -257,21 +257,21 @@ TARGET = "target"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Records:
+class PlainRecords:
     """Records as Python values, in no container yet."""
 
     names: tuple[str, ...]  # The attributes
     rows: tuple[tuple[Value, ...], ...]  # The values of each record
     labels: tuple[Value, ...]  # Their labels, or numeric targets
 
-    def with_record(self, row: Sequence[Value], label: Value, *, first: bool = False) -> Records:
+    def with_record(self, row: Sequence[Value], label: Value, *, first: bool = False) -> PlainRecords:
         """Return the records and one more, at the end or in front."""
         rows, labels = (
             ((tuple(row), *self.rows), (label, *self.labels))
             if first
             else ((*self.rows, tuple(row)), (*self.labels, label))
         )
-        return Records(names=self.names, rows=rows, labels=labels)
+        return PlainRecords(names=self.names, rows=rows, labels=labels)
 
     def column(self, j: int) -> list[Value]:
         """Return the values of one attribute."""
@@ -284,33 +284,33 @@ def _objects(values: Sequence[Value]) -> npt.NDArray[np.object_]:
     return out
 
 
-def _lists(records: Records) -> tuple[Any, Any]:
+def _lists(records: PlainRecords) -> tuple[Any, Any]:
     return [list(row) for row in records.rows], list(records.labels)
 
 
-def _tuples(records: Records) -> tuple[Any, Any]:
+def _tuples(records: PlainRecords) -> tuple[Any, Any]:
     return records.rows, records.labels
 
 
-def _mappings(records: Records) -> tuple[Any, Any]:
+def _mappings(records: PlainRecords) -> tuple[Any, Any]:
     return [dict(zip(records.names, row, strict=True)) for row in records.rows], list(records.labels)
 
 
-def _array(records: Records) -> tuple[Any, Any]:
+def _array(records: PlainRecords) -> tuple[Any, Any]:
     table = np.empty((len(records.rows), len(records.names)), dtype=object)
     for i, row in enumerate(records.rows):
         table[i] = row
     return table, _objects(records.labels)
 
 
-def _pandas(records: Records) -> tuple[Any, Any]:
+def _pandas(records: PlainRecords) -> tuple[Any, Any]:
     import pandas as pd
 
     columns = {name: pd.Series(_objects(records.column(j))) for j, name in enumerate(records.names)}
     return pd.DataFrame(columns), pd.Series(_objects(records.labels))
 
 
-def _polars(records: Records) -> tuple[Any, Any]:
+def _polars(records: PlainRecords) -> tuple[Any, Any]:
     import polars as pl
 
     def series(name: str, values: list[Value]) -> pl.Series:
@@ -324,7 +324,7 @@ def _polars(records: Records) -> tuple[Any, Any]:
     return pl.DataFrame(columns), series("", list(records.labels))
 
 
-def _csv(records: Records) -> CsvRecords:
+def _csv(records: PlainRecords) -> CsvRecords:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     target = TARGET
@@ -336,7 +336,7 @@ def _csv(records: Records) -> CsvRecords:
     return CsvRecords(text=out.getvalue(), target=target)
 
 
-CONTAINERS: Mapping[str, Callable[[Records], Any]] = {
+CONTAINERS: Mapping[str, Callable[[PlainRecords], Any]] = {
     "lists": _lists,
     "tuples": _tuples,
     "mappings": _mappings,

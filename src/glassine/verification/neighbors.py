@@ -16,7 +16,7 @@ from glassine.records.arrays import AnyArray, Bools
 from glassine.verification.containers import (
     CONTAINERS,
     EstimatorSource,
-    Records,
+    PlainRecords,
     check_neighbors,
     declared_values,
     odd_values,
@@ -25,10 +25,10 @@ from glassine.verification.containers import (
 )
 from glassine.verification.protocols import NO_CLAIM, RUNS, Claim, Relation, Runs, Score
 from glassine.verification.searching import FEWEST, Hunt
-from glassine.verification.statistical import FEWEST_RUNS, LowerBound, Plan
+from glassine.verification.statistical import FEWEST_RUNS, LowerBound, VerificationPlan
 from glassine.verification.trials import Crowd, StatedNoise
 
-__all__ = ["Pair", "Search", "search", "worst_pairs"]
+__all__ = ["NeighborPair", "PairSearch", "search", "worst_pairs"]
 
 OUTLIER = "held by one record"
 """A category that no other record has."""
@@ -49,7 +49,7 @@ IN_FRONT = 99
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
+class NeighborPair:
     """Two neighboring datasets ``(X, y)``, the second with one record more."""
 
     name: str  # Why it may be a bad case
@@ -79,12 +79,12 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Search:
+class PairSearch:
     """The result of a search for the worst pair.
 
     Attributes
     ----------
-    pair : Pair, Crowd or StatedNoise
+    pair : NeighborPair, Crowd or StatedNoise
         What looked worst in the preliminary runs: a pair, a crowd of canaries, or the noise of published counts.
     bound : LowerBound
         Of it, from fresh runs.
@@ -100,7 +100,7 @@ class Search:
         All runs, preliminary ones included.
     """
 
-    pair: Pair | Crowd | StatedNoise
+    pair: NeighborPair | Crowd | StatedNoise
     bound: LowerBound
     bounds: tuple[tuple[str, LowerBound], ...]
     preliminary: tuple[tuple[str, float], ...]
@@ -115,7 +115,7 @@ def worst_pairs(
     domain: Domain | None = None,
     classes: Sequence[Any] | None = None,
     target_range: tuple[float, float] | None = None,
-) -> tuple[Pair, ...]:
+) -> tuple[NeighborPair, ...]:
     """Propose neighboring datasets that a learner may fail to keep apart as it claims.
 
     They are: an empty cell, a category or a number that no other record has, the same values everywhere, a record that
@@ -157,7 +157,7 @@ def worst_pairs(
 
 def search(
     learner: object,
-    pairs: Sequence[Pair],
+    pairs: Sequence[NeighborPair],
     claim: Claim = NO_CLAIM,
     *,
     score: Score | Callable[[Any], float] | None = None,
@@ -165,7 +165,7 @@ def search(
     read: Callable[[Path, str], tuple[Any, Any]] | None = None,
     relation: Relation = "add-or-remove-one",
     runs: Runs = RUNS,
-) -> Search:
+) -> PairSearch:
     """Find what looks worst in few runs, and bound the privacy parameter on it from fresh ones.
 
     Of an estimator more is tried than the pairs: a crowd of canaries in cells of their own, several equal records at
@@ -179,7 +179,7 @@ def search(
     ----------
     learner : estimator, callable or Source
         As in ``lower_bound``. What is no estimator gets the pairs of arrays alone.
-    pairs : sequence of Pair
+    pairs : sequence of NeighborPair
         Such as ``worst_pairs``.
     claim : Claim, optional
         As in ``lower_bound``.
@@ -208,7 +208,7 @@ def search(
     for name, number, least in (("runs", wanted, FEWEST_RUNS), ("preliminary", preliminary, FEWEST)):
         if number is not None:
             check_whole(number, name, least)
-    plan = Plan.of(claim, score, wanted)
+    plan = VerificationPlan.of(claim, score, wanted)
     source = source_of(learner)
     if isinstance(source, EstimatorSource) and read is not None:
         source = EstimatorSource(source.estimator, read)
@@ -236,7 +236,7 @@ def search(
         progress=runs.progress,
     )
     hunted = hunt.find(plain, odd, extras=not own and relation == "add-or-remove-one")
-    return Search(
+    return PairSearch(
         pair=hunted.case,
         bound=hunted.bound,
         bounds=hunted.bounds,
@@ -246,7 +246,7 @@ def search(
     )
 
 
-def _proposals(X: AnyArray, y: AnyArray, domain: Domain | None, labels: list[Any]) -> Iterator[Pair]:
+def _proposals(X: AnyArray, y: AnyArray, domain: Domain | None, labels: list[Any]) -> Iterator[NeighborPair]:
     for label in labels:
         for j in range(X.shape[1]):
             yield from _empty_cell(X, y, domain, j, label)
@@ -266,7 +266,7 @@ def _proposals(X: AnyArray, y: AnyArray, domain: Domain | None, labels: list[Any
         yield from _in_turn(X, y, labels, label)
 
 
-def _odd_pairs(domain: Domain, width: int, targets: Sequence[Scalar]) -> Iterator[Pair]:
+def _odd_pairs(domain: Domain, width: int, targets: Sequence[Scalar]) -> Iterator[NeighborPair]:
     """Yield pairs of which the second has one record more with an odd value, in every container."""
     names = tuple(domain)[:width]
     declared = [declared_values(domain[name]) for name in names]
@@ -287,12 +287,12 @@ def _two_kinds(
     j: int,
     values: Sequence[Scalar],
     targets: Sequence[Scalar],
-) -> Records:
+) -> PlainRecords:
     """Return records of two kinds, which differ in one attribute and in their labels."""
     group = of_each_type(targets)[0]
     first = tuple(column[0] for column in declared)
     kinds = [(*first[:j], value, *first[j + 1 :]) for value in (values[0], values[-1])]
-    return Records(
+    return PlainRecords(
         names=names,
         rows=tuple(kind for kind in kinds for _ in range(COPIES)),
         labels=tuple(label for label in (group[0], group[-1]) for _ in range(COPIES)),
@@ -300,8 +300,13 @@ def _two_kinds(
 
 
 def _with_odd(
-    container: str, records: Records, j: int | None, declared: list[Scalar], where: str, others: Sequence[Scalar] = ()
-) -> Iterator[Pair]:
+    container: str,
+    records: PlainRecords,
+    j: int | None,
+    declared: list[Scalar],
+    where: str,
+    others: Sequence[Scalar] = (),
+) -> Iterator[NeighborPair]:
     build = CONTAINERS[container]
     d0 = build(records)
     odd = [(f"the class {other!r}", other) for other in others] + list(odd_values(declared))
@@ -313,12 +318,14 @@ def _with_odd(
             label = value
         else:
             row[j] = value
-        yield Pair(name=f"{where}: {name}", d0=d0, d1=build(records.with_record(row, label)), container=container)
+        yield NeighborPair(
+            name=f"{where}: {name}", d0=d0, d1=build(records.with_record(row, label)), container=container
+        )
         if j is not None and name == "a number as text" and container in ("object array", "pandas"):
             front = records
             for _ in range(IN_FRONT):
                 front = front.with_record(row, label, first=True)
-            yield Pair(
+            yield NeighborPair(
                 name=f"{where}: {IN_FRONT} of {name} in front, and one more",
                 d0=build(front),
                 d1=build(front.with_record(row, label, first=True)),
@@ -347,12 +354,14 @@ def _joined(values: AnyArray, value: object, *, first: bool) -> AnyArray:
     return np.concatenate(parts[::-1] if first else parts)
 
 
-def _added(X: AnyArray, y: AnyArray, record: Sequence[Any], label: object, name: str, *, first: bool = False) -> Pair:
+def _added(
+    X: AnyArray, y: AnyArray, record: Sequence[Any], label: object, name: str, *, first: bool = False
+) -> NeighborPair:
     d1 = _joined(X, record, first=first), _joined(y, label, first=first)
-    return Pair(name=name, d0=(X, y), d1=d1, records=d1[0][:1] if first else d1[0][-1:])
+    return NeighborPair(name=name, d0=(X, y), d1=d1, records=d1[0][:1] if first else d1[0][-1:])
 
 
-def _empty_cell(X: AnyArray, y: AnyArray, domain: Domain | None, j: int, label: object) -> Iterator[Pair]:
+def _empty_cell(X: AnyArray, y: AnyArray, domain: Domain | None, j: int, label: object) -> Iterator[NeighborPair]:
     """Leave out all records that hold the rarest value of a column, and add one that does."""
     values = _extremes(X, domain, j)
     value = min(values, key=lambda candidate: int((X[:, j] == candidate).sum()))
@@ -390,7 +399,7 @@ def _other_label(label: object, labels: list[Any], y: AnyArray) -> Any:
     return next((other for other in [*labels, *y.tolist()] if other != label), label)
 
 
-def _tipped(X: AnyArray, y: AnyArray, labels: list[Any], label: object) -> Iterator[Pair]:
+def _tipped(X: AnyArray, y: AnyArray, labels: list[Any], label: object) -> Iterator[NeighborPair]:
     other = _other_label(label, labels, y)
     half = len(y) // 2
     balanced = np.array([label, other] * half).astype(y.dtype)
@@ -398,7 +407,7 @@ def _tipped(X: AnyArray, y: AnyArray, labels: list[Any], label: object) -> Itera
     yield _added(same, balanced, X[0].tolist(), label, f"tipped majority, label {label!r}")
 
 
-def _in_turn(X: AnyArray, y: AnyArray, labels: list[Any], label: object) -> Iterator[Pair]:
+def _in_turn(X: AnyArray, y: AnyArray, labels: list[Any], label: object) -> Iterator[NeighborPair]:
     other = _other_label(label, labels, y)
     turns = np.array([label, other] * len(y))[: len(y)].astype(y.dtype)
     same = np.repeat(X[:1], len(y), axis=0)

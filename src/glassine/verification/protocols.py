@@ -14,15 +14,15 @@ from glassine.records.arrays import Array, Bools
 __all__ = [
     "NO_CLAIM",
     "RUNS",
-    "Bound",
     "Claim",
     "Event",
+    "OutputSource",
+    "PrivacyBound",
     "Progress",
     "Refusal",
     "Relation",
     "Runs",
     "Score",
-    "Source",
     "verdict",
 ]
 
@@ -34,7 +34,7 @@ Relation: TypeAlias = Literal["add-or-remove-one", "replace-one"]
 
 
 @runtime_checkable
-class Source(Protocol):
+class OutputSource(Protocol):
     """Draws one output: a learner or a mechanism, ready to run on any dataset."""
 
     def draw(self, dataset: object, seed: int | None) -> Any:
@@ -70,7 +70,7 @@ class Event:
     occurs: Callable[[Sequence[Any]], Bools]
 
 
-class Bound(Protocol):
+class PrivacyBound(Protocol):
     """Turns upper limits on the two error rates of a test into a lower bound on a privacy parameter."""
 
     @property
@@ -138,7 +138,7 @@ class Claim:
         In [0, 1); the bound on epsilon is at this delta even without a claim.
     mu : float, optional
         A claim of mu-GDP, instead of epsilon.
-    bound : EpsilonBound, GaussianBound or another Bound, optional
+    bound : EpsilonBound, GaussianBound or another PrivacyBound, optional
         By default ``EpsilonBound``, or ``GaussianBound`` for a claim of mu. With ``GaussianBound`` a claim of epsilon
         and delta is taken for that of a Gaussian mechanism, an assumption that the result states.
     value : float, optional
@@ -150,7 +150,7 @@ class Claim:
     epsilon: float | None = None
     delta: float = 0.0
     mu: float | None = None
-    bound: Bound | None = None
+    bound: PrivacyBound | None = None
     value: float | None = None
     confidence: float = 0.95
 

@@ -141,7 +141,7 @@ class Distinguisher:
 
     def events(self, kept0: Sequence[Any], kept1: Sequence[Any], rate: Rate) -> tuple[Event, ...]:
         """Return the event that is best on the training runs; those of models are judged out of fold."""
-        table = _Table.of(kept0, kept1)
+        table = _Features.of(kept0, kept1)
         first, second = table.matrix(kept0), table.matrix(kept1)
         best = (-np.inf, _above("nothing", np.inf, flipped=False))
         gaps = np.array([_gap(first[:, j], second[:, j]) for j in range(len(table.names))])
@@ -151,7 +151,7 @@ class Distinguisher:
             if quality > best[0]:
                 best = quality, _column_event(table.names[j], cut, flipped)
         if len(order) and min(len(kept0), len(kept1)) >= 2 * FOLDS:
-            chosen = _Table(names=tuple(table.names[j] for j in order.tolist()))
+            chosen = _Features(names=tuple(table.names[j] for j in order.tolist()))
             X = np.vstack([first[:, order], second[:, order]])
             y = np.repeat([0, 1], [len(kept0), len(kept1)])
             for name in self.models:
@@ -253,7 +253,7 @@ def _best_cut(first: Array, second: Array, rate: Rate) -> tuple[float, float, bo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Table:
+class _Features:
     """Names of features, as the columns of a matrix."""
 
     names: tuple[str, ...]
@@ -263,7 +263,7 @@ class _Table:
         object.__setattr__(self, "_at", {name: j for j, name in enumerate(self.names)})
 
     @classmethod
-    def of(cls, *samples: Sequence[Any]) -> _Table:
+    def of(cls, *samples: Sequence[Any]) -> _Features:
         """Take the names that occur most often; those that occur once reveal nothing."""
         counts = Counter(name for sample in samples for row in sample for name in row)
         return cls(names=tuple(name for name, count in counts.most_common(MOST_NAMES) if count > 1))
@@ -311,7 +311,7 @@ def _boosting() -> Any:
 _MODELS: dict[str, Callable[[], Any]] = {"logistic": _logistic, "boosting": _boosting}
 
 
-def _model_event(name: str, table: _Table, X: Array, y: npt.NDArray[np.int_], rate: Rate) -> tuple[float, Event]:
+def _model_event(name: str, table: _Features, X: Array, y: npt.NDArray[np.int_], rate: Rate) -> tuple[float, Event]:
     """Fit a classifier; its threshold is chosen from predictions of parts of the training runs that it did not see."""
     from sklearn.model_selection import StratifiedKFold, cross_val_predict
 

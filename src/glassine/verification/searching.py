@@ -15,10 +15,20 @@ from glassine.privacy.events import DiscreteGaussianNoise, GaussianNoise
 from glassine.verification.bounds import GaussianBound
 from glassine.verification.containers import EstimatorSource
 from glassine.verification.features import REFUSED
-from glassine.verification.protocols import Progress, Refusal, Relation, Source
+from glassine.verification.protocols import OutputSource, Progress, Refusal, Relation
 from glassine.verification.scores import CanaryLabel, Distinguisher
-from glassine.verification.statistical import LowerBound, Plan
-from glassine.verification.trials import Crowd, Drawn, StatedNoise, Trial, draw, guesses, judge, quality, with_records
+from glassine.verification.statistical import LowerBound, VerificationPlan
+from glassine.verification.trials import (
+    Crowd,
+    KeptRuns,
+    StatedNoise,
+    Trial,
+    draw,
+    guesses,
+    judge,
+    quality,
+    with_records,
+)
 
 FEWEST = 4
 """Preliminary runs for a pair below which nothing stands out."""
@@ -67,7 +77,7 @@ on top of the others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class WorstCase:
     """What looked worst, its bound, the bounds of all that was tested, what was tried, and what was refused."""
 
     case: Any
@@ -82,8 +92,8 @@ class _Case:
     """A trial, what is claimed in it, and its preliminary runs, in which single features compete."""
 
     trial: Trial
-    plan: Plan
-    drawn: Drawn | None = None
+    plan: VerificationPlan
+    drawn: KeptRuns | None = None
     quality: float = 0.0
 
     @property
@@ -91,7 +101,7 @@ class _Case:
         """What the runs so far would bound, relative to the claim."""
         return self.quality / self.plan.claim if self.plan.claim else self.quality
 
-    def take(self, more: Drawn) -> None:
+    def take(self, more: KeptRuns) -> None:
         """Add runs."""
         self.drawn = more if self.drawn is None else self.drawn + more
         self.quality = quality(_without_models(self.plan), self.trial, self.drawn)
@@ -102,8 +112,8 @@ class Hunt:
     """A search under way."""
 
     # source, plan, relation, runs, seed, workers, progress: as in ``glassine.verification.neighbors.search``.
-    source: Source
-    plan: Plan
+    source: OutputSource
+    plan: VerificationPlan
     relation: Relation
     runs: int
     budget: int  # Total preliminary runs
@@ -115,7 +125,7 @@ class Hunt:
     _tried: list[tuple[str, float]] = field(default_factory=list)
     _refused: list[str] = field(default_factory=list)
 
-    def find(self, plain: Sequence[Any], odd: Sequence[Any], *, extras: bool) -> Found:
+    def find(self, plain: Sequence[Any], odd: Sequence[Any], *, extras: bool) -> WorstCase:
         """Try everything, and bound what looks worst from fresh runs."""
         amplified, noise = self._extras(plain) if extras else ([], None)
         cost = GLANCES * len(odd) + SHARED * len({id(pair.d0) for pair in odd}) + AGAIN * bool(odd)
@@ -156,7 +166,7 @@ class Hunt:
         best = max(bounds, key=lambda one: one[1].value / one[1].claim if one[1].claim else one[1].value)
         if self.progress is not None:
             self.progress(self.done, self.done)
-        return Found(
+        return WorstCase(
             case=best[0],
             bound=best[1],
             bounds=tuple((case.name, bound) for case, bound in bounds),
@@ -226,7 +236,7 @@ class Hunt:
     def _run(self, case: _Case, runs: int) -> None:
         case.take(self._draw(case.trial, with_records(case.plan, case.trial), runs, balanced=True))
 
-    def _draw(self, trial: Trial, plan: Plan, runs: int, *, balanced: bool = False) -> Drawn:
+    def _draw(self, trial: Trial, plan: VerificationPlan, runs: int, *, balanced: bool = False) -> KeptRuns:
         before, total = self.done, max(self.runs + self.budget, self.done + runs)
         progress = self.progress
 
@@ -306,7 +316,7 @@ def _power(case: _Case) -> int:
     return 0 if case.drawn is None else guesses(case.plan, case.trial, case.drawn) * case.trial.canaries
 
 
-def _without_models(plan: Plan) -> Plan:
+def _without_models(plan: VerificationPlan) -> VerificationPlan:
     """Return the plan that looks at single features alone: of few runs a model learns nothing."""
     if isinstance(plan.score, Distinguisher):
         return replace(plan, score=replace(plan.score, models=()))

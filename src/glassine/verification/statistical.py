@@ -25,21 +25,21 @@ from glassine.verification.features import REFUSED
 from glassine.verification.protocols import (
     NO_CLAIM,
     RUNS,
-    Bound,
     Claim,
     Event,
+    OutputSource,
+    PrivacyBound,
     Refusal,
     Relation,
     Runs,
     Score,
-    Source,
     verdict,
 )
 from glassine.verification.scores import score_of
 
 __all__ = [
     "LowerBound",
-    "Plan",
+    "VerificationPlan",
     "draw_outputs",
     "kept_of",
     "lower_bound",
@@ -49,7 +49,9 @@ __all__ = [
 ]
 
 
-def draw_outputs(source: Source, score: Score, datasets: tuple[Any, Any], runs: Runs) -> tuple[list[Any], list[Any]]:
+def draw_outputs(
+    source: OutputSource, score: Score, datasets: tuple[Any, Any], runs: Runs
+) -> tuple[list[Any], list[Any]]:
     """Return what a score keeps of independent outputs, half of them on each of two datasets."""
     each, workers, progress = (runs.number or 0) // 2, runs.workers, runs.progress
     if not is_whole(workers) or not (workers >= 1 or workers == -1):
@@ -78,7 +80,11 @@ def refuse_the_refused(kept: Sequence[Any]) -> None:
 
 
 def _ran(
-    source: Source, score: Score, datasets: tuple[Any, Any], tasks: list[tuple[int, list[int | None]]], workers: int
+    source: OutputSource,
+    score: Score,
+    datasets: tuple[Any, Any],
+    tasks: list[tuple[int, list[int | None]]],
+    workers: int,
 ) -> Iterator[list[Any]]:
     if workers == 1:
         return (_run(source, score, datasets[which], chunk) for which, chunk in tasks)
@@ -90,7 +96,7 @@ def _ran(
     return chunks
 
 
-def _run(source: Source, score: Score, dataset: object, seeds: list[int | None]) -> list[Any]:
+def _run(source: OutputSource, score: Score, dataset: object, seeds: list[int | None]) -> list[Any]:
     kept = []
     for seed in seeds:
         # Each output is that of one fit: neighbors are made up, and a caveat that counts runs would distinguish them.
@@ -252,7 +258,7 @@ def lower_bound(
 
     Parameters
     ----------
-    learner : estimator, callable or Source
+    learner : estimator, callable or OutputSource
         A private estimator, fitted to datasets ``(X, y)``; or a function ``mechanism(dataset, seed)``.
     d0, d1 : dataset
         Two neighbors: tuples ``(X, y)``, frames, arrays or sequences of records.
@@ -289,7 +295,7 @@ def lower_bound(
     (True, 1.57)
     """
     number = 1000 if runs.number is None else runs.number
-    plan = Plan.of(claim, score, number)
+    plan = VerificationPlan.of(claim, score, number)
     source = source_of(learner)
     how = f"{check_neighbors(d0, d1, relation)} ({relation})"
     kept0, kept1 = draw_outputs(source, plan.score, (d0, d1), replace(runs, number=number))
@@ -330,17 +336,17 @@ def lower_bound_from_outputs(
     >>> found.violated, round(found.mu, 2)
     (True, 1.94)
     """
-    plan = Plan.of(claim, score, 2 * min(len(outputs0), len(outputs1)))
+    plan = VerificationPlan.of(claim, score, 2 * min(len(outputs0), len(outputs1)))
     kept0, kept1 = ([plan.score.keep(output) for output in outputs] for outputs in (outputs0, outputs1))
     return plan.judge(kept0, kept1, relation, ("outputs are those of independent runs",))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class VerificationPlan:
     """The checked parameters of a verification."""
 
     score: Score  # What distinguishes outputs
-    bound: Bound  # What bounds the parameter
+    bound: PrivacyBound  # What bounds the parameter
     delta: float  # Delta of the claim
     # claim, claimed_epsilon: what is claimed of the bound's parameter, and of epsilon.
     claim: float | None
@@ -349,7 +355,7 @@ class Plan:
     assumptions: tuple[str, ...]  # What the claim supposes
 
     @classmethod
-    def of(cls, claim: Claim, score: object, runs: int) -> Plan:
+    def of(cls, claim: Claim, score: object, runs: int) -> VerificationPlan:
         """Return the plan of a verification with so many runs, or raise."""
         check_probability(claim.confidence, "confidence")
         check_whole(runs, "runs", FEWEST_RUNS)
@@ -429,7 +435,7 @@ class Plan:
         return rate
 
 
-def _claim(bound: Bound, claim: Claim) -> tuple[float | None, tuple[str, ...]]:
+def _claim(bound: PrivacyBound, claim: Claim) -> tuple[float | None, tuple[str, ...]]:
     """Return what is claimed of the bound's parameter, and what that supposes."""
     epsilon, delta, mu = claim.epsilon, claim.delta, claim.mu
     if claim.value is not None:

@@ -21,11 +21,11 @@ from glassine.verification.bounds import (
     delta_lower_bound,
     odds_bound,
 )
-from glassine.verification.protocols import Event, Progress, Relation, Source
+from glassine.verification.protocols import Event, OutputSource, Progress, Relation
 from glassine.verification.scores import Distinguisher
-from glassine.verification.statistical import LowerBound, Plan, kept_of, refuse_the_refused, seeds_of
+from glassine.verification.statistical import LowerBound, VerificationPlan, kept_of, refuse_the_refused, seeds_of
 
-__all__ = ["Crowd", "Drawn", "StatedNoise", "Trial", "draw", "guesses", "judge", "quality", "with_records"]
+__all__ = ["Crowd", "KeptRuns", "StatedNoise", "Trial", "draw", "guesses", "judge", "quality", "with_records"]
 
 
 PARTS = 40
@@ -99,14 +99,14 @@ class Crowd:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class KeptRuns:
     """What was kept of some runs, and the coins of each, shape (runs, canaries)."""
 
     kept: list[Any]
     coins: Bools
 
-    def __add__(self, other: Drawn) -> Drawn:
-        return Drawn([*self.kept, *other.kept], np.concatenate([self.coins, other.coins]))
+    def __add__(self, other: KeptRuns) -> KeptRuns:
+        return KeptRuns([*self.kept, *other.kept], np.concatenate([self.coins, other.coins]))
 
     def sides(self) -> tuple[list[Any], list[Any]]:
         """Return what was kept without and with a canary; of several canaries what the learner says of each."""
@@ -126,8 +126,8 @@ def _said_of(canary: int, row: dict[str, float]) -> dict[str, float]:
 
 
 def draw(
-    source: Source,
-    plan: Plan,
+    source: OutputSource,
+    plan: VerificationPlan,
     trial: Trial,
     runs: int,
     *,
@@ -135,7 +135,7 @@ def draw(
     balanced: bool = False,
     workers: int = 1,
     progress: Progress | None = None,
-) -> Drawn:
+) -> KeptRuns:
     """Run a source on datasets that fair coins choose; ``balanced``, as many heads as tails, where none is counted."""
     rng = np.random.default_rng(None if seed is None else [seed, 1])
     if balanced:
@@ -161,7 +161,7 @@ def draw(
         kept += outputs
         if progress is not None:
             progress(len(kept), runs)
-    return Drawn(kept, coins)
+    return KeptRuns(kept, coins)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,13 +183,13 @@ def _occurrences(event: Event, kept: list[Any]) -> int:
     return int(np.count_nonzero(event.occurs(kept))) if kept else 0
 
 
-def _by_odds(plan: Plan, trial: Trial, runs: int) -> bool:
+def _by_odds(plan: VerificationPlan, trial: Trial, runs: int) -> bool:
     """Whether guesses of coins may be counted: then delta is small, and canaries of several records have none."""
     small = runs * plan.delta <= (1 - plan.confidence) / 10
     return isinstance(plan.bound, EpsilonBound) and small and (trial.distance == 1 or not plan.delta)
 
 
-def _chosen(plan: Plan, trial: Trial, train: Drawn) -> tuple[float, _Guess]:
+def _chosen(plan: VerificationPlan, trial: Trial, train: KeptRuns) -> tuple[float, _Guess]:
     """Return the guess that is best on training runs, with its quality."""
     odds = _by_odds(plan, trial, len(train.kept))
     alpha = (1 - plan.confidence) / 2
@@ -223,18 +223,20 @@ def _odds_rate(n0: int, n1: int, alpha: float) -> Any:
     return rate
 
 
-def guesses(plan: Plan, trial: Trial, train: Drawn) -> int:
+def guesses(plan: VerificationPlan, trial: Trial, train: KeptRuns) -> int:
     """Return how often a guess was made: of crowds with one claim the one with most guesses has most power."""
     _, guess = _chosen(plan, trial, train)
     return sum(guess.counts(*train.sides()))
 
 
-def quality(plan: Plan, trial: Trial, train: Drawn) -> float:
+def quality(plan: VerificationPlan, trial: Trial, train: KeptRuns) -> float:
     """Return what the runs that choose an event would bound, for one record; it is no bound."""
     return _chosen(plan, trial, train)[0] / trial.distance
 
 
-def judge(plan: Plan, trial: Trial, train: Drawn, test: Drawn, relation: str, assumptions: Sequence[str]) -> LowerBound:
+def judge(
+    plan: VerificationPlan, trial: Trial, train: KeptRuns, test: KeptRuns, relation: str, assumptions: Sequence[str]
+) -> LowerBound:
     """Choose guesses on some runs, and count them on others.
 
     Guarantee
@@ -341,7 +343,7 @@ class StatedNoise:
         excess = (published - exact)[published > exact]
         return int((excess - 1).sum()), len(excess)
 
-    def bound(self, kept: Sequence[tuple[int, int]], plan: Plan, assumptions: Sequence[str]) -> LowerBound:
+    def bound(self, kept: Sequence[tuple[int, int]], plan: VerificationPlan, assumptions: Sequence[str]) -> LowerBound:
         """Return a lower bound on the epsilon of the counts: the inverse of an upper limit of the noise's scale.
 
         Guarantee
@@ -375,7 +377,7 @@ class StatedNoise:
         )
 
 
-def with_records(plan: Plan, trial: Trial) -> Plan:
+def with_records(plan: VerificationPlan, trial: Trial) -> VerificationPlan:
     """Return the plan whose distinguisher asks a fitted learner about the canaries of a trial."""
     if not isinstance(plan.score, Distinguisher) or trial.records is None:
         return plan

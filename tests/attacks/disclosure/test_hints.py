@@ -8,8 +8,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from glassine import Binary, Domain, OptimalTreeClassifier
+from glassine import Binary, Domain
 from glassine.attacks.disclosure.adversary import NOT_STATED, Hints, read_hints
+from glassine.learners import OptimalTreeClassifier
 
 
 @pytest.mark.parametrize(

@@ -13,13 +13,14 @@ import polars as pl
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from glassine import Category, Domain, Integer, MultiwayTreeClassifier
+from glassine import Category, Domain, Integer
 from glassine.attacks.disclosure import Adversary, SearchError, dual, infer_sensitive
 from glassine.attacks.disclosure import remedies as module
 from glassine.attacks.disclosure.dual import TimeLimitError
 from glassine.attacks.disclosure.remedies import Remedies, measure_remedies
 from glassine.attacks.remedy_table import RemedyTable
 from glassine.errors import InvalidDataError, InvalidParameterError, UnreadableFileError
+from glassine.learners import MultiwayTreeClassifier
 
 NONE: dict[str, Any] = {"merge_below": [], "purities": [], "round_to": [], "epsilons": []}
 DOMAIN = Domain({"age": Integer(18, 60, thresholds=(30, 40)), "town": Category(("a", "b", "c"))})

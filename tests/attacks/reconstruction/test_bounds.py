@@ -12,13 +12,20 @@ import numpy as np
 import pytest
 
 from glassine.attacks.reconstruction import joint_bounds as bounds
-from glassine.attacks.reconstruction.joint_bounds import Block, Fit, counted, log_lower, log_upper, maximise_entropy
+from glassine.attacks.reconstruction.joint_bounds import (
+    OptionBlock,
+    Potentials,
+    counted,
+    log_lower,
+    log_upper,
+    maximise_entropy,
+)
 from glassine.attacks.reconstruction.joint_cells import System
 from glassine.attacks.reconstruction.joint_intervals import log_sum
 from glassine.attacks.reconstruction.joint_programs import settle, whole_table
 
 
-def block(rng: np.random.Generator, shape: tuple[int, ...], n: int) -> tuple[Block, list[int]]:
+def block(rng: np.random.Generator, shape: tuple[int, ...], n: int) -> tuple[OptionBlock, list[int]]:
     """Return a full block of random cells with the margins of a random table."""
     parts = np.array(list(product(*(range(size) for size in shape))), dtype=np.intp)
     while True:
@@ -28,7 +35,7 @@ def block(rng: np.random.Generator, shape: tuple[int, ...], n: int) -> tuple[Blo
             break
     sizes = rng.integers(1, 50, len(parts)).tolist()
     logs = np.log(np.array(sizes, dtype=float))
-    return Block(options=np.arange(len(parts)), parts=parts, counts=counts, log_sizes=logs), sizes
+    return OptionBlock(options=np.arange(len(parts)), parts=parts, counts=counts, log_sizes=logs), sizes
 
 
 def tables(parts: np.ndarray, counts: list[list[int]], place: int = 0) -> Iterator[list[int]]:
@@ -45,7 +52,7 @@ def tables(parts: np.ndarray, counts: list[list[int]], place: int = 0) -> Iterat
             yield [number, *rest]
 
 
-def enumerated(given: Block, sizes: list[int]) -> float:
+def enumerated(given: OptionBlock, sizes: list[int]) -> float:
     """Return the logarithm of the sum over all tables."""
     total = 0.0
     for table in tables(given.parts, [count.tolist() for count in given.counts]):
@@ -57,7 +64,7 @@ CASES = [((2, 2), 5), ((2, 3), 6), ((3, 3), 6), ((2, 2), 40), ((2, 2, 2), 5)]
 
 
 @cache
-def each() -> list[tuple[Block, list[int], Fit, float]]:
+def each() -> list[tuple[OptionBlock, list[int], Potentials, float]]:
     """Return the blocks of the tests, with the sizes of the cells, the fitted table and the truth."""
     rng = np.random.default_rng(0)
     out = []
@@ -101,7 +108,7 @@ def test_any_potentials_give_an_upper_bound() -> None:
     rng = np.random.default_rng(1)
     for given, _, fit, truth in each():
         wrong = tuple(values + rng.normal(0, 0.3, len(values)) for values in fit.potentials)
-        moved = Fit(potentials=wrong, table=fit.table, residual=fit.residual)
+        moved = Potentials(potentials=wrong, table=fit.table, residual=fit.residual)
         assert log_upper(given, moved, 0) >= truth - 1e-9
 
 
@@ -151,7 +158,7 @@ def test_a_fitted_table_that_misses_the_margins_breaks_no_lower_bound() -> None:
                 float(np.abs(np.bincount(given.parts[:, i], table) - count).sum())
                 for i, count in enumerate(given.counts)
             )
-            moved = Fit(potentials=fit.potentials, table=table, residual=off)
+            moved = Potentials(potentials=fit.potentials, table=table, residual=off)
             for reference in (0, 1):
                 alone = log_lower(given, moved, reference)
                 backed = log_lower(given, moved, reference, exact)

@@ -82,7 +82,7 @@ class Adversary:
     splits : {"auto", "multiway", "binary"}, default="auto"
         How a category can be split: into one branch for each value, or one value against all others. "auto" takes the
         first where a node of the tree has more than two branches, or the tree says that it comes from
-        :class:`~glassine.MultiwayTreeClassifier`; otherwise no split of a category is a candidate, since a tree does
+        :class:`~.MultiwayTreeClassifier`; otherwise no split of a category is a candidate, since a tree does
         not show which splits its learner compared. A number is split at thresholds in any case.
     candidates : {"all_attributes", "same_attribute"}, default="all_attributes"
         Among which splits a node's was the best. "same_attribute" is for learners that look at a random part of the

@@ -15,7 +15,7 @@ from glassine.attacks.disclosure.constraints import Clash, Constraints
 from glassine.attacks.disclosure.leaves import LeafKnowledge
 from glassine.attacks.disclosure.people import People, true_codes, true_table
 from glassine.data.labels import subgroups
-from glassine.data.table import Table, as_table
+from glassine.data.table import RecordTable, as_table
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidDataError, check_whole
 from glassine.records.arrays import Array
@@ -227,7 +227,7 @@ class Disclosure:
         """Return the entropy left about each person's class, in nats, shape (n,)."""
         return np.asarray(_entropies(self.quasi_probabilities)[self.people.person])
 
-    def _sizes(self, table: Table | None) -> Array:
+    def _sizes(self, table: RecordTable | None) -> Array:
         """Return how much each quasi-identifier counts, shape (q,): its records, or every person once."""
         if table is None or table.persons is None:
             return self.people.sizes.astype(np.float64)
@@ -280,14 +280,14 @@ class Disclosure:
         ]
         return min(found), max(found)
 
-    def most_exposed(self, number: int = 10, table: Table | None = None) -> list[tuple[int, float]]:
+    def most_exposed(self, number: int = 10, table: RecordTable | None = None) -> list[tuple[int, float]]:
         """Return the people about whom least is left open: row number, and probability of their most probable class.
 
         Parameters
         ----------
         number : int, default=10
             How many, at least 1.
-        table : Table, optional
+        table : RecordTable, optional
             The records, where they know their persons: each is named once, by the record that reveals most.
         """
         check_whole(number, "number", 1)
@@ -339,14 +339,14 @@ class Disclosure:
                 )
         return sorted(out, key=lambda group: group.entropy if group.d_overall is None else group.d_overall)
 
-    def compare(self, truth: npt.ArrayLike | None = None, table: Table | None = None) -> list[ReaderComparison]:
+    def compare(self, truth: npt.ArrayLike | None = None, table: RecordTable | None = None) -> list[ReaderComparison]:
         """Return what readers with less knowledge conclude: of the marginal, of the leaves, and of all of it.
 
         Parameters
         ----------
         truth : array-like, shape (n,), optional
             Class of each person.
-        table : Table, optional
+        table : RecordTable, optional
             The records, where they know their persons: people are counted, and means take every person once. A person
             of whom one record is practically certain is certain.
         """

@@ -102,7 +102,7 @@ def infer_sensitive(
         The name of the class attribute; if it is a column of the frame, the reader does not look at it.
     adversary : Adversary, optional
         What the reader knows; by default class counts, and the internal nodes if the model states how its splits were
-        selected. A :class:`~glassine.MultiwayTreeClassifier`, or a tree of scikit-learn with the steps before it,
+        selected. A :class:`~.MultiwayTreeClassifier`, or a tree of scikit-learn with the steps before it,
         states the criterion, the columns that it compared and the fewest records of a branch: these replace what the
         adversary says. Trees whose splits were not the best of all candidates (random splits, ``max_features``,
         weights, ``monotonic_cst``) are read without internal nodes. A plain model states nothing: what the adversary

@@ -23,10 +23,10 @@ from glassine.attacks.disclosure.leaves import ExpectedLeaves
 from glassine.attacks.disclosure.noise import CountNoise
 from glassine.attacks.disclosure.people import true_table
 from glassine.attacks.disclosure.predictions import Holdout, quality, read_holdout
-from glassine.attacks.remedy_table import Kind, Remedy, RemedyTable, figures_of
+from glassine.attacks.remedy_table import DisclosureRemedy, Kind, RemedyTable, figures_of
 from glassine.codec import record
 from glassine.data.inference import columns as read_columns
-from glassine.data.store import ResultKind, Store
+from glassine.data.store import ResultKind, RunStore
 from glassine.domain import Domain
 from glassine.domain.attributes import is_whole
 from glassine.domain.domain import to_dict
@@ -64,11 +64,11 @@ ROUNDING = 1e-6
 """Relative difference of two figures that is taken for the rounding of another machine: beyond the solver's gap."""
 
 
-REMEDIES: ResultKind[Remedy] = ResultKind(
+REMEDIES: ResultKind[DisclosureRemedy] = ResultKind(
     name="table of remedies",
     identity="remedies.json",
     schema="glassine.remedies/2",
-    codec=record(Remedy),
+    codec=record(DisclosureRemedy),
     key=lambda remedy: remedy.name,
 )
 """The rows of a table of remedies, as a folder keeps them."""
@@ -212,7 +212,7 @@ def measure_remedies(
     base = replace(base, min_samples_leaf=base.min_samples_leaf or int(first.people.leaf_sizes.min()))
     tables = class_tables(first, truth)
     bench = _Bench(tree=tree, frame=quasi_identifiers, truth=truth, codes=codes, tables=tables, base=base, held=held)
-    every: list[tuple[str, Kind, Callable[[str, TimeLimit], Remedy]]] = [
+    every: list[tuple[str, Kind, Callable[[str, TimeLimit], DisclosureRemedy]]] = [
         (name, "none", partial(bench.read, kind="none", tree=tree, adversary=base)),
         ("error rates instead of counts", "suppress", partial(bench.suppressed, leaves="error_rates")),
         ("labels alone", "suppress", partial(bench.suppressed, leaves="labels_only")),
@@ -224,8 +224,8 @@ def measure_remedies(
         (f"private tree, epsilon {e:g}", "private", partial(bench.private, epsilon=e, tried=tried))
         for e in tried.epsilons
     ]
-    rows: list[Remedy] = []
-    with nullcontext() if folder is None else Store(folder, REMEDIES, _identity(bench, tried)) as store:
+    rows: list[DisclosureRemedy] = []
+    with nullcontext() if folder is None else RunStore(folder, REMEDIES, _identity(bench, tried)) as store:
         for name, kind, measured in every:
             kept = None if store is None else store.results.get(name)
             # The first is measured again: it shows whether the folder is of these records.
@@ -237,12 +237,12 @@ def measure_remedies(
             try:
                 rows.append(measured(name, TimeLimit(tried.time_limit)))
             except TimeLimitError as error:
-                rows.append(kept or Remedy(name=name, kind=kind, reason=str(error)))
+                rows.append(kept or DisclosureRemedy(name=name, kind=kind, reason=str(error)))
                 continue
             except GlassineError as error:
                 if not rows:
                     raise
-                rows.append(Remedy(name=name, kind=kind, reason=str(error)))
+                rows.append(DisclosureRemedy(name=name, kind=kind, reason=str(error)))
             if store is not None and kept is None:
                 store.add(rows[-1])
             elif store is not None and kept is not None and not _alike(kept, rows[-1]):
@@ -276,7 +276,7 @@ def _identity(bench: _Bench, tried: Remedies) -> dict[str, Any]:
     }
 
 
-def _alike(one: Remedy, other: Remedy) -> bool:
+def _alike(one: DisclosureRemedy, other: DisclosureRemedy) -> bool:
     """Return whether two rows are the same but for the rounding of another machine."""
     return all(
         a == b or (a is not None and b is not None and math.isclose(a, b, rel_tol=ROUNDING, abs_tol=ROUNDING))
@@ -328,12 +328,14 @@ class _Bench:
     base: Adversary
     held: Holdout | None
 
-    def read(self, name: str, limit: TimeLimit, kind: Kind, tree: DecisionTree, adversary: Adversary) -> Remedy:
+    def read(
+        self, name: str, limit: TimeLimit, kind: Kind, tree: DecisionTree, adversary: Adversary
+    ) -> DisclosureRemedy:
         """Return what an attacker with a tree concludes."""
         result = infer_sensitive(
             tree, self.frame, adversary=adversary, starts=Starts(STARTS, STEPS[kind], limit), truth=self.truth
         )
-        return Remedy(
+        return DisclosureRemedy(
             name=name,
             kind=kind,
             n_leaves=float(len(result.people.leaf_sizes)),
@@ -344,11 +346,15 @@ class _Bench:
             status=result.status,
         )
 
-    def suppressed(self, name: str, limit: TimeLimit, leaves: Literal["error_rates", "labels_only"]) -> Remedy:
+    def suppressed(
+        self, name: str, limit: TimeLimit, leaves: Literal["error_rates", "labels_only"]
+    ) -> DisclosureRemedy:
         """Return what an attacker concludes who knows less about the leaves."""
         return self._searched(name, limit, "suppress", self.tree, replace(self.base, leaves=leaves))
 
-    def _searched(self, name: str, limit: TimeLimit, kind: Kind, tree: DecisionTree, reader: Adversary) -> Remedy:
+    def _searched(
+        self, name: str, limit: TimeLimit, kind: Kind, tree: DecisionTree, reader: Adversary
+    ) -> DisclosureRemedy:
         """Return what an attacker concludes whose search may lead nowhere: then that of the leaves alone."""
         try:
             return self.read(name, limit, kind, tree, reader)
@@ -356,13 +362,13 @@ class _Bench:
             result = self.read(name, limit, kind, tree, replace(reader, internal_nodes=False))
             return replace(result, reason=NO_SEARCH)
 
-    def merged(self, name: str, limit: TimeLimit, below: int = 0, purity: float = 1.0) -> Remedy:
+    def merged(self, name: str, limit: TimeLimit, below: int = 0, purity: float = 1.0) -> DisclosureRemedy:
         """Return what an attacker with the tree with merged leaves concludes."""
         counted = self._counted(1)
         sizes = {cell.node: cell.evidence.size or 0 for cell in counted.cells}
         return self.read(name, limit, "merge", merge_leaves(counted, sizes, below, purity=purity), self.base)
 
-    def rounded(self, name: str, limit: TimeLimit, step: int) -> Remedy:
+    def rounded(self, name: str, limit: TimeLimit, step: int) -> DisclosureRemedy:
         """Return what an attacker with rounded counts concludes."""
         reader = replace(self.base, noise=CountNoise("rounded", step))
         return self._searched(name, limit, "round", self._counted(step), reader)
@@ -377,7 +383,7 @@ class _Bench:
 
         return replace(rewritten(self.tree, evidence=evidence), approximate=step > 1)
 
-    def private(self, name: str, limit: TimeLimit, epsilon: float, tried: Remedies) -> Remedy:
+    def private(self, name: str, limit: TimeLimit, epsilon: float, tried: Remedies) -> DisclosureRemedy:
         """Return what an attacker with private trees concludes, on average over some draws."""
         if tried.domain is None:
             raise InvalidParameterError("a private tree needs the public domain of the attributes.", remedy="Give it.")
@@ -409,7 +415,7 @@ class _Bench:
             own = quality(tree, given, self.codes)
             drawn.append(_Draw(leaves, result.entropy, distance, own, self._held_quality(learner)))
         held = [draw.held for draw in drawn if draw.held is not None]
-        return Remedy(
+        return DisclosureRemedy(
             name=name,
             kind="private",
             n_leaves=float(np.mean([draw.n_leaves for draw in drawn])),

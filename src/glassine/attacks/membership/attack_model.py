@@ -7,7 +7,15 @@ from typing import Any
 import numpy as np
 
 from glassine.attacks.membership.gap import answered, gap_figure, read_sides, setting_of
-from glassine.attacks.membership.outputs import Answers, Records, UnansweredError, as_fitted, asking, attempt, published
+from glassine.attacks.membership.outputs import (
+    Answers,
+    LabelledRecords,
+    UnansweredError,
+    as_fitted,
+    asking,
+    attempt,
+    published,
+)
 from glassine.attacks.membership.result import LossComparison, MembershipResult, Shift
 from glassine.attacks.membership.scoring import judge_calls, judge_scores
 from glassine.attacks.outcome import NotApplicable, Outcome
@@ -46,7 +54,7 @@ def _kind(model: object) -> str | None:
         return None
 
 
-def errors_of(model: object, records: Records) -> Array:
+def errors_of(model: object, records: LabelledRecords) -> Array:
     """Return a model's absolute error on each record, the mean over those of a person, shape (number,)."""
     try:
         truth = records.target.astype(float)
@@ -60,7 +68,7 @@ def errors_of(model: object, records: Records) -> Array:
     return records.mean(np.abs(answered.reshape(-1) - truth))
 
 
-def _answers(model: Any, records: Records) -> Array:
+def _answers(model: Any, records: LabelledRecords) -> Array:
     """Return the numbers that a model predicts."""
     plain = model if isinstance(model, AdditiveModel) else None if _kind(model) == "regressor" else published(model)
     given = as_fitted(model, records.native) if plain is None else records.columns(tuple(plain.attributes))
@@ -73,8 +81,8 @@ def _answers(model: Any, records: Records) -> Array:
 
 def loss_attack(
     model: object,
-    members: Sample | Records,
-    nonmembers: Sample | Records,
+    members: Sample | LabelledRecords,
+    nonmembers: Sample | LabelledRecords,
     *,
     confidence: float = 0.95,
     random_state: int | np.random.Generator | None = None,
@@ -124,7 +132,9 @@ def loss_attack(
     return attempt(work)
 
 
-def _fits(model: object, inside: Records, outside: Records) -> tuple[Array, Array, tuple[Answers, Answers] | None]:
+def _fits(
+    model: object, inside: LabelledRecords, outside: LabelledRecords
+) -> tuple[Array, Array, tuple[Answers, Answers] | None]:
     """Return how well a model fits members and non-members, and what it answers where it predicts classes."""
     # The logarithm of the odds of the true class falls as the loss rises, and so does the error of a number with its
     # sign turned: thresholds and tests see the order alone.
@@ -142,7 +152,9 @@ MOST_EXACT = 1000
 """Records of a side up to which the test's p-value is exact; beyond, its limit differs in the third digit at most."""
 
 
-def compare_losses(model: object, members: Sample | Records, nonmembers: Sample | Records) -> Outcome[LossComparison]:
+def compare_losses(
+    model: object, members: Sample | LabelledRecords, nonmembers: Sample | LabelledRecords
+) -> Outcome[LossComparison]:
     """Compare the losses of members and of non-members: the generalization gap as output checkers test it.
 
     Persons have the mean over their records. With many records the test finds gaps that no attack can use: the
@@ -167,8 +179,8 @@ def compare_losses(model: object, members: Sample | Records, nonmembers: Sample 
 
 def black_box_attack(
     model: object,
-    members: Sample | Records,
-    nonmembers: Sample | Records,
+    members: Sample | LabelledRecords,
+    nonmembers: Sample | LabelledRecords,
     *,
     train_share: float = 0.5,
     n_estimators: int = 100,
@@ -247,7 +259,7 @@ def black_box_attack(
     return attempt(work)
 
 
-def _split(side: Records, share: float, rng: np.random.Generator) -> tuple[Indices, Indices]:
+def _split(side: LabelledRecords, share: float, rng: np.random.Generator) -> tuple[Indices, Indices]:
     """Return the rows that train and those that judge: all records of a person are on one side."""
     order = rng.permutation(side.number)
     cut = min(max(round(share * side.number), 1), side.number - 1)

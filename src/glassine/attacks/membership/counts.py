@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from glassine.attacks.membership.gap import answered, gap_figure, read_sides, setting_of
-from glassine.attacks.membership.outputs import Records, asking, attempt
+from glassine.attacks.membership.outputs import LabelledRecords, asking, attempt
 from glassine.attacks.membership.result import MembershipResult, Shift
 from glassine.attacks.membership.scoring import N_FOLDS, judge_scores
 from glassine.attacks.outcome import NotApplicable, Outcome
@@ -52,10 +52,10 @@ class PublishedCounts:
 
 def count_attack(
     model: object,
-    members: Sample | Records,
-    nonmembers: Sample | Records,
+    members: Sample | LabelledRecords,
+    nonmembers: Sample | LabelledRecords,
     *,
-    population: Sample | Records | None = None,
+    population: Sample | LabelledRecords | None = None,
     confidence: float = 0.95,
     random_state: int | np.random.Generator | None = None,
     shift: Shift | None = None,
@@ -97,7 +97,7 @@ def count_attack(
     """
     setting = setting_of(confidence, random_state, shift)
     inside, outside = read_sides(members, nonmembers)
-    others = None if population is None else Records.read(population, "population").like(inside)
+    others = None if population is None else LabelledRecords.read(population, "population").like(inside)
 
     def work() -> MembershipResult:
         additive = _additive(model)
@@ -161,13 +161,13 @@ def _published(model: AdditiveModel, n_records: int) -> dict[int, PublishedCount
     }
 
 
-def _bins(model: AdditiveModel, records: Records) -> tuple[Codes, ...]:
+def _bins(model: AdditiveModel, records: LabelledRecords) -> tuple[Codes, ...]:
     """Return the bin of each record in each term, shapes (n,)."""
     with asking("the model"):
         return bin_indices(model, records.native)
 
 
-def _folds(records: Records, n_folds: int, rng: np.random.Generator) -> Indices:
+def _folds(records: LabelledRecords, n_folds: int, rng: np.random.Generator) -> Indices:
     """Return the fold of each record, shape (n,): all records of a person are in one."""
     folds = np.resize(np.arange(n_folds), records.number)
     rng.shuffle(folds)

@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from glassine.attacks.membership.intervals import Estimate, check_confidence, newcombe
-from glassine.attacks.membership.outputs import Answers, Records, answers, attempt, generator, in_classes_of
+from glassine.attacks.membership.outputs import Answers, LabelledRecords, answers, attempt, generator, in_classes_of
 from glassine.attacks.membership.result import SHIFT_LEVEL, MembershipResult, Shift
 from glassine.attacks.membership.scoring import Setting, judge_calls
 from glassine.attacks.outcome import Measured, NotApplicable, Outcome
@@ -23,8 +23,8 @@ from glassine.records.cells import Flag, Reader
 
 def gap_attack(
     model: object,
-    members: Sample | Records,
-    nonmembers: Sample | Records,
+    members: Sample | LabelledRecords,
+    nonmembers: Sample | LabelledRecords,
     *,
     confidence: float = 0.95,
     random_state: int | np.random.Generator | None = None,
@@ -94,13 +94,15 @@ def gap_attack(
     return attempt(work)
 
 
-def answered(model: object, inside: Records, outside: Records) -> tuple[Answers, Answers]:
+def answered(model: object, inside: LabelledRecords, outside: LabelledRecords) -> tuple[Answers, Answers]:
     """Return what a model answers on members and on non-members, whose classes it must know."""
     sides = known_sides(model, inside, outside)
     return answers(model, sides[0]), answers(model, sides[1])
 
 
-def known_sides(model: object, inside: Records, outside: Records) -> tuple[Records, Records]:
+def known_sides(
+    model: object, inside: LabelledRecords, outside: LabelledRecords
+) -> tuple[LabelledRecords, LabelledRecords]:
     """Return members and non-members with columns and classes as the model has them."""
     return in_classes_of(model, inside, "members"), in_classes_of(model, outside, "non-members")
 
@@ -111,11 +113,13 @@ def gap_figure(members: Answers, nonmembers: Answers, confidence: float) -> Esti
     return newcombe(hits[0], members.number, hits[1], nonmembers.number, confidence).scaled(0.5, 0.5)
 
 
-def read_sides(members: Sample | Records, nonmembers: Sample | Records) -> tuple[Records, Records]:
+def read_sides(
+    members: Sample | LabelledRecords, nonmembers: Sample | LabelledRecords
+) -> tuple[LabelledRecords, LabelledRecords]:
     """Return members and non-members, with the same columns; people have records on one side alone."""
     if isinstance(members, Sample) and isinstance(nonmembers, Sample):
         nonmembers = nonmembers.completed(members)
-    inside, outside = Records.read(members, "members"), Records.read(nonmembers, "non-members")
+    inside, outside = LabelledRecords.read(members, "members"), LabelledRecords.read(nonmembers, "non-members")
     if (inside.persons is None) != (outside.persons is None):
         raise InvalidParameterError(
             f"{parameter('persons')} must be stated of members and of non-members, or of neither.", remedy="State both."
@@ -139,7 +143,10 @@ MAX_RECORDS = 20_000
 
 
 def holdout_shift(
-    members: Sample | Records, nonmembers: Sample | Records, *, random_state: int | np.random.Generator | None = None
+    members: Sample | LabelledRecords,
+    nonmembers: Sample | LabelledRecords,
+    *,
+    random_state: int | np.random.Generator | None = None,
 ) -> Outcome[Shift]:
     """Test whether members and non-members differ without the model.
 
@@ -218,12 +225,12 @@ def holdout_shift(
     )
 
 
-def _sample(side: Records, rng: np.random.Generator) -> Records:
+def _sample(side: LabelledRecords, rng: np.random.Generator) -> LabelledRecords:
     n = side.number
     return side if n <= MAX_RECORDS else side.take(side.of(np.sort(rng.choice(n, MAX_RECORDS, replace=False))))
 
 
-def _features(records: Records) -> Array:
+def _features(records: LabelledRecords) -> Array:
     """Return attributes, class and the person's number of records as numbers; gaps are NaN."""
     width = records.width
     given = records.columns(records.names or tuple(f"x{i}" for i in range(width)))

@@ -9,7 +9,7 @@ import narwhals as nw
 import numpy as np
 
 from glassine.attacks.membership.gap import gap_figure, known_sides, read_sides, setting_of
-from glassine.attacks.membership.outputs import Answers, Records, answers, attempt, published
+from glassine.attacks.membership.outputs import Answers, LabelledRecords, answers, attempt, published
 from glassine.attacks.membership.result import MembershipResult, Shift
 from glassine.attacks.membership.scoring import judge_scores
 from glassine.attacks.outcome import Outcome
@@ -64,8 +64,8 @@ class Perturbation:
 
 def label_only_attack(
     model: object,
-    members: Sample | Records,
-    nonmembers: Sample | Records,
+    members: Sample | LabelledRecords,
+    nonmembers: Sample | LabelledRecords,
     perturbation: Perturbation | None = None,
     *,
     confidence: float = 0.95,
@@ -155,7 +155,7 @@ def _scores(side: Answers, held: Array, n_copies: int) -> Array:
     return np.asarray(side.correct * (held + 1) / (n_copies + 1))
 
 
-def _groups(records: Records, how: Perturbation) -> Indices:
+def _groups(records: LabelledRecords, how: Perturbation) -> Indices:
     """Return the group of each column, shape (d,): columns of one group are replaced together."""
     names: Sequence[str | int] = records.names or range(records.width)
     place = {name: i for i, name in enumerate(names)}
@@ -178,7 +178,7 @@ def _origins(n: int, groups: Indices, share: float, rng: np.random.Generator) ->
     return np.where(rng.random(shape) < share, rng.integers(n, size=shape), np.arange(n)[:, None])[:, groups]
 
 
-def _judge(model: object, pool: Records, truth: Indices) -> Callable[[Indices], Bools]:
+def _judge(model: object, pool: LabelledRecords, truth: Indices) -> Callable[[Indices], Bools]:
     """Return what says of changed copies of the records, by their origins, which have the class of their record."""
     # Of a published model the columns that it tests are enough, and its probabilities are not asked for.
     plain = published(model)
@@ -195,10 +195,10 @@ def _judge(model: object, pool: Records, truth: Indices) -> Callable[[Indices], 
     return correct
 
 
-def _changed(pool: Records, origins: Indices) -> Records:
+def _changed(pool: LabelledRecords, origins: Indices) -> LabelledRecords:
     """Return changed copies of the records, by the origins of their columns."""
     if isinstance(pool.native, np.ndarray):
-        return Records(np.take_along_axis(pool.native, origins, axis=0), pool.target, pool.persons)
+        return LabelledRecords(np.take_along_axis(pool.native, origins, axis=0), pool.target, pool.persons)
     frame = nw.from_native(pool.native, eager_only=True)
     changed = frame.with_columns(*(frame[name][origins[:, i]] for i, name in enumerate(frame.columns)))
-    return Records(changed.to_native(), pool.target, pool.persons)
+    return LabelledRecords(changed.to_native(), pool.target, pool.persons)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from glassine.attacks.membership.gap import read_sides, setting_of
-from glassine.attacks.membership.outputs import Records, asking, attempt, places
+from glassine.attacks.membership.outputs import LabelledRecords, asking, attempt, places
 from glassine.attacks.membership.result import MembershipResult, Shift
 from glassine.attacks.membership.scoring import N_FOLDS, judge_calls
 from glassine.attacks.outcome import NotApplicable, Outcome
@@ -24,8 +24,8 @@ NEVER = -20.0
 
 def leaf_outcome_attack(
     model: object,
-    members: Sample | Records,
-    nonmembers: Sample | Records,
+    members: Sample | LabelledRecords,
+    nonmembers: Sample | LabelledRecords,
     *,
     confidence: float = 0.95,
     random_state: int | np.random.Generator | None = None,
@@ -126,13 +126,13 @@ def _published(model: object) -> DecisionTree | RuleList:
     return plain
 
 
-def _leaves(model: DecisionTree | RuleList, records: Records) -> Indices:
+def _leaves(model: DecisionTree | RuleList, records: LabelledRecords) -> Indices:
     """Return the leaf of each record, shape (n,)."""
     with asking("the model"):
         return np.asarray(model.apply(records.columns(tuple(model.attributes))))
 
 
-def _outcomes(model: DecisionTree | RuleList, records: Records) -> Array:
+def _outcomes(model: DecisionTree | RuleList, records: LabelledRecords) -> Array:
     """Return the outcome of each record, shape (n,): its number, or the place of its class, -1 of an unknown one."""
     if model.classes is not None:
         texts = {str(name): place for place, name in enumerate(model.classes)}
@@ -180,7 +180,7 @@ def _of_numbers(
     return edges, np.where(sizes > 0, ratios, NEVER)
 
 
-def _folds(records: Records, rng: np.random.Generator) -> Indices:
+def _folds(records: LabelledRecords, rng: np.random.Generator) -> Indices:
     """Return the fold of each record, shape (n,): all records of a person are in one."""
     folds = np.resize(np.arange(N_FOLDS), records.number)
     rng.shuffle(folds)

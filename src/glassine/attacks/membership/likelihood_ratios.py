@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from glassine.attacks.membership.gap import read_sides, setting_of
-from glassine.attacks.membership.outputs import Records, attempt
+from glassine.attacks.membership.outputs import LabelledRecords, attempt
 from glassine.attacks.membership.result import MembershipResult, Shift
 from glassine.attacks.membership.scoring import Setting
 from glassine.attacks.membership.shadows import Mode, ShadowAnswers, Shadows, shadow_answers
@@ -42,7 +42,7 @@ def judged(judge: Judge, answered: Outcome[ShadowAnswers], mode: Mode, setting: 
 def _attacked(
     judge: Judge,
     model: object,
-    sides: tuple[Records, Records],
+    sides: tuple[LabelledRecords, LabelledRecords],
     shadows: Shadows | None,
     setting: Setting,
     progress: Callable[[int, int], None] | None,
@@ -54,8 +54,8 @@ def _attacked(
 
 def lira(
     model: object,
-    members: Sample | Records,
-    nonmembers: Sample | Records,
+    members: Sample | LabelledRecords,
+    nonmembers: Sample | LabelledRecords,
     shadows: Shadows | None,
     *,
     confidence: float = 0.95,
@@ -163,8 +163,8 @@ def _fit(shadows: Array, seen: Bools, *, pooled: bool) -> _Fits:
 
 def rmia(
     model: object,
-    members: Sample | Records,
-    nonmembers: Sample | Records,
+    members: Sample | LabelledRecords,
+    nonmembers: Sample | LabelledRecords,
     shadows: Shadows | None,
     *,
     confidence: float = 0.95,

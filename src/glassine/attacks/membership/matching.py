@@ -10,7 +10,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from glassine.attacks.membership.outputs import Records, as_fitted, asking, class_text
+from glassine.attacks.membership.outputs import LabelledRecords, as_fitted, asking, class_text
+from glassine.data.table import RecordTable
 from glassine.domain import Between
 from glassine.domain.attributes import LARGEST, Real
 from glassine.domain.literals import is_missing
@@ -23,7 +24,7 @@ from glassine.records.cells import Flag, Reader
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Split:
+class ThresholdSplit:
     """A threshold, and the candidates that reach its node."""
 
     tree: int  # Which tree of an ensemble
@@ -35,7 +36,9 @@ class Split:
     values: Array  # Their values, rounded to single precision; shape (k,)
 
 
-def splits_of(model: object, candidates: Records, reach: Sequence[Indices] | None = None) -> Iterator[Split]:
+def splits_of(
+    model: object, candidates: LabelledRecords, reach: Sequence[Indices] | None = None
+) -> Iterator[ThresholdSplit]:
     """Yield the splits of a tree, an ensemble, a pipeline that ends with one, or several models."""
     # reach holds for each of several models the candidates among which its records are sought; all by default.
     models = list(model) if isinstance(model, list | tuple) else [model]
@@ -64,7 +67,7 @@ def _resamples(model: object) -> bool:
     return bool(getattr(model, "bootstrap", False)) or any(share not in (None, 1.0) for share in shares)
 
 
-def _trees(model: Any, candidates: Records) -> Iterator[tuple[Any, Any]]:
+def _trees(model: Any, candidates: LabelledRecords) -> Iterator[tuple[Any, Any]]:
     """Yield each tree, with the matrix that it sees."""
     if hasattr(model, "trees"):
         for member in model.trees:
@@ -164,7 +167,7 @@ def _matrix(native: Any, model: object) -> npt.NDArray[np.float32]:
         ) from None
 
 
-def _of_fitted(model: Any, matrix: npt.NDArray[np.float32], tree: int, sample: int) -> Iterator[Split]:
+def _of_fitted(model: Any, matrix: npt.NDArray[np.float32], tree: int, sample: int) -> Iterator[ThresholdSplit]:
     arrays = model.tree_
     left, right, feature = arrays.children_left, arrays.children_right, arrays.feature
     threshold = arrays.threshold
@@ -181,7 +184,7 @@ def _of_fitted(model: Any, matrix: npt.NDArray[np.float32], tree: int, sample: i
         missing = np.isnan(values)
         if np.isfinite(threshold[node]):
             name = f"x{column}" if names is None else str(names[column])
-            yield Split(
+            yield ThresholdSplit(
                 tree=tree,
                 sample=sample,
                 attribute=name,
@@ -194,7 +197,7 @@ def _of_fitted(model: Any, matrix: npt.NDArray[np.float32], tree: int, sample: i
         stack += [(int(left[node]), rows[goes_left]), (int(right[node]), rows[~goes_left])]
 
 
-def _of_published(model: DecisionTree, candidates: Records, tree: int, sample: int) -> Iterator[Split]:
+def _of_published(model: DecisionTree, candidates: LabelledRecords, tree: int, sample: int) -> Iterator[ThresholdSplit]:
     if not len(candidates.target):
         # A cell that was fixed without the records may hold none.
         return
@@ -227,7 +230,7 @@ def _of_published(model: DecisionTree, candidates: Records, tree: int, sample: i
 
 def _thresholds(
     literals: Iterable[Any], columns: dict[str, AnyArray], rows: Indices, tree: int, sample: int
-) -> Iterator[Split]:
+) -> Iterator[ThresholdSplit]:
     found = {
         (literal.attribute, bound)
         for literal in literals
@@ -238,7 +241,7 @@ def _thresholds(
     for attribute, bound in sorted(found):
         values = columns[attribute][rows]
         present = ~np.isnan(values)
-        yield Split(
+        yield ThresholdSplit(
             tree=tree,
             sample=sample,
             attribute=attribute,
@@ -264,7 +267,7 @@ def _single(column: AnyArray, name: str) -> Array:
 # Which records are equal.
 
 
-def codes_of_rows(records: Records, *, with_target: bool = False) -> Indices:
+def codes_of_rows(records: LabelledRecords, *, with_target: bool = False) -> Indices:
     """Return a number for each record, the same for records that are equal."""
     given = records.columns(records.names or tuple(f"x{i}" for i in range(records.width)))
     codes = np.zeros(len(records.target), dtype=np.intp)
@@ -290,14 +293,14 @@ def _codes_of(column: AnyArray) -> Indices:
 
 
 @dataclass(frozen=True, slots=True)
-class People:
+class DistinctCandidates:
     """The different candidates.
 
     Records that are equal in every column that the model knows are one candidate.
     Copies could otherwise silence the attack: in the control, the copy of a record that is left out would match.
     """
 
-    records: Records
+    records: LabelledRecords
     codes: Indices
     first: Indices
     member: Bools | None
@@ -305,7 +308,7 @@ class People:
     whose: Ints | None = None
 
     @classmethod
-    def of(cls, model: object, given: Records, truth: Bools | None) -> People:
+    def of(cls, model: object, given: LabelledRecords, truth: Bools | None) -> DistinctCandidates:
         """Return the different ones among given candidates."""
         codes = codes_of_rows(known_columns(model, given))
         # In the order in which they are given.
@@ -342,7 +345,7 @@ class People:
         return tuple(np.flatnonzero(np.isin(self.codes, list(chosen))).tolist())
 
 
-def known_columns(model: object, given: Records) -> Records:
+def known_columns(model: object, given: LabelledRecords) -> LabelledRecords:
     """Return the columns of the candidates that a model knows, where it names them."""
     if isinstance(given.native, np.ndarray) or isinstance(model, list | tuple) or hasattr(model, "trees"):
         return given
@@ -350,7 +353,10 @@ def known_columns(model: object, given: Records) -> Records:
     fitted = getattr(model, "best_estimator_", model)
     names = tree.attributes if isinstance(tree, DecisionTree) else getattr(fitted, "feature_names_in_", None)
     own = [name for name in (given.names or ()) if names is not None and name in set(names)]
-    return Records(given.native[own], given.target, given.persons) if own else given
+    if not own:
+        return given
+    native = given.native.restrict(own) if isinstance(given.native, RecordTable) else given.native[own]
+    return LabelledRecords(native, given.target, given.persons)
 
 
 ALIKE = np.float32(1e-7)
@@ -398,14 +404,14 @@ def placed_between(low: Array, high: Array) -> Array:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Match:
+class ExplainedSplit:
     """A split, and the pairs of values that explain its threshold."""
 
-    split: Split
+    split: ThresholdSplit
     pairs: list[ValuePair]  # Pairs of values among the candidates at the node, lower value first
 
     @classmethod
-    def of(cls, split: Split) -> Match:
+    def of(cls, split: ThresholdSplit) -> ExplainedSplit:
         """Return a split with every pair that explains it."""
         return cls(split, pairs_at(np.unique(split.values), split.threshold, exact=split.exact))
 

@@ -11,8 +11,16 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.membership.intervals import Estimate, check_confidence, clopper_pearson, newcombe
-from glassine.attacks.membership.matching import Match, People, Split, ValuePair, pairs_at, placed_between, splits_of
-from glassine.attacks.membership.outputs import Records, attempt, generator, read_matrix
+from glassine.attacks.membership.matching import (
+    DistinctCandidates,
+    ExplainedSplit,
+    ThresholdSplit,
+    ValuePair,
+    pairs_at,
+    placed_between,
+    splits_of,
+)
+from glassine.attacks.membership.outputs import LabelledRecords, attempt, generator, read_matrix
 from glassine.attacks.outcome import Outcome
 from glassine.domain.single import single_bound, single_sides
 from glassine.errors import InvalidDataError, InvalidParameterError, UnsupportedModelError, parameter
@@ -251,17 +259,17 @@ def midpoint_attack(
             f"{parameter('max_chance')} must lie between 0 and 1, got {max_chance!r}.", remedy="Use 0.05."
         )
     given = candidates
-    if not isinstance(candidates, Records):
+    if not isinstance(candidates, LabelledRecords):
         native = read_matrix(candidates, "candidates")
-        given = Records(native, np.zeros(len(native)))
+        given = LabelledRecords(native, np.zeros(len(native)))
     native = given.native
     truths = None if truth is None else _truth(truth, len(native))
     rows = None if reach is None else _reach(reach, model, len(native))
 
     def work() -> MidpointResult:
-        people = People.of(model, given, truths)
+        people = DistinctCandidates.of(model, given, truths)
         near = None if rows is None else [np.unique(people.codes[own]) for own in rows]
-        found = [Match.of(split) for split in splits_of(model, people.records, near)]
+        found = [ExplainedSplit.of(split) for split in splits_of(model, people.records, near)]
         if not found:
             raise UnsupportedModelError(
                 "the model has no threshold on a number that a candidate reaches.",
@@ -315,7 +323,7 @@ class _Trials:
     some: int = 0
 
 
-def _trials(splits: Sequence[Split], rng: np.random.Generator) -> dict[str, _Trials]:
+def _trials(splits: Sequence[ThresholdSplit], rng: np.random.Generator) -> dict[str, _Trials]:
     """Return how often pairs match by chance: thresholds between neighbouring candidates that are then left out."""
     each = max(1, min(N_TRIALS, MAX_TRIALS // len(splits)))
     out: dict[str, _Trials] = defaultdict(_Trials)
@@ -339,7 +347,7 @@ def _trials(splits: Sequence[Split], rng: np.random.Generator) -> dict[str, _Tri
     return dict(out)
 
 
-def _present(found: Sequence[Match], trials: dict[str, _Trials], confidence: float) -> Estimate:
+def _present(found: Sequence[ExplainedSplit], trials: dict[str, _Trials], confidence: float) -> Estimate:
     """Return the share of the thresholds whose own pair is among the candidates."""
     # A threshold is explained if its pair is there, or else by chance: share = present + (1 - present) * chance.
     tried = sum(trial.tried for trial in trials.values())
@@ -357,7 +365,7 @@ def _present(found: Sequence[Match], trials: dict[str, _Trials], confidence: flo
 
 
 def _chance(
-    found: Sequence[Match], trials: dict[str, _Trials], present: float, max_chance: float
+    found: Sequence[ExplainedSplit], trials: dict[str, _Trials], present: float, max_chance: float
 ) -> tuple[ChanceRate, ...]:
     """Return for each attribute the share of sole matches that chance makes, if so many pairs are present."""
     out = []
@@ -381,7 +389,7 @@ def _chance(
     return tuple(out)
 
 
-def _deduce(found: Sequence[Match]) -> tuple[list[Match], tuple[int, ...]]:
+def _deduce(found: Sequence[ExplainedSplit]) -> tuple[list[ExplainedSplit], tuple[int, ...]]:
     """Return the thresholds with one possible pair, and who is cleared, if the candidates are complete."""
     # No training record lies strictly between the two values of a threshold. So a candidate within all pairs that are
     # still possible is no training record of that tree, and a pair with a known one in between is not the pair.
@@ -403,24 +411,26 @@ def _deduce(found: Sequence[Match]) -> tuple[list[Match], tuple[int, ...]]:
                     alive = [row for row in match.holders(value).tolist() if row not in gone]
                     known.update(alive if len(alive) == 1 else ())
             changed |= len(known) + len(gone) - len(pairs) != before
-    evidence = [Match(match.split, pairs) for match, pairs in zip(found, possible, strict=True) if len(pairs) == 1]
+    evidence = [
+        ExplainedSplit(match.split, pairs) for match, pairs in zip(found, possible, strict=True) if len(pairs) == 1
+    ]
     alone = len({match.split.sample for match in found}) == 1
     return evidence, tuple(sorted(outside[found[0].split.sample])) if alone else ()
 
 
-def _is_possible(match: Match, pair: ValuePair, known: set[int], gone: set[int]) -> bool:
+def _is_possible(match: ExplainedSplit, pair: ValuePair, known: set[int], gone: set[int]) -> bool:
     held = all(not gone.issuperset(match.holders(value).tolist()) for value in pair)
     return held and known.isdisjoint(match.between(pair).tolist())
 
 
 def _result(
-    found: Sequence[Match],
-    evidence: Sequence[Match],
+    found: Sequence[ExplainedSplit],
+    evidence: Sequence[ExplainedSplit],
     cleared: tuple[int, ...],
     chance: tuple[ChanceRate, ...],
     present: Estimate,
     complete: bool,
-    people: People,
+    people: DistinctCandidates,
     confidence: float,
 ) -> MidpointResult:
     gone = set(cleared)

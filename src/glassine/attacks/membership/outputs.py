@@ -16,7 +16,7 @@ from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.data.inference import columns, eager
 from glassine.data.labels import Sample
 from glassine.data.persons import Persons, stated_persons
-from glassine.data.table import Table, with_persons
+from glassine.data.table import RecordTable, frame_of, with_persons
 from glassine.domain.literals import is_missing
 from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError, UnsupportedModelError, parameter
 from glassine.models import AdditiveModel, DecisionTree, RuleList
@@ -38,15 +38,15 @@ class UnansweredError(RuntimeError):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Records:
+class LabelledRecords:
     """Records and their classes."""
 
-    native: Any  # The records, as a model takes them; shape (n, d)
+    native: Any  # The records, as a model takes them, or a table that has converted its columns; shape (n, d)
     target: AnyArray  # Their classes; shape (n,)
     persons: Persons | None = None  # Whose they are, where that is stated: then a statistic is one of people
 
     @classmethod
-    def read(cls, sample: Sample | Records, what: str) -> Records:
+    def read(cls, sample: Sample | LabelledRecords, what: str) -> LabelledRecords:
         """Read records and classes (array or column's name); return those already read."""
         if isinstance(sample, cls):
             return sample
@@ -59,7 +59,7 @@ class Records:
         if isinstance(persons, str):
             X = with_persons(X, persons, what)
         whose = None
-        if isinstance(X, Table):
+        if isinstance(X, RecordTable):
             X, whose = X.frame.to_native(), X.persons
         native = read_matrix(X, what)
         if persons is not None and not isinstance(persons, str):
@@ -103,22 +103,25 @@ class Records:
     @property
     def names(self) -> tuple[str, ...] | None:
         """Names of the columns; None for an array."""
-        return None if isinstance(self.native, np.ndarray) else tuple(nw.from_native(self.native).columns)
+        frame = frame_of(self.native)
+        return None if frame is None else tuple(frame.columns)
 
     @property
     def width(self) -> int:
         """Number of columns."""
         return int(self.native.shape[1]) if isinstance(self.native, np.ndarray) else len(self.names or ())
 
-    def take(self, rows: Indices) -> Records:
+    def take(self, rows: Indices) -> LabelledRecords:
         """Return some of the records."""
         persons = None if self.persons is None else self.persons.take(rows)
         if isinstance(self.native, np.ndarray):
-            return Records(self.native[rows], self.target[rows], persons)
+            return LabelledRecords(self.native[rows], self.target[rows], persons)
+        if isinstance(self.native, RecordTable):
+            return LabelledRecords(self.native.at(rows), self.target[rows], persons)
         frame = nw.from_native(self.native, eager_only=True)
-        return Records(frame[rows].to_native(), self.target[rows], persons)
+        return LabelledRecords(frame[rows].to_native(), self.target[rows], persons)
 
-    def like(self, other: Records) -> Records:
+    def like(self, other: LabelledRecords) -> LabelledRecords:
         """Return the same records with the columns, and in the kind of frame, of others."""
         if (self.names is None) != (other.names is None):
             raise InvalidDataError(
@@ -139,15 +142,15 @@ class Records:
         frame = _typed(nw.from_native(self.native, eager_only=True).select(list(other.names)), theirs)
         if frame.implementation != theirs.implementation:
             native = frame.to_pandas() if theirs.implementation.is_pandas() else frame.to_polars()
-            return Records(native, self.target, self.persons)
-        return Records(frame.to_native(), self.target, self.persons)
+            return LabelledRecords(native, self.target, self.persons)
+        return LabelledRecords(frame.to_native(), self.target, self.persons)
 
-    def join(self, other: Records) -> Records:
+    def join(self, other: LabelledRecords) -> LabelledRecords:
         """Return these records followed by others of the same columns."""
         target = _joined(self.target, other.target)
         persons = None if self.persons is None or other.persons is None else self.persons.join(other.persons)
         if isinstance(self.native, np.ndarray):
-            return Records(np.concatenate([self.native, other.native]), target, persons)
+            return LabelledRecords(np.concatenate([self.native, other.native]), target, persons)
         first, second = (nw.from_native(side.native, eager_only=True) for side in (self, other))
         first, second = _typed(first, second), _typed(second, first)
         for name in first.columns:
@@ -162,7 +165,7 @@ class Records:
             first, second = (side.with_columns(nw.col(name).cast(nw.Float64)) for side in (first, second))
         joined = nw.concat([first, second], how="vertical").to_native()
         native = joined.reset_index(drop=True) if hasattr(joined, "reset_index") else joined
-        return Records(native, target, persons)
+        return LabelledRecords(native, target, persons)
 
     def columns(self, names: tuple[str, ...]) -> dict[str, AnyArray]:
         """Return the columns by name; those of an array are named in order."""
@@ -242,7 +245,7 @@ class Answers:
         )
 
 
-def answers(model: object, records: Records) -> Answers:
+def answers(model: object, records: LabelledRecords) -> Answers:
     """Return what a model answers on records."""
     classes = classes_of(model)
     plain = published(model)
@@ -271,7 +274,7 @@ def answers(model: object, records: Records) -> Answers:
     )
 
 
-def _asked(model: Any, records: Records, classes: list[Any]) -> tuple[Indices, Array | None]:
+def _asked(model: Any, records: LabelledRecords, classes: list[Any]) -> tuple[Indices, Array | None]:
     """Return the predicted classes and any probabilities."""
     # Any exception of the model becomes one error.
     native, name, n = as_fitted(model, records.native), type(model).__name__, len(records.target)
@@ -307,7 +310,7 @@ def as_fitted(model: object, native: Any) -> Any:
     return native if wanted == given or not set(wanted) <= set(given) else native[wanted]
 
 
-def in_classes_of(model: object, records: Records, what: str) -> Records:
+def in_classes_of(model: object, records: LabelledRecords, what: str) -> LabelledRecords:
     """Return records with the columns that a model was fitted on, and with the classes as the model names them."""
     # Classes match if they are equal. Where none does, they match by their text if that is unambiguous: a model of "0"
     # and "1", say, and the numbers 0 and 1 as a file holds them.
@@ -326,7 +329,7 @@ def in_classes_of(model: object, records: Records, what: str) -> Records:
             f"theirs are of type {kind}.",
             remedy="Give the classes as the model names them, or leave these records out.",
         )
-    return Records(as_fitted(model, records.native), named, records.persons)
+    return LabelledRecords(as_fitted(model, records.native), named, records.persons)
 
 
 def class_text(value: Any) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from glassine.attacks.membership.gap import gap_figure, known_sides
-from glassine.attacks.membership.outputs import Answers, Records, UnansweredError, answers, attempt, first_line
+from glassine.attacks.membership.outputs import Answers, LabelledRecords, UnansweredError, answers, attempt, first_line
 from glassine.attacks.membership.result import MembershipResult
 from glassine.attacks.membership.scoring import Setting, judge_scores
 from glassine.attacks.outcome import NotApplicable, Outcome
@@ -148,8 +148,8 @@ class ShadowAnswers:
 
 def shadow_answers(
     model: object,
-    inside: Records,
-    outside: Records,
+    inside: LabelledRecords,
+    outside: LabelledRecords,
     shadows: Shadows | None,
     rng: np.random.Generator,
     progress: Callable[[int, int], None] | None = None,
@@ -192,7 +192,7 @@ def _draw(n: int, share: float, n_shadows: int, rng: np.random.Generator) -> Boo
     return np.asarray(rng.permuted(np.tile(row, (n, 1)), axis=1))
 
 
-def _trained(learner: object, part: Records, rng: np.random.Generator) -> Any:
+def _trained(learner: object, part: LabelledRecords, rng: np.random.Generator) -> Any:
     """Return a model of some of the records."""
     from sklearn.base import clone
 

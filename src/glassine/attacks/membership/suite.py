@@ -18,7 +18,7 @@ from glassine.attacks.membership.leaf_outcomes import leaf_outcome_attack
 from glassine.attacks.membership.likelihood_ratios import judged, likelihood_ratio, relative_ratio
 from glassine.attacks.membership.matching import codes_of_rows
 from glassine.attacks.membership.midpoint import MidpointResult, midpoint_attack
-from glassine.attacks.membership.outputs import Records, generator
+from glassine.attacks.membership.outputs import LabelledRecords, generator
 from glassine.attacks.membership.result import LossComparison, MembershipResult, Shift, plain
 from glassine.attacks.membership.shadows import Mode, Shadows, shadow_answers
 from glassine.attacks.outcome import Measured, Outcome
@@ -69,7 +69,7 @@ class Overlap:
         return f"{figures}: no more than duplicates explain."
 
 
-def overlap(members: Sample | Records, nonmembers: Sample | Records) -> Overlap:
+def overlap(members: Sample | LabelledRecords, nonmembers: Sample | LabelledRecords) -> Overlap:
     """Count the records of a holdout that equal a member, and compare with what duplicates explain.
 
     An attack that is tested on members in the place of non-members cannot distinguish them: the holdout then hides what
@@ -109,7 +109,7 @@ def overlap(members: Sample | Records, nonmembers: Sample | Records) -> Overlap:
     return overlap_of(inside, outside)
 
 
-def overlap_of(inside: Records, outside: Records) -> Overlap:
+def overlap_of(inside: LabelledRecords, outside: LabelledRecords) -> Overlap:
     """Return the overlap of members and non-members that were read already."""
     codes = codes_of_rows(inside.join(outside), with_target=True)
     m, n = inside.number, outside.number
@@ -235,8 +235,8 @@ def _strength(result: MembershipResult | MidpointResult) -> tuple[float, float]:
 
 def attack_membership(
     model: object,
-    members: Sample | Records,
-    nonmembers: Sample | Records,
+    members: Sample | LabelledRecords,
+    nonmembers: Sample | LabelledRecords,
     *,
     shadows: Shadows | None = None,
     candidates: object = None,

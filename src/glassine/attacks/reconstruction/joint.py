@@ -12,9 +12,9 @@ import numpy as np
 from scipy.special import gammaln
 
 from glassine.attacks.reconstruction.entropy import reconstruct
-from glassine.attacks.reconstruction.joint_cells import Cells, System, intersect, system_of
+from glassine.attacks.reconstruction.joint_cells import JointCells, System, intersect, system_of
 from glassine.attacks.reconstruction.joint_intervals import (
-    Estimate,
+    SumBounds,
     aligned,
     exposures,
     fewest_held,
@@ -25,14 +25,14 @@ from glassine.attacks.reconstruction.joint_intervals import (
 from glassine.attacks.reconstruction.joint_programs import Settled, settle
 from glassine.attacks.reconstruction.joint_published import (
     ClashError,
-    Published,
+    CountedModel,
     ReadModels,
     columns_for,
     match_classes,
     read_models,
 )
-from glassine.attacks.reconstruction.joint_ranges import Shared, cell_ranges, certain_labels, small_groups
-from glassine.attacks.reconstruction.joint_result import JointReconstruction, Reading
+from glassine.attacks.reconstruction.joint_ranges import SharedModels, cell_ranges, certain_labels, small_groups
+from glassine.attacks.reconstruction.joint_result import DatasetCount, JointReconstruction
 from glassine.attacks.reconstruction.leakage import Interval
 from glassine.attacks.reconstruction.systems import Search, check_domain
 from glassine.counting import Space
@@ -50,7 +50,7 @@ SECONDS = 30.0
 class _Known:
     """What is known before the counts are put together."""
 
-    published: list[Published]
+    published: list[CountedModel]
     read: ReadModels
     classes: tuple[Scalar, ...] | None
     domain_bits: float
@@ -215,7 +215,7 @@ def _unmeasured(read: ReadModels, domain_bits: float, smallest_group: int) -> Jo
     return result
 
 
-def _alone(published: Published, domain: Domain, max_steps: int) -> tuple[float, tuple[float, ...]]:
+def _alone(published: CountedModel, domain: Domain, max_steps: int) -> tuple[float, tuple[float, ...]]:
     """Return the bits that one model reveals about a record, on average and by part."""
     try:
         one = reconstruct(published.model, domain, max_steps=max_steps)
@@ -225,7 +225,7 @@ def _alone(published: Published, domain: Domain, max_steps: int) -> tuple[float,
 
 
 def _measure(
-    known: _Known, cells: Cells, domain: Domain, data: object, smallest_group: int, search: Search
+    known: _Known, cells: JointCells, domain: Domain, data: object, smallest_group: int, search: Search
 ) -> JointReconstruction:
     published = known.published
     names = [t.name for t in published]
@@ -248,7 +248,7 @@ def _measure(
     table = estimates[0].table if cells.closed is None else None
     finite = domain.size() is not None
     ranges, possible = cell_ranges(wide, able, expected, table, finite=finite, at_most=smallest_group)
-    shared = Shared(published=published, ranges=ranges, possible=possible, classes=known.classes)
+    shared = SharedModels(published=published, ranges=ranges, possible=possible, classes=known.classes)
     groups = small_groups(shared, smallest_group)
     learned = [
         b for t, parts in zip(published, known.learned, strict=True) for b, n in zip(parts, t.sizes, strict=True) if n
@@ -276,7 +276,7 @@ def _measure(
     )
 
 
-def _inferred(published: Sequence[Published], domain: Domain) -> tuple[str, ...]:
+def _inferred(published: Sequence[CountedModel], domain: Domain) -> tuple[str, ...]:
     """Return the tested attributes whose domain or shares were taken from data."""
     tested = attributes_of(literal for t in published for literal in t.model.literals)
     return tuple(
@@ -287,8 +287,8 @@ def _inferred(published: Sequence[Published], domain: Domain) -> tuple[str, ...]
 
 
 def _without_points(
-    published: Sequence[Published], cells: Cells, widths: Sequence[int | None], seconds: float
-) -> tuple[list[Settled], list[Estimate]]:
+    published: Sequence[CountedModel], cells: JointCells, widths: Sequence[int | None], seconds: float
+) -> tuple[list[Settled], list[SumBounds]]:
     """Return what is measured by volume, in which single points of a continuum hold nothing."""
     names = [t.name for t in published]
     try:
@@ -300,7 +300,7 @@ def _without_points(
         ) from None
 
 
-def _expected(cells: Cells, system: System, estimate: Estimate) -> Array:
+def _expected(cells: JointCells, system: System, estimate: SumBounds) -> Array:
     """Return the expected records of each cell, none for cells without a volume."""
     held = np.bincount(system.cells, estimate.expected, minlength=len(cells)).astype(float)
     if cells.closed is None:
@@ -310,7 +310,7 @@ def _expected(cells: Cells, system: System, estimate: Estimate) -> Array:
     return out
 
 
-def _reading(published: Sequence[Published], width: int | None, estimate: Estimate) -> Reading:
+def _reading(published: Sequence[CountedModel], width: int | None, estimate: SumBounds) -> DatasetCount:
     """Return the number of datasets, with labels n_1! n_2! ... times the sum over the tables, without labels n! times.
 
     The parts of a model take the rows in n! / (C_1! C_2! ...) ways, or in so many for each class.
@@ -325,7 +325,7 @@ def _reading(published: Sequence[Published], width: int | None, estimate: Estima
         counts = t.counts if with_labels else t.sizes[:, None]
         bits = float(gammaln(counts.sum(axis=0) + 1.0).sum() - gammaln(counts + 1.0).sum()) / math.log(2)
         arrangements.append(bits / t.n_records)
-    return Reading(
+    return DatasetCount(
         with_labels=with_labels,
         log2_data_sets=Interval(
             lower=(estimate.lower + ways - slack) / math.log(2), upper=(estimate.upper + ways + slack) / math.log(2)

@@ -42,7 +42,7 @@ CLOSE = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Block:
+class OptionBlock:
     """Free options that hang together, with parts numbered within each model."""
 
     options: Indices  # Their places in the system; shape (o,)
@@ -52,7 +52,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Fit:
+class Potentials:
     """Potentials and their table."""
 
     potentials: tuple[Array, ...]  # For each model the potentials of its parts
@@ -60,7 +60,7 @@ class Fit:
     residual: float  # Sum of the absolute differences of the table's margins from the counts
 
 
-def maximise_entropy(block: Block) -> Fit:
+def maximise_entropy(block: OptionBlock) -> Potentials:
     """Return the table of maximum entropy of a block; every option must be positive in some table."""
     sizes = [len(count) for count in block.counts]
     reference = int(np.argmax(sizes))
@@ -77,17 +77,17 @@ def maximise_entropy(block: Block) -> Fit:
         float(np.abs(np.bincount(block.parts[:, i], table, minlength=len(count)) - count).sum())
         for i, count in enumerate(block.counts)
     )
-    return Fit(potentials=tuple(potentials), table=table, residual=residual)
+    return Potentials(potentials=tuple(potentials), table=table, residual=residual)
 
 
-def _scores(block: Block, potentials: list[Array]) -> Array:
+def _scores(block: OptionBlock, potentials: list[Array]) -> Array:
     total = block.log_sizes.copy()
     for i, values in enumerate(potentials):
         total += values[block.parts[:, i]]
     return total
 
 
-def _scale(block: Block, potentials: list[Array], model: int) -> None:
+def _scale(block: OptionBlock, potentials: list[Array], model: int) -> None:
     """Set the potentials of one model so that its margins are met."""
     scores = _scores(block, potentials)
     parts, count = block.parts[:, model], block.counts[model]
@@ -97,7 +97,7 @@ def _scale(block: Block, potentials: list[Array], model: int) -> None:
     potentials[model] += np.log(count) - np.log(held) - top
 
 
-def _fit_in_turn(block: Block, potentials: list[Array], sweeps: int) -> None:
+def _fit_in_turn(block: OptionBlock, potentials: list[Array], sweeps: int) -> None:
     """Fit the margins of each model in turn: iterative proportional fitting."""
     for _ in range(sweeps):
         before = [values.copy() for values in potentials]
@@ -107,7 +107,7 @@ def _fit_in_turn(block: Block, potentials: list[Array], sweeps: int) -> None:
             return
 
 
-def _newton(block: Block, potentials: list[Array], reference: int) -> None:
+def _newton(block: OptionBlock, potentials: list[Array], reference: int) -> None:
     """Minimise g over the potentials of all models but the reference."""
     others = [i for i in range(len(potentials)) if i != reference]
     if not others:
@@ -169,7 +169,7 @@ ROUNDING = 1e-12
 """What is taken for the rounding of a sum of floating-point numbers, as a share of the sum of their magnitudes."""
 
 
-def counted(block: Block, sizes: Sequence[Measure]) -> tuple[float, float] | None:
+def counted(block: OptionBlock, sizes: Sequence[Measure]) -> tuple[float, float] | None:
     """Return the logarithm of S from whole numbers, part by part of one model; None where that takes too long."""
     # It is returned twice, moved downwards and upwards by the rounding of the last logarithms.
     #
@@ -215,14 +215,14 @@ def counted(block: Block, sizes: Sequence[Measure]) -> tuple[float, float] | Non
     return top - bottom - orders - slack, top - bottom - orders + slack
 
 
-def _seconds_of_update(block: Block, sizes: Sequence[Measure]) -> float:
+def _seconds_of_update(block: OptionBlock, sizes: Sequence[Measure]) -> float:
     """Return about how long it takes to multiply numbers of the length of a block's sum."""
     words = (float(block.counts[0].sum()) * (1 + float(np.abs(block.log_sizes).max()) / math.log(2))) / 64
     whole = all(isinstance(size, int) for size in sizes)
     return (1e-6 + 5e-9 * math.pow(words, 1.6)) * (1 if whole else 30)
 
 
-def log_upper(block: Block, fit: Fit, reference: int) -> float:
+def log_upper(block: OptionBlock, fit: Potentials, reference: int) -> float:
     """Return an upper bound: the dual at the fit's potentials, less what the torus integral leaves."""
     # Any potentials give a bound, so that it does not hang on how well they were fitted.
     own, count = block.parts[:, reference], block.counts[reference].astype(float)
@@ -248,7 +248,7 @@ def log_upper(block: Block, fit: Fit, reference: int) -> float:
     return bound if bound == bound else math.inf
 
 
-def _torus(block: Block, reference: int, shares: Array) -> float:
+def _torus(block: OptionBlock, reference: int, shares: Array) -> float:
     """Return an upper bound of the logarithm of the chance that draws with these shares meet the other margins."""
     others = [i for i in range(len(block.counts)) if i != reference]
     # The phases of a model's parts count up to a common one: the first is left out.
@@ -301,7 +301,7 @@ def _pairs(inner: Array, shares: Array, count: float) -> float:
     return float(leverage[used] @ np.log(ive(0, strength)))
 
 
-def log_lower(block: Block, fit: Fit, reference: int, whole: Ints | None = None) -> float:
+def log_lower(block: OptionBlock, fit: Potentials, reference: int, whole: Ints | None = None) -> float:
     """Return a lower bound for two models: the capacity by the fitted table, times Gurvits' factors."""
     # A table of whole numbers, if given, stands in for a fitted one whose margins are too far from the counts.
     if len(block.counts) != 2:
@@ -315,14 +315,14 @@ def log_lower(block: Block, fit: Fit, reference: int, whole: Ints | None = None)
     return bound - ROUNDING * (1 + orders + size)
 
 
-def _capacity(block: Block, table: Array, reference: int) -> float:
+def _capacity(block: OptionBlock, table: Array, reference: int) -> float:
     """Return a lower bound of the log-capacity from a table with the margins."""
     count = block.counts[reference].astype(float)
     terms = xlogy(count, count), -xlogy(table, table), table * block.log_sizes
     return float(sum(each.sum() for each in terms) - ROUNDING * sum(np.abs(each).sum() for each in terms))
 
 
-def _repair(block: Block, fit: Fit) -> float:
+def _repair(block: OptionBlock, fit: Potentials) -> float:
     """Return what the fitted table's bound may lose when the table is mended to have the margins."""
     # What the margins lack is sent along a spanning tree of large entries, none of which may change by more than half.
     missing = fit.residual + ROUNDING * float(block.counts[0].sum())
@@ -338,7 +338,7 @@ def _repair(block: Block, fit: Fit) -> float:
     return float(missing * (np.abs(block.log_sizes[entries] - np.log(used)) + 2).sum())
 
 
-def _factors(block: Block, reference: int) -> tuple[float, float]:
+def _factors(block: OptionBlock, reference: int) -> tuple[float, float]:
     """Return the logarithm of the product of binomial chances, one for each part of the other model, and its magnitude.
 
     The variables are taken one by one, those of few records first; the degree of a variable is at most the records of

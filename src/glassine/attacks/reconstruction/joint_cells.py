@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from glassine.attacks.reconstruction.joint_published import ClashError, Published
+from glassine.attacks.reconstruction.joint_published import ClashError, CountedModel
 from glassine.attacks.reconstruction.row_boxes import WORD, Boxes, Packing, TooManyBoxesError, Words, refine
 from glassine.counting import Box, Measure, Region, RegionCounter, Space
 from glassine.domain import Domain
@@ -19,7 +19,7 @@ from glassine.records.arrays import AnyArray, Indices, Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Cells:
+class JointCells:
     """The parts of the domain that hold records as far as each model reveals."""
 
     packing: Packing  # The space, with every literal of the models, weighed by the domain's public shares
@@ -33,7 +33,7 @@ class Cells:
     total: Measure  # Measure of the whole domain, which is also its weight
     # These cells and those without a volume, such as single points of a continuum, which can hold records all the same;
     # their measures are zero. None where there are none.
-    closed: Cells | None = None
+    closed: JointCells | None = None
 
     def __len__(self) -> int:
         return len(self.measures)
@@ -44,12 +44,12 @@ class Cells:
         inside = {}
         for factor in range(len(space.factors)):
             mask = self.packing.mask(self.boxes[cell], factor)
-            if mask != space.full(factor):
+            if mask != space.full[factor]:
                 inside[factor] = mask
         return Region(inside, self.outside[cell])
 
 
-def intersect(published: Sequence[Published], domain: Domain, *, max_parts: int, max_steps: int) -> Cells:
+def intersect(published: Sequence[CountedModel], domain: Domain, *, max_parts: int, max_steps: int) -> JointCells:
     """Return the cells of models."""
     packing, result, outside, weights = _measured(published, domain, max_parts, max_steps, by_shares=True)
     total = packing.space.total
@@ -59,7 +59,7 @@ def intersect(published: Sequence[Published], domain: Domain, *, max_parts: int,
         plain, _, _, measures = _measured(published, domain, max_parts, max_steps, by_shares=False)
         scale = Fraction(plain.space.total) / Fraction(total)
         total, weights = plain.space.total, [weight * scale for weight in weights]
-    everything = Cells(
+    everything = JointCells(
         packing=packing,
         boxes=result.rows,
         leaves=result.leaves,
@@ -71,7 +71,7 @@ def intersect(published: Sequence[Published], domain: Domain, *, max_parts: int,
     kept = [i for i, measure in enumerate(measures) if measure]
     # In a finite domain a part without measure is empty.
     points = len(kept) < len(measures) and domain.size() is None
-    return Cells(
+    return JointCells(
         packing=packing,
         boxes=result.rows[kept],
         leaves=result.leaves[kept],
@@ -84,7 +84,7 @@ def intersect(published: Sequence[Published], domain: Domain, *, max_parts: int,
 
 
 def _measured(
-    published: Sequence[Published], domain: Domain, max_parts: int, max_steps: int, *, by_shares: bool
+    published: Sequence[CountedModel], domain: Domain, max_parts: int, max_steps: int, *, by_shares: bool
 ) -> tuple[Packing, Boxes, list[tuple[Box, ...]], list[Measure]]:
     """Return the space, the boxes of the cells, what does not belong to them, and how much each cell measures."""
     literals = dict.fromkeys(literal for t in published for literal in t.model.literals)
@@ -109,7 +109,7 @@ def _measured(
     return packing, result, outside, _measures(packing, result.rows, boxes, outside, max_steps)
 
 
-def _outside(published: Sequence[Published], space: Space, found: Boxes) -> list[tuple[Box, ...]]:
+def _outside(published: Sequence[CountedModel], space: Space, found: Boxes) -> list[tuple[Box, ...]]:
     """Return for each cell the boxes that its rules leave to earlier rules."""
     per_model = [[tuple(space.box(c) for c in cell.outside) for cell in t.model.cells] for t in published]
     if not any(boxes for cells in per_model for boxes in cells):
@@ -130,7 +130,7 @@ def _measures(
     for place, (measure, left_out) in enumerate(zip(boxes, outside, strict=True)):
         if measure and left_out:
             masks = {f: packing.mask(rows[place], f) for f in range(len(space.factors))}
-            inside = {f: mask for f, mask in masks.items() if mask != space.full(f)}
+            inside = {f: mask for f, mask in masks.items() if mask != space.full[f]}
             measure = counter.measure(Region(inside, left_out))
         out.append(measure)
     return out
@@ -181,7 +181,7 @@ class System:
         return self.counts[model] - gone.astype(np.int64)
 
 
-def system_of(published: Sequence[Published], cells: Cells, n_classes: int | None) -> System:
+def system_of(published: Sequence[CountedModel], cells: JointCells, n_classes: int | None) -> System:
     """Return the system of models; ``n_classes`` is None where no class counts, as for the cells alone."""
     width = 1 if n_classes is None else n_classes
     n = len(cells)
@@ -210,7 +210,7 @@ def system_of(published: Sequence[Published], cells: Cells, n_classes: int | Non
     return system
 
 
-def _check_reached(published: Sequence[Published], system: System) -> None:
+def _check_reached(published: Sequence[CountedModel], system: System) -> None:
     for i, t in enumerate(published):
         reached = np.bincount(system.parts[:, i], minlength=len(system.counts[i])) > 0
         lost = np.flatnonzero((system.counts[i] > 0) & ~reached)

@@ -13,16 +13,16 @@ from scipy.special import gammaln, xlogy
 
 from glassine.attacks.reconstruction.joint_bounds import (
     ROUNDING,
-    Block,
-    Fit,
+    OptionBlock,
+    Potentials,
     counted,
     log_lower,
     log_upper,
     maximise_entropy,
 )
-from glassine.attacks.reconstruction.joint_cells import Cells, System
+from glassine.attacks.reconstruction.joint_cells import JointCells, System
 from glassine.attacks.reconstruction.joint_programs import Settled, blocks, least_weight, settle, whole_table
-from glassine.attacks.reconstruction.joint_published import Published
+from glassine.attacks.reconstruction.joint_published import CountedModel
 from glassine.attacks.reconstruction.joint_result import CellRanges, PartExposure, SharedGroup
 from glassine.attacks.reconstruction.leakage import Interval
 from glassine.counting import Measure
@@ -35,7 +35,7 @@ SOME_REFERENCES = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Estimate:
+class SumBounds:
     """Bounds of the logarithm of the sum over all tables, and the expected table."""
 
     # lower, upper: the bounds, in nats.
@@ -54,7 +54,7 @@ def log_of(measure: Measure) -> float:
 
 def log_sum(
     settled: Settled, measures: Sequence[Measure], names: Sequence[str], *, seconds: float, lower_only: bool = False
-) -> Estimate:
+) -> SumBounds:
     """Return bounds of the logarithm of the sum over all tables of the product of w^T / T! over the options."""
     # The upper one is infinite if it is not asked for.
     system = settled.system
@@ -79,7 +79,7 @@ def log_sum(
         lower, upper = lower + low, upper + high
         magnitude += abs(low) + (0.0 if lower_only else abs(high))
     slack = ROUNDING * magnitude
-    return Estimate(
+    return SumBounds(
         lower=lower - slack, upper=upper + slack, expected=expected, table=None if (result < 0).any() else result
     )
 
@@ -95,7 +95,12 @@ def _known(system: System, log_sizes: Array) -> tuple[float, float]:
 
 
 def _of_block(
-    block: Block, fit: Fit, sizes: Sequence[Measure], numbers: Ints | None, names: Sequence[str], lower_only: bool
+    block: OptionBlock,
+    fit: Potentials,
+    sizes: Sequence[Measure],
+    numbers: Ints | None,
+    names: Sequence[str],
+    lower_only: bool,
 ) -> tuple[float, float]:
     exact = counted(block, sizes)
     if exact is not None:
@@ -114,14 +119,14 @@ def _of_block(
     return min(max(one, low), high), high
 
 
-def _least(block: Block) -> float:
+def _least(block: OptionBlock) -> float:
     """Return a lower bound that holds if there is any table: of its term, the least that each factor can be."""
     reference = max(range(len(block.counts)), key=lambda i: len(block.counts[i]))
     orders = float(gammaln(block.counts[reference] + 1.0).sum())
     return least_weight(block.parts, block.counts, block.log_sizes) - orders * (1 + ROUNDING)
 
 
-def _merged(block: Block, numbers: Ints, last: int, sizes: Sequence[Measure], names: Sequence[str]) -> float:
+def _merged(block: OptionBlock, numbers: Ints, last: int, sizes: Sequence[Measure], names: Sequence[str]) -> float:
     """Return a lower bound: the sum over those tables alone that have the sums of one table over all models but one."""
     others = [i for i in range(len(block.counts)) if i != last]
     _, part = np.unique(block.parts[:, others], axis=0, return_inverse=True)
@@ -152,7 +157,7 @@ class Aligned:
     fewest: int  # Records of the smallest common part that holds one
 
 
-def aligned(published: Sequence[Published], cells: Cells, data: object) -> Aligned:
+def aligned(published: Sequence[CountedModel], cells: JointCells, data: object) -> Aligned:
     """Return the bits, log2 of the domain's weight over that of the cell, of the training records."""
     columns = read_columns(data)
     leaves = np.stack([t.model.apply(columns) for t in published], axis=1)
@@ -186,7 +191,11 @@ def aligned(published: Sequence[Published], cells: Cells, data: object) -> Align
 
 
 def most_exposed(
-    cells: Cells, ranges: CellRanges, groups: Sequence[SharedGroup], learned: Sequence[float], known: Aligned | None
+    cells: JointCells,
+    ranges: CellRanges,
+    groups: Sequence[SharedGroup],
+    learned: Sequence[float],
+    known: Aligned | None,
 ) -> Interval:
     """Return bounds of the bits about the most exposed record: log2 of domain over the records that still fit it."""
     # Both weigh by the domain's public shares, where it declares some. From below, some record certainly lies in each
@@ -218,10 +227,10 @@ def fewest_held(ranges: CellRanges) -> int | None:
 
 
 def exposures(
-    published: Sequence[Published],
-    cells: Cells,
+    published: Sequence[CountedModel],
+    cells: JointCells,
     system: System,
-    estimate: Estimate,
+    estimate: SumBounds,
     domain_bits: float,
     learned: Sequence[Sequence[float]],
 ) -> tuple[PartExposure, ...]:

@@ -17,7 +17,7 @@ from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
-from glassine.attacks.reconstruction.joint_bounds import Block
+from glassine.attacks.reconstruction.joint_bounds import OptionBlock
 from glassine.attacks.reconstruction.joint_cells import System, peel
 from glassine.attacks.reconstruction.joint_flows import Graph, bridges, feasible_table, support
 from glassine.attacks.reconstruction.joint_published import ClashError
@@ -263,7 +263,7 @@ def _clash(first: str, second: str) -> ClashError:
     return ClashError(f"no numbers of records of their common parts meet the counts of both {first} and {second}.")
 
 
-def blocks(system: System, log_sizes: Array) -> Iterator[Block]:
+def blocks(system: System, log_sizes: Array) -> Iterator[OptionBlock]:
     """Yield the free options in sets that share no part with each other."""
     free, m = system.free, len(system.counts)
     if not len(free):
@@ -284,4 +284,4 @@ def blocks(system: System, log_sizes: Array) -> Iterator[Block]:
             held, place = np.unique(system.parts[options, i], return_inverse=True)
             parts[:, i] = place.ravel()
             counts.append(left[i][held])
-        yield Block(options=options, parts=parts, counts=tuple(counts), log_sizes=log_sizes[options])
+        yield OptionBlock(options=options, parts=parts, counts=tuple(counts), log_sizes=log_sizes[options])

@@ -93,7 +93,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Published:
+class CountedModel:
     """A model and its counts."""
 
     name: str  # What it is called
@@ -116,7 +116,7 @@ class Published:
 class ReadModels:
     """The models that are read."""
 
-    exact: list[Published]  # Those whose counts are put together
+    exact: list[CountedModel]  # Those whose counts are put together
     left: list[LeftOut]  # Those that reveal nothing exact
     filled: tuple[str, ...] = ()  # Those of ``exact`` whose numbers of records were counted in the data
 
@@ -235,17 +235,17 @@ def _silent(name: str, model: DecisionTree | RuleList) -> LeftOut | None:
     return LeftOut(name=name, reason=reason + bound, counts=counts, guarantee=claim)
 
 
-def _published(name: str, model: DecisionTree | RuleList) -> Published:
+def _published(name: str, model: DecisionTree | RuleList) -> CountedModel:
     counts = [cell.evidence.counts for cell in model.cells]
     if model.classes is not None and all(entry is not None for entry in counts):
-        return Published(name=name, model=model, counts=np.array(counts, dtype=np.int64), classes=model.classes)
+        return CountedModel(name=name, model=model, counts=np.array(counts, dtype=np.int64), classes=model.classes)
     sizes = [[cell.evidence.size or 0] for cell in model.cells]
-    return Published(name=name, model=model, counts=np.array(sizes, dtype=np.int64), classes=None)
+    return CountedModel(name=name, model=model, counts=np.array(sizes, dtype=np.int64), classes=None)
 
 
 def match_classes(
-    published: Sequence[Published], same_labels: bool
-) -> tuple[list[Published], tuple[Scalar, ...] | None]:
+    published: Sequence[CountedModel], same_labels: bool
+) -> tuple[list[CountedModel], tuple[Scalar, ...] | None]:
     """Return the models with classes in one order, and the classes that hold records."""
     # These are None where no model publishes classes.
     first = published[0]
@@ -255,7 +255,7 @@ def match_classes(
                 f"{first.name} counts {first.n_records:,} records, {other.name} counts {other.n_records:,}."
             )
     if not same_labels:
-        published = [Published(name=t.name, model=t.model, counts=t.sizes[:, None], classes=None) for t in published]
+        published = [CountedModel(name=t.name, model=t.model, counts=t.sizes[:, None], classes=None) for t in published]
     labelled = [t for t in published if t.classes is not None]
     if not labelled:
         return list(published), None
@@ -281,13 +281,15 @@ def match_classes(
     return [t if t.classes is None else _in_order(t, held) for t in published], held
 
 
-def _class_totals(published: Published, order: Sequence[Scalar]) -> list[int]:
+def _class_totals(published: CountedModel, order: Sequence[Scalar]) -> list[int]:
     known = dict(zip(published.classes or (), published.counts.sum(axis=0).tolist(), strict=True))
     return [known.get(label, 0) for label in order]
 
 
-def _in_order(published: Published, classes: tuple[Scalar, ...]) -> Published:
+def _in_order(published: CountedModel, classes: tuple[Scalar, ...]) -> CountedModel:
     """Return the model with columns for these classes, which hold all its records."""
     own = list(published.classes or ())
     columns = [own.index(label) for label in classes]
-    return Published(name=published.name, model=published.model, counts=published.counts[:, columns], classes=classes)
+    return CountedModel(
+        name=published.name, model=published.model, counts=published.counts[:, columns], classes=classes
+    )

@@ -10,10 +10,10 @@ from typing import TypeAlias
 import numpy as np
 from scipy import sparse
 
-from glassine.attacks.reconstruction.joint_cells import Cells, System
+from glassine.attacks.reconstruction.joint_cells import JointCells, System
 from glassine.attacks.reconstruction.joint_flows import Graph, feasible_table, improve_ranges
 from glassine.attacks.reconstruction.joint_programs import Settled, graph_of, real_range
-from glassine.attacks.reconstruction.joint_published import Published
+from glassine.attacks.reconstruction.joint_published import CountedModel
 from glassine.attacks.reconstruction.joint_result import CellRanges, SharedGroup
 from glassine.domain.attributes import Scalar
 from glassine.models import DecisionTree
@@ -35,7 +35,7 @@ class Possible:
 
 
 def cell_ranges(
-    cells: Cells, settled: Sequence[Settled], expected: Array, table: Ints | None, *, finite: bool, at_most: int
+    cells: JointCells, settled: Sequence[Settled], expected: Array, table: Ints | None, *, finite: bool, at_most: int
 ) -> tuple[CellRanges, Possible]:
     """Return the range of every cell's number of records, exact at least for small groups of two models."""
     # Where some model has classes and another does not, settled holds the system of cells and classes and that of the
@@ -137,10 +137,10 @@ MOST_PAIRS_OF_MODELS = 45
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Shared:
+class SharedModels:
     """The models, and what is known of their cells."""
 
-    published: list[Published]  # The models
+    published: list[CountedModel]  # The models
     ranges: CellRanges  # The cells
     possible: Possible  # Which cells and classes can hold records
     classes: tuple[Scalar, ...] | None  # The classes; None where they are not published
@@ -184,7 +184,7 @@ class Shared:
         )
 
 
-def small_groups(shared: Shared, at_most: int) -> tuple[SharedGroup, ...]:
+def small_groups(shared: SharedModels, at_most: int) -> tuple[SharedGroup, ...]:
     """Return the groups that certainly hold between one and ``at_most`` records, which no model alone sets apart."""
     result: dict[frozenset[int], SharedGroup] = {}
     for members, group in [*_cells(shared), *_pairs(shared, at_most), *_differences(shared, at_most)]:
@@ -193,7 +193,7 @@ def small_groups(shared: Shared, at_most: int) -> tuple[SharedGroup, ...]:
     return tuple(sorted(result.values(), key=lambda group: (group.high, group.low, group.worlds or 0, group.where)))
 
 
-def certain_labels(shared: Shared) -> tuple[SharedGroup, ...]:
+def certain_labels(shared: SharedModels) -> tuple[SharedGroup, ...]:
     """Return cells with records, certainly of one class, that no model alone reveals."""
     if shared.classes is None:
         return ()
@@ -204,7 +204,7 @@ def certain_labels(shared: Shared) -> tuple[SharedGroup, ...]:
     return tuple(sorted(result.values(), key=lambda group: (-group.low, -group.high, group.where)))
 
 
-def _is_pure(shared: Shared, members: Members) -> bool:
+def _is_pure(shared: SharedModels, members: Members) -> bool:
     """Return whether a single model puts the cells into parts of one class."""
     for i, t in enumerate(shared.published):
         if t.classes is not None and (t.counts[shared.ranges.leaves[members, i]].sum(axis=0) > 0).sum() == 1:
@@ -212,7 +212,7 @@ def _is_pure(shared: Shared, members: Members) -> bool:
     return False
 
 
-def _cells(shared: Shared) -> Iterator[Found]:
+def _cells(shared: SharedModels) -> Iterator[Found]:
     """Yield the cells that certainly hold records."""
     everything = tuple(range(len(shared.published)))
     for cell in np.flatnonzero(shared.ranges.low >= 1).tolist():
@@ -220,7 +220,7 @@ def _cells(shared: Shared) -> Iterator[Found]:
         yield members, shared.cell(members, everything, int(shared.ranges.low[cell]), int(shared.ranges.high[cell]))
 
 
-def _pairs(shared: Shared, at_most: int) -> Iterator[Found]:
+def _pairs(shared: SharedModels, at_most: int) -> Iterator[Found]:
     """Yield of three models or more the common parts of two that hold so few records by the counts of these two."""
     if len(shared.published) < 3:
         return
@@ -247,7 +247,7 @@ class _Section:
     parts: Members
 
 
-def _sections(shared: Shared, model: int) -> list[_Section]:
+def _sections(shared: SharedModels, model: int) -> list[_Section]:
     """Return the unions of parts whose counts the model's structure determines."""
     published = shared.published[model]
     leaves = [_Section(where=shared.rule(model, i), parts=np.array([i])) for i in range(len(published.counts))]
@@ -273,7 +273,7 @@ def _sections(shared: Shared, model: int) -> list[_Section]:
     return leaves + inner
 
 
-def _differences(shared: Shared, at_most: int) -> Iterator[Found]:
+def _differences(shared: SharedModels, at_most: int) -> Iterator[Found]:
     """Yield what sections of one model hold beyond sections of another that lie inside them."""
     held = np.flatnonzero(shared.possible.cells)
     sections = [_sections(shared, model) for model in range(len(shared.published))]

@@ -107,7 +107,7 @@ SCHEMA = "glassine.joint/1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class DatasetCount:
     """The number of possible datasets, with known labels or without labels.
 
     Attributes
@@ -267,7 +267,7 @@ class JointReconstruction:
         excludes some of them. None where no such reason was found.
     proved_consistent : bool
         Whether a dataset that meets all counts is known to exist.
-    readings : tuple of Reading
+    readings : tuple of DatasetCount
         The number of possible datasets: with labels where some model has classes, without where some does not.
     bits_aligned : float or None
         Bits about a record for an attacker who also knows which record of one model is which of another. Needs data.
@@ -306,7 +306,7 @@ class JointReconstruction:
     bits_alone: tuple[float, ...]
     contradiction: str | None = None
     proved_consistent: bool = False
-    readings: tuple[Reading, ...] = ()
+    readings: tuple[DatasetCount, ...] = ()
     bits_aligned: float | None = None
     cells: CellRanges | None = None
     small_groups: tuple[SharedGroup, ...] = ()

@@ -19,16 +19,24 @@ import numpy as np
 from glassine.attacks.alignment import Records
 from glassine.attacks.outcome import Failed, NotApplicable, Outcome
 from glassine.attacks.reconstruction.entropy import reconstruct
-from glassine.attacks.reconstruction.joint_cells import Cells, System, intersect, system_of
+from glassine.attacks.reconstruction.joint_cells import JointCells, System, intersect, system_of
 from glassine.attacks.reconstruction.joint_intervals import log_of
 from glassine.attacks.reconstruction.joint_programs import settle
-from glassine.attacks.reconstruction.joint_published import Published, columns_for, match_classes, read_models
+from glassine.attacks.reconstruction.joint_published import CountedModel, columns_for, match_classes, read_models
 from glassine.attacks.reconstruction.possible import Worlds
 from glassine.attacks.reconstruction.row_boxes import draw_rows, known_in_box, known_in_region, worlds_in_box
 from glassine.attacks.reconstruction.row_problem import Problem, Total, leaf_counts, problem_of
 from glassine.attacks.reconstruction.row_result import RowReconstruction, forest_is_met, model_is_met
 from glassine.attacks.reconstruction.row_solving import Refitting, refitting_of
-from glassine.attacks.reconstruction.systems import CountSystem, Drawn, Search, check_domain, labels_of, shown, solved
+from glassine.attacks.reconstruction.systems import (
+    CountSystem,
+    SampledRows,
+    Search,
+    check_domain,
+    labels_of,
+    shown,
+    solved,
+)
 from glassine.counting import MAX_STEPS, Region, RegionCounter
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
@@ -209,7 +217,7 @@ def _from_one(model: DecisionTree | RuleList, domain: Domain, rng: np.random.Gen
         )
     worlds = [count for count, n in zip(counts, sizes, strict=True) for _ in range(n)]
     return shown(
-        Drawn(rows=rows, worlds=worlds, single=np.repeat(single, sizes, axis=0)),
+        SampledRows(rows=rows, worlds=worlds, single=np.repeat(single, sizes, axis=0)),
         met=model_is_met(model, rows, codes),
         domain=domain,
         labels=labels_of(model.classes, codes),
@@ -247,11 +255,11 @@ class _OfForest(CountSystem):
         search.progress("cutting the domain into boxes")
         return problem_of(self.forest, self.domain, max_boxes=search.max_parts, deadline=deadline)
 
-    def draw(self, problem: Problem, chosen: Codes, rng: np.random.Generator) -> Drawn:
+    def draw(self, problem: Problem, chosen: Codes, rng: np.random.Generator) -> SampledRows:
         """Draw a record from each box, uniformly or by the domain's shares."""
         packing, space = problem.packing, problem.packing.space
         boxes = [{f: packing.mask(problem.rows[option], f) for f in range(len(space.factors))} for option in chosen]
-        return Drawn(
+        return SampledRows(
             rows=draw_rows(space, self.domain, boxes, rng),
             worlds=[worlds_in_box(space, self.domain, box) for box in boxes],
             single=np.array([known_in_box(space, self.domain, box) for box in boxes], dtype=bool),
@@ -278,10 +286,10 @@ class _OfForest(CountSystem):
 class _Several(CountSystem):
     """Several models that publish exact counts of the same records; the cells are known once the problem is."""
 
-    published: list[Published]
+    published: list[CountedModel]
     same_labels: bool
     labels: tuple[Scalar, ...] | None = None
-    cells: Cells | None = None
+    cells: JointCells | None = None
     system: System = field(init=False)
     fewer: ClassVar[str] = "models"
 
@@ -310,7 +318,7 @@ class _Several(CountSystem):
             return f"rows on single points of a continuum are not rebuilt, and counts may need them: {error}"
         return super().contradiction(error)
 
-    def draw(self, problem: Problem, chosen: Codes, rng: np.random.Generator) -> Drawn:
+    def draw(self, problem: Problem, chosen: Codes, rng: np.random.Generator) -> SampledRows:
         """Draw a record from each cell, uniformly or by the domain's shares."""
         if self.cells is None:
             raise RuntimeError("the problem comes first.")
@@ -318,7 +326,7 @@ class _Several(CountSystem):
         rows = _draw(self.cells, self.domain, where, rng)
         single = _single(self.cells, self.domain, np.unique(where))
         finite = self.domain.size() is not None
-        return Drawn(
+        return SampledRows(
             rows=rows,
             worlds=[int(self.cells.measures[cell]) if finite else None for cell in where.tolist()],
             single=np.array([single[cell] for cell in where.tolist()], dtype=bool),
@@ -337,7 +345,7 @@ class _Several(CountSystem):
         return True
 
 
-def _problem(cells: Cells, system: System, n_records: int) -> Problem:
+def _problem(cells: JointCells, system: System, n_records: int) -> Problem:
     """Return the system for the solver: what is settled is a range of one number."""
     upper = np.min([count[system.parts[:, i]] for i, count in enumerate(system.counts)], axis=0)
     upper = np.where(system.fixed >= 0, system.fixed, upper)
@@ -367,7 +375,7 @@ def _problem(cells: Cells, system: System, n_records: int) -> Problem:
     )
 
 
-def _draw(cells: Cells, domain: Domain, where: Codes, rng: np.random.Generator) -> Records:
+def _draw(cells: JointCells, domain: Domain, where: Codes, rng: np.random.Generator) -> Records:
     """Draw one record from the cell of each row, by the weights of the space."""
     space = cells.packing.space
     counter = RegionCounter(space)
@@ -381,7 +389,7 @@ def _draw(cells: Cells, domain: Domain, where: Codes, rng: np.random.Generator) 
     return {name: rows[name] for name in domain}
 
 
-def _single(cells: Cells, domain: Domain, used: Codes) -> dict[int, list[bool]]:
+def _single(cells: JointCells, domain: Domain, used: Codes) -> dict[int, list[bool]]:
     """Return on which attributes the possible records of each cell agree."""
     space = cells.packing.space
     counter = RegionCounter(space)

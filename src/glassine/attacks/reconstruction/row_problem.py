@@ -23,7 +23,7 @@ from glassine.records.arrays import Array, Indices
 UNKNOWN = -1
 
 
-class ContradictionError(Exception):
+class InconsistentCountsError(Exception):
     """No dataset of the domain meets the published counts."""
 
 
@@ -124,11 +124,13 @@ class _Builder:
         """Every tree saw every record once."""
         counts = leaf_counts(self.forest)
         if counts is None:
-            raise ContradictionError("the forest does not publish how many records its leaves captured.")
+            raise InconsistentCountsError("the forest does not publish how many records its leaves captured.")
         sums = [table.sum(axis=0).tolist() for table in counts]
         for tree, total in enumerate(sums):
             if total != sums[0]:
-                raise ContradictionError(f"tree 0 counts {sums[0]} records of each class, tree {tree} counts {total}.")
+                raise InconsistentCountsError(
+                    f"tree 0 counts {sums[0]} records of each class, tree {tree} counts {total}."
+                )
         uppers = []
         for klass, total in enumerate(sums[0]):
             if not total:
@@ -201,7 +203,9 @@ class _Builder:
             lows = np.array([_distinct(row.tolist(), size)[0] for row, size in zip(table, sizes, strict=True)])
             spare = n_records - int(lows.sum())
             if spare < 0:
-                raise ContradictionError(f"tree {tree} drew more different records than the {n_records} there are.")
+                raise InconsistentCountsError(
+                    f"tree {tree} drew more different records than the {n_records} there are."
+                )
             for klass, upper in enumerate(uppers):
                 np.minimum(upper, spare + lows[boxes.leaves[:, tree], klass], out=upper)
             for leaf, members in _by_leaf(boxes.leaves[:, tree], len(table)):

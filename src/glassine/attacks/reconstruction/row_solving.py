@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from glassine.attacks.alignment import Records
 from glassine.attacks.reconstruction.row_boxes import TimeOutError
-from glassine.attacks.reconstruction.row_problem import ContradictionError, Problem, Total
+from glassine.attacks.reconstruction.row_problem import InconsistentCountsError, Problem, Total
 from glassine.domain import Binary, Domain
 from glassine.formats.sklearn.forest import is_sklearn_forest
 from glassine.models.tree import Forest
@@ -173,7 +173,9 @@ class _Search:
             picked = places[total.options].tolist()
             if not picked:
                 if total.low > 0:
-                    raise ContradictionError("a leaf holds records, but the other trees and the domain allow none.")
+                    raise InconsistentCountsError(
+                        "a leaf holds records, but the other trees and the domain allow none."
+                    )
                 continue
             if total.weights is None:
                 held = self.cp.LinearExpr.sum(picked)
@@ -291,7 +293,7 @@ def solve(
         search.maximize_likelihood()
         result = search.run(search.model, search.left())
         if result is None:
-            raise ContradictionError("no dataset of the domain meets all counts.")
+            raise InconsistentCountsError("no dataset of the domain meets all counts.")
         if not result[1]:
             raise TimeOutError
         search.deadline = proofs_until
@@ -299,7 +301,7 @@ def solve(
     progress("looking for a dataset")
     result = search.run(search.model, search.left())
     if result is None:
-        raise ContradictionError("no dataset of the domain meets all counts.")
+        raise InconsistentCountsError("no dataset of the domain meets all counts.")
     first = result[0]
     search.deadline = proofs_until
     progress("looking for another one")

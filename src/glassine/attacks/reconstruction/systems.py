@@ -19,7 +19,7 @@ from glassine.attacks.alignment import Records
 from glassine.attacks.outcome import Failed, Measured, Outcome
 from glassine.attacks.reconstruction.joint_published import ClashError
 from glassine.attacks.reconstruction.row_boxes import TimeOutError, TooManyBoxesError
-from glassine.attacks.reconstruction.row_problem import ContradictionError, Problem
+from glassine.attacks.reconstruction.row_problem import InconsistentCountsError, Problem
 from glassine.attacks.reconstruction.row_result import RowReconstruction
 from glassine.attacks.reconstruction.row_solving import MissingSolverError, solve
 from glassine.counting import MAX_STEPS
@@ -90,7 +90,7 @@ Codes = Indices
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Drawn:
+class SampledRows:
     """Rows, the number of possible records of each, None over a continuum, and which of its values have no other."""
 
     rows: Records
@@ -121,7 +121,7 @@ class CountSystem(ABC):
         """Return the system."""
 
     @abstractmethod
-    def draw(self, problem: Problem, chosen: Codes, rng: np.random.Generator) -> Drawn:
+    def draw(self, problem: Problem, chosen: Codes, rng: np.random.Generator) -> SampledRows:
         """Draw a record for each chosen option."""
 
     @abstractmethod
@@ -166,7 +166,7 @@ def solved(
             f"the {system.fewer} together divide the domain into more than {search.max_parts:,} regions. "
             f"Declare the domain's groups, take fewer {system.fewer}, or raise {parameter('max_parts')}."
         )
-    except (ClashError, ContradictionError) as error:
+    except (ClashError, InconsistentCountsError) as error:
         return Failed(system.contradiction(error))
     except CostLimitError as error:
         return Failed(str(error))
@@ -216,7 +216,7 @@ def labels_of(classes: Sequence[Scalar] | None, codes: Codes | None) -> AnyArray
     return out
 
 
-def shown(drawn: Drawn, *, met: bool, **result: Any) -> Outcome[RowReconstruction]:
+def shown(drawn: SampledRows, *, met: bool, **result: Any) -> Outcome[RowReconstruction]:
     """Return the rows if what was published, applied to them, has its counts."""
     if not met:
         return Failed("the rows that were drawn do not meet the published counts, so they are not shown.")

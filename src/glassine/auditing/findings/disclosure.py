@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from glassine.attacks.outcome import ShownCount
-from glassine.attacks.remedy_table import Remedy
+from glassine.attacks.remedy_table import DisclosureRemedy
 
 __all__ = [
     "CertainFinding",
@@ -114,8 +114,8 @@ class DisclosureDetails:
     t: float
     # Some of the internal constraints that shape the estimate; empty where small counts are hidden.
     active: tuple[str, ...]
-    remedies: tuple[Remedy, ...] = ()  # Empty unless they were asked for
-    baseline: Remedy | None = None  # What is predicted without any attribute, beside the remedies
+    remedies: tuple[DisclosureRemedy, ...] = ()  # Empty unless they were asked for
+    baseline: DisclosureRemedy | None = None  # What is predicted without any attribute, beside the remedies
     # The most exposed subgroups, and the least exposed one; empty where no subgroup was asked for.
     subgroups: tuple[SubgroupFinding, ...] = ()
     # Who was in the training sample, where the attacker knows more people than that.

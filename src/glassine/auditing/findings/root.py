@@ -28,7 +28,7 @@ from glassine.auditing.findings.guarantee import GuaranteeFinding
 from glassine.auditing.findings.policies import PolicyFinding
 from glassine.auditing.findings.values import DomainSummary, ModelSummary, ReleaseSummary, SeveralSummary, Verdict
 from glassine.auditing.policy import Policy
-from glassine.errors import InvalidParameterError, parameter, spoken
+from glassine.errors import InvalidParameterError, parameter
 from glassine.files import read_text, write_json
 from glassine.formats.canonical import FileForm
 
@@ -393,9 +393,9 @@ def plain_value(value: object) -> Any:
         inner = plain_value(value.value)
         return {"status": "measured", **inner} if isinstance(inner, dict) else {"status": "measured", "value": inner}
     if isinstance(value, NotApplicable):
-        return {"status": "not applicable", "reason": spoken(value.reason)}
+        return {"status": "not applicable", "reason": value.reason}
     if isinstance(value, Failed):
-        return {"status": "failed", "reason": spoken(value.reason)}
+        return {"status": "failed", "reason": value.reason}
     if isinstance(value, Hidden):
         return None
     if dataclasses.is_dataclass(value):
@@ -406,4 +406,4 @@ def plain_value(value: object) -> Any:
         return [plain_value(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
-    return spoken(value) if isinstance(value, str) else value
+    return value

@@ -22,6 +22,7 @@ from glassine.learners.additive.memory import check_memory, pairs_asked_for
 from glassine.learners.additive.publishing import declared_bins
 from glassine.learners.estimator import OrdinaryLearner
 from glassine.privacy.certificate import Certificate
+from glassine.sealed.gaussian import ExactSumsOracle
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -37,7 +38,7 @@ class _OrdinaryEBM(OrdinaryLearner, AdditiveEstimator):
     progress: Progress | None = None
 
     def _learn(self, X: object, y: object, times: npt.ArrayLike | None) -> dict[str, Any]:
-        training = self._read_training(X, y, times, private=False)
+        records, training = self._read_training(X, y, times, private=False)
         plan = Plan.of(
             training,
             algorithm=self.algorithm,
@@ -50,15 +51,16 @@ class _OrdinaryEBM(OrdinaryLearner, AdditiveEstimator):
         pairs = pairs_asked_for(plan.interactions)
         check_memory((plan.grids,), training.target, plan.algorithm, self.memory_limit, pairs=pairs)
         source = f"glassine.{type(self).__name__}"
-        fit = fit_model(training, plan, Ordinary(), source=source, progress=self.progress)
-        return attributes_of(training, fit.model, Certificate.none("exact counts of the records"))
+        privacy = Ordinary(ExactSumsOracle.of(records))
+        model = fit_model(training, plan, privacy, source=source, progress=self.progress)
+        return attributes_of(training, model, Certificate.none("exact counts of the records"))
 
 
 @dataclass(eq=False, repr=False)
 class EBMClassifier(AdditiveClassifier, _OrdinaryEBM):
     """An additive classifier without privacy: one shape function for each attribute.
 
-    The code is that of :class:`~glassine.PrivateEBMClassifier`, with sums as they are: the difference of the two is the
+    The code is that of :class:`~.PrivateEBMClassifier`, with sums as they are: the difference of the two is the
     price of privacy.
 
     Parameters
@@ -71,12 +73,12 @@ class EBMClassifier(AdditiveClassifier, _OrdinaryEBM):
     classes : sequence of scalars, optional
         The classes; those of the domain's target or of the data by default.
     bins : mapping of str to sequence, optional
-        Bins fixed by the user, as for :class:`~glassine.PrivateEBMClassifier`. A number's ``thresholds`` in the domain
+        Bins fixed by the user, as for :class:`~.PrivateEBMClassifier`. A number's ``thresholds`` in the domain
         are its bins, at most 128 of them. All other numbers get a bin for each cell of the finest grid with a record,
         as a private fit of large budget; neighbors are merged until at most 128 are left. With "boosting" 32 of about
         equal counts.
     monotone, interactions
-        As for :class:`~glassine.PrivateEBMClassifier`.
+        As for :class:`~.PrivateEBMClassifier`.
     memory_limit : float, default=4e9
         Most bytes of the tables, besides the records.
     progress : callable, optional
@@ -89,7 +91,7 @@ class EBMClassifier(AdditiveClassifier, _OrdinaryEBM):
     certificate_ : Certificate
         Says that nothing is guaranteed: epsilon is infinite.
     domain_, classes_, n_features_in_, feature_names_in_
-        As for :class:`~glassine.OptimalTreeClassifier`.
+        As for :class:`~.OptimalTreeClassifier`.
 
     Notes
     -----
@@ -116,7 +118,7 @@ class EBMClassifier(AdditiveClassifier, _OrdinaryEBM):
 class EBMRegressor(AdditiveRegressor, _OrdinaryEBM):
     """An additive regression without privacy: one shape function for each attribute.
 
-    The code is that of :class:`~glassine.PrivateEBMRegressor`, with sums as they are.
+    The code is that of :class:`~.PrivateEBMRegressor`, with sums as they are.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.additive.calibration import calibrate
 from glassine.learners.additive.estimators import AdditiveClassifier, PrivateEBMClassifier
 from glassine.learners.additive.fitting import Card
-from glassine.learners.additive.grids import Grid, public_grids, read_cells
+from glassine.learners.additive.grids import public_grids
 from glassine.learners.additive.publishing import declared_bins
 from glassine.learners.additive.targets import Training
 from glassine.learners.estimator import OrdinaryLearner, fitted
@@ -27,6 +27,7 @@ from glassine.models.scorecard import card_of
 from glassine.privacy.certificate import Certificate
 from glassine.records.arrays import Array, Ints
 from glassine.records.columns import Columns
+from glassine.sealed.binned import Grid, read_cells
 
 RIDGE = 1.0
 """Records that each bin counts as having beside its own, of even odds: scores of rare bins are drawn to zero."""
@@ -75,9 +76,9 @@ class PrivateScorecardClassifier(CardClassifier, PrivateEBMClassifier):
     calibration_share : float, default=0.15
         Share of the squared mu for the counts at each total, in [0, 0.5]; with 0 the risks follow from the scores.
     bins, monotone
-        As for :class:`~glassine.PrivateEBMClassifier`.
+        As for :class:`~.PrivateEBMClassifier`.
     ledger, dataset, records_per_person, person_weights, memory_limit, progress, random_state
-        As for :class:`~glassine.PrivateEBMClassifier`.
+        As for :class:`~.PrivateEBMClassifier`.
 
     Attributes
     ----------
@@ -86,7 +87,7 @@ class PrivateScorecardClassifier(CardClassifier, PrivateEBMClassifier):
     certificate_ : Certificate
         Guarantee, events and assumptions. Public.
     domain_, classes_, n_features_in_, feature_names_in_
-        As for :class:`~glassine.PrivateEBMClassifier`.
+        As for :class:`~.PrivateEBMClassifier`.
 
     Notes
     -----
@@ -148,7 +149,7 @@ class ScorecardClassifier(OrdinaryLearner, CardClassifier):
     classes : sequence of scalars, optional
         The two classes; those of the domain's target or of the data by default.
     bins : mapping of str to sequence, optional
-        Bins fixed by the user, as for :class:`~glassine.PrivateEBMClassifier`.
+        Bins fixed by the user, as for :class:`~.PrivateEBMClassifier`.
     progress : callable, optional
         Called with the sweeps over the points that are done, and with the most that there are.
 
@@ -159,7 +160,7 @@ class ScorecardClassifier(OrdinaryLearner, CardClassifier):
     certificate_ : Certificate
         Says that nothing is guaranteed: epsilon is infinite.
     domain_, classes_, n_features_in_, feature_names_in_
-        As for :class:`~glassine.OptimalTreeClassifier`.
+        As for :class:`~.OptimalTreeClassifier`.
 
     Notes
     -----

@@ -117,18 +117,18 @@ class OptimalRuleListClassifier(RankedClasses, Optimal, Lists):
     domain : Domain, optional
         The attributes; inferred from the data by default. A number's ``thresholds`` are its literals.
     pool : {"literals", "pairs"} or sequence of sequences of Literal, default="literals"
-        The antecedents, as for :class:`~glassine.PrivateRuleListClassifier`.
+        The antecedents, as for :class:`~.PrivateRuleListClassifier`.
     literals, classes, accuracy_share, n_quantiles
-        As for :class:`~glassine.OptimalTreeClassifier`.
+        As for :class:`~.OptimalTreeClassifier`.
     penalty : float, default=0.0
         Cost of a rule as a share of the records, in [0, 1].
     min_samples_leaf : int or float, default=1
         Fewest records that each rule captures, and that the default rule does, counted as for
-        :class:`~glassine.OptimalTreeClassifier`.
+        :class:`~.OptimalTreeClassifier`.
     memory_limit, time_limit
         Bytes and seconds that the search may take: how many it takes depends on the records.
     progress
-        As for :class:`~glassine.PrivateTreeClassifier`.
+        As for :class:`~.PrivateTreeClassifier`.
 
     Attributes
     ----------
@@ -140,7 +140,7 @@ class OptimalRuleListClassifier(RankedClasses, Optimal, Lists):
     certificate_ : Certificate
         Says that nothing is guaranteed: epsilon is infinite.
     domain_, classes_, n_features_in_, feature_names_in_
-        As for :class:`~glassine.PrivateTreeClassifier`.
+        As for :class:`~.PrivateTreeClassifier`.
 
     Notes
     -----
@@ -198,7 +198,7 @@ class OptimalTreeClassifier(RankedClasses, Optimal, Trees):
     """A decision tree of least cost among all trees of a depth over given literals.
 
     The cost is the loss on the training records plus ``penalty`` times the number of records for each split. The same
-    recursion as that of :class:`~glassine.PrivateTreeClassifier`, with sums replaced by minima.
+    recursion as that of :class:`~.PrivateTreeClassifier`, with sums replaced by minima.
 
     Parameters
     ----------
@@ -209,12 +209,12 @@ class OptimalTreeClassifier(RankedClasses, Optimal, Trees):
     literals : {"auto", "thresholds", "quantiles", "coarse"} or sequence of Literal, default="auto"
         The conditions of splits. "thresholds": those that the domain declares. "quantiles": quantiles of the data for
         all numbers. "auto": declared thresholds, and quantiles of the data for numbers that have none. "coarse": as for
-        :class:`~glassine.PrivateTreeClassifier`.
+        :class:`~.PrivateTreeClassifier`.
     classes : sequence of scalars, optional
         The classes; those of the domain's target or of the data by default.
     accuracy_share : float, default=1.0
         Share of errors in the loss, in [0, 1]: with 1 the model has the fewest errors. Below 1 the rest is log loss
-        over values about the base rates of the records, as for :class:`~glassine.PrivateTreeClassifier`.
+        over values about the base rates of the records, as for :class:`~.PrivateTreeClassifier`.
     n_quantiles : int, default=15
         Quantiles for each number.
     penalty : float, default=0.0
@@ -224,7 +224,7 @@ class OptimalTreeClassifier(RankedClasses, Optimal, Trees):
         The tree has least cost among all trees that satisfy it. With ``sample_weight``, each row counts as many records
         as it stands for.
     memory_limit, time_limit, progress
-        As for :class:`~glassine.PrivateTreeClassifier`.
+        As for :class:`~.PrivateTreeClassifier`.
 
     Attributes
     ----------
@@ -235,7 +235,7 @@ class OptimalTreeClassifier(RankedClasses, Optimal, Trees):
     certificate_ : Certificate
         Says that nothing is guaranteed: epsilon is infinite.
     domain_, classes_, n_features_in_, feature_names_in_
-        As for :class:`~glassine.PrivateTreeClassifier`.
+        As for :class:`~.PrivateTreeClassifier`.
 
     Notes
     -----
@@ -267,20 +267,20 @@ class OptimalTreeRegressor(Numbers, Optimal, Trees):
     """A regression tree of least squared error among all trees of a depth over given literals.
 
     The cost is the squared error on the training records, plus ``penalty`` times the number of records for each split.
-    The same recursion as that of :class:`~glassine.PrivateTreeRegressor`, with sums replaced by minima.
+    The same recursion as that of :class:`~.PrivateTreeRegressor`, with sums replaced by minima.
 
     Parameters
     ----------
     max_depth, domain, literals
-        As for :class:`~glassine.OptimalTreeClassifier`.
+        As for :class:`~.OptimalTreeClassifier`.
     target_range : (float, float), optional
         The range of the target; that of the domain or of the data by default. Targets outside are clipped to it.
     n_quantiles
-        As for :class:`~glassine.OptimalTreeClassifier`.
+        As for :class:`~.OptimalTreeClassifier`.
     penalty : float, default=0.0
         Cost of a split as a share of the records times the squared range, in [0, 1].
     min_samples_leaf, memory_limit, time_limit, progress
-        As for :class:`~glassine.OptimalTreeClassifier`.
+        As for :class:`~.OptimalTreeClassifier`.
 
     Attributes
     ----------
@@ -289,7 +289,7 @@ class OptimalTreeRegressor(Numbers, Optimal, Trees):
     objective_ : float
         Its mean squared error over the squared range, plus ``penalty`` times its splits.
     certificate_, domain_, n_features_in_, feature_names_in_
-        As for :class:`~glassine.OptimalTreeClassifier`.
+        As for :class:`~.OptimalTreeClassifier`.
 
     Notes
     -----

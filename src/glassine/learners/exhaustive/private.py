@@ -184,7 +184,7 @@ class PrivateRuleListClassifier(_PrivateClasses, Lists):
     """A differentially private rule list, drawn exactly from all lists of at most K rules over a public pool.
 
     A list of cost e on the training records is drawn with probability proportional to
-    ``rule_weight ** rules * exp(-epsilon * e)``; the cost is that of :class:`~glassine.PrivateTreeClassifier`. What a
+    ``rule_weight ** rules * exp(-epsilon * e)``; the cost is that of :class:`~.PrivateTreeClassifier`. What a
     set of rules leaves does not depend on their order, so that the sum over all ordered lists runs over sets. A last
     release, the noisy class counts of the rules, makes their probabilities sharper.
 
@@ -201,20 +201,20 @@ class PrivateRuleListClassifier(_PrivateClasses, Lists):
         The antecedents. "literals": each literal and its negation. "pairs": also all conjunctions of two of them on
         different attributes. A sequence is used as is.
     literals : {"auto", "thresholds", "quantiles", "coarse"} or sequence of Literal, default="auto"
-        The literals of the pool, as for :class:`~glassine.PrivateTreeClassifier`.
+        The literals of the pool, as for :class:`~.PrivateTreeClassifier`.
     classes : sequence of scalars, optional
         The public classes, where the domain does not declare the target.
     accuracy_share, base_rate_share
-        As for :class:`~glassine.PrivateTreeClassifier`.
+        As for :class:`~.PrivateTreeClassifier`.
     leaf_counts_share : float, optional
         Share of epsilon for the class counts of the rules, in [0, 1); 0.095 by default, and 0.05 where errors alone
         count. 0 publishes none.
     quantile_share, n_quantiles
-        As for :class:`~glassine.PrivateTreeClassifier`.
+        As for :class:`~.PrivateTreeClassifier`.
     rule_weight : float, default=1.0
         Prior weight of each rule: with 1 all lists have equal weight, below 1 shorter lists are preferred.
     ledger, dataset, records_per_person, person_weights, memory_limit, time_limit, progress, random_state
-        As for :class:`~glassine.PrivateTreeClassifier`.
+        As for :class:`~.PrivateTreeClassifier`.
 
     Attributes
     ----------
@@ -223,7 +223,7 @@ class PrivateRuleListClassifier(_PrivateClasses, Lists):
     certificate_ : Certificate
         Guarantee, events and assumptions. Public.
     domain_, classes_, n_features_in_, feature_names_in_
-        As for :class:`~glassine.PrivateTreeClassifier`.
+        As for :class:`~.PrivateTreeClassifier`.
 
     Notes
     -----
@@ -231,7 +231,7 @@ class PrivateRuleListClassifier(_PrivateClasses, Lists):
     records of one person, of everything that is kept: rules, order, consequents, counts,
     probabilities. See ``private.md``, ``losses.md``, ``publishing.md`` and :attr:`certificate_`.
 
-    Assumptions: As for :class:`~glassine.PrivateTreeClassifier`.
+    Assumptions: As for :class:`~.PrivateTreeClassifier`.
 
     Edge cases: Without any literal the list is its default rule. A rule that by the domain's logic can take nothing
     after the earlier ones, or leaves nothing, is left out; for antecedents of several literals only one earlier
@@ -384,7 +384,7 @@ class PrivateTreeClassifier(_PrivateClasses, PrivateTree):
 class PrivateTreeRegressor(Numbers, PrivateTree):
     """A differentially private regression tree, drawn exactly from all trees of a depth over public literals.
 
-    A tree is drawn as by :class:`~glassine.PrivateTreeClassifier`. The cost is the squared error of leaf values at nine
+    A tree is drawn as by :class:`~.PrivateTreeClassifier`. The cost is the squared error of leaf values at nine
     points of the public range of the target, from a tenth to nine tenths of it; one record counts at most one. A last
     release, noisy numbers of records and sums of targets in the leaves, makes their values sharper.
 
@@ -398,7 +398,7 @@ class PrivateTreeRegressor(Numbers, PrivateTree):
         What is publicly known about the attributes. A number's ``thresholds`` are its literals. It may declare the
         target, as a ``Real`` or ``Integer`` of the name of ``y``.
     literals
-        As for :class:`~glassine.PrivateTreeClassifier`.
+        As for :class:`~.PrivateTreeClassifier`.
     target_range : (float, float), optional
         The public range of the target, where the domain does not declare it. Targets outside are clipped to it, and
         predictions lie within it. Noise grows with the range: choose it as narrow as public knowledge allows.
@@ -406,16 +406,16 @@ class PrivateTreeRegressor(Numbers, PrivateTree):
         Share of epsilon for the leaves, in [0, 1); 0.1 by default. With 0 they have the drawn values, and no numbers of
         records.
     quantile_share, n_quantiles, split_weight, ledger, dataset, records_per_person, person_weights
-        As for :class:`~glassine.PrivateTreeClassifier`.
+        As for :class:`~.PrivateTreeClassifier`.
     memory_limit, time_limit, progress, random_state
-        As for :class:`~glassine.PrivateTreeClassifier`.
+        As for :class:`~.PrivateTreeClassifier`.
 
     Attributes
     ----------
     model_ : DecisionTree
         The published tree: its leaves have values and noisy numbers of records. Released.
     certificate_, domain_, n_features_in_, feature_names_in_
-        As for :class:`~glassine.PrivateTreeClassifier`.
+        As for :class:`~.PrivateTreeClassifier`.
 
     Notes
     -----
@@ -423,7 +423,7 @@ class PrivateTreeRegressor(Numbers, PrivateTree):
     records of one person, of everything that is kept: the structure, the values, the numbers of records. See
     ``private.md``, ``losses.md``, ``publishing.md`` and :attr:`certificate_`.
 
-    Assumptions: As for :class:`~glassine.PrivateTreeClassifier`, the range of the target in the place of the classes.
+    Assumptions: As for :class:`~.PrivateTreeClassifier`, the range of the target in the place of the classes.
 
     Edge cases: Targets are rounded to 255 steps of the range. A record whose target is no number is left out. A table
     of counts is not supported.

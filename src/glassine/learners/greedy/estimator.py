@@ -44,7 +44,7 @@ class PrivateGreedyRuleListClassifier(PrivateEstimator, Classes, Lists):
 
     At each step the rule is chosen that, but for noise, makes the weighted Gini impurity of what it captures and what
     it leaves least. With ``accounting="strict"`` the mechanisms' guarantees hold; with ``accounting="published"`` they
-    are those of the paper, for comparison with its tables. :class:`~glassine.GreedyRuleListClassifier` is the same
+    are those of the paper, for comparison with its tables. :class:`~.GreedyRuleListClassifier` is the same
     without privacy.
 
     Parameters
@@ -67,20 +67,20 @@ class PrivateGreedyRuleListClassifier(PrivateEstimator, Classes, Lists):
         Least share of the records, in [0, 0.5]. The smooth mechanisms as published, and strict smooth-laplace, end the
         list when a noisy number of the remaining records falls below it; the other mechanisms do not use it.
     pool : {"literals", "pairs"} or sequence of sequences of Literal, default="literals"
-        The antecedents, as for :class:`~glassine.PrivateRuleListClassifier`. Those that the domain makes always true,
+        The antecedents, as for :class:`~.PrivateRuleListClassifier`. Those that the domain makes always true,
         always false or equal to an earlier one are left out.
     literals, classes
-        As for :class:`~glassine.PrivateRuleListClassifier`.
+        As for :class:`~.PrivateRuleListClassifier`.
     leaf_counts_share : float, optional
         Share of epsilon for the class counts of the rules, from which the predictions follow, in (0, 1). The default is
         a quarter of what private thresholds leave. As published the split is the paper's.
     quantile_share, n_quantiles
-        As for :class:`~glassine.PrivateRuleListClassifier`.
+        As for :class:`~.PrivateRuleListClassifier`.
     confidence : float, default=0.99
         The paper's C: how surely the support check of the smooth mechanisms as published holds; without effect on the
         other forms.
     ledger, dataset, records_per_person, person_weights, progress, random_state
-        As for :class:`~glassine.PrivateTreeClassifier`.
+        As for :class:`~.PrivateTreeClassifier`.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class PrivateGreedyRuleListClassifier(PrivateEstimator, Classes, Lists):
     certificate_ : Certificate
         Guarantee, events and assumptions. Public.
     domain_, classes_, n_features_in_, feature_names_in_
-        As for :class:`~glassine.PrivateTreeClassifier`.
+        As for :class:`~.PrivateTreeClassifier`.
 
     Notes
     -----
@@ -97,7 +97,7 @@ class PrivateGreedyRuleListClassifier(PrivateEstimator, Classes, Lists):
     record, or with ``persons`` all records of one person, of everything that is kept; delta is 0 unless the mechanism
     needs one. With ``accounting="published"``: none. See ``estimator.md`` and :attr:`certificate_`.
 
-    Assumptions: As for :class:`~glassine.PrivateTreeClassifier`.
+    Assumptions: As for :class:`~.PrivateTreeClassifier`.
 
     Edge cases: Without any rule the list is its default rule. A list has ``max_rules`` rules unless the pool, the noisy
     support or the absence of a better rule ends it sooner; "counted-gini" never stops early. In strict form a rule that

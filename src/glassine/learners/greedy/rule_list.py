@@ -31,7 +31,7 @@ class GreedyRuleListClassifier(OrdinaryLearner, Classes, Lists):
     """A rule list grown rule by rule by the Gini impurity, without privacy: GreedyRL.
 
     At each step the rule is chosen that makes the weighted Gini impurity of what it captures and what it leaves least.
-    :class:`~glassine.PrivateGreedyRuleListClassifier` chooses with noise.
+    :class:`~.PrivateGreedyRuleListClassifier` chooses with noise.
 
     Parameters
     ----------
@@ -42,10 +42,10 @@ class GreedyRuleListClassifier(OrdinaryLearner, Classes, Lists):
     min_support : float, default=0.05
         Least share of the records, in [0, 0.5]: a rule captures as many, and as many remain before it.
     pool : {"literals", "pairs"} or sequence of sequences of Literal, default="literals"
-        The antecedents, as for :class:`~glassine.PrivateRuleListClassifier`. Those that the domain makes always true,
+        The antecedents, as for :class:`~.PrivateRuleListClassifier`. Those that the domain makes always true,
         always false or equal to an earlier one are left out.
     literals, classes
-        As for :class:`~glassine.OptimalTreeClassifier`.
+        As for :class:`~.OptimalTreeClassifier`.
     n_quantiles : int, default=7
         Quantiles for each number.
     progress : callable, optional
@@ -58,7 +58,7 @@ class GreedyRuleListClassifier(OrdinaryLearner, Classes, Lists):
     certificate_ : Certificate
         Says that nothing is guaranteed: epsilon is infinite.
     domain_, classes_, n_features_in_, feature_names_in_
-        As for :class:`~glassine.PrivateTreeClassifier`.
+        As for :class:`~.PrivateTreeClassifier`.
 
     Notes
     -----
@@ -104,7 +104,7 @@ class GreedyRuleListClassifier(OrdinaryLearner, Classes, Lists):
     def log_class_size(self) -> float:
         """Return the log of the number of lists of distinct rules of the pool, by a closed form.
 
-        As for :class:`~glassine.OptimalRuleListClassifier`, but lists in which a rule captures nothing are counted too:
+        As for :class:`~.OptimalRuleListClassifier`, but lists in which a rule captures nothing are counted too:
         the natural logarithm of an upper bound, of models with labels and without counts.
         """
         domain, n_classes = self._public_knowledge("size")

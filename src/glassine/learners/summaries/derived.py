@@ -70,7 +70,7 @@ class SummaryModels:
     Attributes
     ----------
     released_, certificate_, domain_, classes_, target_range_, target_
-        As of :class:`~glassine.PrivateSummary`.
+        As of :class:`~.PrivateSummary`.
     """
 
     released_: Released
@@ -133,7 +133,7 @@ class SummaryModels:
         Parameters
         ----------
         max_items, max_points
-            As for :class:`~glassine.PrivateScorecardClassifier`.
+            As for :class:`~.PrivateScorecardClassifier`.
         shrinkage, monotone
             As for :meth:`additive`.
 

@@ -13,69 +13,48 @@ from glassine.models import CategoryBins, NumericBins, Term
 from glassine.models.bins import MISSING, Bins
 from glassine.models.shapes import ShapeFunction, common_scale, draw_shape
 from glassine.report import wording
-from glassine.report.blocks import (
-    Block,
-    Column,
-    Definitions,
-    Fact,
-    Fold,
-    Gallery,
-    Heading,
-    Paragraph,
-    Row,
-    Table,
-)
+from glassine.report.blocks import Definitions, Fact, Gallery, Heading, Piece, fold, paragraph
 from glassine.report.charts import draw_bar
-from glassine.report.figures import facts, table
-from glassine.report.section import LEARNED, Section
+from glassine.report.figures import facts, grid, table
+from glassine.report.section import LEARNED, Section, section
 
 MOST_FIGURES = 24
 IN_VIEW = 8
 """Terms, the most important ones, that are not folded away."""
 MOST_ROWS = 100
 LONGEST = 60
+NO_TERMS = "The model has no terms: it predicts the same for everyone."
 
 
 def additive_section(finding: AdditiveFinding) -> Section:
     """Return the shape functions, how much each term matters, and what the bins reveal."""
     lead, summary = _lead(finding), _sentence(finding)
-    blocks: list[Block] = [Paragraph(text=f"{lead} {summary}".strip(), tone="lead")]
     charts = tuple(islice(_charts(finding), MOST_FIGURES))
-    if charts:
-        scores = Fold("The scores of each bin as text", (Definitions(tuple(islice(_scores(finding), MOST_FIGURES))),))
-        blocks += [Paragraph(text=_reading(finding), tone="note"), Gallery(charts[:IN_VIEW])]
-        if rest := charts[IN_VIEW:]:
-            undrawn = sum(term.shape is None for term in finding.terms) or max(len(finding.terms) - MOST_FIGURES, 0)
-            missing = f"; {undrawn:,} are not drawn" if undrawn else ""
-            title = f"{wording.plural(len(rest), 'more drawing')}, of less importance{missing}"
-            blocks.append(Fold(title, (Gallery(rest),)))
-        blocks.append(scores)
-    if finding.terms:
-        table = _terms(finding)
-        # The drawings name the most important terms already.
-        many = bool(charts) and len(table.rows) > IN_VIEW
-        blocks.append(
-            Fold(f"Importance and bins of {wording.plural(len(table.rows), 'term')}", (table,)) if many else table
-        )
-        more = len(finding.terms) - MOST_ROWS
-        omitted = f"{wording.plural(more, 'more term')}: see the JSON findings."
-        blocks += [Paragraph(text=omitted, tone="note")] if more > 0 else []
-    else:
-        blocks.append(Paragraph(text="The model has no terms: it predicts the same for everyone."))
-    items = tuple((_name(entry.attribute), _said(entry)) for entry in finding.attributes)
-    items = tuple((name, sentences) for name, sentences in items if sentences)
-    nothing = Paragraph(text="No training value was found in the bins.")
-    blocks.append(Heading("What the bins reveal"))
-    if len(items) > IN_VIEW:
-        blocks.append(Fold(f"{wording.plural(len(items), 'attribute')}, each with its bins", (Definitions(items),)))
-    else:
-        blocks.append(Definitions(items) if items else nothing)
-    return Section(
-        id="model",
-        title="The shape functions, and what the bins reveal",
+    undrawn = sum(term.shape is None for term in finding.terms) or max(len(finding.terms) - MOST_FIGURES, 0)
+    missing = f"; {undrawn:,} are not drawn" if undrawn else ""
+    less = f"{wording.plural(len(charts[IN_VIEW:]), 'more drawing')}, of less importance{missing}"
+    more = len(finding.terms) - MOST_ROWS
+    listed = Definitions(tuple((_name(one.attribute), said) for one in finding.attributes if (said := _said(one))))
+    each = f"{wording.plural(len(listed.items), 'attribute')}, each with its bins"
+    drawn = (
+        paragraph(_reading(finding), "note"),
+        Gallery(charts[:IN_VIEW]),
+        fold(less, Gallery(charts[IN_VIEW:]) if charts[IN_VIEW:] else None),
+        fold("The scores of each bin as text", Definitions(tuple(islice(_scores(finding), MOST_FIGURES)))),
+    )
+    return section(
+        "model",
+        "The shape functions, and what the bins reveal",
+        paragraph(f"{lead} {summary}".strip(), "lead"),
+        drawn if charts else None,
+        _terms(finding, named=bool(charts)) if finding.terms else NO_TERMS,
+        paragraph(f"{wording.plural(more, 'more term')}: see the JSON findings." if more > 0 else "", "note"),
+        Heading("What the bins reveal"),
+        (fold(each, listed) if len(listed.items) > IN_VIEW else listed)
+        if listed.items
+        else "No training value was found in the bins.",
         link="Shape functions and bins",
-        blocks=tuple(blocks),
-        text=(summary,) if summary else (),
+        text=(summary,),
         text_title=LEARNED,
     )
 
@@ -203,23 +182,27 @@ def _reading(finding: AdditiveFinding) -> str:
     return text
 
 
-def _terms(finding: AdditiveFinding) -> Table:
+TERMS = """
+Term | {name}
+~Importance, drawn | {bar}
+Importance | {amount}
+Bins | {n_bins:,}
+~Records in a bin | {sizes}
+"""
+
+
+def _terms(finding: AdditiveFinding, *, named: bool) -> Piece:
+    """Return each term in a row; of many folded away where drawings name the most important ones already."""
     most = max((term.importance for term in finding.terms), default=0.0) or 1.0
-    return Table(
-        caption=f"How much each term moves the score on average, and how many {wording.units()} its bins hold",
-        columns=(
-            Column("Term"),
-            Column("Importance, drawn"),
-            Column("Importance", numeric=True),
-            Column("Bins", numeric=True),
-            Column("Records in a bin"),
-        ),
-        rows=tuple(_row(term, most) for term in finding.terms[:MOST_ROWS]),
-        style="stack bars",
-    )
+    caption = f"How much each term moves the score on average, and how many {wording.units()} its bins hold"
+    listed = finding.terms[:MOST_ROWS]
+    table = grid(TERMS, listed, caption=caption, words=lambda term: _words(term, most), style="stack bars")
+    summary = f"Importance and bins of {wording.plural(len(listed), 'term')}"
+    return fold(summary, table) if named and len(listed) > IN_VIEW else table
 
 
-def _row(term: TermFinding, most: float) -> Row:
+def _words(term: TermFinding, most: float) -> dict[str, object]:
+    """Return a term in words, its importance drawn; ``most`` is the largest of any."""
     sizes = "not known"
     if term.smallest is not None:
         sizes = f"smallest {term.smallest}"
@@ -227,12 +210,13 @@ def _row(term: TermFinding, most: float) -> Row:
     elif term.origin is not None:
         sizes = wording.none()
     sizes += f" ({term.origin})" if term.origin else ""
-    bar = draw_bar(min(max(term.importance / most, 0.0), 1.0))
-    return Row(
-        name=_name(term.name),
-        cells=(bar, _amount(term.importance), f"{term.n_bins:,}", sizes),
-        flag="few records" if term.n_small else "",
-    )
+    return {
+        "name": _name(term.name),
+        "bar": draw_bar(min(max(term.importance / most, 0.0), 1.0)),
+        "amount": _amount(term.importance),
+        "sizes": sizes,
+        "flag": "few records" if term.n_small else "",
+    }
 
 
 SAID = table("""

@@ -15,22 +15,26 @@ from glassine.comparison.values import LESS_IS_BETTER, NO_PARTS, Measure
 from glassine.report import wording
 from glassine.report.advice import TITLES, Advice, advice_of, figure, mean_of, name_of
 from glassine.report.blocks import (
-    Block,
     Command,
     Definitions,
     Fact,
     Figure,
-    Fold,
     Heading,
     Legend,
     Paragraph,
     Table,
+    blocks_of,
+    fold,
     heads,
 )
 from glassine.report.blocks import Row as TableLine
 from glassine.report.charts import Line, Mark, Point, Reference, draw_budget, draw_frontier, draw_key
-from glassine.report.section import Page, Section, clean_inputs
+from glassine.report.section import Page, Section, clean_inputs, section
 
+MEANS = (
+    "Means over the splits, ± their standard errors. The splits share records, so that the errors are somewhat too "
+    "small."
+)
 DRAWN: tuple[Measure, ...] = ("accuracy", "auroc", "r2")
 """Measures that are drawn: shares, of which more is better."""
 
@@ -77,7 +81,6 @@ def comparison_page(
     advice = worded.recommendation
     command = wording.clean(command) if advice.chosen is not None else ""
     fitted = "The command fits it on all records, with fresh noise that no seed fixes. Add a ledger to charge a budget."
-    details: tuple[Block, ...] = (Command(command), Paragraph(text=fitted, tone="caveat")) if command else ()
     return Page(
         kind="comparison",
         title=wording.clean(title or "Comparison of learners"),
@@ -85,7 +88,7 @@ def comparison_page(
         tone="recommended" if advice.chosen else "inconclusive",
         headline=worded.headline,
         sentence=f"{worded.ranked_by} {worded.why}",
-        details=details,
+        details=tuple(blocks_of((Command(command), Paragraph(text=fitted, tone="caveat")) if command else None)),
         notes=worded.notes,
         notes_title="Before anyone else sees this",
         figures=_facts(comparison, advice),
@@ -116,16 +119,6 @@ def _figures_section(comparison: Comparison, worded: Advice) -> Section:
         for row, cells in zip(measured, shown, strict=True)
     )
     missing = _missing(comparison)
-    blocks: list[Block] = []
-    if rows:
-        caption = (
-            "Means over the splits, ± their standard errors. The splits share records, so that the errors are somewhat "
-            "too small."
-        )
-        blocks.append(Table(caption=caption, columns=heads("Model", figures=shown[0]), rows=rows, style="wide"))
-    if missing:
-        blocks += [Heading("Without figures"), Definitions(tuple((name, (reason,)) for name, reason in missing))]
-    blocks.append(Fold("The rule", (Paragraph(text=worded.rule),)))
     # The rest stands on the page alone, as do errors of what does not rank: a terminal is 88 characters wide.
     brief = ("Epsilon", "Accuracy", "AUROC", "Log-loss", "RMSE", "R²", "Bits", CHANCE, "Gap", ADVANTAGE)
     brief_heads = [name for name in (shown[0] if shown else ()) if name in brief]
@@ -136,12 +129,15 @@ def _figures_section(comparison: Comparison, worded: Advice) -> Section:
         name = f"{'* ' if row.picked else ''}{row.name.partition(' ')[2]}"
         ranking = TITLES[advice.measure]
         lines.append((name, *(cells[head].partition(" (" if head == ranking else " ")[0] for head in brief_heads)))
-    lines = lines if rows else []
-    return Section(
-        id="table",
-        title="All figures",
-        blocks=tuple(blocks),
-        text=(*lines, *(f"{name}: {reason}" for name, reason in missing), f"The rule: {worded.rule}"),
+    return section(
+        "table",
+        "All figures",
+        Table(caption=MEANS, columns=heads("Model", figures=shown[0]), rows=rows, style="wide") if rows else None,
+        (Heading("Without figures"), Definitions(tuple((name, (reason,)) for name, reason in missing)))
+        if missing
+        else None,
+        fold("The rule", worded.rule),
+        text=(*(lines if rows else ()), *(f"{name}: {reason}" for name, reason in missing), f"The rule: {worded.rule}"),
         text_title="Means over the splits, ± their standard errors",
     )
 
@@ -318,8 +314,8 @@ def _charts(comparison: Comparison, chosen: Row | None) -> Iterator[Section]:
             ]
             ident = f"{leak}-{measure}"
             charts.append(partial(draw_frontier, marks, title=TITLES[measure], leak=axis, nothing=nothing, ident=ident))
-        for section in _drawn(name, title, caption, charts, legend):
-            yield replace(section, blocks=(*section.blocks, _points(rows, numbers, leak, chosen, drawn)))
+        for one in _drawn(name, title, caption, charts, legend):
+            yield replace(one, blocks=(*one.blocks, _points(rows, numbers, leak, chosen, drawn)))
 
 
 def _points(
@@ -336,18 +332,17 @@ def _points(
             TableLine(
                 name=f"{numbers[id(row)]}. {name_of(row)}",
                 note="recommended" if row is chosen else "",
-                cells=(
-                    f"{value:.{digits}f}",
-                    *(
-                        "" if (mean := row.measured(measure)) is None else mean_of(mean, measure)
-                        for measure in measures
-                    ),
-                ),
+                cells=(f"{value:.{digits}f}", *(_mean(row, measure) for measure in measures)),
                 picked=row is chosen,
             )
             for value, row in drawn
         ),
     )
+
+
+def _mean(row: Row, measure: Measure) -> str:
+    """Return a measure with its error; empty where it has none."""
+    return "" if (mean := row.measured(measure)) is None else mean_of(mean, measure)
 
 
 def _short_name(row: Row) -> str:
@@ -371,7 +366,7 @@ def _drawn(
     if drawings:
         narrow = tuple(filter(None, (chart(narrow=True) for chart in charts)))
         figure = Figure(drawings=drawings, caption=caption, legend=legend, narrow=narrow)
-        yield Section(id=name, title=title, blocks=(figure,))
+        yield section(name, title, figure)
 
 
 def _lines(rows: Sequence[Row], measure: Measure) -> list[Line]:

@@ -6,19 +6,44 @@ from collections.abc import Sequence
 from typing import Any
 
 from glassine import __version__
-from glassine.attacks.remedy_table import Remedy
+from glassine.attacks.remedy_table import DisclosureRemedy
 from glassine.auditing.findings import DisclosureFinding, Findings, InputFile
 from glassine.auditing.findings.disclosure import DisclosureDetails, ReaderFinding
 from glassine.report import wording
-from glassine.report.blocks import Block, Column, Fact, Facts, Figure, Paragraph, Row, RowNumbers, Status, Table, heads
+from glassine.report.blocks import (
+    Column,
+    Fact,
+    Figure,
+    Piece,
+    Row,
+    RowNumbers,
+    Status,
+    Table,
+    heads,
+    paragraph,
+    rows_of,
+)
 from glassine.report.charts import Mark, draw_trade_off
-from glassine.report.figures import Reading, facts, table
-from glassine.report.section import LEARNED, Body, Page, Section, clean_inputs, facts_of, sentence, shows
+from glassine.report.figures import Reading, facts, grid, table
+from glassine.report.section import (
+    LEARNED,
+    Body,
+    Page,
+    Section,
+    clean_inputs,
+    figures_section,
+    section,
+    sentence,
+    shows,
+)
 from glassine.report.sections.inferred import certain_blocks, certain_sections, certain_text, cheapest_remedy
-from glassine.report.wording import fine_bits, people
 
 MOST_NAMES = 8
-HEADS = ("Attacker with", "Uncertainty left", "Certain of", "D_overall", "Guesses correctly")
+HEADS = ("Uncertainty left", "Certain of", "D_overall", "Guesses correctly")
+TRIED = (
+    "Each remedy was tried on the training records. Publish a choice, not this table: the figures were read off the "
+    "data."
+)
 RECORDS = {False: "the training records", True: "the training records, in brackets on held-out ones"}
 
 
@@ -86,20 +111,19 @@ def sensitive_section(finding: DisclosureFinding, findings: Findings) -> Body:
     """Return what an attacker learns of the sensitive attribute, as a part of an audit."""
     text, names = _sentence(finding), finding.quasi_identifiers
     listed = wording.listing(names, most=MOST_NAMES, room=40)
-    blocks: list[Block] = [
-        Paragraph(text=text, tone="lead"),
+    about = (
+        f"Most exposed {wording.units()}, by row number of the data, in ascending order, {wording.ROWS}. "
+        "Keep this list internal."
+    )
+    pieces: tuple[Piece, ...] = (
+        paragraph(text, "lead"),
         _readers(finding.readers, "What attackers infer about everyone's value"),
-        *certain_blocks(finding),
-        Facts((*facts(KNOWN, finding, n_known=len(names), listed=listed), *_estimate(finding))),
-        *(Paragraph(text=wording.clean(note), tone="note") for note in finding.notes),
-    ]
-    if finding.exposed:
-        about = (
-            f"Most exposed {wording.units()}, by row number of the data, in ascending order, {wording.ROWS}. "
-            "Keep this list internal."
-        )
-        blocks += [Paragraph(text=about), RowNumbers(tuple(map(wording.row_name, finding.exposed)))]
-    return blocks, (text, *certain_text(finding))
+        certain_blocks(finding),
+        (*facts(KNOWN, finding, n_known=len(names), listed=listed), *_estimate(finding)),
+        (paragraph(wording.clean(note), "note") for note in finding.notes),
+        rows_of(about, finding.exposed),
+    )
+    return pieces, (text, *certain_text(finding))
 
 
 def disclosure_page(finding: DisclosureFinding, *, title: str | None = None, inputs: Sequence[InputFile] = ()) -> Page:
@@ -133,13 +157,13 @@ def disclosure_page(finding: DisclosureFinding, *, title: str | None = None, inp
 def _learned_section(finding: DisclosureFinding) -> Section:
     """Return what each reader concludes."""
     readers = _readers(finding.readers, "What each attacker concludes")
-    names = [name if name == "D_overall" else name.lower() for name in HEADS[1:]]
+    names = [name if name == "D_overall" else name.lower() for name in HEADS]
     text = (", ".join(f"{name} {cell}" for name, cell in zip(names, row.cells, strict=False)) for row in readers.rows)
-    return Section(
-        id="learned",
-        title="What an attacker learns",
-        blocks=(readers,),
-        text=tuple(f"{row.name}: {figures}" for row, figures in zip(readers.rows, text, strict=True)),
+    return section(
+        "learned",
+        "What an attacker learns",
+        readers,
+        text=(f"{row.name}: {figures}" for row, figures in zip(readers.rows, text, strict=True)),
         text_title="What each attacker concludes; remaining uncertainty and divergence from the truth in bits",
     )
 
@@ -149,13 +173,8 @@ def _estimate_section(finding: DisclosureFinding) -> Section:
     details = finding.details
     added, best = _estimate(finding, finding.knowledge, () if details is None else details.active)
     shown = (best, added, *(() if details is None else _details(details)))
-    return Section(
-        id="estimate",
-        title="The estimate, and the anonymity of the leaves",
-        link="Estimate and anonymity",
-        blocks=(Facts(shown),),
-        text=facts_of(shown),
-    )
+    title = "The estimate, and the anonymity of the leaves"
+    return figures_section("estimate", title, "Estimate and anonymity", shown)
 
 
 def _details(details: DisclosureDetails) -> tuple[Fact, ...]:
@@ -168,7 +187,7 @@ def _remedies_section(details: DisclosureDetails, base_rate: float | None) -> Se
     """Return what was tried against disclosure, and what it costs in accuracy."""
     held_out = any(row.holdout_accuracy is not None for row in details.remedies)
     figures = ("D_overall", "Accuracy", *(["Held out"] if held_out else []), "AUROC", "Log loss")
-    columns = (*heads("Remedy", "Tree", figures=figures), Column("Status"))
+    columns = (*heads("DisclosureRemedy", "Tree", figures=figures), Column("Status"))
     rows = tuple(_remedy(number, row, held_out) for number, row in enumerate(details.remedies, start=1))
     marks = [
         Mark(number=number, x=accuracy, y=row.d_overall)
@@ -176,70 +195,47 @@ def _remedies_section(details: DisclosureDetails, base_rate: float | None) -> Se
         if (accuracy := row.holdout_accuracy if held_out else row.accuracy) is not None and row.d_overall is not None
     ]
     cheapest, beside = cheapest_remedy(details, base_rate), _beside(details, held_out)
-    blocks: list[Block] = [
-        *((Paragraph(text=cheapest, tone="lead"),) if cheapest else ()),
-        Paragraph(
-            text="Each remedy was tried on the training records. Publish a choice, not this table: the figures were "
-            "read off the data."
-        ),
-        *(Paragraph(text=sentence) for sentence in beside),
+    return section(
+        "remedies",
+        "What can be done, and what it costs",
+        paragraph(cheapest, "lead"),
+        TRIED,
+        beside,
         Table(caption="D_overall in bits: small means disclosed", columns=columns, rows=rows),
-    ]
-    if marks:
-        blocks.append(
-            Figure(
-                drawings=(draw_trade_off(marks, held_out=held_out),),
-                title="Disclosure against accuracy.",
-                caption="Upwards less is disclosed, to the right more predictions are right. Numbers are those of the "
-                "table.",
-            )
+        Figure(
+            drawings=(draw_trade_off(marks, held_out=held_out),),
+            title="Disclosure against accuracy.",
+            caption="Upwards less is disclosed, to the right more predictions are right. Numbers are those of the "
+            "table.",
         )
-    return Section(
-        id="remedies",
-        title="What can be done, and what it costs",
+        if marks
+        else None,
         link="What can be done",
-        blocks=tuple(blocks),
-        text=(
-            *((cheapest,) if cheapest else ()),
-            *(f"{row.name}: {f'{_figures(row)} {row.remark}'.strip()}" for row in rows),
-            *beside,
-        ),
+        text=(cheapest, *(f"{row.name}: {f'{_figures(row)} {row.remark}'.strip()}" for row in rows), beside),
         text_title=f"Remedies: D_overall (lower means more disclosed) and accuracy on {RECORDS[held_out]}",
     )
+
+
+SUBGROUPS = """
+Subgroup | {attribute:clean} = {value:clean}
+{Units} | {size:people}
+Uncertainty left | {entropy:fine} bits
+[known] D_overall | {d_overall:fine} bits
+"""
 
 
 def _disclosed_subgroups_section(details: DisclosureDetails) -> Section:
     """Return the most exposed subgroups, the most exposed first, and the least exposed one."""
     known = details.subgroups[0].d_overall is not None
-    figures = [wording.units().capitalize(), "Uncertainty left", *(["D_overall"] if known else [])]
-    rows = tuple(
-        Row(
-            name=f"{wording.clean(group.attribute)} = {wording.clean(group.value)}",
-            cells=(
-                people(group.size),
-                f"{fine_bits(group.entropy)} bits",
-                *(() if group.d_overall is None else (f"{fine_bits(group.d_overall)} bits",)),
-            ),
-        )
-        for group in details.subgroups
-    )
-    return Section(
-        id="subgroups",
-        title="Subgroups",
-        blocks=(
-            Paragraph(
-                text=f"The most exposed first, the least exposed last. Subgroups of few {wording.units()} are left out."
-            ),
-            Table(
-                caption=f"Means over the {wording.units()} of a subgroup, in bits. Lower means more disclosed",
-                columns=heads("Subgroup", figures=figures),
-                rows=rows,
-            ),
-        ),
-        text=tuple(
-            f"{row.name}: {row.cells[0]}, {row.cells[1]} left{f', D_overall {row.cells[2]}' if known else ''}"
-            for row in rows
-        ),
+    caption = f"Means over the {wording.units()} of a subgroup, in bits. Lower means more disclosed"
+    listed = grid(SUBGROUPS, details.subgroups, caption=caption, known=known)
+    said = "{0}: {1}, {2} left, D_overall {3}" if known else "{0}: {1}, {2} left"
+    return section(
+        "subgroups",
+        "Subgroups",
+        f"The most exposed first, the least exposed last. Subgroups of few {wording.units()} are left out.",
+        listed,
+        text=(said.format(row.name, *row.cells) for row in listed.rows),
         text_title="Subgroups, the most exposed first; the last one the least exposed",
     )
 
@@ -252,37 +248,26 @@ def _disclosed_rows_section(details: DisclosureDetails) -> Section:
         f"this list internal. Anyone with the data can look up the {wording.unit()}."
     )
     title, text_title = "The most exposed records", f"Most exposed, by row number, {wording.ROWS}"
-    blocks = (Paragraph(text=about), RowNumbers(rows))
-    return Section(
-        id="exposed", title=title, link="Records", blocks=blocks, text=(", ".join(rows),), text_title=text_title
-    )
+    text = (", ".join(rows),)
+    return section("exposed", title, about, RowNumbers(rows), link="Records", text=text, text_title=text_title)
+
+
+READERS = """
+Attacker with | {reader:sentence}
+Uncertainty left | {entropy:fine} bits
+Certain of | {certain:people}
+[known] D_overall | {d_overall:fine} bits
+[known] Guesses correctly | {guess_rate:percent}
+"""
 
 
 def _readers(readers: Sequence[ReaderFinding], title: str) -> Table:
     known = readers[0].d_overall is not None and readers[0].guess_rate is not None
-    return Table(
-        caption=f"{title}. Remaining uncertainty and divergence from the truth (D_overall) per {wording.unit()}; lower "
-        "means more disclosed",
-        columns=heads(HEADS[0], figures=HEADS[1:] if known else HEADS[1:3]),
-        rows=tuple(
-            Row(
-                name=sentence(reader.reader),
-                cells=(
-                    f"{fine_bits(reader.entropy)} bits",
-                    people(reader.certain),
-                    *(
-                        (
-                            f"{fine_bits(reader.d_overall or 0.0)} bits",
-                            wording.percent(reader.guess_rate or 0.0),
-                        )
-                        if known
-                        else ()
-                    ),
-                ),
-            )
-            for reader in readers
-        ),
+    caption = (
+        f"{title}. Remaining uncertainty and divergence from the truth (D_overall) per {wording.unit()}; lower means "
+        "more disclosed"
     )
+    return grid(READERS, readers, caption=caption, known=known)
 
 
 def _headline(finding: DisclosureFinding) -> str:
@@ -331,7 +316,7 @@ def _headline_figures(finding: DisclosureFinding) -> tuple[Fact, ...]:
     return facts(HEADLINE, finding, guessed=guessed, **_words(finding))
 
 
-def _remedy(number: int, row: Remedy, held_out: bool) -> Row:
+def _remedy(number: int, row: DisclosureRemedy, held_out: bool) -> Row:
     name = f"{number}. {row.name[:1].upper()}{row.name[1:]}"
     reason = row.reason or ""
     if row.status == "local":
@@ -360,24 +345,24 @@ def _figures(row: Row) -> str:
     return f"{distance} bits, {accuracy} right{aside}, AUROC {area}, log loss {loss}, {leaves}." if distance else ""
 
 
-def _ranking(row: Remedy, held_out: bool) -> tuple[str, str]:
+def _ranking(row: DisclosureRemedy, held_out: bool) -> tuple[str, str]:
     """Return AUROC and log loss, on held-out records if there are any; "none" without probabilities."""
     area, loss = (row.holdout_auroc, row.holdout_log_loss) if held_out else (row.auroc, row.log_loss)
     return ("none" if area is None else f"{area:.3g}"), ("none" if loss is None else f"{loss:.3g}")
 
 
-def _beside(details: DisclosureDetails, held_out: bool) -> tuple[str, ...]:
+def _beside(details: DisclosureDetails, held_out: bool) -> str:
     """Return what a prediction without any attribute has, and why some remedies have no AUROC."""
     base = details.baseline
     if base is None or base.accuracy is None:
-        return ()
+        return ""
     right = base.holdout_accuracy if held_out and base.holdout_accuracy is not None else base.accuracy
     area, loss = _ranking(base, held_out)
     lacking = any(row.accuracy is not None and "none" in _ranking(row, held_out) for row in details.remedies)
     why = " They are none where a record gets no published probability." if lacking else ""
     return (
         f"Without the model {wording.percent(right)} are right, AUROC is {area} and log loss {loss}. "
-        f"AUROC and log loss are those on {'held-out' if held_out else 'the training'} records.{why}",
+        f"AUROC and log loss are those on {'held-out' if held_out else 'the training'} records.{why}"
     )
 
 

@@ -10,8 +10,8 @@ from glassine.attacks.outcome import Audience
 from glassine.auditing.findings import Findings
 from glassine.auditing.unjudged import CHECKLIST, UnjudgedFile
 from glassine.report import wording
-from glassine.report.blocks import Definitions, Heading, Paragraph, Points
-from glassine.report.section import Page, Section
+from glassine.report.blocks import Definitions, Heading, Points, paragraph
+from glassine.report.section import Page, Section, section
 from glassine.report.sections.policy import file_sections, policy_section, steps_of
 
 FileResult: TypeAlias = Findings | UnjudgedFile | str
@@ -65,25 +65,22 @@ def _section(id: str, name: str, result: FileResult) -> Section:
     if isinstance(result, UnjudgedFile):
         return _of_unjudged(id, name, result)
     said = wording.clean(result)
-    return Section(id=id, title=f"{name}: {BAD_INPUT.lower()}", link=name, blocks=(Paragraph(text=said),), text=(said,))
+    return section(id, f"{name}: {BAD_INPUT.lower()}", said, link=name, text=(said,))
 
 
 def _of_findings(id: str, name: str, findings: Findings) -> Section:
     """Return verdict, checks and what to do of one file."""
     policy = policy_section(findings.checks, findings.policy, findings.subject.kind, source=findings.policy_source)
     files, steps = file_sections(findings), steps_of(findings)
-    todo = (Points(items=steps, style="advice", title="What to do"),) if steps else ()
-    return Section(
-        id=id,
-        title=f"{name}: {findings.verdict}",
+    return section(
+        id,
+        f"{name}: {findings.verdict}",
+        paragraph(findings.decision, "lead"),
+        (one.blocks for one in files),
+        policy.blocks,
+        Points(items=steps, style="advice", title="What to do") if steps else None,
         link=name,
-        blocks=(
-            Paragraph(text=findings.decision, tone="lead"),
-            *(block for section in files for block in section.blocks),
-            *policy.blocks,
-            *todo,
-        ),
-        text=(findings.decision, *(line for section in files for line in section.text), *policy.text, *steps),
+        text=(findings.decision, *(line for one in files for line in one.text), *policy.text, *steps),
     )
 
 
@@ -102,14 +99,12 @@ def _of_unjudged(id: str, name: str, file: UnjudgedFile) -> Section:
         ("What to check by hand", CHECKLIST),
         ("Which other tool measures it", kind.tools),
     )
-    return Section(
-        id=id,
-        title=f"{name}: {NOT_JUDGED.lower()}",
+    return section(
+        id,
+        f"{name}: {NOT_JUDGED.lower()}",
+        Definitions(facts),
+        ((Heading(head), Points(items=items)) for head, items in lists),
         link=name,
-        blocks=(
-            Definitions(facts),
-            *(part for head, items in lists for part in (Heading(head), Points(items=items))),
-        ),
         text=(
             *(f"{head}: {text}" for head, (text,) in facts),
             *(line for head, items in lists for line in (f"{head}:", *(f"[ ] {item}" for item in items))),

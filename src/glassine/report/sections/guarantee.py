@@ -8,9 +8,9 @@ from typing import Any
 
 from glassine.auditing.findings import Bound, Findings, GuaranteeFinding, SummaryFinding
 from glassine.report import wording
-from glassine.report.blocks import Block, Fact, Facts, Fold, Paragraph, Points, Row, Table, heads
-from glassine.report.figures import Reading, facts, table
-from glassine.report.section import MODEL, Body, Section, sentence, shows
+from glassine.report.blocks import Fact, Paragraph, Points, Row, Table, fold, heads, paragraph
+from glassine.report.figures import Reading, facts, grid, table
+from glassine.report.section import MODEL, Body, Section, Text, section, sentence, shows
 
 STANDING = {
     "accepted": "The policy accepts the claim, which this audit cannot verify. It covers the checks on leaves, "
@@ -73,30 +73,23 @@ def guarantee_section(finding: GuaranteeFinding) -> Section:
     reading = Reading(finding, **words)
     claim, caveats = reading.said(CLAIM), tuple(wording.clean(text) for text in finding.caveats)
     figures, bounds = facts(FIGURES, finding, **words), tuple(map(_bound, finding.bounds))
-    blocks: list[Block] = [
-        Paragraph(text=claim, tone="lead", status=finding.standing),
-        Paragraph(text=STANDING[finding.standing]),
-    ]
-    if caveats:
-        blocks.append(Points(items=caveats, style="missing", title="The guarantee is void because"))
-    blocks.append(Facts(figures))
-    if bounds:
-        first = tuple(row for row in bounds if not row.name.lower().startswith(GUESSES)) or bounds
-        rest = tuple(row for row in bounds if row not in first)
-        blocks.append(_bounds(first))
-        if rest:
-            blocks.append(Fold("Bounds on single guesses", (_bounds(rest),)))
-        blocks.append(Paragraph(text=reading.said(LIMITS), tone="note"))
+    folded = tuple(row for row in bounds if row.name.lower().startswith(GUESSES))
+    folded = folded if len(folded) < len(bounds) else ()
     chosen = [f"{one.name}: {one.value}. {one.meaning}" for one in figures if one.name == "Chosen setting"]
-    void = [f"The guarantee is void because: {caveat}" for caveat in caveats]
-    return Section(
-        id="guarantee",
-        title="The guarantee that is claimed",
+    return section(
+        "guarantee",
+        "The guarantee that is claimed",
+        Paragraph(text=claim, tone="lead", status=finding.standing),
+        STANDING[finding.standing],
+        Points(items=caveats, style="missing", title="The guarantee is void because") if caveats else None,
+        figures,
+        _bounds([row for row in bounds if row not in folded]),
+        fold("Bounds on single guesses", _bounds(folded)),
+        paragraph(reading.said(LIMITS), "note") if bounds else None,
         link="Guarantee",
-        blocks=tuple(blocks),
         text=(
             f"[{finding.standing}] {claim}",
-            *void,
+            *(f"The guarantee is void because: {caveat}" for caveat in caveats),
             *chosen,
             *(f"{bound.name}: {bound.cells[0]}" for bound in bounds),
         ),
@@ -104,8 +97,9 @@ def guarantee_section(finding: GuaranteeFinding) -> Section:
     )
 
 
-def _bounds(rows: Sequence[Row]) -> Table:
-    return Table(caption=CAPTION, columns=heads("What an attacker might do", "Bound"), rows=tuple(rows))
+def _bounds(rows: Sequence[Row]) -> Table | None:
+    columns = heads("What an attacker might do", "Bound")
+    return Table(caption=CAPTION, columns=columns, rows=tuple(rows)) if rows else None
 
 
 HEADLINE = table("""
@@ -144,6 +138,13 @@ def _percent(value: float) -> str:
     return f"{100 * _up(value, 3):g}%"
 
 
+RELEASED = """
+Release | {name:clean}
+Numbers | {n_values:,}
+Noise | {deviation:.3g}
+"""
+
+
 @shows("released", "released", "What the summary released", "Releases", rank=MODEL - 1)
 def _summary_section(finding: SummaryFinding, findings: Findings) -> Body:
     """Return each release with its numbers and noise, and the check of the certificate."""
@@ -152,16 +153,14 @@ def _summary_section(finding: SummaryFinding, findings: Findings) -> Body:
         "{n_values:many noisy number}, from which every model follows. Models use {n_used:,} of "
         "{n_attributes:many attribute}; the summary holds counts of {n_pairs:many pair}.{aim}"
     )
-    rows = [(wording.clean(one.name), one.n_values, f"{one.deviation:.3g}") for one in finding.releases]
-    table = Table(
-        caption="Each release, how many numbers it holds, and the standard deviation of the noise in each",
-        columns=heads("Release", figures=("Numbers", "Noise")),
-        rows=tuple(Row(name=name, cells=(f"{n:,}", noise)) for name, n, noise in rows),
+    caption = "Each release, how many numbers it holds, and the standard deviation of the noise in each"
+    checked, table = _certificate(finding), grid(RELEASED, finding.releases, caption=caption)
+    said = (
+        (row.name, wording.plural(one.n_values, "number"), f"noise {row.cells[1]}")
+        for row, one in zip(table.rows, finding.releases, strict=True)
     )
-    said = [(name, wording.plural(n, "number"), f"noise {noise}") for name, n, noise in rows]
-    checked = _certificate(finding)
-    text: list[str | tuple[str, ...]] = [lead, checked, *said]
-    return (Paragraph(text=lead, tone="lead"), Paragraph(text=checked), table), text
+    text: Text = (lead, checked, *said)
+    return (paragraph(lead, "lead"), checked, table), text
 
 
 def _certificate(finding: SummaryFinding) -> str:

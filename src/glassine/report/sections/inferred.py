@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from glassine.attacks.outcome import About, ShownCount
-from glassine.attacks.remedy_table import Remedy
+from glassine.attacks.remedy_table import DisclosureRemedy
 from glassine.auditing.findings import DisclosureFinding
 from glassine.auditing.findings.disclosure import CertainFinding, DisclosureDetails
 from glassine.report import wording
-from glassine.report.blocks import Block, Paragraph, Row, Table, heads
+from glassine.report.blocks import Piece, Row, Table, heads
 from glassine.report.charts import draw_bar
-from glassine.report.section import Section
+from glassine.report.section import Section, section
 from glassine.report.wording import people
 
 MOST_GROUPS = 3
@@ -20,30 +20,19 @@ MOST_GROUPS = 3
 
 def certain_sections(finding: DisclosureFinding) -> tuple[Section, ...]:
     """Return of whom the value is practically certain; nothing where it was not looked at."""
-    if not finding.certain:
-        return ()
-    return (
-        Section(
-            id="certain",
-            title="Who is inferred",
-            blocks=certain_blocks(finding),
-            text=certain_text(finding),
-            text_title="Who is inferred",
-        ),
-    )
+    title, text = "Who is inferred", certain_text(finding)
+    return (section("certain", title, certain_blocks(finding), text=text, text_title=title),) if text else ()
 
 
-def certain_blocks(finding: DisclosureFinding) -> tuple[Block, ...]:
+def certain_blocks(finding: DisclosureFinding) -> Piece:
     """Return a sentence on the people whose class is practically certain, and bars by class and by subgroup."""
-    if not finding.certain:
-        return ()
-    lead = Paragraph(text=certain_text(finding)[0])
     everybody = [one for one in finding.certain if not one.attribute]
     groups = [one for one in finding.certain if one.attribute]
-    tables = [_certain_bars("Outcome", "Practically certain, by class", everybody)] if _some(everybody) else []
-    if groups:
-        tables.append(_certain_bars("Subgroup", "Practically certain, in the subgroups where most are", groups))
-    return (lead, *tables)
+    return (
+        *certain_text(finding)[:1],
+        _certain_bars("Outcome", "Practically certain, by class", everybody) if _some(everybody) else None,
+        _certain_bars("Subgroup", "Practically certain, in the subgroups where most are", groups) if groups else None,
+    )
 
 
 def _certain_bars(head: str, caption: str, rows: Sequence[CertainFinding]) -> Table:
@@ -101,7 +90,7 @@ def cheapest_remedy(details: DisclosureDetails, base_rate: float | None) -> str:
     """Return the remedy that costs least accuracy for each bit by which it moves the reader from the truth."""
     held_out = any(row.holdout_accuracy is not None for row in details.remedies)
 
-    def accuracy(row: Remedy) -> float | None:
+    def accuracy(row: DisclosureRemedy) -> float | None:
         return row.holdout_accuracy if held_out else row.accuracy
 
     first, *others = details.remedies

@@ -8,10 +8,20 @@ from dataclasses import replace
 from glassine import __version__
 from glassine.auditing.findings import AttackFinding, Findings, InputFile, MembershipFinding
 from glassine.report import wording
-from glassine.report.blocks import Block, Column, Fact, Facts, Figure, Fold, Paragraph, Row, Status, Table
+from glassine.report.blocks import Block, Column, Fact, Figure, Row, Status, Table, fold, paragraph
 from glassine.report.charts import draw_roc
 from glassine.report.figures import facts, table
-from glassine.report.section import LEARNED, Body, Page, Section, clean_inputs, facts_of, sentence, shows
+from glassine.report.section import (
+    LEARNED,
+    Body,
+    Page,
+    Section,
+    clean_inputs,
+    figures_section,
+    section,
+    sentence,
+    shows,
+)
 
 STATES = {"measured": "measured", "not applicable": "not measured", "failed": "failed"}
 COLUMNS = ("Attack", "Advantage", "Balanced accuracy", "True positives at 1% false positives", "Status")
@@ -24,8 +34,7 @@ def membership_section(finding: MembershipFinding, findings: Findings) -> Body:
     summary = membership_sentence(finding)
     attacks, *figure = _attacks(finding)
     folded = f"{wording.plural(len(finding.attacks), 'attack')}, each with its figures"
-    blocks = (Paragraph(text=summary, tone="lead"), *figure, Fold(folded, (attacks, Facts(_facts(finding)))))
-    return blocks, (summary,)
+    return (paragraph(summary, "lead"), figure, fold(folded, attacks, _facts(finding))), (summary,)
 
 
 def attack_page(finding: MembershipFinding, *, title: str | None = None, inputs: Sequence[InputFile] = ()) -> Page:
@@ -50,20 +59,14 @@ def attack_page(finding: MembershipFinding, *, title: str | None = None, inputs:
 
 def _attacks_section(finding: MembershipFinding) -> Section:
     """Return each attack and its ROC curve, for a page that is about nothing else."""
-    attacks, *figure = _attacks(finding)
-    return Section(
-        id="members",
-        title="Membership inference",
-        blocks=(attacks, *figure),
-        text=tuple(map(_as_text, map(_row, finding.attacks))),
-        text_title="Attacks: advantage with its interval; 0 is guessing",
-    )
+    text = map(_as_text, map(_row, finding.attacks))
+    heading = "Attacks: advantage with its interval; 0 is guessing"
+    return section("members", "Membership inference", _attacks(finding), text=text, text_title=heading)
 
 
 def _holdout_section(finding: MembershipFinding) -> Section:
     """Return what else identifies members: the holdout, midpoints, and overfitting."""
-    shown, title = _facts(finding), "Holdout, midpoints and overfitting"
-    return Section(id="holdout", title=title, blocks=(Facts(shown),), text=facts_of(shown))
+    return figures_section("holdout", "Holdout, midpoints and overfitting", "", _facts(finding))
 
 
 def _attacks(finding: MembershipFinding) -> tuple[Block, ...]:

@@ -13,21 +13,9 @@ from glassine import __version__
 from glassine.auditing.findings import InputFile
 from glassine.models.svg import Axes, Chart, element, ticks
 from glassine.report import wording
-from glassine.report.blocks import (
-    Block,
-    Fact,
-    Figure,
-    Fold,
-    Legend,
-    Paragraph,
-    Points,
-    Row,
-    RowNumbers,
-    Table,
-    heads,
-)
-from glassine.report.figures import facts, table
-from glassine.report.section import Page, Section, clean_inputs
+from glassine.report.blocks import Fact, Figure, Legend, Piece, Points, RowNumbers, fold, paragraph
+from glassine.report.figures import facts, grid, table
+from glassine.report.section import Page, Section, clean_inputs, section
 
 if TYPE_CHECKING:
     from glassine.domain.attributes import Scalar
@@ -253,49 +241,56 @@ def _reliance_section(found: Multiplicity) -> Section:
         (one for one in found.reliances if one.attribute in found.tested), key=lambda one: (-one.high, -one.low)
     )
     untested = [one.attribute for one in found.reliances if one.attribute not in found.tested]
-    intervals = [
-        Interval(name=wording.clean(one.attribute), low=one.low, high=one.high, strong=one.indispensable)
-        for one in shown
-    ]
     errors, whole = _errors(found)
     relied = RELIED.format(errors=errors, whole=whole)
-    blocks: list[Block] = [Paragraph(text=relied)]
     measured, hits = MEASURED[bool(found.target)]
     coverage = COVERAGE.format(n=found.n_replicates, measured=measured, hits=hits)
-    if intervals:
-        drawing = draw_intervals(
-            intervals[:MOST_DRAWN], title="Reliance by attribute", unit=f"rise in {errors}, of {whole}", ident="ranges"
-        )
-        legend = Legend((("interval strong", "indispensable"), ("interval", "has a substitute")))
-        blocks.append(Figure(drawings=(drawing,), caption=coverage, legend=legend))
-        table = Table(
-            caption="Reliance by attribute; what the best tree without it loses at least; and in how many summaries "
-            "that exceeds the slack",
-            columns=heads("Attribute", figures=("Least", "Greatest", "Lost without it", "Indispensable in")),
-            rows=tuple(map(_reliance_row, shown)),
-        )
-        blocks.append(Fold(f"{wording.plural(len(shown), 'attribute')}, each with its figures", (table,)))
     rest = f"No tree can test {wording.listing(untested, most=MOST_DRAWN, room=ROOM)}." if untested else ""
-    if rest:
-        blocks.append(Paragraph(text=rest, tone="note"))
-    return Section(
-        id="reliance",
-        title="How far they rely on each attribute",
+    return section(
+        "reliance",
+        "How far they rely on each attribute",
+        relied,
+        _drawn(shown, coverage, f"rise in {errors}, of {whole}") if shown else None,
+        paragraph(rest, "note"),
         link="Reliance",
-        blocks=tuple(blocks),
         text=(
             relied,
             *((wording.shorten(wording.clean(one.attribute), ROOM), *outward(one.low, one.high)) for one in shown),
-            *((coverage,) if shown else ()),
-            *((rest,) if rest else ()),
+            coverage if shown else "",
+            rest,
         ),
     )
 
 
-def _reliance_row(one: Reliance) -> Row:
-    lost = wording.percent(max(one.loss_without, 0.0), digits=1)
-    cells = (*outward(one.low, one.high), lost, wording.percent(one.agreement))
-    return Row(name=wording.clean(one.attribute), cells=cells)
+RELIANCE = """
+Attribute | {attribute:clean}
+Least | {least}
+Greatest | {greatest}
+Lost without it | {lost:permille}
+Indispensable in | {agreement:percent}
+"""
+
+
+def _drawn(shown: Sequence[Reliance], coverage: str, unit: str) -> Piece:
+    """Return the importance intervals as a drawing, and as a table that is folded away."""
+    intervals = [
+        Interval(name=wording.clean(one.attribute), low=one.low, high=one.high, strong=one.indispensable)
+        for one in shown[:MOST_DRAWN]
+    ]
+    drawing = draw_intervals(intervals, title="Reliance by attribute", unit=unit, ident="ranges")
+    legend = Legend((("interval strong", "indispensable"), ("interval", "has a substitute")))
+
+    def words(one: Reliance) -> dict[str, object]:
+        least, greatest = outward(one.low, one.high)
+        return {"least": least, "greatest": greatest, "lost": max(one.loss_without, 0.0)}
+
+    caption = (
+        "Reliance by attribute; what the best tree without it loses at least; and in how many summaries that exceeds "
+        "the slack"
+    )
+    table = grid(RELIANCE, shown, caption=caption, words=words)
+    summary = f"{wording.plural(len(shown), 'attribute')}, each with its figures"
+    return (Figure(drawings=(drawing,), caption=coverage, legend=legend), fold(summary, table))
 
 
 def _indispensable_section(found: Multiplicity) -> Section:
@@ -312,43 +307,41 @@ def _indispensable_section(found: Multiplicity) -> Section:
         if certain
         else f"No attribute is indispensable under {summaries}."
     )
-    blocks: list[Block] = [Paragraph(text=lead, tone="lead")]
-    if certain:
-        blocks.append(Points(items=tuple(certain)))
     more = "Under most of them, but not all:"
-    if likely:
-        blocks.append(Points(items=tuple(likely), title=more))
-    return Section(
-        id="indispensable",
-        title="Indispensable attributes",
-        blocks=tuple(blocks),
+    return section(
+        "indispensable",
+        "Indispensable attributes",
+        paragraph(lead, "lead"),
+        Points(items=tuple(certain)) if certain else None,
+        Points(items=tuple(likely), title=more) if likely else None,
         text=(lead, *certain, *((more, *likely) if likely else ())),
     )
 
 
+LEAVES = """
+Leaf of the best tree | {name}
+Records | {share:permille}
+{differ} | {differing}
+Bounds | {between}
+"""
+
+
 def _leaves_section(found: Multiplicity) -> Section:
     """Return where in the domain near-optimal trees decide differently."""
+    number = bool(found.target)
+
+    def words(leaf: LeafAmbiguity) -> dict[str, object]:
+        name = " and ".join(wording.clean(str(literal)) for literal in leaf.literals) or "all records"
+        differing = f"{leaf.ambiguous:.4g}" if number else _decided(leaf.ambiguous)
+        return {"name": name, "differing": differing, "between": _between((leaf.low, leaf.high), number=number)}
+
+    differ, caption = ("Apart", APART) if number else ("Decided differently", DIFFERENTLY)
     leaves = sorted(found.leaves, key=lambda leaf: -leaf.share * leaf.ambiguous)
-    rows = tuple(_leaf_row(leaf, number=bool(found.target)) for leaf in leaves)
-    differ, caption = ("Apart", APART) if found.target else ("Decided differently", DIFFERENTLY)
-    columns = heads("Leaf of the best tree", figures=("Records", differ, "Bounds"))
-    said = "{0}: {2} apart; {1} of all records" if found.target else "{0}: {2} of its {1} of all records"
-    said += "; bounds {3}"
-    title = "Where their predictions differ" if found.target else "Where they decide differently"
-    return Section(
-        id="differently",
-        title=title,
-        link="Differences",
-        blocks=(Table(caption=caption, columns=columns, rows=rows),),
-        text=(caption, *(said.format(row.name, *row.cells) for row in rows)),
-    )
-
-
-def _leaf_row(leaf: LeafAmbiguity, *, number: bool) -> Row:
-    name = " and ".join(wording.clean(str(literal)) for literal in leaf.literals) or "all records"
-    differing = f"{leaf.ambiguous:.4g}" if number else _decided(leaf.ambiguous)
-    between = _between((leaf.low, leaf.high), number=number)
-    return Row(name=name, cells=(wording.percent(leaf.share, digits=1), differing, between))
+    table = grid(LEAVES, leaves, caption=caption, words=words, differ=differ)
+    said = "{0}: {2} apart; {1} of all records" if number else "{0}: {2} of its {1} of all records"
+    text = (f"{said}; bounds {{3}}".format(row.name, *row.cells) for row in table.rows)
+    title = "Where their predictions differ" if number else "Where they decide differently"
+    return section("differently", title, table, link="Differences", text=(caption, *text))
 
 
 def _predictions(found: Multiplicity, values: Sequence[Scalar]) -> str:
@@ -362,18 +355,16 @@ def _records_section(found: Multiplicity, n_asked: int) -> Section:
     n_disputed = len(found.disputed)
     lead = f"Near-optimal trees decide {n_disputed:,} of your {wording.plural(n_asked, 'record')} differently."
     rows = [f"{wording.row_name(row)}: {_predictions(found, values)}" for row, values in found.disputed.items()]
-    blocks: list[Block] = [Paragraph(text=lead, tone="lead")]
     predicted = "least and greatest number" if found.target else "classes"
-    about = f"Rows with the {predicted} that such trees predict, numbered {wording.ROWS}."
+    about = f"Rows with the {predicted} that such trees predict, numbered {wording.ROWS}." if rows else ""
     more = f"{len(rows) - MOST_ROWS:,} more rows are left out." if len(rows) > MOST_ROWS else ""
-    if rows:
-        blocks += [Paragraph(text=about), RowNumbers(tuple(rows[:MOST_ROWS]))]
-    if more:
-        blocks.append(Paragraph(text=more, tone="note"))
-    return Section(
-        id="records",
-        title="Your records",
-        blocks=tuple(blocks),
-        text=(lead, *((about, *rows[:MOST_DRAWN]) if rows else ())),
+    return section(
+        "records",
+        "Your records",
+        paragraph(lead, "lead"),
+        about,
+        RowNumbers(tuple(rows[:MOST_ROWS])) if rows else None,
+        paragraph(more, "note"),
+        text=(lead, about, *rows[:MOST_DRAWN]),
         audience="checker",
     )

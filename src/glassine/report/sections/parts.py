@@ -12,8 +12,8 @@ from glassine.auditing.findings import Findings, Part, PartsFinding, TreeNode
 from glassine.auditing.judging import flag_labels
 from glassine.auditing.policy import Policy
 from glassine.report import wording
-from glassine.report.blocks import Block, Figure, Fold, Heading, Legend, Outline, Paragraph, PartRow, Parts, Step
-from glassine.report.section import Section
+from glassine.report.blocks import Figure, Heading, Legend, Outline, PartRow, Parts, Piece, Step, fold, paragraph
+from glassine.report.section import Section, section
 from glassine.report.tree_chart import CLASS_COLORS, SEVERAL, children_of, draw_tree, flag_colors, leaves_below, zooms
 
 LEVELS = 5
@@ -26,6 +26,7 @@ MOST_LEAVES = 200
 SHORT_LIST = 50
 DEEPEST = 11
 OPEN_LEAVES = 24
+COUNTED = "Sizes were counted in the data: the model does not publish them exactly."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,40 +239,43 @@ def model_section(findings: Findings) -> Section:
     """Return the tree or the rules: of many leaves the most revealing first, then the drawing, then every leaf."""
     scale = Scale.of(findings)
     rows, listed = part_rows(findings, scale), not parts_of(findings).nodes
-    blocks: list[Block] = []
-    levels = tuple((f"level-{level}", words) for level, words in scale.legend)
-    if any(row.share is not None for row in rows):
-        unknown = (("unknown", "not known"),) if any(row.share is None for row in rows) else ()
-        blocks.append(Legend((*levels, *unknown), "Colors of bars: bits learned about each record"))
-    if rows and len(rows) > FIRST_LOOK and not listed:
-        order = ranked(parts_of(findings).parts)
-        first = tuple(rows[number - 1] for number in order[:FIRST_LOOK])
-        rest = Fold(f"{FIRST_LOOK - IN_VIEW} more of these leaves", (Parts(first[IN_VIEW:]),))
-        blocks += [Heading(f"The {FIRST_LOOK} leaves to look at first"), Parts(first[:IN_VIEW]), rest]
-    drawing, reading = draw_tree(parts_of(findings).nodes, rows)
-    if drawing:
-        large = zooms(parts_of(findings).nodes)
-        figure = (
-            Figure(
-                drawings=(drawing,),
-                caption=f"Read from left to right: each column is one more condition. {reading} "
-                "\u25b2 marks a flagged leaf.",
-                legend=_legend(findings, rows),
-                scrolls="Drawing of the tree",
-                zooms=large,
-            ),
+    exposed = [row for row in rows if row.share is not None]
+    levels = [(f"level-{level}", words) for level, words in scale.legend]
+    levels += [("unknown", "not known")] if len(exposed) < len(rows) else []
+    order = ranked(parts_of(findings).parts) if len(rows) > FIRST_LOOK and not listed else []
+    first = tuple(rows[number - 1] for number in order[:FIRST_LOOK])
+    return section(
+        "model",
+        "The rules, and what each rule reveals" if listed else "The tree, and what each leaf reveals",
+        Legend(tuple(levels), "Colors of bars: bits learned about each record") if exposed else None,
+        (
+            Heading(f"The {FIRST_LOOK} leaves to look at first"),
+            Parts(first[:IN_VIEW]),
+            fold(f"{FIRST_LOOK - IN_VIEW} more of these leaves", Parts(first[IN_VIEW:])),
         )
-        blocks += [Fold(f"The whole tree of {len(rows):,} leaves, drawn", figure)] if large else figure
-    if sizes_are_counted(findings):
-        note = "Sizes were counted in the data: the model does not publish them exactly."
-        blocks.append(Paragraph(text=note, tone="note"))
-    blocks += _listed(rows) if listed else _nested(findings, rows)
-    return Section(
-        id="model",
-        title="The rules, and what each rule reveals" if listed else "The tree, and what each leaf reveals",
+        if first
+        else None,
+        _drawing(findings, rows),
+        paragraph(COUNTED if sizes_are_counted(findings) else "", "note"),
+        (_listed(rows) if listed else _nested(findings, rows)) if rows else "The model has no parts to show.",
         link="Rules" if listed else "Tree",
-        blocks=tuple(blocks) if rows else (Paragraph(text="The model has no parts to show."),),
     )
+
+
+def _drawing(findings: Findings, rows: Sequence[PartRow]) -> Piece:
+    """Return the tree as a drawing, a large one folded away; None where there is none."""
+    drawing, reading = draw_tree(parts_of(findings).nodes, rows)
+    if not drawing:
+        return None
+    large = zooms(parts_of(findings).nodes)
+    figure = Figure(
+        drawings=(drawing,),
+        caption=f"Read from left to right: each column is one more condition. {reading} \u25b2 marks a flagged leaf.",
+        legend=_legend(findings, rows),
+        scrolls="Drawing of the tree",
+        zooms=large,
+    )
+    return fold(f"The whole tree of {len(rows):,} leaves, drawn", figure) if large else figure
 
 
 def _legend(findings: Findings, rows: Sequence[PartRow]) -> Legend:
@@ -292,22 +296,22 @@ def _legend(findings: Findings, rows: Sequence[PartRow]) -> Legend:
     )
 
 
-def _listed(rows: Sequence[PartRow]) -> list[Block]:
+def _listed(rows: Sequence[PartRow]) -> Piece:
     more = len(rows) - MOST_RULES
-    omitted = f"{wording.plural(more, 'more rule')}: see the JSON findings."
-    return [Parts(tuple(rows[:MOST_RULES])), *([Paragraph(text=omitted, tone="note")] if more > 0 else [])]
+    omitted = f"{wording.plural(more, 'more rule')}: see the JSON findings." if more > 0 else ""
+    return (Parts(tuple(rows[:MOST_RULES])), paragraph(omitted, "note"))
 
 
-def _nested(findings: Findings, rows: Sequence[PartRow]) -> list[Block]:
+def _nested(findings: Findings, rows: Sequence[PartRow]) -> Piece:
     """Return every leaf in its place; of many leaves folded away, of very many only the most exposed."""
     steps, n_omitted = outline(parts_of(findings).nodes, rows, ranked(parts_of(findings).parts))
     if len(rows) <= FIRST_LOOK:
-        return [Outline(steps)]
+        return Outline(steps)
     if not n_omitted:
-        return [Fold(f"All {len(rows):,} leaves in their places", (Outline(steps),))]
+        return fold(f"All {len(rows):,} leaves in their places", Outline(steps))
     omitted = (
         "Only the most exposed leaves and those with the most flags are listed; "
         f"{wording.plural(n_omitted, 'more leaf')}: see the JSON findings."
     )
     summary = f"{len(rows) - n_omitted:,} of {len(rows):,} leaves in their places"
-    return [Fold(summary, (Paragraph(text=omitted, tone="note"), Outline(steps)))]
+    return fold(summary, paragraph(omitted, "note"), Outline(steps))

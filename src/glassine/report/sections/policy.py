@@ -12,7 +12,6 @@ from glassine.auditing.policy import Policy
 from glassine.files import PICKLES
 from glassine.report import wording
 from glassine.report.blocks import (
-    Block,
     CheckRow,
     Columns,
     Definitions,
@@ -21,17 +20,18 @@ from glassine.report.blocks import (
     Paragraph,
     Points,
     Released,
-    Row,
     Status,
-    Table,
-    heads,
+    blocks_of,
+    fold,
+    paragraph,
 )
-from glassine.report.section import Page, Section, clean_inputs, sections_of, sentence, shown
+from glassine.report.figures import Reading, grid
+from glassine.report.section import Page, Section, clean_inputs, section, sections_of, sentence, shown
 
 ITSELF = "Glassine wrote this file, byte for byte. It may leave if the verdict allows it."
 COPY = (
     "Glassine did not write this file, or it was changed: it can hold records in any place, and the verdict is on the "
-    "model alone. Release only the clean copy, {copy}."
+    "model alone. Release only the clean copy, {written}: {format}, {n_bytes:,} bytes, SHA-256 {sha256}."
 )
 UNWRITTEN = "which is yet to be written"
 
@@ -43,22 +43,15 @@ def file_sections(findings: Findings) -> tuple[Section, ...]:
     name = next((file.name for file in findings.inputs if file.role == "model"), "")
     lines: list[str] = []
     for file in findings.files:
-        what = wording.clean(file.name or name)
-        lines.append(
-            f"{what}: {file.format}, {file.n_bytes:,} bytes." if what else f"{file.format}, {file.n_bytes:,} bytes."
-        )
+        what = f"{file.format}, {file.n_bytes:,} bytes."
+        named = wording.clean(file.name or name)
+        lines.append(f"{named}: {what}" if named else what)
         copy = file.clean_copy
-        if copy is None:
-            lines.append(ITSELF)
-        else:
-            named = wording.clean(copy.name) or UNWRITTEN
-            lines.append(COPY.format(copy=f"{named}: {copy.format}, {copy.n_bytes:,} bytes, SHA-256 {copy.sha256}"))
+        written = "" if copy is None else wording.clean(copy.name) or UNWRITTEN
+        lines.append(ITSELF if copy is None else Reading(copy, written=written).said(COPY))
     if name.lower().endswith(PICKLES):
         lines.append(RUNS)
-    if not lines:
-        return ()
-    blocks = tuple(Paragraph(text=line) for line in lines)
-    return (Section(id="file", title="The file", link="File", blocks=blocks, text=tuple(lines)),)
+    return (section("file", "The file", lines, link="File", text=lines),) if lines else ()
 
 
 NONE_ALLOWED = "none allowed"
@@ -161,13 +154,16 @@ def judged_page(findings: Findings, kind: str, measures: Sequence[MeasureRow], *
     unmeasured = unmeasured_sentence(measures) if verdict == "within policy" else ""
     against = tuple(worded(c, policy, kind) for s in ("fail", "unknown") for c in checks if c.status == s)
     steps = steps_of(findings)
-    more = Points(items=steps[FIRST_STEPS:], style="advice", first=FIRST_STEPS + 1)
-    todo: tuple[Block, ...] = (
-        Points(items=steps[:FIRST_STEPS], style="advice", title="What to do"),
-        *((Fold(wording.plural(len(more.items), "more step"), (more,)),) if more.items else ()),
+    more = steps[FIRST_STEPS:]
+    todo = blocks_of(
+        Points(items=steps[:FIRST_STEPS], style="advice", title="What to do") if steps else None,
+        fold(
+            wording.plural(len(more), "more step"),
+            Points(items=more, style="advice", first=FIRST_STEPS + 1) if more else None,
+        ),
+        asked_for(findings),
     )
-    todo = (*(todo if steps else ()), *asked_for(findings))
-    columns = (*(((Failures(against),),) if against else ()), *((todo,) if todo else ()))
+    columns = tuple(filter(None, (tuple(blocks_of(Failures(against) if against else None)), tuple(todo))))
     return Page(
         kind="privacy audit",
         title=wording.clean(title),
@@ -175,7 +171,7 @@ def judged_page(findings: Findings, kind: str, measures: Sequence[MeasureRow], *
         tone=verdict,
         headline=verdict.capitalize(),
         sentence=f"{findings.decision} {unmeasured}".rstrip(),
-        details=(*((Columns(columns),) if columns else ()), *released(findings)),
+        details=tuple(blocks_of(Columns(columns) if columns else None, released(findings))),
         caveat=CAVEAT,
         judged=True,
         notes=tuple(map(wording.clean, findings.notes)),
@@ -194,53 +190,45 @@ def judged_page(findings: Findings, kind: str, measures: Sequence[MeasureRow], *
     )
 
 
+CHECKS = """
+Check | {label} | {meaning}
+~Limit | {limit}
+~Measured | {measured}
+~Status | {state}
+"""
+
+
 def policy_section(
     checks: Sequence[Check], policy: Policy, kind: str, *, claim: str = "", source: str = "", answered: bool = False
 ) -> Section:
     """Return the checks in the policy's order, for a kind of model or a ``release`` and what that claims."""
     # Texts leave out the checks that failed or are open where the page's answer lists them above (`answered`).
-    before = tuple(text for text in (f"Policy {source}" if source else "", claim) if text)
+    before = (f"Policy {source}" if source else "", claim)
     rows = [worded(check, policy, kind) for check in checks]
-    table = Table(
-        caption="Each check, its limit, what was measured, and its status",
-        columns=heads("Check", "Limit", "Measured", "Status"),
-        rows=tuple(
-            Row(name=row.label, meaning=row.meaning, cells=(row.limit, row.measured, Status(row.status)))
-            for row in rows
-        ),
-    )
+    caption = "Each check, its limit, what was measured, and its status"
     others = [row for row in rows if not (answered and row.status in ("fail", "unknown"))]
-    text = tuple(
+    text = (
         f"[{row.status}] {row.label}: {row.measured} (limit: {row.limit})"
         + (f". {row.meaning}" if row.status in ("fail", "unknown") else "")
         for row in others
     )
-    nothing = "The policy has no check for this model."
-    return Section(
-        id="policy",
-        title="The policy, check by check",
+    nothing = "" if rows else "The policy has no check for this model."
+    return section(
+        "policy",
+        "The policy, check by check",
+        before,
+        nothing or grid(CHECKS, rows, caption=caption, words=lambda row: {"state": Status(row.status)}),
         link="Policy",
-        blocks=(*(Paragraph(text=line) for line in before), table if rows else Paragraph(text=nothing)),
-        text=(*before, *(text or (() if rows else (nothing,)))),
+        text=(*before, *text, nothing),
         text_title="Policy" if len(others) == len(rows) else "The other checks",
     )
 
 
 def named_section(findings: Findings) -> tuple[Section, ...]:
     """Return which named policies the subject meets, one line for each; nothing where they were not judged."""
-    if not findings.policies:
-        return ()
     lines = tuple(_against(entry, advised=findings.verdict != "within policy") for entry in findings.policies)
-    return (
-        Section(
-            id="named-policies",
-            title="Named policies: where this may be released",
-            link="Named policies",
-            blocks=(Points(items=lines),),
-            text=lines,
-            text_title="Named policies",
-        ),
-    )
+    title, short, points = "Named policies: where this may be released", "Named policies", Points(items=lines)
+    return (section("named-policies", title, points, link=short, text=lines, text_title=short),) if lines else ()
 
 
 def _against(entry: PolicyFinding, *, advised: bool) -> str:
@@ -281,14 +269,14 @@ def released(findings: Findings) -> tuple[Released, ...]:
     return tuple(out)
 
 
-def asked_for(findings: Findings) -> tuple[Fold, ...]:
+def asked_for(findings: Findings) -> Fold | None:
     """Return what to ask the publisher for, as sentences to paste into a message; nothing where nothing is missing."""
     purpose = "To decide on the release of this model"
     if findings.verdict == "within policy":
         purpose = "The audit of this model counts records. To count people"
     opening = f"{purpose}, please state of its training data:"
     points = Points(items=tuple(map(wording.clean, findings.requests)), style="advice")
-    return (Fold("What to ask the publisher for", (Paragraph(text=opening), points)),) if findings.requests else ()
+    return fold("What to ask the publisher for", (opening, points) if findings.requests else None)
 
 
 def measure_rows(findings: Findings) -> tuple[MeasureRow, ...]:
@@ -297,8 +285,8 @@ def measure_rows(findings: Findings) -> tuple[MeasureRow, ...]:
     for asked in findings.measured.questions:
         outcome = findings.measured[asked.name]
         if isinstance(outcome, Measured):
-            section = shown(asked.name)
-            reason = "" if section is None else section.lacking(outcome.value, findings)
+            own = shown(asked.name)
+            reason = "" if own is None else own.lacking(outcome.value, findings)
             state = "partly measured" if reason else "measured"
         else:
             state, reason = "failed" if isinstance(outcome, Failed) else "not measured", outcome.reason
@@ -314,32 +302,29 @@ def measure_rows(findings: Findings) -> tuple[MeasureRow, ...]:
     return tuple(rows)
 
 
+MISSED = """
+Question | {name} | {question} {reason}
+~Status | {status}
+"""
+
+
 def measured_section(rows: Sequence[MeasureRow]) -> Section:
     """Return what was not measured and what it needs, in one list that is folded away; then what was measured."""
     missing = [row for row in rows if row.state != "measured"]
     made = [row.short for row in rows if row.state == "measured"]
-    table = Table(
-        caption="Each question that was not answered, or only in part, and what it needs",
-        columns=heads("Question", "Status"),
-        rows=tuple(
-            Row(name=row.name, meaning=f"{row.question} {row.reason}", cells=(Status(row.state),)) for row in missing
-        ),
-    )
-    measured = Paragraph(text=f"Measured: {', '.join(made)}." if made else "Nothing was measured.")
-    warning = Paragraph(text="\u201cNot measured\u201d does not mean that nothing is revealed.")
+    caption = "Each question that was not answered, or only in part, and what it needs"
+    table = grid(MISSED, missing, caption=caption, words=lambda row: {"status": Status(row.state)})
     partly = [row.short for row in missing if row.state == "partly measured"]
     folded = ", ".join(row.short for row in missing if row.short not in partly)
     folded += f"{'; ' if folded else ''}in part {', '.join(partly)}" if partly else ""
-    return Section(
-        id="measured",
-        title="What was not measured" if missing else "What was measured",
+    every = "the only question" if len(rows) == 1 else f"all {len(rows):,} questions"
+    return section(
+        "measured",
+        "What was not measured" if missing else "What was measured",
+        (table, "\u201cNot measured\u201d does not mean that nothing is revealed.") if missing else None,
+        f"Measured: {', '.join(made)}." if made else "Nothing was measured.",
         link="Not measured" if missing else "Measured",
-        folded=f"{len(missing)} of {len(rows)} questions: {folded}"
-        if missing
-        else "the only question"
-        if len(rows) == 1
-        else f"all {len(rows):,} questions",
-        blocks=(table, warning, measured) if missing else (measured,),
+        folded=f"{len(missing)} of {len(rows)} questions: {folded}" if missing else every,
         text=_by_reason(missing),
         text_title="What was not measured",
     )
@@ -363,28 +348,25 @@ def unmeasured_sentence(rows: Sequence[MeasureRow]) -> str:
     return " ".join(sentences)
 
 
-def sign_off_section(findings: Findings) -> Iterator[Section]:
-    """Yield what a person stated of the release; for the checker with the fields that are empty."""
+def sign_off_section(findings: Findings) -> tuple[Section, ...]:
+    """Return what a person stated of the release; for the checker with the fields that are empty."""
     stated = findings.sign_off
     filled = {name: wording.clean(getattr(stated, name)) for name in stated.names() if name not in stated.empty}
     names = tuple(filled) if findings.audience == "public" else stated.names()
-    if not names:
-        return
     labels = {name: name.replace("_", " ").capitalize() for name in names}
     empty = ", ".join(labels[name].lower() for name in names if name not in filled)
-    yield Section(
-        id="sign-off",
-        title="Sign-off",
+    fields = section(
+        "sign-off",
+        "Sign-off",
+        paragraph(ONLY_A_PERSON, "note"),
+        Definitions(tuple((labels[name], (filled.get(name, EMPTY),)) for name in names)),
         folded="" if filled else f"empty: {empty}",
-        blocks=(
-            Paragraph(text=ONLY_A_PERSON, tone="note"),
-            Definitions(tuple((labels[name], (filled.get(name, EMPTY),)) for name in names)),
-        ),
         text=(
             *(f"{labels[name]}: {text}" for name, text in filled.items()),
-            *((f"Empty, as only a person can state it: {empty}.",) if empty else ()),
+            f"Empty, as only a person can state it: {empty}." if empty else "",
         ),
     )
+    return (fields,) if names else ()
 
 
 SAME = "The records change none of the checks."
@@ -401,27 +383,27 @@ def record_sections(findings: Findings, kind: str) -> Iterator[Section]:
     judged = policy_section(changed, records.policy, kind)
     verdict = f"Judged with the records: {records.verdict}. {records.decision}"
     notes = tuple(wording.clean(note) for note in records.notes if isinstance(note, RecordNote) and note != UNCOVERED)
-    again, sections = list[Block](), list[Section]()
-    for section in sections_of(records):
-        own = next((other for other in sections_of(findings) if other.id == section.id), None)
-        if own is None:
-            sections.append(section)
-        elif own != section:
-            # Drawings of the same name stand on the page once.
-            again += [Paragraph(text=text, title=f"{section.title}:") for text in section.text if isinstance(text, str)]
-    yield Section(
-        id="data",
-        title="What the records add",
+    public = {one.id: one for one in sections_of(findings)}
+    new = [one for one in sections_of(records) if one != public.get(one.id)]
+    # Drawings of the same name stand on the page once.
+    again = (
+        Paragraph(text=text, title=f"{one.title}:")
+        for one in new
+        for text in one.text
+        if one.id in public and isinstance(text, str)
+    )
+    yield section(
+        "data",
+        "What the records add",
+        paragraph(UNCOVERED, "lead"),
+        verdict,
+        Points(items=notes) if notes else None,
+        again,
+        judged.blocks if changed else SAME,
         link="Records",
-        blocks=(
-            Paragraph(text=UNCOVERED, tone="lead"),
-            Paragraph(text=verdict),
-            *((Points(items=notes),) if notes else ()),
-            *again,
-            *(judged.blocks if changed else (Paragraph(text=SAME),)),
-        ),
         text=(UNCOVERED, verdict, *notes, *(judged.text if changed else (SAME,))),
         audience="checker",
     )
-    for section in sections:
-        yield replace(section, audience="checker")
+    for one in new:
+        if one.id not in public:
+            yield replace(one, audience="checker")

@@ -11,20 +11,22 @@ from glassine.auditing.findings import AttributeFinding, DomainSummary, Findings
 from glassine.capacity import rounded_up
 from glassine.report import wording
 from glassine.report.blocks import (
-    Block,
     Fact,
     Figure,
-    Fold,
     Paragraph,
+    Piece,
     Reading,
     Readings,
     Row,
-    RowNumbers,
     Table,
+    fold,
     heads,
+    paragraph,
+    rows_of,
 )
 from glassine.report.charts import draw_bar, draw_curve
 from glassine.report.figures import Reading as Words
+from glassine.report.figures import facts, grid, table
 from glassine.report.section import LEARNED, Body, sentence, shows
 from glassine.report.sections.parts import Scale, parts_of
 
@@ -56,31 +58,29 @@ def reconstruction_section(finding: ReconstructionFinding, findings: Findings) -
     """Return the uncertainty that a model removes: total, by record and by attribute."""
     rebuilt, narrowed = _rebuilt(finding, findings), _narrowed(finding, findings)
     bars, more = _attributes(finding.attributes)
-    blocks: list[Block] = [Paragraph(text=f"{rebuilt} {narrowed}".strip(), tone="lead")] if rebuilt else []
-    if split := _split(finding, findings):
-        blocks.append(Paragraph(text=split))
-    undefined = sentence(finding.undefined or "")
-    if undefined:
-        blocks.append(Paragraph(text=undefined, tone="note"))
-    about = ABOUT.format(note=_readings_note(findings.domain))
-    explained: tuple[Block, ...] = (Readings(readings(finding, findings)), Paragraph(text=about))
-    if findings.domain is not None:
-        explained += (Paragraph(text=_domain(findings.domain)),)
-    blocks.append(Fold("Dist_G, and what it counts", explained))
-    blocks += _curve(finding, findings)
-    if bars:
-        caption = "Bits learned about each attribute of a record, most revealed first"
-        blocks.append(_bars("Attribute", caption, bars[:EXPOSED_ATTRIBUTES]))
-        if rest := bars[EXPOSED_ATTRIBUTES:]:
-            others = _bars("Attribute", "Bits learned about each other attribute of a record", rest)
-            blocks.append(Fold(f"{wording.plural(len(rest), 'more attribute')}, less revealed", (others,)))
-        blocks += [_omitted(more, "attribute")] if more else []
-    else:
-        text = f"Attributes. {undefined or 'Nothing is learned about any of them.'}"
-        blocks.append(Paragraph(text=text, tone="missing"))
+    split, undefined = _split(finding, findings), sentence(finding.undefined or "")
+    caption = "Bits learned about each attribute of a record, most revealed first"
+    others = bars[EXPOSED_ATTRIBUTES:]
+    less = f"{wording.plural(len(others), 'more attribute')}, less revealed"
+    pieces: tuple[Piece, ...] = (
+        paragraph(f"{rebuilt} {narrowed}".strip() if rebuilt else "", "lead"),
+        split,
+        paragraph(undefined, "note"),
+        fold(
+            "Dist_G, and what it counts",
+            Readings(readings(finding, findings)),
+            ABOUT.format(note=_readings_note(findings.domain)),
+            "" if findings.domain is None else _domain(findings.domain),
+        ),
+        _curve(finding, findings),
+        _bars("Attribute", caption, bars[:EXPOSED_ATTRIBUTES]),
+        fold(less, _bars("Attribute", "Bits learned about each other attribute of a record", others)),
+        _omitted(more, "attribute"),
+        paragraph("" if bars else f"Attributes. {undefined or 'Nothing is learned about any of them.'}", "missing"),
+    )
     named = [f"{wording.shorten(row.name, 30)} ({row.cells[1]})" for row in bars[:MOST_ATTRIBUTES]]
     most = f"Attributes most revealed, in bits per record: {', '.join(named)}." if named else ""
-    return blocks, tuple(filter(None, (rebuilt, narrowed, split, most)))
+    return pieces, (rebuilt, narrowed, split, most)
 
 
 def _split(finding: ReconstructionFinding, findings: Findings) -> str:
@@ -130,23 +130,32 @@ def readings(finding: ReconstructionFinding, findings: Findings) -> tuple[Readin
     )
 
 
+HEADLINE = table("""
+Learned about the average record | {average} | {fits_average} | It was not measured.
+Learned about the most exposed | {most} | {fits_most} | It was not measured.
+Flagged | {flagged:number} of {parts} | few records, one outcome, or too many bits
+""")
+
+
 def headline_figures(findings: Findings) -> tuple[Fact, ...]:
     """Return the figures that matter most for a tree or a rule list without a guarantee."""
     measured: ReconstructionFinding | None = findings.value("reconstruction")
-    limit = findings.policy.largest_bits_per_record
-    facts = []
-    for name, bits, beyond in (
-        ("Learned about the average record", None if measured is None else measured.bits_mean, None),
-        ("Learned about the most exposed", None if measured is None else measured.bits_largest, limit),
-    ):
-        value, meaning = "not known", "It was not measured."
-        if measured is not None and bits is not None:
-            value, meaning = f"{wording.bits(bits, beyond=beyond)} bits", _fits(measured, findings.domain, bits)
-        facts.append(Fact(name, value, meaning))
-    flagged = sum(bool(part.flags) for part in parts_of(findings).parts)
-    noun = "rule" if findings.model.kind == "rule list" else "leaf"
-    of = f"{f'{flagged:,}' if flagged else 'none'} of {wording.plural(len(parts_of(findings).parts), noun)}"
-    return (*facts, Fact("Flagged", of, "few records, one outcome, or too many bits"))
+    limit, parts = findings.policy.largest_bits_per_record, parts_of(findings).parts
+    average, most = (None, None) if measured is None else (measured.bits_mean, measured.bits_largest)
+
+    def fits(bits: float | None) -> str:
+        return "" if measured is None or bits is None else _fits(measured, findings.domain, bits)
+
+    return facts(
+        HEADLINE,
+        measured,
+        average=None if average is None else f"{wording.bits(average)} bits",
+        most=None if most is None else f"{wording.bits(most, beyond=limit)} bits",
+        fits_average=fits(average),
+        fits_most=fits(most),
+        flagged=sum(bool(part.flags) for part in parts),
+        parts=wording.plural(len(parts), "rule" if findings.model.kind == "rule list" else "leaf"),
+    )
 
 
 def share_unit(findings: Findings) -> float:
@@ -167,31 +176,35 @@ def curve(finding: ReconstructionFinding, unit: float) -> tuple[tuple[float, flo
     return tuple(out)
 
 
-def _curve(finding: ReconstructionFinding, findings: Findings) -> list[Block]:
+CURVE = """
+Up to this share of the records | {share:percent}
+Bits learned | {bits:bits}
+"""
+
+
+def _curve(finding: ReconstructionFinding, findings: Findings) -> Piece:
     points = curve(finding, share_unit(findings))
     if not points:
-        return []
+        return None
     scale = Scale.of(findings)
-    figure = Figure(
-        drawings=(draw_curve(points, top=scale.top, limit=scale.limit),),
-        title="Exposure curve.",
-        caption="Bits learned about a record, the most exposed at the left. Each bit halves the possible records.",
-    )
-    table = Table(
-        caption="Bits learned, the most exposed records first; shares are rounded up",
-        columns=heads("Up to this share of the records", figures=("Bits learned",)),
-        rows=tuple(Row(name=wording.percent(share), cells=(wording.bits(bits),)) for share, bits in points),
-        style="plain",
-    )
-    merged: list[Block] = []
-    if finding.bits_largest is not None and round(finding.bits_largest, 1) > points[0][1]:
+    merged, highest = "", finding.bits_largest
+    if highest is not None and round(highest, 1) > points[0][1]:
         noun = "Rules" if findings.model.kind == "rule list" else "Leaves"
-        note = (
-            f"The most exposed record lies higher than the curve, at {wording.bits(finding.bits_largest)} bits. {noun} "
-            f"too small to show separately are averaged, so the curve starts at {wording.bits(points[0][1])} bits."
+        merged = (
+            f"The most exposed record lies higher than the curve, at {wording.bits(highest)} bits. {noun} too small to "
+            f"show separately are averaged, so the curve starts at {wording.bits(points[0][1])} bits."
         )
-        merged.append(Paragraph(text=note, tone="note"))
-    return [figure, *merged, Fold("The curve as a table", (table,))]
+    steps = [{"share": share, "bits": bits} for share, bits in points]
+    caption = "Bits learned, the most exposed records first; shares are rounded up"
+    return (
+        Figure(
+            drawings=(draw_curve(points, top=scale.top, limit=scale.limit),),
+            title="Exposure curve.",
+            caption="Bits learned about a record, the most exposed at the left. Each bit halves the possible records.",
+        ),
+        paragraph(merged, "note"),
+        fold("The curve as a table", grid(CURVE, steps, caption=caption, style="plain")),
+    )
 
 
 def _rebuilt(finding: ReconstructionFinding, findings: Findings) -> str:
@@ -255,9 +268,9 @@ def _domain(domain: DomainSummary) -> str:
     return f"{text}."
 
 
-def _bars(head: str, caption: str, rows: Sequence[Row]) -> Table:
+def _bars(head: str, caption: str, rows: Sequence[Row]) -> Table | None:
     columns = heads(head, "Mean and largest", figures=("Mean", "Largest"))
-    return Table(caption=caption, columns=columns, rows=tuple(rows), style="bars")
+    return Table(caption=caption, columns=columns, rows=tuple(rows), style="bars") if rows else None
 
 
 def _bar(name: str, mean: float, largest: float, top: float, *, group: str = "", note: str = "") -> Row:
@@ -270,8 +283,8 @@ def _fine(value: float) -> str:
     return wording.bits(value) if value >= 0.1 or value <= 0 else "under 0.1"
 
 
-def _omitted(count: int, noun: str) -> Paragraph:
-    return Paragraph(text=f"{wording.plural(count, f'more {noun}')}: see the JSON findings.", tone="note")
+def _omitted(count: int, noun: str) -> Piece:
+    return paragraph(f"{wording.plural(count, f'more {noun}')}: see the JSON findings." if count > 0 else "", "note")
 
 
 def _attributes(attributes: Sequence[AttributeFinding]) -> tuple[list[Row], int]:
@@ -308,19 +321,18 @@ def subgroups_section(groups: tuple[SubgroupFinding, ...], findings: Findings) -
         for g in [*asked, *others][:MOST_BARS]
     ]
     open_ = len(asked) + EXPOSED_SUBGROUPS
-    blocks: list[Block] = []
-    if findings.sensitive:
-        name = wording.clean(findings.sensitive)
-        blocks.append(Paragraph(title="Looked at more closely, and listed first:", text=f"{name}."))
+    rest = rows[open_:]
     caption = "Bits learned about a record of each subgroup, the most exposed on average first"
-    blocks.append(_bars("Subgroup", caption, rows[:open_]))
-    if rows[open_:]:
-        summary = f"{wording.plural(len(rows) - open_, 'more subgroup')}, less exposed"
-        rest = _bars("Subgroup", "Bits learned about a record of each other subgroup", rows[open_:])
-        blocks.append(Fold(summary, (rest,)))
-    if len(groups) > len(rows):
-        blocks.append(_omitted(len(groups) - len(rows), "subgroup"))
-    return blocks if rows else (Paragraph(text=NO_SUBGROUP, tone="missing"),), ()
+    less = f"{wording.plural(len(rest), 'more subgroup')}, less exposed"
+    pieces: tuple[Piece, ...] = (
+        Paragraph(title="Looked at more closely, and listed first:", text=f"{wording.clean(findings.sensitive)}.")
+        if findings.sensitive
+        else None,
+        _bars("Subgroup", caption, rows[:open_]),
+        fold(less, _bars("Subgroup", "Bits learned about a record of each other subgroup", rest)),
+        _omitted(len(groups) - len(rows), "subgroup"),
+    )
+    return pieces if rows else paragraph(NO_SUBGROUP, "missing"), ()
 
 
 @shows("exposed_rows", "records", "The most exposed records", "Records", rank=61)
@@ -331,8 +343,7 @@ def exposed_section(rows: tuple[int, ...], findings: Findings) -> Body:
         f"can look up the {wording.unit()}."
     )
     # In order of number: the order of exposure would reveal where one leaf ends, hence its size.
-    listed = RowNumbers(tuple(map(wording.row_name, sorted(rows))))
-    return (Paragraph(text=about), listed) if rows else (Paragraph(text="There is no row to name."),), ()
+    return rows_of(about, sorted(rows)) or "There is no row to name.", ()
 
 
 ALIGNED = (
@@ -344,7 +355,7 @@ ALIGNED = (
 @shows("alignment", "alignment", "Compared with the data", rank=11)
 def alignment_section(estimate: ErrorEstimate, findings: Findings) -> Body:
     """Return how close rebuilt records come to the real ones."""
-    return (Paragraph(text=Words(estimate, gain=_gain(estimate)).said(ALIGNED)),), ()
+    return Words(estimate, gain=_gain(estimate)).said(ALIGNED), ()
 
 
 def _gain(estimate: ErrorEstimate) -> str:

@@ -18,9 +18,9 @@ from glassine.auditing.findings import (
     TogetherFinding,
 )
 from glassine.report import wording
-from glassine.report.blocks import Block, Fact, Facts, Fold, Paragraph, Row, RowNumbers, Table, heads
-from glassine.report.figures import UNITS, UNKNOWN, Reading, facts, table
-from glassine.report.section import LEARNED, Body, Page, facts_of, sections_of, sentence, shows
+from glassine.report.blocks import Fact, fold, paragraph, rows_of
+from glassine.report.figures import UNITS, Reading, facts, grid, table
+from glassine.report.section import LEARNED, Body, Page, facts_of, sections_of, shows
 from glassine.report.sections.policy import CAVEAT, judged_page, measure_rows, record_sections
 
 EXACT = "They are exact means: who knows all but one of a group can compute the last."
@@ -104,7 +104,7 @@ def _representatives_section(finding: RepresentativesFinding, findings: Findings
     if findings.release.partition == "public":
         shown = (Fact("Representatives", "public points", "They were chosen without the records."),)
     said = tuple(f"{fact.name}: {fact.value} ({fact.meaning})" for fact in _figures(findings))
-    return (Facts(shown),), said
+    return shown, said
 
 
 LEAVES = table("""
@@ -128,52 +128,39 @@ def _leaves_section(finding: LeavesFinding, release: Findings) -> Body:
         small=None if finding.n_small is None or limit is None else wording.number(finding.n_small),
         published="The counts are published." if release.release.counts else "No counts are published.",
     )
-    blocks: list[Block] = [Facts(shown)]
-    if finding.rows_alone:
-        about = Paragraph(text=f"Rows are counted {wording.ROWS}; at most 100 are listed. Keep this list internal.")
-        rows = RowNumbers(tuple(map(wording.row_name, finding.rows_alone)))
-        blocks.append(Fold("Who is alone, by row number", (about, rows)))
-    return blocks, ()
+    about = f"Rows are counted {wording.ROWS}; at most 100 are listed. Keep this list internal."
+    return (shown, fold("Who is alone, by row number", rows_of(about, finding.rows_alone))), ()
 
 
 def _lacks_sensitive(value: object, findings: Findings) -> str:
     return SENSITIVE if findings.sensitive is None else ""
 
 
-DIVERSITY = ("Values that occur", "Entropy l", "Largest share", "t", "Groups of one value")
+DIVERSITY = """
+What | {attribute:clean}
+Values that occur | {distinct_l:,} of {n_classes:,}
+Entropy l | {entropy_l:.2f}
+Largest share | {alpha:percent}
+t | {t:.2f}
+Groups of one value | {n_one_class:,} of {n_groups:,}
+{Units} in them | {share_one_class:percent}
+"""
 
 
-@shows(
-    "diversity",
-    "labels",
-    "How far the {units} of a group differ",
-    "Diversity",
-    lacking=_lacks_sensitive,
-    rank=34,
-)
+@shows("diversity", "labels", "How far the {units} of a group differ", "Diversity", lacking=_lacks_sensitive, rank=34)
 def _diversity_section(entries: tuple[DiversityFinding, ...], release: Findings) -> Body:
     """Return how far the people of a group differ in labels and in the sensitive attribute."""
-    table = Table(
-        caption=f"How far the {wording.units()} of a group differ; each figure of the worst group",
-        columns=heads("What", figures=(*DIVERSITY, f"{wording.units().capitalize()} in them")),
-        rows=tuple(
-            Row(
-                name=wording.clean(row.attribute),
-                cells=(
-                    f"{row.distinct_l:,} of {row.n_classes:,}",
-                    f"{row.entropy_l:.2f}",
-                    wording.percent(row.alpha),
-                    f"{row.t:.2f}",
-                    f"{row.n_one_class:,} of {release.release.n_groups:,}",
-                    wording.percent(row.share_one_class),
-                ),
-            )
-            for row in entries
-        ),
-    )
-    return (table,), ()
+    caption = f"How far the {wording.units()} of a group differ; each figure of the worst group"
+    return grid(DIVERSITY, entries, caption=caption, n_groups=release.release.n_groups), ()
 
 
+GUESSED = """
+What | {attribute:clean} | {by}
+Without the release | {base_rate:percent}
+Closest group | {closest:percent}
+Group known | {group_known:percent}
+Of other {units} | {others:percent}
+"""
 NOTE = (
     "What is guessed equally well for others, who are not behind the release, is true of everyone; only what goes "
     "beyond that reveals something about those behind it."
@@ -190,23 +177,10 @@ NOTE = (
 )
 def _guesses_section(entries: tuple[GuessFinding, ...], findings: Findings) -> Body:
     """Return how well a reader guesses labels and the sensitive attribute."""
-    names = ("Without the release", "Closest group", "Group known", f"Of other {wording.units()}")
-    table = Table(
-        caption=f"How often an attacker with all groups guesses right who knows a {wording.unit()}'s other attributes",
-        columns=heads("What", figures=names),
-        rows=tuple(
-            Row(
-                name=wording.clean(row.attribute),
-                meaning=GUESSES.get(row.attribute, "By the value of a representative, sought without this attribute."),
-                cells=tuple(
-                    UNKNOWN if share is None else wording.percent(share)
-                    for share in (row.base_rate, row.closest, row.group_known, row.others)
-                ),
-            )
-            for row in entries
-        ),
-    )
-    return (table, Paragraph(text=NOTE, tone="note")), ()
+    caption = f"How often an attacker with all groups guesses right who knows a {wording.unit()}'s other attributes"
+    other = "By the value of a representative, sought without this attribute."
+    table = grid(GUESSED, entries, caption=caption, words=lambda row: {"by": GUESSES.get(row.attribute, other)})
+    return (table, paragraph(NOTE, "note")), ()
 
 
 @shows(
@@ -252,8 +226,9 @@ def _thresholds_section(finding: ThresholdsFinding, findings: Findings) -> Mappi
 
 
 GAP = table("""
-Gap attack by {labels} | {interval} | Share of the {units} behind the release of whom the closest tree is right, less \
-others'.
+[measured] Gap attack by {labels} | {interval} | Share of the {units} behind the release of whom the closest tree is \
+right, less others'.
+[open] Gap attack by {labels} | not measured | {reason:sentence}
 """)
 
 
@@ -262,11 +237,10 @@ def _gaps_section(gaps: tuple[GapFinding, ...], findings: Findings) -> Body:
     """Return the gap attack by each kind of label."""
     shown: list[Fact] = []
     for gap in gaps:
-        if gap.advantage is None or gap.low is None or gap.high is None:
-            shown.append(Fact(f"Gap attack by {gap.labels}", "not measured", sentence(gap.reason)))
-        else:
-            shown += facts(GAP, gap, interval=wording.interval(gap.advantage, gap.low, gap.high))
-    return (Facts(tuple(shown)),), facts_of(tuple(shown))
+        measured = None not in (gap.advantage, gap.low, gap.high)
+        interval = wording.interval(gap.advantage or 0.0, gap.low or 0.0, gap.high or 0.0)
+        shown += facts(GAP, gap, interval=interval, measured=measured, open=not measured)
+    return shown, facts_of(tuple(shown))
 
 
 def _described(findings: Findings) -> str:

@@ -8,10 +8,10 @@ from dataclasses import replace
 from glassine.attacks.outcome import ShownCount
 from glassine.auditing.findings import Findings, JointFinding, RowsFinding, SeveralSummary
 from glassine.report import wording
-from glassine.report.blocks import Fact, Facts, Paragraph, Points, Row, Table, heads
+from glassine.report.blocks import Fact, Points, Row, Table, heads, paragraph
 from glassine.report.charts import draw_bar
 from glassine.report.figures import UNKNOWN, facts, table
-from glassine.report.section import Page, Section, facts_of, sentence
+from glassine.report.section import Page, Section, figures_section, section, sentence
 from glassine.report.sections.policy import judged_page, measure_rows
 
 STATUS = {
@@ -102,22 +102,20 @@ def _joint_section(joint: JointFinding) -> Section:
         Row(name=name, cells=(draw_bar(*(value / top if top else 0.0 for value in ends)), *_outward(ends)))
         for name, ends in zip(names, bounds, strict=True)
     )
-    columns = heads("Model", "Bits", figures=("At least", "At most"))
     left_out = tuple(f"{wording.clean(entry.name)} {wording.clean(entry.reason)}" for entry in joint.left_out)
     prior = f"One unknown record of the domain has {wording.amount(joint.domain_bits)} bits."
     if joint.by_shares:
         prior = "Bits are those of an attacker who knows how common each value is, by the public shares of the domain."
-    blocks = (
-        *((Table(caption=BITS, columns=columns, rows=rows, style="bars"), Paragraph(text=prior)) if rows else ()),
-        *((Points(items=left_out, title="Left out", style="missing"),) if left_out else ()),
-    )
+    columns = heads("Model", "Bits", figures=("At least", "At most"))
     contradiction = joint.contradiction and f"No dataset meets all counts: {wording.clean(joint.contradiction)}"
-    return Section(
-        id="joint",
-        title="What the models reveal together",
+    return section(
+        "joint",
+        "What the models reveal together",
+        paragraph(contradiction or "", "missing"),
+        (Table(caption=BITS, columns=columns, rows=rows, style="bars"), prior) if rows else None,
+        Points(items=left_out, title="Left out", style="missing") if left_out else None,
         link="Together",
-        blocks=blocks if not contradiction else (Paragraph(text=contradiction, tone="missing"), *blocks),
-        text=tuple(f"{row.name}: {' to '.join(dict.fromkeys(map(str, row.cells[1:])))} bits" for row in rows),
+        text=(f"{row.name}: {' to '.join(dict.fromkeys(map(str, row.cells[1:])))} bits" for row in rows),
         text_title="Bits learned about a record, on average",
     )
 
@@ -141,15 +139,12 @@ is {error.baseline:.3f}.
 def _groups_section(joint: JointFinding) -> Section:
     """Return how many groups only the models together single out; where they lie would name the people in them."""
     fewest = None if joint.fewest_in_common is None else _records(joint.fewest_in_common)
-    return _tabled("groups", "Groups that only all models single out", "Groups", facts(GROUPS, joint, fewest=fewest))
+    title = "Groups that only all models single out"
+    return figures_section("groups", title, "Groups", facts(GROUPS, joint, fewest=fewest), title)
 
 
 def _rows_section(rows: RowsFinding) -> Section:
     """Return how certain rebuilt rows are, never the rows."""
     certain = "not proved" if rows.share_certain is None else wording.percent(rows.share_certain)
     figures = facts(ROWS, rows, rebuilt=_records(rows.n_records), certain=certain)
-    return _tabled("rows", "Rows that meet every count", "Rows", figures)
-
-
-def _tabled(id: str, title: str, link: str, figures: tuple[Fact, ...]) -> Section:
-    return Section(id=id, title=title, link=link, blocks=(Facts(figures),), text=facts_of(figures), text_title=title)
+    return figures_section("rows", "Rows that meet every count", "Rows", figures, "Rows that meet every count")
