@@ -296,7 +296,7 @@ def resilient(found: Evidence) -> Judgement:
             comparisons.append(estimated(name, [(GUESSING - abs(balanced - 0.5), error)], _splits(found.attacks)))
     return Judgement(
         rule=MEAN,
-        seen=f"{GUESSING} less the distance of balanced accuracy to 0.5; {min(reached):.3f} to {max(reached):.3f}",
+        seen=f"{GUESSING} less distance to 0.5: {min(reached):.3f} to {max(reached):.3f}",
         comparisons=tuple(comparisons),
     )
 

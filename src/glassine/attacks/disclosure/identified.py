@@ -35,7 +35,7 @@ MOST_ROUNDS = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Identified:
-    """What an attacker knows of each quasi-identifier, whatever else is true.
+    """What an attacker knows of each quasi-identifier by every table that agrees with the tree.
 
     Attributes
     ----------

@@ -201,7 +201,7 @@ class LogitProblem:
         return _softmax(logits)
 
     def logits(self, table: Array) -> Array:
-        """Return logits of a table; cells of nobody get few people."""
+        """Return logits of a table; cells without people get a few."""
         shares = np.maximum(table / self.sizes[:, None], 1e-3)
         return np.where(self.open, np.log(shares), 0.0).ravel()
 
