@@ -55,7 +55,7 @@ nitpick_ignore = [
     ("py:class", "glassine.microaggregation.mdav.Mixed"),
     ("py:class", "glassine.formats.loading.P"),
     ("py:class", "glassine.models.records.Records"),
-    ("py:class", "glassine.attacks.membership.outputs.Records"),
+    ("py:class", "glassine.attacks.membership.outputs.LabelledRecords"),
     ("py:obj", "glassine.auditing.facts.T"),
     ("py:class", "glassine.domain.groups.Group"),
     ("py:class", "glassine.privacy.randomness.Randomness"),
