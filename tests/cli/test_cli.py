@@ -199,7 +199,7 @@ def test_scrub_writes_a_copy_and_audits_it_again(folder: Path, run: Run) -> None
 
 @pytest.mark.slow
 def test_the_copy_of_scrub_is_audited_as_audit_does_it(folder: Path, run: Run) -> None:
-    attributes = Domain.from_json(folder / "people.json")
+    attributes = Domain.read(folder / "people.json")
     whole = Domain({**{name: attributes[name] for name in attributes}, "ill": Category(("no", "yes"))})
     whole.to_json(folder / "whole.json")
     common = ("--domain", "whole.json", "--data", "people.csv", "--target", "ill", "--json")
@@ -216,7 +216,7 @@ def test_the_copy_of_scrub_is_audited_as_audit_does_it(folder: Path, run: Run) -
 def test_domain_infer_and_check(folder: Path, run: Run) -> None:
     done = run("domain", "infer", "people.csv", "--exclude", "ill", "-o", "inferred.json", cwd=folder)
     assert done.status == 0, done.err
-    assert Domain.from_json(folder / "inferred.json").inferred
+    assert Domain.read(folder / "inferred.json").inferred
     assert run("domain", "check", "inferred.json", "--data", "people.csv", cwd=folder).status == 0
     printed = run("domain", "infer", "people.csv", cwd=folder)
     assert json.loads(printed.out)["schema"] == "glassine.domain/1"

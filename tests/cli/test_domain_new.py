@@ -50,7 +50,7 @@ def test_a_code_book_gives_a_domain_in_either_form(folder: Path, run: Run) -> No
     expected = Domain({"age": Integer(18, 90), "ill": Category(("no", "yes"))})
     assert run("domain", "new", "--codebook", "book.csv", "-o", "d.json", cwd=folder).status == 0
     assert run("domain", "new", "--codebook", "book.csv", "-o", "d.toml", cwd=folder).status == 0
-    assert Domain.from_json(folder / "d.json") == expected == read_toml(folder / "d.toml")
+    assert Domain.read(folder / "d.json") == expected == read_toml(folder / "d.toml")
     printed = run("domain", "new", "--codebook", "book.csv", "--model", "tree.json", cwd=folder)
     assert [entry["name"] for entry in json.loads(printed.out)["attributes"]] == ["age"]
 

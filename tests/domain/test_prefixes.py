@@ -144,7 +144,7 @@ def test_a_domain_with_prefixes_is_the_same_after_json_and_toml(tmp_path: Path) 
     assert from_dict(json.loads(json.dumps(to_dict(domain)))) == domain
     jsonschema.validate(to_dict(domain), schema())
     domain.to_json(tmp_path / "domain.json")
-    assert Domain.from_json(tmp_path / "domain.json") == domain
+    assert Domain.read(tmp_path / "domain.json") == domain
     (tmp_path / "domain.toml").write_text(to_toml(domain))
     assert read_toml(tmp_path / "domain.toml") == domain
     assert 'codes = "E10 | E* | E1* | N* | F"' in to_toml(domain)

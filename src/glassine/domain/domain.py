@@ -137,16 +137,21 @@ class Domain:
         return cls({name: Binary() for name in listed}, groups=groups)
 
     @classmethod
-    def from_json(cls, path: str | os.PathLike[str]) -> Domain:
-        """Read a domain from a JSON file; see :meth:`to_json`.
+    def read(cls, path: str | os.PathLike[str]) -> Domain:
+        """Read a domain from a file: TOML if its name ends with ``.toml``, else JSON; see :meth:`to_json`.
 
         Raises
         ------
         UnreadableFileError
-            If the file is missing or is not JSON.
+            If the file is missing or is not of that format.
         InvalidDomainError
-            If the JSON is not a domain of this schema version.
+            If it is not a domain of this schema version.
         """
+        if os.fspath(path).lower().endswith(".toml"):
+            # The form in TOML is built on this class.
+            from glassine.domain.forms import read_toml
+
+            return read_toml(path)
         return from_dict(read_json(path))
 
     def to_json(self, path: str | os.PathLike[str]) -> None:
@@ -492,5 +497,5 @@ def check_domain(domain: object) -> None:
     if not isinstance(domain, Domain):
         raise InvalidDomainError(
             f"{parameter('domain')} must be a Domain, got {type(domain).__name__}.",
-            remedy="Read one with Domain.from_json.",
+            remedy="Read one with Domain.read.",
         )

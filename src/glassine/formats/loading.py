@@ -313,7 +313,12 @@ def load_estimator(path: str | os.PathLike[str], *, trust_pickle: bool = False) 
 
 
 def write_model(
-    model: PublishedModel, path: str | os.PathLike[str], *, to: str = "json", domain: Domain | None = None
+    model: PublishedModel,
+    path: str | os.PathLike[str],
+    *,
+    to: str = "json",
+    domain: Domain | None = None,
+    overwrite: bool = False,
 ) -> None:
     """Write a model to a file, whole or not at all.
 
@@ -327,6 +332,8 @@ def write_model(
         The format, by its name for ``glassine export``. JSON alone keeps all of the model.
     domain : Domain, optional
         The public domain, which some formats need to spell values.
+    overwrite : bool, default=False
+        Whether a file that exists is replaced.
 
     Raises
     ------
@@ -336,11 +343,12 @@ def write_model(
     InvalidParameterError
         If there is no such format.
     UnreadableFileError
-        If the file cannot be written, or is larger than what :func:`load_model` reads.
+        If the file cannot be written, exists and is not to be replaced, or is larger than what :func:`load_model`
+        reads.
     """
     data = written(model, writer(to, model), domain)
     check_readable(data, path)
-    write_bytes(data, path)
+    write_bytes(data, path, replaces=overwrite)
 
 
 def _one(content: object, kind: Content, domain: Domain | None, tree: int | None) -> PublishedModel:
