@@ -100,7 +100,7 @@ FLAG: Codec[bool] = _plain("true or false", lambda plain: isinstance(plain, bool
 WHOLE: Codec[int] = _plain("a whole number", lambda plain: isinstance(plain, int) and _is_number(plain))
 NUMBER: Codec[float] = _plain("a finite number", _is_number)
 """A number in the form in which it is written, whole or not."""
-FLOAT: Codec[float] = Codec(lambda value: value, lambda plain: float(NUMBER.decode(plain)))
+FLOAT: Codec[float] = Codec(float, lambda plain: float(NUMBER.decode(plain)))
 SCALAR: Codec[Any] = _plain(
     "a text, a finite number or a Boolean", lambda plain: isinstance(plain, str | bool) or _is_number(plain)
 )

@@ -16,7 +16,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from glassine import as_model, parse_rules
-from glassine.domain import Between, OneOf
+from glassine.domain import Attribute, Between, Binary, Category, Domain, Integer, Literal, OneOf, Real
 from glassine.errors import GlassineError
 from glassine.files import FileContent
 from glassine.formats import ModelFile, formats, load_file, write_clean, write_model
@@ -24,7 +24,7 @@ from glassine.formats.canonical import written
 from glassine.formats.json import from_dict, to_dict
 from glassine.formats.registry import Format
 from glassine.learners.additive.scorecards import ScorecardClassifier
-from glassine.models import AdditiveModel, Branch, DecisionTree, Evidence, Node, RuleList
+from glassine.models import AdditiveModel, Branch, DecisionTree, Evidence, Node, Rule, RuleList
 from glassine.models.editing import zero
 from glassine.models.guarantee import Guarantee
 from tests.formats.smuggling import FRAME, MARK, SAMPLES, TARGET, Sample
@@ -292,3 +292,74 @@ def test_a_model_is_written_by_the_writer_of_the_command_line(tmp_path: Path) ->
 
 if __name__ == "__main__":
     write_golden()
+
+
+# Models at random, in domains with and without missing values.
+
+NAMES = ("a", "b c", "age <= 3", "x or missing", "[k]", "not z", "# n", '"q"', "|--- k", "class: k", "o'k", "3")
+VALUES = ("p", "q r", "1", "01", "true", "None", "", "a, b", "{x}", '"', "?", "or missing", " lead", "nan", "#h", "o'k")
+LABELS = (("no", "yes"), (False, True), (0, 1), ("1", "2"), ("?", "x"), ("a b", "c: d", "e"), (1.5, 2), ("", " x"))
+
+
+def attribute_at_random(rng: random.Random) -> Attribute:
+    missing = rng.random() < 0.4
+    return rng.choice(
+        (
+            Real(-1e12, 1e12, missing=missing),
+            Integer(-100, 100, missing=missing),
+            Binary(missing=missing),
+            Category(tuple(rng.sample(VALUES, 4)), missing=missing),
+        )
+    )
+
+
+def literal_at_random(rng: random.Random, domain: Domain) -> Literal:
+    name = rng.choice(domain.names)
+    attribute = domain[name]
+    missing = attribute.missing and rng.random() < 0.5
+    if isinstance(attribute, Category):
+        return OneOf(name, tuple(rng.sample(attribute.values, rng.randint(1, 3))), missing=missing)
+    if isinstance(attribute, Binary):
+        return OneOf(name, (1,), binary=True, missing=missing)
+    # Whole bounds, as people write them, zero with a sign, and one between two numbers of single precision.
+    bound = rng.choice((0.5, 1, -3, 1 / 3, 1e10, -0.0, 2.0**60)) if isinstance(attribute, Real) else rng.randint(-9, 9)
+    return Between(name, hi=bound, missing=missing)
+
+
+def model_at_random(rng: random.Random) -> tuple[DecisionTree | RuleList, Domain]:
+    domain = Domain({name: attribute_at_random(rng) for name in rng.sample(NAMES, 3)})
+    classes = rng.choice(LABELS)
+
+    def evidence() -> Evidence:
+        return Evidence(counts=tuple(rng.randint(1, 99) for _ in classes))
+
+    if rng.random() < 0.4:
+        literals = ([literal_at_random(rng, domain) for _ in range(rng.randint(1, 2))] for _ in range(3))
+        antecedents = [tuple({one.attribute: one for one in part}.values()) for part in literals]
+        rules = [Rule(antecedent=antecedent, evidence=evidence()) for antecedent in antecedents]
+        return RuleList((*rules, Rule(evidence=evidence())), domain.names, classes), domain
+    first, second = literal_at_random(rng, domain), literal_at_random(rng, domain)
+
+    def split(literal: Literal, left: int, right: int) -> Node:
+        other = literal.negate()
+        if not domain[literal.attribute].missing:
+            other = replace(other, missing=False)
+        return Node(branches=(Branch(literal, left), Branch(other, right)))
+
+    parts = (split(first, 1, 2), split(second, 3, 4), *(Node(evidence=evidence()) for _ in range(3)))
+    return DecisionTree(parts if rng.random() < 0.9 else parts[-1:], domain.names, classes), domain
+
+
+@pytest.mark.parametrize("to", ["json", "text", "pmml", "sklearn"])
+def test_what_is_written_in_a_domain_is_canonical_in_it(to: str, tmp_path: Path) -> None:
+    rng = random.Random(7)
+    n = 0
+    while n < 40:
+        model, domain = model_at_random(rng)
+        try:
+            write_model(model, tmp_path / "model", to=to, domain=domain)
+        except GlassineError:
+            assert to == "pmml", "every other form holds each of these"
+            continue
+        n += 1
+        assert load_file(tmp_path / "model", domain).form.canonical, (model, domain)

@@ -42,11 +42,11 @@ from glassine.models.evidence import Evidence
 from glassine.models.records import counted_records, implied
 from glassine.models.tree import Branch, Node
 from glassine.records import Flag, Reader, read, schema
-from glassine.records.cells import FOREIGN, number_of, value_of
 from glassine.records.columns import values_of
 from glassine.records.flags import NEAR, bounds, check_types, sentence, wide
 from glassine.records.headers import RecordsFile
 from glassine.records.purpose import Purpose
+from glassine.records.scalars import FOREIGN, number_of, value_of
 from glassine.scrubbing.scrub import _counted_sizes
 from glassine.surrogates.reading import open_records
 from tests.cli.running import one_after_another

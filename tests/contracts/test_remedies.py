@@ -53,6 +53,11 @@ NEAR = {
         "fields",
         "print",
     ),
+    "model tree of partykit": (
+        "Generalized linear model tree (family: binomial)\n\nModel formula:\ny ~ 1 | a\n",
+        "a model in each leaf",
+        "ctree or rpart",
+    ),
     "tree of party": (
         "\n\t Conditional inference tree with 2 terminal nodes\n\nResponse:  y \n",
         "R package party",
@@ -95,3 +100,30 @@ def test_the_remedy_of_a_cut_file_is_of_its_kind(path: Path, tmp_path: Path) -> 
     assert all(error.remedy for error in errors)
     assert all(any(step in str(error.remedy) for step in steps) for error in errors if "Write it" in str(error.remedy))
     assert errors or path.suffix == ".txt"
+
+
+UNREAD = {
+    "zeros for gaps": ("lightgbm.txt", "decision_type=", "decision_type=4 ", "zeros for missing"),
+    "another objective": ("xgboost.json", '"binary:logistic"', '"survival:cox"', "survival:cox"),
+    "a root with a condition": (
+        "tree.pmml",
+        "<True/>",
+        '<SimplePredicate field="age" operator="lessThan" value="1"/>',
+        "root",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNREAD)
+def test_a_file_of_a_program_that_is_not_read_is_not_to_be_written_again(name: str, tmp_path: Path) -> None:
+    file, old, new, message = UNREAD[name]
+    text = (FILES / file).read_text()
+    assert old in text
+    if name == "zeros for gaps":
+        text = re.sub(r"(?m)^decision_type=2", "decision_type=6", text)
+    else:
+        text = text.replace(old, new, 1 if old == "<True/>" else -1)
+    (tmp_path / "m").write_text(text)
+    with pytest.raises(UnsupportedModelError, match=message) as caught:
+        load_model(tmp_path / "m")
+    assert str(caught.value.remedy).startswith("Give a model without it")

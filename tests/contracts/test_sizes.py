@@ -28,7 +28,7 @@ ORIGINS = {
     "rpart": ("rpart.txt", "stored"),
     "rpart regression": ("rpart_regression.txt", "stored"),
     "tree of R": ("r_tree.txt", "derived"),
-    "partykit": ("ctree.txt", "stored"),
+    "partykit": ("ctree.txt", "derived"),
     "C4.5": ("c45.txt", "derived"),
     "C5.0": ("c50.txt", "derived"),
     "J48": ("j48.txt", "derived"),

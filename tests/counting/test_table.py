@@ -25,7 +25,7 @@ from glassine.learners import PrivateTreeClassifier
 from glassine.microaggregation import microaggregate
 from glassine.models import Branch, Evidence, Node
 from glassine.records.columns import Columns
-from glassine.records.engines import is_lazy
+from glassine.records.containers import is_lazy
 from glassine.records.headers import RecordsFile
 from glassine.records.purpose import Purpose
 from glassine.records.reading import read_checked, read_settled

@@ -144,6 +144,13 @@ def test_a_document_type_is_refused(declaration: str) -> None:
         ),
         ('<Value value="green"/>', '<Value value="green" property="odd"/>', "the property 'odd'"),
         ('<MiningField name="dose"/>', '<MiningField name="dose" outliers="asExtremeValues"/>', "does not say which"),
+        ('missingValueStrategy="defaultChild"', 'missingValueStrategy="fullest"', "no strategy 'fullest'"),
+        ("returnLastPrediction", "any", "no strategy 'any'"),
+        (
+            "</MiningSchema>",
+            '</MiningSchema><Targets><Target><TargetValue value="ill" priorProbability="0.9"/></Target></Targets>',
+            "fills its predictions in Targets",
+        ),
         ('<DataField name="dose"', '<DataField taxonomy="doses" name="dose"', "'taxonomy', which is not read"),
     ],
 )
@@ -262,6 +269,23 @@ def test_recordcounts_of_zero_in_inner_nodes_are_left_out_and_noted() -> None:
         DOMAIN,
     )
     assert tree.source == "PMML without the recordCount 0 of inner nodes"
+
+
+def test_a_node_without_a_score_predicts_the_first_of_its_largest_counts() -> None:
+    leaves = (
+        '<Node{}><SimplePredicate field="a" operator="{}" value="3"/><ScoreDistribution value="yes" recordCount="{}"/>'
+        '<ScoreDistribution value="no" recordCount="{}"/></Node>'
+    )
+    text = (
+        '<PMML xmlns="http://www.dmg.org/PMML-4_4" version="4.4"><Header/><DataDictionary><DataField name="a" '
+        'optype="continuous" dataType="double"/><DataField name="y" optype="categorical" dataType="string"><Value '
+        'value="no"/><Value value="yes"/></DataField></DataDictionary><TreeModel functionName="classification">'
+        '<MiningSchema><MiningField name="a"/><MiningField name="y" usageType="target"/></MiningSchema><Node><True/>'
+        + leaves.format("", "lessThan", 2, 2)
+        + leaves.format("", "greaterOrEqual", 1.5, 2.5)
+        + "</Node></TreeModel></PMML>"
+    )
+    assert read(text).predict({"a": np.array([1.0, 5.0])}).tolist() == ["yes", "no"]
 
 
 def test_values_of_a_binary_attribute() -> None:

@@ -395,16 +395,30 @@ ORDERED = "Decision tree:\n\nstage in [early-middle]: no (30/3)\nstage = late: y
 
 
 def test_levels_of_an_ordered_factor() -> None:
-    tree = tree_from_c45(ORDERED)
-    assert [str(cell) for cell in tree.cells] == ["stage in {early, middle}", "stage = late"]
     domain = Domain({"stage": Category(("early", "mid-early", "middle", "late"))})
     assert str(tree_from_c45(ORDERED, domain).cells[0]) == "stage in {early, mid-early, middle}"
     # Names with hyphens are told apart by the domain.
     assert tree_from_c45(ORDERED.replace("early-", "mid-early-"), domain).literals[0].values == ("mid-early", "middle")  # type: ignore[union-attr]
+    # Levels may lie between the two that are printed.
     with pytest.raises(UnsupportedModelError, match="Give a domain with the levels of 'stage' in order"):
-        tree_from_c45(ORDERED.replace("early-", "mid-early-"))
+        tree_from_c45(ORDERED)
     with pytest.raises(InvalidModelError, match="List the levels"):
         tree_from_c45(ORDERED.replace("early-middle", "middle-early"), domain)
+
+
+def test_levels_of_an_ordered_factor_of_partykit() -> None:
+    text = (
+        "Fitted party:\n[1] root\n|   [2] stage {}: no (n = 30, err = 0.0%)\n"
+        "|   [3] stage {}: yes (n = 12, err = 0.0%)\n"
+    )
+    domain = Domain({"stage": Category(("early", "middle", "late"))})
+    for pair in (("<= middle", "> middle"), ("< late", ">= late")):
+        tree = tree_from_c45(text.format(*pair), domain)
+        assert [str(cell) for cell in tree.cells] == ["stage in {early, middle}", "stage = late"]
+    with pytest.raises(UnsupportedModelError, match="give a domain with the levels of 'stage' in order"):
+        tree_from_c45(text.format("<= middle", "> middle"))
+    with pytest.raises(UnsupportedModelError, match="'mid' is no level of 'stage' in the domain"):
+        tree_from_c45(text.format("<= mid", "> mid"), domain)
 
 
 def test_a_regression_of_partykit() -> None:

@@ -26,7 +26,7 @@ from glassine.formats.canonical import FileForm
 from glassine.formats.loading import is_estimator
 from glassine.formats.sklearn.parameters import stated_parameters
 from glassine.models import AdditiveModel, DecisionTree, RuleList
-from glassine.records.engines import is_lazy
+from glassine.records.containers import is_lazy
 
 ATTACKS = {"membership", "disclosure"}
 """Measurements that need no domain, and that are for the holder of the data where they are all that is asked for."""

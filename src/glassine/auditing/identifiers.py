@@ -9,7 +9,7 @@ from glassine.auditing.inputs import MOST_HINTS, AuditInputs
 from glassine.data.identifiers import identifies
 from glassine.data.inference import is_identifier_name, repeats
 from glassine.errors import first_of, parameter
-from glassine.records.engines import is_lazy
+from glassine.records.containers import is_lazy
 
 
 def people_hint(inputs: AuditInputs) -> list[RecordNote]:

@@ -15,8 +15,7 @@ from glassine.data.table import RecordTable, as_table, frame_of, held, table_of,
 from glassine.domain import Domain
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.formats import as_model
-from glassine.records.containers import schema
-from glassine.records.engines import is_lazy
+from glassine.records.containers import is_lazy, schema
 
 if TYPE_CHECKING:
     from glassine.auditing.subject import Opened

@@ -41,7 +41,7 @@ from glassine.formats.builder import not_judged
 from glassine.models import DecisionTree, RuleList
 from glassine.models.records import implied
 from glassine.records.arrays import AnyArray, Indices
-from glassine.records.engines import is_lazy
+from glassine.records.containers import is_lazy
 
 if TYPE_CHECKING:
     from glassine.attacks.reconstruction.entropy import ProbabilisticDataset

@@ -326,8 +326,8 @@ def check_command(
 def _tell_of_spellings(declared: Domain) -> None:
     """Say which declared texts write one number: a column of numbers can hold one of them alone."""
     from glassine.domain import Category
-    from glassine.records.cells import written_twice
     from glassine.records.columns import values_of
+    from glassine.records.scalars import written_twice
 
     for name in declared:
         attribute = declared[name]

@@ -15,9 +15,9 @@ from glassine.errors import InvalidDataError, parameter
 from glassine.records.alignment import check_alignment
 from glassine.records.arrays import Ints
 from glassine.records.columns import Columns, columns_of, values_of
-from glassine.records.containers import Opened
+from glassine.records.containers import Opened, is_lazy
 from glassine.records.cuts import Cuts, coarse
-from glassine.records.engines import WEIGHT, LazyTable, binned, check_weights, is_lazy, valid
+from glassine.records.engines import WEIGHT, LazyTable, binned, check_weights, valid
 from glassine.records.reading import read_checked, read_settled
 
 

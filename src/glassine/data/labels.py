@@ -15,9 +15,9 @@ from glassine.domain.literals import is_missing
 from glassine.errors import InvalidDataError, InvalidParameterError, first_of, parameter
 from glassine.records.alignment import check_alignment
 from glassine.records.arrays import AnyArray, Array, Indices, Ints
-from glassine.records.cells import declared_numbers
 from glassine.records.containers import unmasked
 from glassine.records.reading import read_settled
+from glassine.records.scalars import declared_numbers
 
 MISSING = -1
 UNDECLARED = -2

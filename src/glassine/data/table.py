@@ -18,8 +18,7 @@ from glassine.errors import InvalidDataError, parameter
 from glassine.records.alignment import check_alignment
 from glassine.records.arrays import AnyArray, Array, Bools, Indices, Ints
 from glassine.records.cells import Coded, FlagArray, Plain
-from glassine.records.containers import Opened, batches
-from glassine.records.engines import is_distributed
+from glassine.records.containers import Opened, batches, is_distributed
 from glassine.records.values import as_declared, as_they_are
 
 NO_RECORDS = "data must hold at least one record, got none. Check the file and its filters."

@@ -107,6 +107,9 @@ class Between:
                 f"{parameter('hi=')}{self.hi}. "
                 "Bounds must be numbers in order."
             )
+        if not (self.lo and self.hi):  # one zero, as no comparison distinguishes two
+            object.__setattr__(self, "lo", self.lo or 0.0)
+            object.__setattr__(self, "hi", self.hi or 0.0)
 
     def negate(self) -> Between:
         """Return the literal that holds exactly where this one does not."""

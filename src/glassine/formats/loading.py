@@ -420,7 +420,10 @@ def _remedy(error: GlassineError, form: Format | None) -> str:
     """Return what to do about a file of a model, where the error itself does not say so."""
     again = "" if form is None else form.again
     if isinstance(error, UnsupportedModelError):
-        other = "Save the model in a form that is read: the page on model formats lists them."
-        return f"Write it with {again}. Or give another form: the page on model formats lists them." if again else other
+        if form is not None and again and form.copied:
+            return f"Write it with {again}. Or give another form: the page on model formats lists them."
+        # The same call would write the same again.
+        what = "a model" if form is None else "a model without it, or the model"
+        return f"Give {what} in a form that is read: the page on model formats lists them."
     step = f"Write it again with {again}" if again else "Export the model again with the tool that made it"
     return f"{step}, or correct the domain if it is too narrow."

@@ -11,7 +11,7 @@ from glassine.errors import UnsupportedModelError
 from glassine.formats.registry import Content
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class NearMiss:
     """A kind of content that holds a model, or names one, in a form that is not read.
 
@@ -52,70 +52,72 @@ LIGHTGBM = "Save the model with booster.save_model('model.txt')."
 CATBOOST = "Save the model with model.save_model('model.onnx', format='onnx')."
 NEAR_MISSES = (
     NearMiss(
-        kind="text",
-        known=_text(
-            r"(booster\[\d{1,9}\]:?\s*)?0:(\[[^\]]{1,500}\]|leaf=)|digraph \{\s*graph \[|Tree,Node,ID,Feature,"
-        ),
-        what="what XGBoost prints of its trees with get_dump or trees_to_dataframe, without classes and objective",
-        remedy=XGBOOST,
+        "text",
+        _text(r"(booster\[\d{1,9}\]:?\s*)?0:(\[[^\]]{1,500}\]|leaf=)|digraph \{\s*graph \[|Tree,Node,ID,Feature,"),
+        "what XGBoost prints of its trees with get_dump or trees_to_dataframe, without classes and objective",
+        XGBOOST,
     ),
     NearMiss(
-        kind="values",
-        known=_is_dumped_tree,
-        what="what XGBoost writes of its trees with get_dump(dump_format='json'), without classes and objective",
-        remedy=XGBOOST,
+        "values",
+        _is_dumped_tree,
+        "what XGBoost writes of its trees with get_dump(dump_format='json'), without classes and objective",
+        XGBOOST,
     ),
     NearMiss(
-        kind="values",
-        known=_has("tree_info", "feature_names"),
-        what="the JSON of LightGBM's dump_model, which is not its model file",
-        remedy=LIGHTGBM,
+        "values",
+        _has("tree_info", "feature_names"),
+        "the JSON of LightGBM's dump_model, which is not its model file",
+        LIGHTGBM,
     ),
     NearMiss(
-        kind="text",
-        known=_text(r"tree_index,node_depth,"),
-        what="what LightGBM gives of its trees with trees_to_dataframe, which is not its model file",
-        remedy=LIGHTGBM,
+        "text",
+        _text(r"tree_index,node_depth,"),
+        "what LightGBM gives of its trees with trees_to_dataframe, which is not its model file",
+        LIGHTGBM,
     ),
     NearMiss(
-        kind="values",
-        known=lambda values: _has("oblivious_trees")(values) or _has("model_info", "trees")(values),
-        what="the JSON of CatBoost",
-        remedy=CATBOOST,
+        "values",
+        lambda values: _has("oblivious_trees")(values) or _has("model_info", "trees")(values),
+        "the JSON of CatBoost",
+        CATBOOST,
     ),
-    NearMiss(kind="bytes", known=lambda data: data.startswith(b"CBM1"), what="a model of CatBoost", remedy=CATBOOST),
+    NearMiss("bytes", lambda data: data.startswith(b"CBM1"), "a model of CatBoost", CATBOOST),
     NearMiss(
-        kind="bytes",
-        known=lambda data: data.startswith((b"binf", b"bs64")),
-        what="a model of XGBoost in its old binary form",
-        remedy=f"Load it with an XGBoost that reads it. {XGBOOST}",
+        "bytes",
+        lambda data: data.startswith((b"binf", b"bs64")),
+        "a model of XGBoost in its old binary form",
+        f"Load it with an XGBoost that reads it. {XGBOOST}",
     ),
     NearMiss(
-        kind="text",
-        known=_text(
-            r"([\w.]{1,100} <-\s+)?(structure|list)\((list\(|c\(|[\w.]{1,100} = )|List of \d|\$\w|var +n +wt +dev "
-        ),
-        what="an object of R as dput, dump, str or its fields show it",
-        remedy="Print the tree in R instead, and save the text: sink('tree.txt'); print(model); sink(). Of C5.0 print "
+        "text",
+        _text(r"([\w.]{1,100} <-\s+)?(structure|list)\((list\(|c\(|[\w.]{1,100} = )|List of \d|\$\w|var +n +wt +dev "),
+        "an object of R as dput, dump, str or its fields show it",
+        "Print the tree in R instead, and save the text: sink('tree.txt'); print(model); sink(). Of C5.0 print "
         "summary(model).",
     ),
     NearMiss(
-        kind="text",
-        known=_text(r"(Pipeline|[A-Z][A-Za-z]{1,60}(Classifier|Regressor|Tree|SearchCV))\([^{}]*\)\s*$"),
-        what="the name of an estimator as Python prints it, without what it learned",
-        remedy="Save the fitted estimator itself: skops.io.dump(model, 'model.skops').",
+        "text",
+        _text(r"(Pipeline|[A-Z][A-Za-z]{1,60}(Classifier|Regressor|Tree|SearchCV))\([^{}]*\)\s*$"),
+        "the name of an estimator as Python prints it, without what it learned",
+        "Save the fitted estimator itself: skops.io.dump(model, 'model.skops').",
     ),
     NearMiss(
-        kind="text",
-        known=_text(r"Conditional inference tree with"),
-        what="a tree of the R package party, whose print lacks the classes of leaves",
-        remedy="Fit it with ctree of partykit, and save what print(model) prints.",
+        "text",
+        _text(r"Conditional inference tree with"),
+        "a tree of the R package party, whose print lacks the classes of leaves",
+        "Fit it with ctree of partykit, and save what print(model) prints.",
     ),
     NearMiss(
-        kind="text",
-        known=_text(r"Call:\s{0,20}\n?\s*(randomForest|ranger)[\w.]{0,40}\("),
-        what="a summary of a forest of R, without the nodes of its trees",
-        remedy="Print a tree itself: print(getTree(model, 1, labelVar = TRUE)) of randomForest.",
+        "text",
+        _text(r"([A-Z][a-z]+ )?(generalized )?(linear |logistic )?model tree\b|Model-based recursive partitioning"),
+        "a tree of the R package partykit with a model in each leaf",
+        "Fit it with ctree or rpart, whose leaves have a class or a number.",
+    ),
+    NearMiss(
+        "text",
+        _text(r"Call:\s{0,20}\n?\s*(randomForest|ranger)[\w.]{0,40}\("),
+        "a summary of a forest of R, without the nodes of its trees",
+        "Print a tree itself: print(getTree(model, 1, labelVar = TRUE)) of randomForest.",
     ),
 )
 

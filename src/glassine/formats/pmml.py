@@ -25,7 +25,7 @@ from glassine.formats.builder import (
 )
 from glassine.formats.conditions import damaged, with_missing
 from glassine.formats.pmml_documents import Element, is_own, parsed_xml, sizes_of, stated_guarantee
-from glassine.formats.pmml_fields import Fields, Role, fields_of, number_of, typed
+from glassine.formats.pmml_fields import Fields, Role, check_targets, fields_of, number_of, typed
 from glassine.formats.pmml_predicates import (
     PREDICATES,
     Compound,
@@ -47,6 +47,8 @@ from glassine.models.tree import DecisionTree, Forest
 
 Goal: TypeAlias = int | OneOfTexts["last", "nothing"]
 """Where a record goes from a node: to a child, to its own prediction, or to no prediction."""
+STRATEGIES = ["none", "nullPrediction", "lastPrediction", "defaultChild", "weightedConfidence", "aggregateNodes"]
+OTHERWISE = "returnNullPrediction", "returnLastPrediction"
 MOST_NODES = 200_000
 """Most nodes of a tree once its conditions on several fields are written as splits on one each."""
 BESIDE = ("Extension", "Header", "MiningBuildTask", "DataDictionary", "TransformationDictionary", "TreeModel")
@@ -218,9 +220,11 @@ class _Reader:
             raise UnsupportedModelError(f"a TreeModel is for classification or regression, got {purpose!r:.40}.")
         self.regression = purpose == "regression"
         self.strategy = attributes.get("missingValueStrategy", "none")
-        self.keeps_last = attributes.get("noTrueChildStrategy", "returnNullPrediction") == "returnLastPrediction"
-        if self.regression and model.first("Targets") is not None:
-            raise UnsupportedModelError("the TreeModel rescales its predictions in Targets, which is not read.")
+        otherwise = attributes.get("noTrueChildStrategy", "returnNullPrediction")
+        if self.strategy not in STRATEGIES or otherwise not in OTHERWISE:
+            raise damaged(f"PMML has no strategy {otherwise if self.strategy in STRATEGIES else self.strategy!r:.40}.")
+        self.keeps_last = otherwise == "returnLastPrediction"
+        check_targets(model, "TreeModel", classes=not self.regression)
         self.classes = self.fields.labels
         self.builder: TreeBuilder[int] = TreeBuilder("the TreeModel", domain, None if domain else self.fields.active)
         # A file that Glassine wrote holds each branch of a model, those that capture nothing too, and no others.
@@ -350,7 +354,10 @@ class _Reader:
         literals = []
         for test in tests:
             name = next(iter(fields_in(test)), names[0])
-            said = test.literal if isinstance(test, Test) else self.logic.literal(name, self.logic.region(test))
+            # "... or is missing" says the same of present values as its first part, which stands as it was written.
+            parts = test.parts if isinstance(test, Compound) and test.operator == "or" else ()
+            own = parts[0] if parts[1:] == (Test(OneOf(name, ()), True),) else test
+            said = own.literal if isinstance(own, Test) else self.logic.literal(name, self.logic.region(test))
             gap = can_be_missing(name, self.domain, True) and self.logic.known(test, {name: "missing"}) is True
             if said is None or len(fields_in(test)) > 1:
                 return None
@@ -520,6 +527,11 @@ class _Reader:
             typed(str(child.attributes.get("value")), self.fields.target_type): child
             for child in node.below("ScoreDistribution")
         }
+        if score is None and listed and not self.own:  # the first of the largest counts, in the order of the file
+            score = max(
+                (number_of(part.attributes.get("recordCount", "0")), -place, str(part.attributes.get("value")))
+                for place, part in enumerate(listed.values())
+            )[2]
         label = None if score is None else self.classes.index(typed(score, self.fields.target_type))
         if not listed:
             return Evidence(total=total, label=label)

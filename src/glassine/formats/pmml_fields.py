@@ -57,6 +57,19 @@ class Values:
     order: tuple[Scalar, ...]  # The listed values
 
 
+def check_targets(model: Element, what: str, *, classes: bool = False) -> None:
+    """Raise UnsupportedModelError if Targets change what a model predicts, or say what stands for no prediction."""
+    for target in model.below("Targets"):
+        stated = {
+            name for entry in target.below("Target") for part in entry.below("TargetValue") for name in part.attributes
+        }
+        if not classes or stated & {"priorProbability", "defaultValue"}:
+            raise UnsupportedModelError(
+                f"the {what} rescales or fills its predictions in Targets, which is not read.",
+                remedy="Write the file without Targets.",
+            )
+
+
 def _sources(parts: Sequence[Element | None], types: Mapping[str, str]) -> tuple[dict[str, str], dict[str, bool]]:
     """Return the field that each derived one repeats, and those that are rounded, as :class:`Fields` has them."""
     sources: dict[str, str] = {}

@@ -13,7 +13,7 @@ from glassine.domain.attributes import Scalar
 from glassine.errors import UnsupportedModelError
 from glassine.formats.conditions import attribute_of, damaged
 from glassine.formats.pmml_documents import Element, sizes_of, stated_guarantee
-from glassine.formats.pmml_fields import Fields, Role, fields_of, number_of, typed
+from glassine.formats.pmml_fields import Fields, Role, check_targets, fields_of, number_of, typed
 from glassine.formats.pmml_predicates import (
     Compound,
     Logic,
@@ -127,8 +127,7 @@ def scorecard_of_document(root: Element, model: Element, domain: Domain | None =
     InvalidModelError
         If it contradicts itself, or does not fit the domain.
     """
-    if model.first("Targets") is not None:
-        raise UnsupportedModelError("the Scorecard rescales its scores in Targets, which is not read.")
+    check_targets(model, "Scorecard")
     inside = model.first("Characteristics")
     characteristics = [] if inside is None else inside.below("Characteristic")
     if not characteristics:

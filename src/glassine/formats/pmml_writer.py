@@ -466,7 +466,7 @@ def model_from_pmml(data: bytes, domain: Domain | None = None, tree: int | None 
 
 FORMAT = Format(
     name="PMML",
-    again="the exporter's option for one tree with one field in each condition",
+    again="the program that exported it",
     reads="PMML tree, rule set (`firstHit`) or scorecard, or an additive model that Glassine wrote",
     reveals="conditions, and class counts where it has them; scores",
     leaves_out="whether counts are rounded",

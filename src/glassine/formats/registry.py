@@ -62,6 +62,8 @@ class Format:
         Returns all trees of a content, given the domain, where it can hold several.
     again : str
         The call or step that writes such a file, as a remedy says it: "write it again with ...".
+    copied : bool
+        Whether it is a text that people print, type or paste, so that what cannot be read may be a slip in the copy.
     to : str
         What ``glassine export --to`` calls it.
     write : callable or None
@@ -93,6 +95,7 @@ class Format:
     read: Reader | None = None
     read_all: Callable[..., Forest] | None = None
     again: str = ""
+    copied: bool = False
     to: str = ""
     write: Callable[..., str | bytes] | None = None
     earlier: tuple[Callable[..., str | bytes], ...] = ()
@@ -106,7 +109,7 @@ class Format:
         return self.leaves_out if own is None else own
 
 
-of_text = partial(Format, contents=("text",), extensions=(".txt",))
+of_text = partial(Format, contents=("text",), extensions=(".txt",), copied=True)
 """A format of printed texts."""
 of_values = partial(Format, contents=("values",), extensions=(".json",))
 """A format of JSON."""

@@ -203,21 +203,26 @@ def _versioned(schema: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
     ]
 
 
-def write_skops(estimator: object, versions: Mapping[str, Any] = MappingProxyType({})) -> bytes:
+def write_skops(
+    estimator: object, versions: Mapping[str, Any] = MappingProxyType({}), *, by_object: bool = False
+) -> bytes:
     """Return the bytes of a skops file of an estimator, the same at every time and in every process.
 
-    It states ``versions`` where they are given, and those of the libraries that wrote it otherwise.
+    It states ``versions`` where they are given, and those of the libraries that wrote it otherwise. Files of earlier
+    versions number equal texts ``by_object``: whether they are one depends on where they come from.
     """
     # skops names objects by their addresses, and its archive states when it was written.
     skops = installed("skops.io", "writing skops files needs", "formats", UnsupportedModelError)
-    numbers: dict[int, int] = {}
+    numbers: dict[object, int] = {}
     names: dict[str, str] = {}
     out = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(skops.dumps(estimator))) as archive, zipfile.ZipFile(out, "w") as copy:
         schema = json.loads(archive.read("schema.json"))
         for node in _nodes(schema):
             if isinstance(node.get("__id__"), int):
-                node["__id__"] = numbers.setdefault(node["__id__"], len(numbers) + 1)
+                alike = node.get("is_json") is True and not by_object
+                same = (node.get("__class__"), node["content"]) if alike else node["__id__"]
+                node["__id__"] = numbers.setdefault(same, len(numbers) + 1)
             if isinstance(node.get("file"), str):
                 node["file"] = names.setdefault(node["file"], f"{len(names) + 1}{os.path.splitext(node['file'])[1]}")
         for node, key in _versioned(schema):

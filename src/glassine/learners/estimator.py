@@ -33,8 +33,8 @@ from glassine.privacy.randomness import RandomState
 from glassine.privacy.unit import PrivacyUnit
 from glassine.records.alignment import check_alignment
 from glassine.records.arrays import AnyArray, Array, Indices
-from glassine.records.cells import declared_numbers
 from glassine.records.columns import Columns
+from glassine.records.scalars import declared_numbers
 from glassine.sealed.door import PrivateLearner, keep
 from glassine.sealed.model_class import SECONDS_PER_STEP, ModelClass
 from glassine.sealed.persons import Persons, take_persons

@@ -47,7 +47,8 @@ from glassine.models.guarantee import DOMAIN_FROM_DATA
 from glassine.records.arrays import Ints
 from glassine.records.bits import BitSets
 from glassine.records.columns import Columns
-from glassine.records.engines import LazyTable, is_lazy
+from glassine.records.containers import is_lazy
+from glassine.records.engines import LazyTable
 from glassine.records.reading import read_checked, read_settled
 from glassine.sealed.door import OF_THE_INTAKE
 from glassine.sealed.persons import Persons

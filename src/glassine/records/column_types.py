@@ -14,10 +14,11 @@ import polars as pl
 from glassine.domain.attributes import Attribute, Integer, Real
 from glassine.domain.literals import EXACT
 from glassine.records.arrays import Bools, Ints
-from glassine.records.cells import BLANKS, NUMERAL, number_of, numbers_of_texts
+from glassine.records.cells import numbers_of_texts
 from glassine.records.columns import values_of
 from glassine.records.files import THOUSANDS, with_points
 from glassine.records.headers import CsvDialect
+from glassine.records.scalars import BLANKS, NUMERAL, number_of
 
 DIGITS = r"^\s*[+-]?\d+\s*$"
 PADDED = r"^\s*0\d+\s*$"

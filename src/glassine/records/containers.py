@@ -13,10 +13,11 @@ import numpy.typing as npt
 
 from glassine.errors import InvalidDataError, parameter
 from glassine.records.arrays import AnyArray
-from glassine.records.cells import FOREIGN, SHORT, Coded, FlagArray, Plain
+from glassine.records.cells import SHORT, Coded, FlagArray, Plain
 from glassine.records.columns import Columns, is_column
 from glassine.records.files import batches_of_file, columns_of_file
 from glassine.records.headers import RecordsFile
+from glassine.records.scalars import FOREIGN
 
 if TYPE_CHECKING:
     import polars as pl
@@ -150,6 +151,35 @@ def frame_of(data: Any) -> Frame:
             else "Use pandas, polars, Arrow or DuckDB.",
         ) from None
     return opened
+
+
+def is_lazy(data: object) -> bool:
+    """Return whether data are a frame whose engine computes only when asked: Polars, DuckDB, Dask, Spark and so on."""
+    # Without data nothing of narwhals is asked, so that an audit of a model alone does not import it.
+    return data is not None and isinstance(_frame_in(data), nw.LazyFrame)
+
+
+def is_distributed(data: object) -> bool:
+    """Return whether data are a lazy frame that may lie on several machines: one of Dask or Spark."""
+    frame = _frame_in(data)
+    if not isinstance(frame, nw.LazyFrame):
+        return False
+    return frame.implementation.is_dask() or frame.implementation.is_spark_like()
+
+
+def lazy_frame(data: object) -> nw.LazyFrame[Any]:
+    """Return the lazy frame that data are, or hold."""
+    frame = _frame_in(data)
+    if not isinstance(frame, nw.LazyFrame):
+        raise TypeError(f"a lazy frame was expected, got {type(data).__name__}.")
+    return frame
+
+
+def _frame_in(data: object) -> Any:
+    try:
+        return nw.from_native(_opened(data), pass_through=True)
+    except nw.exceptions.NarwhalsError:
+        return None
 
 
 def are_rows(data: object) -> bool:

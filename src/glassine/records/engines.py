@@ -2,8 +2,7 @@
 
 A lazy frame of Polars or DuckDB is streamed through the reader on this machine. Dask and Spark run the reader inside
 their partitions, so that a table larger than one machine stays where it is. Either way, what leaves a batch is distinct
-coded records and how often each occurs. Codes of several attributes share one 64-bit key: few whole numbers are grouped
-much faster than many columns, and each distinct record takes few bytes.
+coded records and how often each occurs.
 """
 
 from __future__ import annotations
@@ -19,14 +18,15 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
-from glassine.domain.attributes import Attribute, Category, Integer, Real
+from glassine.domain.attributes import Attribute, Integer, Real
 from glassine.errors import InvalidDataError, parameter
 from glassine.records.arrays import AnyArray, Array, Bools, Ints
 from glassine.records.cells import Coded, Flag, Plain, Reader
 from glassine.records.columns import Columns, columns_of
-from glassine.records.containers import Opened, batches, plain_column, schema
-from glassine.records.cuts import Cuts, cell_ends
+from glassine.records.containers import batches, lazy_frame, plain_column, schema
+from glassine.records.cuts import Cuts
 from glassine.records.flags import Flags, check_types, outside, reasons, refuse, settled, wide
+from glassine.records.keys import LARGEST_KEY, Keys
 
 # Weights of rows: how many records each row of a dataset stands for.
 
@@ -52,41 +52,6 @@ def check_weights(n_invalid: int, name: str) -> None:
         )
 
 
-# Kinds of frames.
-
-
-def is_lazy(data: object) -> bool:
-    """Return whether data are a frame whose engine computes only when asked: Polars, DuckDB, Dask, Spark and so on."""
-    # Without data nothing of narwhals is asked, so that an audit of a model alone does not import it.
-    return data is not None and isinstance(_opened(data), nw.LazyFrame)
-
-
-def is_distributed(data: object) -> bool:
-    """Return whether data are a lazy frame that may lie on several machines: one of Dask or Spark."""
-    frame = _opened(data)
-    if not isinstance(frame, nw.LazyFrame):
-        return False
-    return frame.implementation.is_dask() or frame.implementation.is_spark_like()
-
-
-def _opened(data: object) -> Any:
-    while isinstance(data, Opened):
-        data = data.container
-    try:
-        return nw.from_native(data, pass_through=True)
-    except nw.exceptions.NarwhalsError:
-        return None
-
-
-# Keys: what a batch is grouped by.
-
-
-LARGEST_KEY = 2**62
-"""The codes that share a key have numbers of values whose product is at most this."""
-
-ROOM = 2
-"""Codes begin at -2, that of a category which is kept apart because it is not declared."""
-
 PART = 2**20
 """Groups whose keys are taken apart at once, where there may be as many of them as records."""
 
@@ -101,91 +66,6 @@ MOST_KEPT = 64
 
 TOGETHER = 8
 """Partitions of Dask whose groups are merged in one task."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Keys:
-    """How coded attributes share keys, mixed-radix, and which numbers are keys of their own.
-
-    Attributes
-    ----------
-    attributes : mapping of str to Attribute
-        What distinguishes records.
-    ends : mapping of str to ndarray of float64, shape (k,)
-        The largest number of each cell, of the numbers that are known by their cell.
-    words : tuple of tuple of (str, int)
-        For each key its attributes, and how many codes each can have.
-    loose : tuple of str
-        The numbers that are keys of their own.
-    """
-
-    attributes: Mapping[str, Attribute]
-    ends: Mapping[str, Array]
-    words: tuple[tuple[tuple[str, int], ...], ...]
-    loose: tuple[str, ...]
-
-    @classmethod
-    def of(cls, attributes: Mapping[str, Attribute], cuts: Cuts) -> Keys:
-        """Return the keys of some attributes, numbers that have cuts known by their cell."""
-        ends: dict[str, Array] = {}
-        loose: list[str] = []
-        words: list[list[tuple[str, int]]] = []
-        product = LARGEST_KEY
-        for name, attribute in attributes.items():
-            if isinstance(attribute, Integer | Real):
-                if name not in cuts:
-                    loose.append(name)
-                    continue
-                ends[name] = cell_ends(attribute, cuts[name])
-                n_codes = len(ends[name]) + ROOM
-            else:
-                n_codes = (len(attribute.values) if isinstance(attribute, Category) else 2) + ROOM
-            if product * n_codes > LARGEST_KEY:
-                words.append([])
-                product = 1
-            words[-1].append((name, n_codes))
-            product *= n_codes
-        return cls(attributes=dict(attributes), ends=ends, words=tuple(map(tuple, words)), loose=tuple(loose))
-
-    @property
-    def names(self) -> list[str]:
-        """The columns by which records are grouped."""
-        return [f"w{i}" for i in range(len(self.words))] + [f"x{i}" for i in range(len(self.loose))]
-
-    def pack(self, columns: Columns) -> dict[str, AnyArray]:
-        """Return the keys of records, shape (n,) each."""
-        out: dict[str, AnyArray] = {}
-        for i, word in enumerate(self.words):
-            key = np.zeros(columns.n_records, dtype=np.int64)
-            stride = 1
-            for name, n_codes in word:
-                key += (self._codes(columns, name) + ROOM) * stride
-                stride *= n_codes
-            out[f"w{i}"] = key
-        return out | {f"x{i}": columns.numbers[name] for i, name in enumerate(self.loose)}
-
-    def _codes(self, columns: Columns, name: str) -> Ints:
-        if name not in self.ends:
-            return columns.codes[name].astype(np.int64)
-        numbers = columns.numbers[name]
-        cells = np.searchsorted(self.ends[name][:-1], numbers, side="left").astype(np.int64)
-        cells[np.isnan(numbers)] = -1
-        return cells
-
-    def unpack(self, grouped: pl.DataFrame) -> Columns:
-        """Return the columns that keys stand for."""
-        arrays: dict[str, AnyArray] = {name: grouped[f"x{i}"].to_numpy() for i, name in enumerate(self.loose)}
-        for i, word in enumerate(self.words):
-            rest = grouped[f"w{i}"].to_numpy().astype(np.int64)
-            for name, n_codes in word:
-                code = rest % n_codes - ROOM
-                rest //= n_codes
-                # The entry after the last is that of code -1, a missing number.
-                if name in self.ends:
-                    arrays[name] = np.append(self.ends[name], np.nan)[code]
-                else:
-                    arrays[name] = code.astype(Reader(self.attributes[name]).dtype)
-        return columns_of(self.attributes, {name: arrays[name] for name in self.attributes})
 
 
 # What is made of a batch, on whatever machine it lies. Both can be sent to another process.
@@ -543,7 +423,7 @@ class LazyTable:
         """Return how many cells of each column lie outside their attribute, by reason; only those above zero."""
         if not attributes:
             return {}
-        row = iter(ask(_lazy(self.frame), Outside(attributes=dict(attributes))).drop("one").row(0))
+        row = iter(ask(lazy_frame(self.frame), Outside(attributes=dict(attributes))).drop("one").row(0))
         found = {name: {why: next(row) for why in reasons(attribute)} for name, attribute in attributes.items()}
         kept = {name: {why: n for why, n in own.items() if n} for name, own in found.items()}
         return {name: own for name, own in kept.items() if own}
@@ -557,7 +437,7 @@ class LazyTable:
         share: tuple[int, int] = (0, 1),
     ) -> pl.DataFrame:
         """Return the distinct records, or a share of them, and how often each occurs."""
-        frame = _lazy(self.frame)
+        frame = lazy_frame(self.frame)
         if self.typed:
             check_types(schema(frame), dict(looked_at))
         question = Distinct(
@@ -587,13 +467,6 @@ def binned(numbers: Array, counts: Ints, cuts: Array) -> Ints:
     places = np.where(np.isnan(numbers), len(cuts) + 1, np.searchsorted(cuts, numbers, side="left"))
     np.add.at(out, places, counts)
     return out
-
-
-def _lazy(data: object) -> nw.LazyFrame[Any]:
-    frame = _opened(data)
-    if not isinstance(frame, nw.LazyFrame):
-        raise TypeError(f"a lazy frame was expected, got {type(data).__name__}.")
-    return frame
 
 
 def _whole(series: pl.Series) -> Ints:

@@ -12,12 +12,13 @@ import narwhals as nw
 
 from glassine.domain.attributes import GAP_TEXTS, Attribute, Integer, Real
 from glassine.errors import UnreadableFileError
-from glassine.records.cells import Plain, number_of
+from glassine.records.cells import Plain
 from glassine.records.columns import is_column, values_of
 from glassine.records.headers import EXCEL, RecordsFile, open_text
 from glassine.records.limits import check_parquet, check_text
 from glassine.records.lines import DelimitedText
 from glassine.records.purpose import Purpose
+from glassine.records.scalars import number_of
 
 if TYPE_CHECKING:
     import polars as pl

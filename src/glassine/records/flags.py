@@ -13,9 +13,10 @@ from glassine.domain.attributes import LARGEST, Attribute, Integer, Real
 from glassine.domain.domain import Domain
 from glassine.errors import InvalidDataError, first_of, parameter
 from glassine.records.arrays import AnyArray, Bools, Ints
-from glassine.records.cells import Flag, FlagArray, Plain, declared_numbers, kinds_of, texts_of
+from glassine.records.cells import Flag, FlagArray, Plain, kinds_of, texts_of
 from glassine.records.columns import UNDECLARED, Columns, columns_of, values_of
 from glassine.records.containers import Schema
+from glassine.records.scalars import declared_numbers
 
 MISSING = "missing"
 """The reason of a gap that an attribute does not allow."""

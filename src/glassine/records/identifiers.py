@@ -10,7 +10,7 @@ from uuid import UUID
 
 import numpy as np
 
-from glassine.records.cells import value_of
+from glassine.records.scalars import value_of
 
 WHOLE = re.compile(r"(0|-?[1-9][0-9]{0,999})(?:\.0{1,20})?")
 """A whole number as Python writes it, as one of any type and of as many digits as it surely reads."""

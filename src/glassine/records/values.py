@@ -12,10 +12,11 @@ import numpy as np
 from glassine.domain.attributes import Attribute, Integer, Real, Scalar, prefixes
 from glassine.domain.literals import EXACT
 from glassine.records.arrays import AnyArray, read_only
-from glassine.records.cells import FOREIGN, Flag, FlagArray, double, is_gap, number_of, value_of
+from glassine.records.cells import Flag, FlagArray
 from glassine.records.columns import values_of
 from glassine.records.flags import wide
 from glassine.records.reading import read
+from glassine.records.scalars import FOREIGN, double, is_gap, number_of, value_of
 
 if TYPE_CHECKING:
     import polars as pl

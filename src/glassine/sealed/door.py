@@ -19,7 +19,7 @@ from glassine.errors import InvalidDataError, ReleaseFailedError
 from glassine.privacy.release import Paid, Planned, release
 from glassine.records import schema
 from glassine.records.alignment import check_alignment
-from glassine.records.engines import is_lazy
+from glassine.records.containers import is_lazy
 from glassine.records.headers import RecordsFile
 from glassine.records.purpose import Purpose
 from glassine.sealed.ingest import Source, target_column

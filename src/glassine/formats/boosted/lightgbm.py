@@ -458,6 +458,7 @@ def _wholes(tree: dict[str, str], key: str, length: int) -> list[int]:
 FORMAT = of_text(
     name="LightGBM",
     again="booster.save_model('model.txt')",
+    copied=False,
     reads="text of LightGBM's `save_model`",
     reveals="conditions, scores as classes or values, numbers of records, often class counts",
     leaves_out="sample weights; class counts that its figures do not determine",

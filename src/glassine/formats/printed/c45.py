@@ -15,7 +15,7 @@ from glassine.formats.builder import TreeBuilder, sides
 from glassine.formats.conditions import attribute_of, damaged
 from glassine.formats.printed.conditions import NUMBER, plain, value_of
 from glassine.formats.registry import BY_LEAF, first_line, of_text
-from glassine.models.evidence import Evidence, SizeOrigin
+from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree
 
 # What R prints of a tree of partykit, such as ctree, turned into the lines that C4.5 prints.
@@ -172,17 +172,16 @@ def tree_from_c45(text: str, domain: Domain | None = None) -> DecisionTree:
     regression = party is not None and any(VALUE.search(line.rstrip()) for line in text[party.end() :].splitlines())
     classes, certain = (None, True) if regression else _classes(entries, _in_matrix(text))
     builder: TreeBuilder[int] = TreeBuilder("the printed tree", domain, silent=True)
-    # Weka and C4.5 print sums of weights, and partykit numbers of rows.
-    sizes: SizeOrigin = "derived" if party is None else "stored"
     if len(entries[0].below) == 1 and not entries[1].test:
         builder.leaf(0, _evidence(entries[1], classes, certain))
-        return builder.tree(0, classes, "C4.5 text", sizes=sizes)
+        return builder.tree(0, classes, "C4.5 text", sizes="derived")
     for entry in entries:
         if entry.below:
             builder.split(entry.line, _literals(entry.below, builder), [child.line for child in entry.below])
         else:
             builder.leaf(entry.line, _evidence(entry, classes, certain))
-    return builder.tree(0, classes, "C4.5 text", sizes=sizes)
+    # All of these programs print sums of weights; partykit calls them n.
+    return builder.tree(0, classes, "C4.5 text", sizes="derived")
 
 
 def _in_matrix(text: str) -> tuple[Scalar, ...]:
@@ -217,8 +216,8 @@ def _classes(entries: Sequence[_Entry], printed: tuple[Scalar, ...]) -> tuple[tu
     return (*named, *sorted(x for x in labels if isinstance(x, str))), False
 
 
-def _bad(line: int, why: str) -> UnsupportedModelError:
-    return UnsupportedModelError(f"line {line} of the printed tree cannot be read: {why}.")
+def _bad(line: int, why: str, remedy: str | None = None) -> UnsupportedModelError:
+    return UnsupportedModelError(f"line {line} of the printed tree cannot be read: {why}.", remedy=remedy)
 
 
 def _block(text: str) -> list[tuple[int, str]]:
@@ -349,33 +348,49 @@ def _test(entry: _Entry, domain: Domain | None) -> tuple[str, str, tuple[Scalar,
     name, operator, text = entry.test[: match.start()].strip(), match[0], entry.test[match.end() :].strip()
     if operator in ("=", "!="):
         return name, operator, (value_of(name, text, domain),)
+    if (levels := _levels(name, domain)) and re.fullmatch(NUMBER, text) is None:
+        return name, "=", _side(entry.line, name, operator, text, levels)
     if not re.fullmatch(NUMBER, text) or abs(float(text)) > 1e300:
-        raise _bad(entry.line, f"{text[:40]!r} is not a finite number")
+        remedy = None if levels else f"If it is a level, give a domain with the levels of {name!r:.40} in order."
+        raise _bad(entry.line, f"{text[:40]!r} is not a finite number", remedy)
     return name, operator, (float(text),)
+
+
+def _levels(name: str, domain: Domain | None) -> tuple[Scalar, ...]:
+    """Return the values of a category in the order of the domain; none of other attributes."""
+    attribute = attribute_of(name, domain)
+    return attribute.values if isinstance(attribute, Category) else ()
+
+
+def _side(line: int, name: str, operator: str, text: str, levels: Sequence[Scalar]) -> tuple[Scalar, ...]:
+    """Return the levels of an ordered factor on one side of one of them, as partykit prints ``stage <= early``."""
+    texts = [str(level) for level in levels]
+    if text not in texts:
+        raise _bad(line, f"{text[:40]!r} is no level of {name!r:.40} in the domain")
+    end = texts.index(text) + (operator in ("<=", ">"))
+    return tuple(levels[:end] if operator in ("<", "<=") else levels[end:])
 
 
 def _ordered(line: int, name: str, text: str, domain: Domain | None) -> tuple[Scalar, ...]:
     """Return the levels from one to another that C5.0 prints of an ordered factor, as ``[early-late]``."""
     # A domain lists the levels in order. Without one, those between the two that are printed are not known.
-    attribute = attribute_of(name, domain)
-    levels = [str(value) for value in attribute.values] if isinstance(attribute, Category) else []
+    values = _levels(name, domain)
+    levels = [str(value) for value in values]
     ends = [(text[:at], text[at + 1 :]) for at, letter in enumerate(text) if letter == "-" and 0 < at < len(text) - 1]
-    known = [pair for pair in ends if pair[0] in levels and pair[1] in levels] if levels else ends
+    known = [pair for pair in ends if pair[0] in levels and pair[1] in levels]
     if len(known) != 1:
         raise UnsupportedModelError(
             f"line {line} of the printed tree names the levels {text[:40]!r} of {name!r:.40} from one to another, and "
-            "which two is not known.",
+            "which lie between them is not known.",
             remedy=f"Give a domain with the levels of {name!r:.40} in order.",
         )
     low, high = known[0]
-    if not isinstance(attribute, Category):
-        return tuple(dict.fromkeys((plain(low), plain(high))))
     first, last = levels.index(low), levels.index(high)
     if first > last:
         raise InvalidModelError(
             f"{low!r:.40} comes after {high!r:.40} in the domain.", remedy=f"List the levels of {name!r:.40} in order."
         )
-    return attribute.values[first : last + 1]
+    return values[first : last + 1]
 
 
 def _evidence(entry: _Entry, classes: Sequence[Scalar] | None, certain: bool) -> Evidence:

@@ -516,7 +516,7 @@ def label_text(label: Scalar) -> str:
     """Return a class as a leaf names it: quoted only where it would be read as something else."""
     if not isinstance(label, str):
         return _value(label)
-    odd = plain(label) != label or label[:1] in ('"', "?") or label != label.strip() or not label.isprintable()
+    odd = plain(label) != label or label[:1] in ("", '"', "?") or label != label.strip() or not label.isprintable()
     return json.dumps(label) if odd else label
 
 

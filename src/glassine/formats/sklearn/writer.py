@@ -6,6 +6,7 @@ import math
 import pickle
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
@@ -42,7 +43,7 @@ class Test:
     def threshold(self) -> float:
         """The bound as scikit-learn, which rounds records to single precision, must hold it."""
         # The bound that a reader takes for it is rounded to it again, so that what was read is written as it was.
-        near = single(self.bound)
+        near = single(self.bound) + 0.0  # no -0.0
         return near if math.isfinite(near) else self.bound
 
 
@@ -50,7 +51,7 @@ class Encoder:
     """The columns that the tree sees: numbers as they are, and one code for each list of values."""
 
     def __init__(self, model: DecisionTree | RuleList, domain: Domain | None) -> None:
-        self.model = model
+        self.model, self.domain = model, domain
         compared = compared_values(model)
         self.dummies = {
             name
@@ -65,14 +66,15 @@ class Encoder:
         self.words = {name for name, values in compared.items() if self._has_words(name, values, domain)}
         self.numbers: list[str] = []
         self.lists: list[OneOf] = []
-        for literal in _tested(model):
+        for literal in self._tested():
             name = literal.attribute
             if isinstance(literal, OneOf) and (name not in self.dummies or set(literal.values) != {1}):
                 self.lists += [] if _listing(literal) in self.lists else [_listing(literal)]
             elif name not in self.numbers:
                 self.numbers.append(name)
         self.numbers.sort(key=model.attributes.index)
-        self.lists.sort(key=lambda listed: model.attributes.index(listed.attribute))
+        # Whatever the order of the nodes, which a reader may number otherwise.
+        self.lists.sort(key=lambda listed: (model.attributes.index(listed.attribute), listed.missing, str(listed)))
         # In the order of the columns, in which a reader names them.
         named = [*self.numbers, *(listed.attribute for listed in self.lists)]
         self.names = tuple(dict.fromkeys(named)) or model.attributes[:1]
@@ -92,6 +94,24 @@ class Encoder:
             f"the model asks only whether {name!r} is missing, not whether it is a text or a number.",
             remedy="Give the domain.",
         )
+
+    def _tested(self) -> Iterator[Condition]:
+        """Yield the conditions that decide: what no other branch of a node takes goes to the last."""
+        if isinstance(self.model, RuleList):
+            yield from (self.decided(literal)[0] for literal in self.model.literals)
+            return
+        for node in self.model.nodes:
+            yield from (self.branch(node.branches, at)[0] for at in range(len(node.branches) - 1))
+
+    def branch(self, branches: Sequence[Branch], at: int) -> tuple[Condition, bool]:
+        """Return the condition of a branch, those before it taken off, as :meth:`decided` does."""
+        return self.decided(branches[at].literal, any(branch.literal.missing for branch in branches[at:]))
+
+    def decided(self, literal: Condition, known: bool = True) -> tuple[Condition, bool]:
+        """Return the condition that is tested, and whether the model says where missing values go, if there are any."""
+        known = known and (self.domain is None or self.domain[literal.attribute].missing)
+        # Where no branch takes them, they go with the values that are not listed, as an encoder that knows none has it.
+        return literal if known or isinstance(literal, Between) else with_missing(literal, literal.negated), known
 
     @property
     def width(self) -> int:
@@ -151,23 +171,6 @@ class Encoder:
             return np.array([*(listed.values or ("",)), *gaps], dtype=object)
         numbers = sorted({float(value) for value in listed.values if not isinstance(value, str)}) or [0.0]
         return np.array([*numbers, *([math.nan] if listed.missing else [])], dtype=float)
-
-
-def _tested(model: DecisionTree | RuleList) -> Iterator[Condition]:
-    """Yield the conditions that decide: what no other branch of a node takes goes to the last."""
-    if isinstance(model, RuleList):
-        yield from model.literals
-        return
-    for node in model.nodes:
-        yield from (_decided(node.branches, at)[0] for at in range(len(node.branches) - 1))
-
-
-def _decided(branches: Sequence[Branch], at: int) -> tuple[Condition, bool]:
-    """Return the condition of a branch, those before it taken off, and whether it is known where missing values go."""
-    literal = branches[at].literal
-    known = any(branch.literal.missing for branch in branches[at:])
-    # Where no branch takes them, they go with the values that are not listed, as an encoder that knows none has it.
-    return literal if known or isinstance(literal, Between) else with_missing(literal, literal.negated), known
 
 
 def _other(side: Side) -> Side:
@@ -258,20 +261,6 @@ def _stump(model: DecisionTree | RuleList, width: int) -> Any:
     return fitted
 
 
-def _next(model: DecisionTree | RuleList, state: State) -> int | tuple[Condition, bool, State, State]:
-    """Return the leaf or rule at a place, or what to test there and where to go if it holds, and if not."""
-    if isinstance(model, RuleList):
-        rule, at = state
-        antecedent = model.rules[rule].antecedent
-        return rule if at == len(antecedent) else (antecedent[at], True, (rule, at + 1), (rule + 1, 0))
-    node, at = state
-    branches = model.nodes[node].branches
-    if not branches:
-        return node
-    rest = (branches[-1].child, 0) if at + 2 == len(branches) else (node, at + 1)
-    return *_decided(branches, at), (branches[at].child, 0), rest
-
-
 class BinaryTree:
     """A model as a binary tree: of each node its test, its children, and the leaf or rule that it ends in."""
 
@@ -310,12 +299,26 @@ class BinaryTree:
             stack += [(child, level + 1) for child in reversed(self.children[node]) if child >= 0]
         return out
 
+    def _next(self, state: State) -> int | tuple[Condition, bool, State, State]:
+        """Return the leaf or rule at a place, or what to test there and where to go if it holds, and if not."""
+        first, at = state
+        if isinstance(self.model, RuleList):
+            antecedent = self.model.rules[first].antecedent
+            if at == len(antecedent):
+                return first
+            return *self.encoder.decided(antecedent[at]), (first, at + 1), (first + 1, 0)
+        branches = self.model.nodes[first].branches
+        if not branches:
+            return first
+        rest = (branches[-1].child, 0) if at + 2 == len(branches) else (first, at + 1)
+        return *self.encoder.branch(branches, at), (branches[at].child, 0), rest
+
     def _build(self) -> None:
         """Test every condition of the model, one threshold a node."""
         stack: list[tuple[int, State]] = [(0, (0, 0))]
         while stack:
             node, state = stack.pop()
-            next_ = _next(self.model, state)
+            next_ = self._next(state)
             if isinstance(next_, int):
                 self.part[node] = next_
                 continue
@@ -407,8 +410,9 @@ def _stored(
     *,
     extension: str = ".skops",
     versions: Mapping[str, Any] = MappingProxyType({}),
+    by_object: bool = False,
 ) -> bytes:
-    """Return the fitted pipeline as the bytes of a skops or pickle file; of a skops file with these versions."""
+    """Return the fitted pipeline as the bytes of a skops or pickle file; of a skops file as ``write_skops`` has it."""
     if extension not in FORMAT.extensions:
         raise InvalidParameterError(
             f"a scikit-learn pipeline is stored in a file that ends in {' or '.join(FORMAT.extensions)}, got "
@@ -420,7 +424,7 @@ def _stored(
         return pickle.dumps(pipeline, protocol=4)
     from glassine.formats.skops import write_skops
 
-    return write_skops(pipeline, versions)
+    return write_skops(pipeline, versions, by_object=by_object)
 
 
 def _options(data: bytes) -> dict[str, Any]:
@@ -438,6 +442,7 @@ FORMAT = Format(
     extensions=(".skops", ".pkl", ".pickle"),
     to="sklearn",
     write=_stored,
+    earlier=(partial(_stored, by_object=True),),
     options=_options,
     binary=True,
     kinds=(DecisionTree, RuleList),

@@ -29,7 +29,8 @@ from glassine.privacy.fine_gaussian import wrapped
 from glassine.privacy.unit import RECORD, PrivacyUnit
 from glassine.records.arrays import AnyArray, Array
 from glassine.records.columns import Columns
-from glassine.records.engines import LazyTable, is_lazy
+from glassine.records.containers import is_lazy
+from glassine.records.engines import LazyTable
 from glassine.records.reading import read_checked, read_settled
 from glassine.sealed.door import OF_THE_INTAKE
 from glassine.sealed.ingest import ANYTHING, scaled
