@@ -20,6 +20,7 @@ from glassine.auditing import api
 from glassine.auditing.schema import schema
 from glassine.domain import ExactlyOne
 from tests.cli.running import Run
+from tests.repo.code_blocks import ROOT
 
 RULES = (
     "if [a] and [not b] then [true] ([100 ; 200] examples)\n"
@@ -279,6 +280,11 @@ def test_demo_writes_its_folder(tmp_path: Path, run: Run) -> None:
     done = run("demo", cwd=tmp_path)
     assert done.status == 0, done.err
     assert done.err == ""
+    # The README begins with lines of it.
+    block = (ROOT / "README.md").read_text().split("$ make demo\n", 1)[1].split("```", 1)[0]
+    said = [line for line in block.splitlines() if line != "..."]
+    assert len(said) > 3
+    assert [line for line in said if line not in done.out.splitlines()] == []
     names = {path.name for path in (tmp_path / "glassine-demo").iterdir()}
     assert {"tree-report.html", "rules-report.html", "scrubbed-report.html", "domain.json", "tree.json"} <= names
     assert "OUTSIDE POLICY" in done.out
