@@ -11,9 +11,9 @@ import argparse
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -21,14 +21,17 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.additive_data import LOADERS, Additive
 from benchmarks.ebm_study import training_of
-from glassine.learners.additive.boosting import Boosting
-from glassine.learners.additive.budget import GaussianBudget, NoisySums, Portion, Portions
+from glassine.learners.additive.budget import GaussianBudget
 from glassine.learners.additive.fitting import Plan, Private, fit_model
+from glassine.learners.additive.penalized import PROOF as PENALIZED
 from glassine.learners.additive.smoothing import Smoother
 from glassine.models import AdditiveModel
 from glassine.models.shapes import bands
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import SEEDED, Paid
+from glassine.sealed import draws
+from glassine.sealed.binned import AdditiveStore
+from glassine.sealed.gaussian import Drawing, GaussianOracle, Portion, SumsQuery, SumsRelease
 
 SETS = ("adult", "telco", "california", "wine", "elevators")
 COVERAGE, DELTA = 0.9, 1e-6
@@ -37,101 +40,60 @@ Tape = list[Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _TapedSums:
-    """Sums that are released with noise and taped, given from the tape again, or given without noise."""
+class _TapedDrawing:
+    """A release whose answers are taped, given again, or without noise."""
 
-    noisy: NoisySums
+    drawing: Drawing
     tape: Tape
     mode: str
 
     @property
     def units(self) -> int:
-        return self.noisy.units
+        return self.drawing.units
 
     @property
     def deviation(self) -> float:
-        return self.noisy.deviation
+        return self.drawing.deviation
 
     @property
     def precision(self) -> float:
-        return self.noisy.precision
+        return self.drawing.precision
 
-    def release(self, sums: Any) -> Any:
+    def ask(self, question: SumsQuery) -> Any:
+        honest = draws.gaussian
         if self.mode == "exact":
-            return np.asarray(sums, dtype=np.int64) / self.units
+            draws.gaussian = lambda exact, noise, randomness: np.asarray(exact, dtype=np.int64) / noise.units
+        try:
+            answer = self.drawing.ask(question)
+        finally:
+            draws.gaussian = honest
         if self.mode == "replayed":
             return self.tape.pop(0)
-        self.tape.append(self.noisy.release(sums))
-        return self.tape[-1]
-
-    def draw(self, shape: tuple[int, ...]) -> Any:
-        raise NotImplementedError("penalised fits alone are compared")
-
-    def event(self, name: str, values: int, *, proof: str, count: int = 1) -> None:
-        """State nothing."""
+        if self.mode == "noisy":
+            self.tape.append(answer)
+        return answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _TapedPortion:
-    """A portion whose releases are taped; those within it are the rounds."""
+class _TapedOracle:
+    """An oracle whose answers before the rounds are taped or given again; given again, the rounds have no noise."""
 
-    portion: Portion
+    oracle: GaussianOracle
     tape: Tape
     mode: str
-
-    def sums(self, squared_sensitivity: float, times: int = 1) -> _TapedSums:
-        return _TapedSums(noisy=self.portion.sums(squared_sensitivity, times), tape=self.tape, mode=self.mode)
-
-    def parts(self) -> _TapedParts:
-        mode = "exact" if self.mode == "replayed" else "noisy"
-        return _TapedParts(parts=self.portion.parts(), tape=[], mode=mode)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _TapedParts:
-    """Portions of one kind."""
-
-    parts: Portions
-    tape: Tape
-    mode: str
-
-    def share(self, part: float) -> _TapedPortion:
-        return _TapedPortion(portion=self.parts.share(part), tape=self.tape, mode=self.mode)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Taped:
-    """A private fit, or the same without noise in its rounds."""
-
-    bins: ClassVar[None] = None
-    boosting: ClassVar[Boosting] = Boosting()
-
-    private: Private
-    tape: Tape
-    mode: str
-    mu: float = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "mu", self.private.mu)
 
     @property
-    def splits(self) -> Any:
-        return self.private.splits
+    def whole(self) -> Portion:
+        return self.oracle.whole
 
-    def share(self, part: float) -> _TapedPortion:
-        return _TapedPortion(portion=self.private.share(part), tape=self.tape, mode=self.mode)
+    @property
+    def paid(self) -> Paid:
+        return self.oracle.paid
 
-    def stage(self, accounting: str, part: float) -> _TapedPortion:
-        raise NotImplementedError("penalised fits alone are compared")
-
-    def clip(self, clip: float) -> float:
-        return clip
-
-    def claim(self, count_scale: float | None) -> Any:
-        return self.private.claim(count_scale)
-
-    def errors(self, deviations: Any) -> Any:
-        return deviations
+    def release(self, release: SumsRelease, portion: Portion) -> _TapedDrawing:
+        rounds = release.proof == PENALIZED
+        mode = self.mode if not rounds else "exact" if self.mode == "replayed" else "free"
+        return _TapedDrawing(drawing=self.oracle.release(release, portion), tape=self.tape, mode=mode)
 
 
 @contextmanager
@@ -157,19 +119,19 @@ def penalties(tape: Tape, mode: str) -> Iterator[None]:
 
 def pair_of_fits(data: Additive, epsilon: float, seed: int, *, anew: bool) -> tuple[AdditiveModel, AdditiveModel]:
     """Return a private model, and that of the same fit without noise in its rounds."""
-    training = training_of(data, np.arange(len(data.target)))
+    records, training = training_of(data, np.arange(len(data.target)))
     plan = Plan.of(training, algorithm="penalized", accounting="gdp", bins=None, monotone=None)
     releases: Tape = []
     chosen: Tape = []
     models = []
     for mode in ("noisy", "replayed"):
         paid = Paid(randomness=Randomness.of(seed), caveats=(SEEDED,))
-        private = Private.of(GaussianBudget.of(epsilon, DELTA), paid)
+        budget = GaussianBudget.of(epsilon, DELTA)
+        oracle = GaussianOracle(AdditiveStore(records), budget.mu, paid)
+        taped: Any = _TapedOracle(oracle=oracle, tape=releases, mode=mode)
         with penalties(chosen if mode == "noisy" or not anew else [], "noisy" if anew else mode):
-            fit = fit_model(
-                training, plan, _Taped(private=private, tape=releases, mode=mode), source="study", progress=None
-            )
-        models.append(fit.model)
+            privacy = Private(budget=budget, oracle=taped)
+            models.append(fit_model(training, plan, privacy, source="study", progress=None))
     return models[0], models[1]
 
 

@@ -30,6 +30,8 @@ from glassine.learners.additive.publishing import Choices, choices
 from glassine.learners.additive.targets import Training, read_classes, read_numbers
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import SEEDED, Paid
+from glassine.sealed.binned import AdditiveRecords, AdditiveStore
+from glassine.sealed.gaussian import GaussianOracle
 
 
 def say(text: str) -> None:
@@ -51,7 +53,7 @@ VARIED = {
 """Factors by which each choice of the rule is multiplied."""
 
 
-def training_of(data: Additive, rows: np.ndarray) -> Training:
+def training_of(data: Additive, rows: np.ndarray) -> tuple[AdditiveRecords, Training]:
     """Return the records of a split, read as a fit reads them."""
     frame, target = data.frame[rows], data.target[rows]
     if data.classes is not None:
@@ -62,19 +64,15 @@ def training_of(data: Additive, rows: np.ndarray) -> Training:
 def loss(data: Additive, seed: int, epsilon: float, chosen: Choices) -> float:
     """Return the test loss of one fit: RMSE, or one less the area under the ROC curve."""
     train, test = data.split(seed)
-    training = training_of(data, train)
+    records, training = training_of(data, train)
     plan = Plan.of(training, algorithm="penalized", accounting="gdp", bins=None, monotone=None)
-    fit = fit_model(
-        training,
-        replace(plan, override=chosen),
-        Private.of(GaussianBudget.of(epsilon, DELTA), Paid(randomness=Randomness.of(seed), caveats=(SEEDED,))),
-        source="study",
-        progress=None,
-    )
+    budget, paid = GaussianBudget.of(epsilon, DELTA), Paid(randomness=Randomness.of(seed), caveats=(SEEDED,))
+    privacy = Private(budget=budget, oracle=GaussianOracle(AdditiveStore(records), budget.mu, paid))
+    model = fit_model(training, replace(plan, override=chosen), privacy, source="study", progress=None)
     frame = data.frame[test]
     if data.classes is None:
-        return float(np.sqrt(np.mean((fit.model.predict(frame) - data.target[test]) ** 2)))
-    return 1.0 - float(roc_auc_score(data.target[test] == data.classes[1], fit.model.scores(frame)[:, 0]))
+        return float(np.sqrt(np.mean((model.predict(frame) - data.target[test]) ** 2)))
+    return 1.0 - float(roc_auc_score(data.target[test] == data.classes[1], model.scores(frame)[:, 0]))
 
 
 def varied(rule: Choices, name: str, factor: float) -> Choices:

@@ -36,8 +36,6 @@ from glassine import DecisionTree  # noqa: E402
 from glassine.attacks.reconstruction.joint import reconstruct_jointly  # noqa: E402
 from glassine.errors import InvalidParameterError  # noqa: E402
 from glassine.learners import PrivateSummary  # noqa: E402
-from glassine.learners.additive.grids import read_cells  # noqa: E402
-from glassine.learners.additive.records import PARTS, parts_of  # noqa: E402
 from glassine.learners.summaries.near_optimal import NearOptimalTrees  # noqa: E402
 from glassine.learners.summaries.regions import RegionCounts, Regions, Splits  # noqa: E402
 from glassine.learners.summaries.reliance import RelianceSearch  # noqa: E402
@@ -46,6 +44,7 @@ from glassine.learners.summaries.tree_sets import LeafLoss, TreeSet, sample_tree
 from glassine.models import Evidence  # noqa: E402
 from glassine.privacy.conversions import epsilon_from_mu, mu_from_epsilon  # noqa: E402
 from glassine.records.reading import read_settled  # noqa: E402
+from glassine.sealed.binned import PARTS, parts_of, read_cells  # noqa: E402
 from glassine.sealed.ingest import scaled  # noqa: E402
 from glassine.sealed.trees import Leaf, Split, Tree, tree_model  # noqa: E402
 from papers.common.results import Row, read, say, select, write  # noqa: E402

@@ -12,6 +12,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from glassine import DecisionTree, Domain, Integer, Policy, Real, as_model, audit, parse_rules, render_text
+from glassine.attacks.membership.midpoint import midpoint_attack
 from glassine.attacks.outcome import Below, Measured
 from glassine.attacks.values import leak_values, thresholds_of
 from glassine.auditing.criterion import Check
@@ -238,6 +239,22 @@ def test_with_the_data_those_count_whom_the_midpoint_attack_flags() -> None:
         check = the(audit(as_model(grown), frame, "y", domain=domain), "named_by_thresholds")
         assert check.status == status
         assert "flagged" in check.meaning
+
+
+def test_the_attack_is_made_in_an_audit_even_where_every_threshold_is_a_public_cut_point() -> None:
+    rng = np.random.default_rng(0)
+    amount, y = rng.choice(10**6, 400, replace=False), rng.integers(0, 2, 400)
+    frame = pl.DataFrame({"amount": amount, "y": y})
+    grown = DecisionTreeClassifier(max_leaf_nodes=20, random_state=0).fit(frame[["amount"]].to_pandas(), y)
+    cuts = sorted(
+        {int(cut) for cut, feature in zip(grown.tree_.threshold, grown.tree_.feature, strict=True) if feature >= 0}
+    )
+    tree, domain = as_model(grown), Domain({"amount": Integer(0, 10**6, thresholds=tuple(cuts))})
+    attack = midpoint_attack(tree, frame[["amount"]], random_state=0)
+    assert isinstance(attack, Measured)
+    findings = audit(tree, frame, "y", domain=domain, settings=AuditSettings(show_small_counts=True))
+    assert findings.value("values").n_off_grid == 0
+    assert the(findings, "named_by_thresholds").measured == attack.value.n_named > 0
 
 
 @pytest.mark.slow

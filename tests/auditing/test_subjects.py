@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from glassine import AuditSettings, Domain, as_model, write_model
 from glassine.attacks import reconstruct_jointly
 from glassine.attacks.outcome import Below, Measured, NotApplicable
 from glassine.auditing.additive import AdditiveSubject
+from glassine.auditing.api import KINDS
 from glassine.auditing.findings import Findings, SeveralSummary
 from glassine.auditing.release import ReleaseSubject
 from glassine.auditing.schema import MEASURED, schema
@@ -83,6 +85,15 @@ def test_each_measurement_has_a_schema_and_a_name_of_its_own(subject: type[Subje
     assert len(set(names)) == len(names)
     assert set(names) <= set(MEASURED)
     assert all(measurement.title and measurement.question.endswith("?") for measurement in subject.measurements)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_each_kind_of_subject_is_where_the_class_of_what_is_published_says(name: str) -> None:
+    published, kind = (
+        getattr(import_module(place.rpartition(".")[0]), place.rpartition(".")[2]) for place in (name, KINDS[name])
+    )
+    assert f"{published.__module__}.{published.__qualname__}" == name
+    assert issubclass(kind, Subject)
 
 
 def test_only_what_is_asked_for_is_measured_and_judged() -> None:

@@ -158,7 +158,7 @@ def test_additive_models_are_exported(run: Run, models: Path) -> None:
         connection.execute("INSERT INTO people VALUES (50, 40, 0, 'manager', 1)")
         assert connection.execute(query).fetchone()[-1] in ("<=50K", ">50K")
     done = run("export", "edited.json", "--to", "sklearn", "-o", "model.pkl", cwd=models)
-    assert (done.status, "cannot be written as a scikit-learn pipeline" in done.err) == (2, True)
+    assert (done.status, "is not written as a scikit-learn pipeline" in done.err) == (2, True)
 
 
 def test_names_and_reasons_of_a_file_steer_no_terminal(tmp_path: Path, run: Run) -> None:

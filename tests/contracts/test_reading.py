@@ -6,6 +6,7 @@ import collections
 import csv
 import datetime
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -534,3 +535,22 @@ def test_one_odd_value_makes_no_others_be_converted_one_by_one(odd: Any, monkeyp
     values = np.array([*range(100), odd], dtype=object)
     read_settled({"a": values}, Domain({"a": Integer(0, 100, missing=True)}))
     assert double.call_count <= 1
+
+
+@pytest.mark.parametrize("make", [list, np.asarray, pd.Series, lambda x: pd.Series(x).astype("category"), pa.array])
+def test_a_mapping_of_columns_is_fitted_as_the_frame_of_them(make: Any) -> None:
+    rng = np.random.default_rng(0)
+    columns = {"n": rng.integers(0, 101, 60).tolist(), "c": rng.choice(["p", "q"], 60).tolist()}
+    domain = Domain({"n": Integer(0, 100), "c": Category(("p", "q"))})
+    y = [int(n > 50) for n in columns["n"]]
+    held = {name: make(column) for name, column in columns.items()}
+    for learner in (
+        OptimalTreeClassifier(1, domain=domain),
+        PrivateTreeClassifier(1, epsilon=1.0, domain=domain, literals="coarse", classes=(0, 1), random_state=0),
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            framed = learner.fit(pd.DataFrame(columns), y).model_
+            assert learner.fit(held, y).model_ == framed
+            with pytest.raises(InvalidDataError, match="one length"):
+                learner.fit({**held, "c": make(columns["c"][:9])}, y)

@@ -21,7 +21,6 @@ import pytest
 import glassine
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.formats.json import to_dict
-from glassine.learners import publishing
 from glassine.learners.greedy.plan import MECHANISMS, WITH_DELTA
 from glassine.privacy.conversions import mu_from_epsilon
 from glassine.privacy.fine_gaussian import FineNoise
@@ -143,9 +142,7 @@ class Tape:
         patch.setattr(draws, "smooth_cauchy_min", self.cauchy)
         patch.setattr(draws, "gaussian_min", self.gaussian_least)
         patch.setattr(noisy_choice, "draw_scaled", self.select)
-        # Learners that are not sealed yet draw through names of their own.
-        patch.setattr(publishing, "discrete_laplace", self.laplace)
-        patch.setattr(FineNoise, "release", lambda noise, sums, randomness: self.gaussian(noise, sums))
+        patch.setattr(draws, "gaussian", lambda sums, noise, randomness: self.gaussian(noise, sums))
 
 
 DOMAIN = Domain(

@@ -77,7 +77,7 @@ def test_rpart_classes_with_blanks_and_numbers() -> None:
         (HEAD + "1) root 5 0 a (1 0)\n", "lacks a branch"),
         (HEAD + "1) root 5 0 a (1 0) *\n1) root 5 0 a (1 0) *\n", "two nodes 1"),
         (HEAD + "1) root five 0 a (1 0) *\n", "line 2"),
-        (HEAD + "1) root 5 0 a *\n", "share of each class"),
+        (HEAD + "1) root 5 0 a *\n", "shares of classes"),
         (HEAD + "1) root 5 0 a (1 0) *\n 2) x< 1 5 0 a (1 0) *\n", "stand apart"),
         (HEAD + "1) root 5 0 a (1 0)\n 2) x< 1 5 0 a (1 0) *\n 3) x>=2 0 0 a (1 0) *\n", "no opposites"),
         (HEAD + "1) root 5 0 a (1 0)\n 2) x=a 5 0 a (1 0) *\n 3) x=a 0 0 a (1 0) *\n", "share a value"),
@@ -302,7 +302,7 @@ def test_bad_tables_are_refused(rows: str, message: str) -> None:
         ("a = 1\n|   |   b = 2: y (1)\n", "indented 2 deep"),
         ("a = 1: x (1)\na = 2\n", "neither a class"),
         ("a = 1: x (1)\na = 2 [S1]\n", "printed apart"),
-        ("a <= one: x (1)\na > one: y (1)\n", "not a finite number"),
+        ("a <= one: x (1)\na > one: y (1)\n", "whose order is not known"),
         ("a: x (1)\nb: y (1)\n", "not a condition"),
     ],
 )
@@ -415,9 +415,9 @@ def test_levels_of_an_ordered_factor_of_partykit() -> None:
     for pair in (("<= middle", "> middle"), ("< late", ">= late")):
         tree = tree_from_c45(text.format(*pair), domain)
         assert [str(cell) for cell in tree.cells] == ["stage in {early, middle}", "stage = late"]
-    with pytest.raises(UnsupportedModelError, match="give a domain with the levels of 'stage' in order"):
+    with pytest.raises(UnsupportedModelError, match="Give a domain with the levels of 'stage' in order"):
         tree_from_c45(text.format("<= middle", "> middle"))
-    with pytest.raises(UnsupportedModelError, match="'mid' is no level of 'stage' in the domain"):
+    with pytest.raises(UnsupportedModelError, match="'mid', whose order"):
         tree_from_c45(text.format("<= mid", "> mid"), domain)
 
 

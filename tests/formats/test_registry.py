@@ -214,7 +214,7 @@ def test_what_a_format_does_not_hold_is_refused(tmp_path: Path) -> None:
         (income_model(), "an additive model", "sklearn"),
         (parse_rules(RULES), "a rule list", "pmml"),
     ):
-        with pytest.raises(UnsupportedModelError, match=rf"^{noun} cannot be written as .*\. .*python, sql, .*json"):
+        with pytest.raises(UnsupportedModelError, match=rf"^{noun} is not written as .*\. .*python, sql, .*json"):
             write_model(model, tmp_path / "m", to=to)
     unfit: Any = RandomForestClassifier()
     with pytest.raises(UnsupportedModelError, match=r"Write as_model\(\.\.\.\) of it"):

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from glassine.learners.additive.budget import Portion
-from glassine.learners.additive.grids import Axis, Codes, Grid, bin_counted
-from glassine.learners.additive.sums import count_cells
-from glassine.privacy.accounting import DiscreteGaussianNoise
+from glassine.learners.additive.grids import Axis, release_bins
+from glassine.privacy.randomness import Randomness
+from glassine.sealed.binned import Codes, Grid
+from glassine.sealed.sums import count_cells
+
+from .sums import Given, oracle_of
 
 __all__ = ["bin_axes"]
 
 
 def bin_axes(
-    codes: Codes, grids: Sequence[Grid], portion: Portion, *, quantiles: int | None = None
-) -> tuple[list[Axis], DiscreteGaussianNoise]:
+    codes: Codes, grids: Sequence[Grid], mu: float, seed: int = 0, *, quantiles: int | None = None
+) -> tuple[list[Axis], Any]:
     """Release the bins of records whose cells, shape (attributes, n), are given."""
     counts = count_cells(codes, [grid.n_cells + 1 for grid in grids])
-    return bin_counted(counts, grids, portion, quantiles=quantiles)
+    oracle = oracle_of(Given(counts=counts), mu, Randomness.of(seed))
+    axes = release_bins(oracle, oracle.whole, tuple(grids), quantiles=quantiles)
+    return axes, oracle.events[0]

@@ -10,12 +10,11 @@ import pytest
 
 from glassine import Binary, Category, Domain, Integer, Real
 from glassine.errors import InvalidParameterError
-from glassine.learners.additive.budget import Portion
 from glassine.learners.additive.estimators import PrivateEBMClassifier
-from glassine.learners.additive.grids import MERGE, Axis, public_grids, read_cells
+from glassine.learners.additive.grids import MERGE, Axis, public_grids
 from glassine.models import CategoryBins, NumericBins
-from glassine.privacy.randomness import Randomness
 from glassine.records.reading import read_checked
+from glassine.sealed.binned import read_cells
 
 from .binning import bin_axes
 
@@ -50,7 +49,7 @@ def released(mu: float, **more: Any) -> tuple[Any, list[Axis], Any]:
     columns = read_checked(records(), DOMAIN)
     grids = public_grids(DOMAIN, None, equal=64 if more else None)
     codes = read_cells(columns, grids)
-    return columns, bin_axes(codes, grids, Portion(mu=mu, share=0.2, randomness=Randomness.of(0)), **more)[0], codes
+    return columns, bin_axes(codes, grids, mu, 0, **more)[0], codes
 
 
 @pytest.mark.parametrize("more", [{}, {"quantiles": 32}])
@@ -94,9 +93,7 @@ def test_counts_exceed_their_noise_and_a_category_nobody_has_is_merged_or_small(
     for seed in range(20):
         columns = read_checked(records(2000), DOMAIN)
         grids = public_grids(DOMAIN, None)
-        axes, event = bin_axes(
-            read_cells(columns, grids), grids, Portion(mu=0.3, share=0.2, randomness=Randomness.of(seed))
-        )
+        axes, event = bin_axes(read_cells(columns, grids), grids, 0.3, seed)
         noise = event.sigma / event.l2_sensitivity * np.sqrt(sum(len(grid.sizes) for grid in grids))
         ordered = axes[0].counts[: axes[0].n_ordered]
         assert len(ordered) == 1 or (ordered >= MERGE * noise * (1 - 1e-9)).all()
@@ -112,7 +109,7 @@ def test_missing_values_are_a_category_like_the_others() -> None:
     domain = Domain({"job": Category(("a", "b", "c"), missing=True)})
     grids = public_grids(domain, None)
     apart = read_checked(frame, domain, keep_undeclared=True)
-    axes, _ = bin_axes(read_cells(apart, grids), grids, Portion(mu=0.1, share=0.2, randomness=Randomness.of(1)))
+    axes, _ = bin_axes(read_cells(apart, grids), grids, 0.1, 1)
     bins, index = axes[0].published()
     assert isinstance(bins, CategoryBins)
     assert bins.groups[bins.missing] == (None,)
@@ -122,7 +119,7 @@ def test_missing_values_are_a_category_like_the_others() -> None:
     few = read_cells(read_checked(frame[:1503], domain, keep_undeclared=True), grids)
     merged = 0
     for seed in range(40):
-        axes, _ = bin_axes(few, grids, Portion(mu=0.03, share=0.2, randomness=Randomness.of(seed)))
+        axes, _ = bin_axes(few, grids, 0.03, seed)
         groups = axes[0].published()[0].groups  # type: ignore[union-attr]  # a category
         merged += ("c", None) in groups
     # Each of the two exceeds one standard deviation in 16 % of the releases; then the other is left alone.
@@ -151,7 +148,7 @@ def test_a_category_nobody_has_stands_alone_by_chance_only() -> None:
     codes = read_cells(read_checked(records(2000), domain), grids)
     alone = 0
     for seed in range(300):
-        axes, _ = bin_axes(codes, grids, Portion(mu=1.0, share=0.2, randomness=Randomness.of(seed)))
+        axes, _ = bin_axes(codes, grids, 1.0, seed)
         counts = axes[0].counts
         alone += int(axes[0].bin_of[3] < 3 or counts[axes[0].bin_of[3]] > np.sqrt(axes[0].variances[0]))
     assert 25 <= alone <= 75

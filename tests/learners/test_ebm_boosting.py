@@ -12,18 +12,18 @@ from scipy import special
 
 from glassine import Category, Domain, Integer
 from glassine.learners import PrivateEBMClassifier
-from glassine.learners.additive import boosting as ebm_boosting
-from glassine.learners.additive import sums as ebm_sums
 from glassine.learners.additive.boosting import Boosting, RandomSplits, boost
-from glassine.learners.additive.budget import Portion
 from glassine.learners.additive.grids import Axis, public_grids
-from glassine.learners.additive.records import Binned
 from glassine.privacy.accounting import DiscreteGaussianNoise
 from glassine.privacy.fine_gaussian import FineNoise
 from glassine.privacy.randomness import Randomness
+from glassine.sealed.binned import Terms
+from glassine.sealed.gaussian import Portion
+from glassine.sealed.sums import Leaves, Loss, visit
 from glassine.verification import Claim, Runs, lower_bound
 
 from .binning import bin_axes
+from .sums import Given, oracle_of
 
 UNITS = 1 << 20
 CLASSES = ("low", "middle", "high")
@@ -34,7 +34,7 @@ def axes_of(n_terms: int) -> list[Axis]:
     domain = Domain({f"x{k}": Integer(0, 3) for k in range(n_terms)})
     grids = public_grids(domain, {f"x{k}": [0, 1, 2] for k in range(n_terms)})
     codes = np.tile(np.arange(400, dtype=np.uint16) % 4, (n_terms, 1))
-    return bin_axes(codes, grids, Portion(mu=1e3, share=0.1, randomness=Randomness.of(0)))[0]
+    return bin_axes(codes, grids, 1e3)[0]
 
 
 def problem(n_classes: int, n: int = 400, seed: int = 0) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
@@ -61,16 +61,19 @@ def test_steps_agree_with_a_naive_oracle(n_classes: int, monkeypatch: pytest.Mon
     monkeypatch.setattr(FineNoise, "draw", lambda self, shape, randomness: np.zeros(shape, dtype=np.int64))
     codes, target = problem(n_classes)
     axes = axes_of(2)
-    shapes, event = boost(
-        Binned(codes=codes, values=target),
-        axes,
+    oracle = oracle_of(Given(codes=codes, values=target))
+    shapes = boost(
+        oracle,
+        Portion(mu=1.0, share=0.9),
+        Terms(grids=(), axes=tuple(axes)),
         n_classes=n_classes,
         boosting=Boosting(epochs=30, leaves=4, rate=0.5),
-        mechanism=Portion(mu=1.0, share=0.9, randomness=Randomness.of(0)),
         splits=RandomSplits(randomness=Randomness.of(0)),
         progress=None,
     )
     outputs = n_classes if n_classes > 2 else 1
+    (event,) = oracle.events
+    assert isinstance(event, DiscreteGaussianNoise)
     assert (event.values, event.count) == (4 * outputs, 60)
     total = np.zeros((2, 4, outputs))
     for _ in range(30):
@@ -87,15 +90,12 @@ def test_steps_agree_with_a_naive_oracle(n_classes: int, monkeypatch: pytest.Mon
 
 
 def step_sums(codes: Any, scores: Any, target: Any) -> npt.NDArray[np.float64]:
-    """Return the sums of one step of one term, four leaves, in units, as the released scores tell them."""
+    """Return the sums of one step of one term, four leaves, in units."""
     outputs = len(scores)
-    total = np.zeros((1, 4, outputs))
-    leaves = ebm_boosting.Leaves(
-        of_bin=np.arange(4)[None], sizes=np.ones((1, 4)), noise=np.zeros((1, 4, outputs), dtype=np.int64)
-    )
-    loss = ebm_sums.Loss.of(outputs, 1.0, UNITS, classes=outputs > 1)
-    ebm_boosting._epoch(codes[:1], scores.copy(), target, leaves, 1.0, loss, total)
-    return np.asarray(total[0])
+    none = np.zeros((1, 4, outputs), dtype=np.int64)
+    leaves, sums = Leaves(of_bin=np.arange(4)[None], sizes=np.ones((1, 4)), noise=none), np.empty_like(none)
+    visit(codes[:1], scores.copy(), target, leaves, 1.0, Loss.of(outputs, 1.0, UNITS, classes=outputs > 1), sums)
+    return np.asarray(sums[0], dtype=np.float64)
 
 
 def test_one_record_moves_the_sums_of_one_leaf_by_no_more_than_the_clip() -> None:
@@ -127,12 +127,13 @@ def boosted(dataset: Any, seed: int | None) -> npt.NDArray[np.float64]:
     """Return the scores of a few epochs that cost mu = 0.5."""
     codes, target = dataset
     randomness = Randomness.of(seed)
-    shapes, _ = boost(
-        Binned(codes=np.ascontiguousarray(codes.T), values=target),
-        axes_of(1),
+    oracle = oracle_of(Given(codes=np.ascontiguousarray(codes.T), values=target), 0.5, randomness)
+    shapes = boost(
+        oracle,
+        oracle.whole,
+        Terms(grids=(), axes=tuple(axes_of(1))),
         n_classes=3,
         boosting=Boosting(epochs=2, leaves=4),
-        mechanism=Portion(mu=0.5, share=0.9, randomness=randomness),
         splits=RandomSplits(randomness=randomness),
         progress=None,
     )

@@ -20,6 +20,8 @@ from glassine.privacy.conversions import mu_from_epsilon
 from glassine.privacy.fine_gaussian import UNITS, FineNoise, slack_of
 from glassine.sealed import door
 
+from .sums import through
+
 DOMAIN = Domain({"x": Integer(0, 30), "z": Integer(0, 3), "job": Category(("a", "b", "c"), missing=True)})
 RNG = np.random.default_rng(0)
 X = np.column_stack([RNG.integers(0, 31, 60), RNG.integers(0, 4, 60), RNG.integers(0, 3, 60)]).astype(object)
@@ -70,7 +72,7 @@ def scripted(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     def draw(self: FineNoise, shape: tuple[int, ...], randomness: Any) -> Any:
         return np.rint(noise(shape) * self.units).astype(np.int64)
 
-    monkeypatch.setattr(FineNoise, "release", release)
+    through(monkeypatch, release)
     monkeypatch.setattr(FineNoise, "draw", draw)
 
 
@@ -83,7 +85,7 @@ def test_no_draw_makes_a_fit_spend_more_than_was_fixed(name: str, monkeypatch: p
     for seed in range(14):
         scripted(seed, monkeypatch)
         learner = FITS[name]()
-        training = learner._read_training(X, target(learner), None, private=True)
+        _, training = learner._read_training(X, target(learner), None, private=True)
         names = ("algorithm", "accounting", "bins", "monotone", "interactions")
         plan = Plan.of(training, **{name: getattr(learner, name) for name in names})
         pairs = pairs_asked_for(plan.interactions)

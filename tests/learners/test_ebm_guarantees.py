@@ -16,21 +16,23 @@ from scipy import special
 
 from glassine import Category, Domain, Integer, Real
 from glassine.errors import PrivacyLeakWarning
-from glassine.learners.additive import penalized as ebm_penalized
-from glassine.learners.additive import sums as ebm_sums
 from glassine.learners.additive import targets as ebm_targets
 from glassine.learners.additive.boosting import ACCOUNTINGS
-from glassine.learners.additive.budget import Portion
 from glassine.learners.additive.estimators import PrivateEBMClassifier, PrivateEBMRegressor
-from glassine.learners.additive.grids import public_grids, read_cells
+from glassine.learners.additive.grids import public_grids
 from glassine.learners.additive.targets import Target, release_base
 from glassine.privacy import accounting
 from glassine.privacy.fine_gaussian import FINE_SIGMA, FineNoise, slack_of
-from glassine.privacy.randomness import Randomness
 from glassine.records.reading import read_checked
+from glassine.sealed import residuals as sealed_residuals
+from glassine.sealed import sums as ebm_sums
+from glassine.sealed.binned import read_cells
+from glassine.sealed.sums import Loss, Moves
 from glassine.verification import Claim, Runs, lower_bound
 
 from .binning import bin_axes
+from .sums import Given, oracle_of, through
+from .sums import released as honest
 
 UNITS = 1 << 20
 
@@ -64,7 +66,8 @@ def test_sums_agree_with_a_naive_oracle(outputs: int, classes: bool) -> None:
     step, shift = np.random.default_rng(1).normal(size=(3, 5, outputs)), np.full(outputs, 0.25)
     moved = scores + shift[:, None] + sum(step[k, codes[k]].T for k in range(3))
     given = scores.copy()
-    out, _ = ebm_sums.advance(codes, given, target, step, shift, classes=classes, clip=0.5, units=UNITS)
+    loss = Loss.of(outputs, 0.5, UNITS, classes=classes)
+    out, _ = ebm_sums.advance(codes, given, target, Moves(step, shift), loss)
     assert np.allclose(given, moved, rtol=1e-12)
     residual = naive_units(moved, target, 0.5, classes=classes)
     for k in range(3):
@@ -82,16 +85,9 @@ def test_one_record_moves_the_sums_by_no_more_than_the_clip(outputs: int, classe
 
         def sums(rows: Any, given: Any = (codes, scores, target, step, shift)) -> tuple[Any, int]:
             codes, scores, target, step, shift = given
-            return ebm_sums.advance(
-                np.ascontiguousarray(codes[:, rows]),
-                scores[:, rows].copy(),
-                target[rows],
-                step,
-                shift,
-                classes=classes,
-                clip=0.3,
-                units=UNITS,
-            )
+            loss = Loss.of(outputs, 0.3, UNITS, classes=classes)
+            part = np.ascontiguousarray(codes[:, rows])
+            return ebm_sums.advance(part, scores[:, rows].copy(), target[rows], Moves(step, shift), loss)
 
         full, curved = sums(np.arange(67))
         assert (sums(np.arange(67)[::-1])[0] == full).all()
@@ -114,7 +110,7 @@ def test_a_record_counts_once_on_each_level_of_a_tree(monkeypatch: pytest.Monkey
         seen.append(sums // self.units)
         return np.where(sums > 0, 1000.0, -1000.0)
 
-    monkeypatch.setattr(FineNoise, "release", spy)
+    through(monkeypatch, spy)
     released = []
     x = rng.integers(0, 1000, 300).astype(float)
     for n in (300, 299):
@@ -123,7 +119,7 @@ def test_a_record_counts_once_on_each_level_of_a_tree(monkeypatch: pytest.Monkey
         bin_axes(
             read_cells(read_checked(frame, domain), grids),
             grids,
-            Portion(mu=1.0, share=0.1, randomness=Randomness.of(0)),
+            1.0,
         )
         released.append([array.copy() for array in seen])
     levels = sum(len(grid.sizes) for grid in grids)
@@ -135,17 +131,18 @@ def test_a_record_counts_once_on_each_level_of_a_tree(monkeypatch: pytest.Monkey
 
 def test_the_base_counts_each_record_once(monkeypatch: pytest.MonkeyPatch) -> None:
     caught: list[Any] = []
-    original = FineNoise.release
+    original = honest
 
     def spy(self: FineNoise, sums: Any, randomness: Any) -> Any:
         caught.append((sums.copy(), self.l2_sensitivity))
         return original(self, sums, randomness)
 
-    monkeypatch.setattr(FineNoise, "release", spy)
+    through(monkeypatch, spy)
     numbers = np.array([-1.0, 0.5, 1.0])
     for n in (3, 2):
         target = Target(classes=None, bounds=(0.0, 1.0), name="y")
-        release_base(target, numbers[:n], Portion(mu=1.0, share=0.1, randomness=Randomness.of(0)))
+        oracle = oracle_of(Given(values=numbers[:n]))
+        release_base(target, oracle, oracle.whole)
     change = (caught[0][0] - caught[1][0]).astype(float)
     assert 0 < np.linalg.norm(change) <= caught[0][1]
 
@@ -341,25 +338,23 @@ def test_regression_far_from_zero_keeps_its_claim(algorithm: str) -> None:
 def test_residuals_without_centre_and_clip_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """The twin counts residuals from zero and does not clip them: its noise is that of the range alone."""
     caught: list[float] = []
-    original = FineNoise.release
+    original = honest
 
-    def unclipped(
-        codes: Any, scores: Any, target: Any, step: Any, shift: Any, *, classes: bool, clip: float, units: int
-    ) -> tuple[Any, int]:
+    def unclipped(codes: Any, scores: Any, target: Any, moves: Any, loss: Loss) -> tuple[Any, int]:
         residual = target + 199.0 - scores[0]
-        out = np.zeros(step.shape, dtype=np.int64)
+        out = np.zeros(moves.step.shape, dtype=np.int64)
         # One term is a group of its own.
         for k, row in enumerate(codes.codes):
-            np.add.at(out[k, :, 0], row, np.rint(residual / clip * units).astype(np.int64))
-        return out, len(target) * units // 2
+            np.add.at(out[k, :, 0], row, np.rint(residual / loss.clip * loss.units).astype(np.int64))
+        return out, len(target) * loss.units // 2
 
     def spy(self: FineNoise, sums: Any, randomness: Any) -> Any:
         noisy = original(self, sums, randomness)
         caught.append(float(noisy[min(1, len(noisy) - 1)]))
         return noisy
 
-    monkeypatch.setattr(ebm_penalized, "advance", unclipped)
-    monkeypatch.setattr(FineNoise, "release", spy)
+    monkeypatch.setattr(sealed_residuals, "advance", unclipped)
+    through(monkeypatch, spy)
     run = far_regression("penalized")
 
     def first_sum(dataset: Any, seed: int | None) -> float:

@@ -14,17 +14,20 @@ import pytest
 from glassine import Domain, Integer
 from glassine.errors import InvalidMechanismError
 from glassine.formats import fingerprint
-from glassine.learners.additive import pairs as ebm_pair_choice
-from glassine.learners.additive import penalized as ebm_penalized
-from glassine.learners.additive.budget import Portion
 from glassine.learners.additive.estimators import PrivateEBMClassifier, PrivateEBMRegressor
-from glassine.learners.additive.grids import bin_counted, public_grids
-from glassine.learners.additive.pairs import gain, gain_reach, release_gains
-from glassine.learners.additive.sums import advance
+from glassine.learners.additive.grids import public_grids, release_bins
+from glassine.learners.additive.pairs import SCORE, release_gains
 from glassine.learners.additive.targets import Target, release_base
 from glassine.privacy.fine_gaussian import FineNoise
 from glassine.privacy.mechanisms import discrete_gaussian
 from glassine.privacy.randomness import Randomness
+from glassine.sealed import draws, residuals
+from glassine.sealed.binned import Terms
+from glassine.sealed.gains import gain, gain_reach
+from glassine.sealed.residuals import GainsOfPairs
+from glassine.sealed.sums import Loss, Moves, advance
+
+from .sums import Given, oracle_of, released, through
 
 FINEST = 2**60
 CIRCLE = 2**64
@@ -44,10 +47,10 @@ def test_a_release_is_the_exact_sum_and_its_noise_modulo_two_to_the_64(exact: in
     noise = FineNoise(units=1024, sigma=4096.0, mu=1.0, l2_sensitivity=1024.0)
     sums = np.array([(exact + 2**63) % CIRCLE - 2**63] * 50, dtype=np.int64)
     drawn = discrete_gaussian(np.zeros(50, dtype=np.int64), noise.sigma, Randomness.of(4))
-    released = noise.release(sums, Randomness.of(4))
+    noisy = draws.gaussian(sums, noise, Randomness.of(4))
     expected = [((exact + int(k) + 2**63) % CIRCLE - 2**63) / 1024 for k in drawn]
-    assert released.tolist() == expected
-    unseeded = noise.release(sums, Randomness.of(None)) * 1024
+    assert noisy.tolist() == expected
+    unseeded = draws.gaussian(sums, noise, Randomness.of(None)) * 1024
     # Twelve standard deviations around the exact sum, on the circle.
     assert all(abs((int(value) - exact + 2**63) % CIRCLE - 2**63) < 12 * 4096 + 2048 for value in unseeded)
 
@@ -55,25 +58,21 @@ def test_a_release_is_the_exact_sum_and_its_noise_modulo_two_to_the_64(exact: in
 def sums_of(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Make all noise fine, and catch the sums to which it is added."""
     caught: list[Any] = []
-    original = FineNoise.release
 
     def spy(self: FineNoise, sums: Any, randomness: Any) -> Any:
         caught.append(np.array(sums))
-        return original(self, sums, randomness)
+        return released(self, sums, randomness)
 
     monkeypatch.setattr(FineNoise, "of", classmethod(lambda cls, mu, squared: fine()))
-    monkeypatch.setattr(FineNoise, "release", spy)
+    through(monkeypatch, spy)
     return caught
 
 
 def test_the_base_of_numbers_is_exact_on_the_circle(monkeypatch: pytest.MonkeyPatch) -> None:
     caught = sums_of(monkeypatch)
     values = np.random.default_rng(0).choice([-1.0, -0.25, 0.5, 1.0], 83)
-    release_base(
-        Target(classes=None, bounds=(-1, 1), name=""),
-        values,
-        Portion(mu=1.0, share=0.1, randomness=Randomness.of(0)),
-    )
+    oracle = oracle_of(Given(values=values))
+    release_base(Target(classes=None, bounds=(-1, 1), name=""), oracle, oracle.whole)
     exact: list[Any] = [len(values), *(sum(Fraction(v) ** power for v in values) for power in (1, 2))]
     assert on_circle(caught[0]) == on_circle(part * FINEST for part in exact)
     assert max(abs(part) * FINEST for part in exact) > 2**63
@@ -82,15 +81,13 @@ def test_the_base_of_numbers_is_exact_on_the_circle(monkeypatch: pytest.MonkeyPa
 def test_counts_are_exact_on_the_circle(monkeypatch: pytest.MonkeyPatch) -> None:
     caught = sums_of(monkeypatch)
     labels = np.random.default_rng(0).integers(0, 2, 83)
-    release_base(
-        Target(classes=(0, 1), bounds=None, name=""),
-        labels,
-        Portion(mu=1.0, share=0.1, randomness=Randomness.of(0)),
-    )
+    oracle = oracle_of(Given(values=labels))
+    release_base(Target(classes=(0, 1), bounds=None, name=""), oracle, oracle.whole)
     assert on_circle(caught[0]) == on_circle(np.bincount(labels).astype(object) * FINEST)
     grids = public_grids(Domain({"x": Integer(0, 3)}), None)
     counts = np.array([5, 40, 0, 33, 5], dtype=np.int64)
-    bin_counted([counts], grids, Portion(mu=1.0, share=0.1, randomness=Randomness.of(0)))
+    oracle = oracle_of(Given(counts=[counts]))
+    release_bins(oracle, oracle.whole, grids)
     assert {value % CIRCLE for value in (counts.astype(object) * FINEST).tolist()} <= set(on_circle(caught[1]))
 
 
@@ -104,7 +101,8 @@ def test_sums_of_residuals_are_exact_on_the_circle(outputs: int, classes: bool) 
 
     def sums(rows: Any) -> tuple[Any, int]:
         part = np.ascontiguousarray(codes[:, rows])
-        return advance(part, scores[:, rows].copy(), target[rows], step, shift, classes=classes, clip=0.3, units=FINEST)
+        loss = Loss.of(outputs, 0.3, FINEST, classes=classes)
+        return advance(part, scores[:, rows].copy(), target[rows], Moves(step, shift), loss)
 
     total, curved = sums(slice(None))
     single = [sums([i]) for i in range(120)]
@@ -135,7 +133,7 @@ def test_gains_of_more_records_than_64_bits_hold_are_exact(outputs: int) -> None
     for size in (1, 10**6, 10**12, 10**19):
         counts = rng.integers(0, 50, (3, 4)).astype(object) * size
         parts = rng.integers(-(2**30), 2**30, (3, 4, outputs)).astype(object) * counts[..., None] // (4 * outputs)
-        found = gain(parts, counts, 2**30)
+        found = gain(parts, counts, 2**30, SCORE)
         again = [[float(part) / 2**30 for part in cell] for cell in parts.reshape(-1, outputs)]
         rough = naive(np.array(again).reshape(3, 4, outputs), counts.astype(float))
         assert float(found) == pytest.approx(rough, rel=1e-9, abs=1e-9)
@@ -143,12 +141,12 @@ def test_gains_of_more_records_than_64_bits_hold_are_exact(outputs: int) -> None
         more, sums = counts.copy(), parts.copy()
         more[1, 2] += 1
         sums[1, 2, 0] += int(rng.choice([-1, 1])) * 2**30
-        assert abs(gain(sums, more, 2**30) - found) <= gain_reach(ebm_pair_choice.SCORE) + Fraction(1, 2**60)
+        assert abs(gain(sums, more, 2**30, SCORE) - found) <= gain_reach(SCORE) + Fraction(1, 2**60)
 
 
 def naive(sums: Any, counts: Any) -> float:
     def explained(parts: Any, sizes: Any) -> float:
-        length, most = np.linalg.norm(parts, axis=-1), ebm_pair_choice.SCORE
+        length, most = np.linalg.norm(parts, axis=-1), SCORE
         best = np.minimum(most, length / np.maximum(sizes, 1))
         return float((2 * length * best - sizes * best**2).sum())
 
@@ -164,7 +162,7 @@ def test_released_gains_of_neighbors_differ_by_a_unit_of_sensitivity_at_most(mon
         assert self.units >= caught[0] - caught[-1] >= -self.units
         return sums / self.units
 
-    monkeypatch.setattr(FineNoise, "release", spy)
+    through(monkeypatch, spy)
     rng = np.random.default_rng(6)
     for size in (10**9, 10**12, 10**15):
         caught.clear()
@@ -174,8 +172,15 @@ def test_released_gains_of_neighbors_differ_by_a_unit_of_sensitivity_at_most(mon
             more, sums = counts.copy(), parts.copy()
             more[0, 0] += abs(added)
             sums[0, 0, 0] += added * 2**30
-            pair = type("Named", (), {"first": 0, "second": 1})()
-            release_gains([pair], [sums], [more], 2**30, Portion(mu=1.0, share=0.1, randomness=Randomness.of(0)))
+            monkeypatch.setattr(GainsOfPairs, "_coarse", lambda *_, own=(sums, more): [own])
+            oracle = oracle_of(Given())
+            release_gains(oracle, oracle.whole, question_of(SCORE))
+
+
+def question_of(score: float) -> GainsOfPairs:
+    pair: Any = type("Named", (), {"first": 0, "second": 1})()
+    terms = Terms(grids=(), axes=())
+    return GainsOfPairs(terms=terms, start=np.zeros(1), pairs=(pair,), classes=False, clip=1.0, score=score)
 
 
 @pytest.mark.slow
@@ -183,13 +188,13 @@ def test_residuals_for_the_choice_are_added_up_in_blocks_that_fit(monkeypatch: p
     frame = np.random.default_rng(0).integers(0, 6, (400, 3))
     y = frame[:, 0] * frame[:, 1] / 25.0
     domain = Domain({name: Integer(0, 5) for name in "abc"})
-    whole, blocks = (fitted(monkeypatch, domain, frame, y, block) for block in (ebm_penalized.BLOCK, 37))
+    whole, blocks = (fitted(monkeypatch, domain, frame, y, block) for block in (residuals.BLOCK, 37))
     assert whole == blocks
-    assert ebm_penalized.BLOCK * ebm_penalized.SELECT_UNITS <= 2**62
+    assert residuals.BLOCK * residuals.CHUNK_UNITS <= 2**62
 
 
 def fitted(monkeypatch: pytest.MonkeyPatch, domain: Domain, X: Any, y: Any, block: int) -> str:
-    monkeypatch.setattr(ebm_penalized, "BLOCK", block)
+    monkeypatch.setattr(residuals, "BLOCK", block)
     found = PrivateEBMRegressor(
         epsilon=20.0, delta=1e-6, domain=domain, target_range=(0, 1), interactions=1, random_state=0
     ).fit(X, y)
@@ -224,7 +229,7 @@ def test_scores_for_which_the_reach_is_not_proved_are_refused(largest: float) ->
         gain_reach(largest)
 
 
-def test_a_release_of_gains_takes_no_larger_scores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ebm_pair_choice, "SCORE", 1.25)
+def test_a_release_of_gains_takes_no_larger_scores() -> None:
+    oracle = oracle_of(Given())
     with pytest.raises(InvalidMechanismError, match="largest score of a cell"):
-        release_gains([], [], [], 2**30, Portion(mu=1.0, share=0.1, randomness=Randomness.of(0)))
+        release_gains(oracle, oracle.whole, question_of(1.25))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from glassine.learners.additive.sums import ROOM, advance, pack, start_scores
+from glassine.sealed.sums import ROOM, Loss, Moves, advance, pack, start_scores
 
 
 @pytest.mark.parametrize("sizes", [[3, 2, 5, 7, 4], [60, 40, 90, 2, 1], [300, 200, 100], [2]])
@@ -23,14 +23,14 @@ def test_sums_and_scores_are_those_of_the_terms_one_by_one(sizes: list[int], out
     found, shift = [], np.full(outputs, 0.1)
     for given in (codes, packed):
         scores = start_scores(n, np.zeros(outputs))
-        sums, curvature = advance(given, scores, target, step, shift, classes=True, clip=0.5, units=2**20)
+        sums, curvature = advance(given, scores, target, Moves(step, shift), Loss.of(outputs, 0.5, 2**20, classes=True))
         found.append((sums, curvature, scores))
     assert found[1][2] == pytest.approx(found[0][2], abs=1e-12)
     # A score that is rounded in another way may move a residual by one unit.
     assert np.abs(found[1][0] - found[0][0]).max() <= 3
     assert abs(found[1][1] - found[0][1]) <= 100
-    one = advance(packed, start_scores(n, np.zeros(outputs)), target, 0 * step, shift, classes=True, clip=0.5, units=9)
-    two = advance(codes, start_scores(n, np.zeros(outputs)), target, 0 * step, shift, classes=True, clip=0.5, units=9)
+    moves, loss = Moves(0 * step, shift), Loss.of(outputs, 0.5, 9, classes=True)
+    one, two = (advance(of, start_scores(n, np.zeros(outputs)), target, moves, loss) for of in (packed, codes))
     assert one[0].tolist() == two[0].tolist()
     assert one[1] == two[1]
 

@@ -12,11 +12,13 @@ import polars as pl
 import pytest
 
 from glassine import Domain, Integer
-from glassine.learners.additive import budget as ebm_budget
 from glassine.learners.additive.budget import GaussianBudget
 from glassine.learners.additive.estimators import PrivateEBMRegressor
 from glassine.privacy.fine_gaussian import FineNoise
+from glassine.sealed import gaussian
 from glassine.verification import Claim, Runs, lower_bound
+
+from .sums import released, through
 
 NAMES = tuple("abcdef")
 PAIRS = tuple(combinations(NAMES, 2))
@@ -56,16 +58,15 @@ def spied(monkeypatch: pytest.MonkeyPatch, *, noise: bool) -> list[tuple[npt.NDA
     Without ``noise`` rounds release zeros.
     """
     caught: list[tuple[npt.NDArray[Any], npt.NDArray[Any], float]] = []
-    original = FineNoise.release
 
     def release(self: FineNoise, sums: Any, randomness: Any) -> Any:
-        noisy = original(self, sums, randomness)
+        noisy = released(self, sums, randomness)
         if len(sums) == 2 * len(NAMES) + 4 * len(PAIRS) + 1:
             caught.append((np.asarray(sums).copy(), noisy, self.l2_sensitivity))
         # Rounds alone have an odd number of values: without them scores stay where they start.
         return noisy if noise or len(sums) % 2 == 0 or len(sums) == 3 else np.zeros(len(sums))
 
-    monkeypatch.setattr(FineNoise, "release", release)
+    through(monkeypatch, release)
     return caught
 
 
@@ -78,7 +79,7 @@ def let_pairs_be_free(monkeypatch: pytest.MonkeyPatch) -> None:
             paid = squared_sensitivity - len(PAIRS) * (squared_sensitivity > len(PAIRS) + 1)
             return FineNoise.of(mu, paid)
 
-    monkeypatch.setattr(ebm_budget, "FineNoise", Cheap)
+    monkeypatch.setattr(gaussian, "FineNoise", Cheap)
 
 
 def excess(monkeypatch: pytest.MonkeyPatch) -> float:
@@ -117,7 +118,7 @@ def test_the_verification_tells_whether_whole_fits_pay_for_pairs(
     def run(dataset: Any, seed: int | None) -> float:
         caught.clear()
         fit(dataset, seed)
-        return float(np.mean([released[PLACES].sum() for _, released, _ in caught]))
+        return float(np.mean([noisy[PLACES].sum() for _, noisy, _ in caught]))
 
     mu = GaussianBudget.of(EPSILON, DELTA).mu
     assert math.isfinite(mu)

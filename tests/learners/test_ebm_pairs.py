@@ -16,17 +16,21 @@ from glassine import Category, Domain, Integer, Real
 from glassine.errors import InvalidParameterError
 from glassine.formats import to_python
 from glassine.formats.json import from_dict, to_dict
-from glassine.learners.additive import pairs as ebm_pair_choice
 from glassine.learners.additive.boosting import check_interactions
-from glassine.learners.additive.budget import Portion
 from glassine.learners.additive.estimators import PrivateEBMClassifier, PrivateEBMRegressor
 from glassine.learners.additive.grids import Axis, public_grids
-from glassine.learners.additive.pairs import SCORE, Pair, cells_of_pair, coarser, codes_of, gain, release_gains
+from glassine.learners.additive.pairs import SCORE, Pair, cells_of_pair, coarser, release_counts, release_gains
 from glassine.models import editing as applying
 from glassine.privacy import accounting
 from glassine.privacy.fine_gaussian import FineNoise
 from glassine.privacy.randomness import Randomness
+from glassine.sealed import residuals as sealed_residuals
+from glassine.sealed.binned import Terms, codes_of
+from glassine.sealed.gains import gain
+from glassine.sealed.residuals import GainsOfPairs
 from glassine.verification import Claim, Runs, lower_bound
+
+from .sums import Given, oracle_of, released, through
 
 UNITS = 1 << 20
 DOMAIN = Domain(
@@ -242,10 +246,10 @@ def test_the_gain_agrees_with_a_naive_oracle_and_moves_by_four_scores_at_most() 
         shape, n = (3, 2), int(rng.integers(1, 30))
         rows, columns = rng.integers(0, 3, n), rng.integers(0, 2, n)
         residuals = np.clip(rng.normal(rng.choice([-1, 0, 1], (3, 2))[rows, columns], 0.4), -1, 1)
-        full = gain(*tables_of(residuals, rows, columns, shape), UNITS)
+        full = gain(*tables_of(residuals, rows, columns, shape), UNITS, SCORE)
         if trial < 40:
             assert full == pytest.approx(naive_gain(residuals, rows, columns, shape), abs=1e-4)
-        less = gain(*tables_of(residuals[1:], rows[1:], columns[1:], shape), UNITS)
+        less = gain(*tables_of(residuals[1:], rows[1:], columns[1:], shape), UNITS, SCORE)
         largest = max(largest, float(abs(full - less)))
     assert 2 * SCORE < largest <= 4 * SCORE * (1 + 1e-5)
 
@@ -276,13 +280,12 @@ def test_the_certificate_agrees_with_two_accountants(wish: Any) -> None:
 def test_rounds_with_pairs_pay_for_every_term(monkeypatch: pytest.MonkeyPatch) -> None:
     """The exact sums of two datasets that differ by a record are as near as the noise was made for."""
     caught: list[Any] = []
-    original = FineNoise.release
 
     def spy(self: FineNoise, sums: Any, randomness: Any) -> Any:
         caught.append((np.asarray(sums).copy(), self.l2_sensitivity))
-        return np.zeros(np.shape(sums)) if len(caught) > 2 else original(self, sums, randomness)
+        return np.zeros(np.shape(sums)) if len(caught) > 2 else released(self, sums, randomness)
 
-    monkeypatch.setattr(FineNoise, "release", spy)
+    through(monkeypatch, spy)
     frame, y = crossed(500)
     fixed = {"x": [0.5], "z": [0.5], "w": [4]}
     domain = Domain({name: DOMAIN[name] for name in ("x", "z", "w")})
@@ -318,10 +321,14 @@ def worst_neighbors() -> tuple[Any, Any]:
 def noisy_gain(records: Any, seed: int | None) -> float:
     pair = Pair.of([axis_of("x", [9.0, 9.0]), axis_of("w", [9.0, 9.0])], 0, 1, 8)
     sums, counts = tables_of(records[:, 2], records[:, 0].astype(int), records[:, 1].astype(int), (2, 2))
-    found, _ = release_gains(
-        [pair], [sums], [counts], UNITS, Portion(mu=1.0, share=0.1, randomness=Randomness.of(seed))
+    question = GainsOfPairs(
+        terms=Terms(grids=(), axes=()), start=np.zeros(1), pairs=(pair,), classes=False, clip=1.0, score=SCORE
     )
-    return float(found.values[0])
+    oracle = oracle_of(Given(), randomness=Randomness.of(seed))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(GainsOfPairs, "_coarse", lambda *_: [(sums, counts)])
+        patch.setattr(sealed_residuals, "CHUNK_UNITS", UNITS)
+        return float(release_gains(oracle, oracle.whole, question).values[0])
 
 
 @pytest.mark.slow
@@ -332,16 +339,15 @@ def test_gains_keep_their_claim() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("planted", ["a choice that is not paid", "the sensitivity of a smaller score"])
 def test_gains_that_pay_too_little_are_found(planted: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = FineNoise.release
 
     def free(self: FineNoise, sums: Any, randomness: Any) -> Any:
-        return sums / self.units + 1e-3 * (honest(self, sums, randomness) - sums / self.units)
+        return sums / self.units + 1e-3 * (released(self, sums, randomness) - sums / self.units)
 
     if planted.startswith("a choice"):
-        monkeypatch.setattr(FineNoise, "release", free)
+        through(monkeypatch, free)
     else:
-        original = ebm_pair_choice.gain
-        monkeypatch.setattr(ebm_pair_choice, "gain", lambda *given: 5 * original(*given))
+        original = gain
+        monkeypatch.setattr(sealed_residuals, "gain", lambda *given: 5 * original(*given))
     assert lower_bound(noisy_gain, *worst_neighbors(), Claim(mu=1.0), score=float, runs=Runs(500, seed=1)).violated
 
 
@@ -351,9 +357,10 @@ def test_counts_of_pairs_that_pay_too_little_are_found(monkeypatch: pytest.Monke
     pair = Pair.of([axis_of("x", [9.0, 9.0]), axis_of("w", [9.0, 9.0])], 0, 1, 8)
 
     def run(codes: Any, seed: int | None) -> float:
-        counts, _, _ = ebm_pair_choice.release_counts(
-            [pair], codes[None, :], Portion(mu=1.0, share=0.1, randomness=Randomness.of(seed))
-        )
+        both = Given(codes=np.stack([codes, codes]).astype(np.uint8), values=np.zeros(len(codes)))
+        oracle = oracle_of(both, randomness=Randomness.of(seed))
+        terms = Terms(grids=(), axes=pair.axes)
+        counts, _ = release_counts(oracle, oracle.whole, terms, (pair,), 1)
         return float(counts[0][0])
 
     assert not lower_bound(run, *rows, Claim(mu=1.0), score=float, runs=Runs(400, seed=1)).violated

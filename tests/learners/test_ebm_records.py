@@ -20,15 +20,15 @@ from glassine import Binary, Category, Domain, Integer, Ledger, Real
 from glassine.errors import ReleaseFailedError
 from glassine.learners import PrivateEBMClassifier, PrivateSummary
 from glassine.learners.additive import records as ebm_records
-from glassine.learners.additive.budget import Portion
-from glassine.learners.additive.grids import Axis, bin_counted, public_grids
+from glassine.learners.additive.grids import Axis, public_grids, release_bins
 from glassine.learners.additive.records import blocks_of
 from glassine.learners.additive.targets import read_classes, read_numbers
 from glassine.learners.summaries.released import coarse_axis
-from glassine.privacy.randomness import Randomness
 from glassine.records import engines
 from glassine.records.engines import ask
+from glassine.sealed.binned import Binned
 from tests.learners.fitting_everywhere import DOMAIN, fitted, sample
+from tests.learners.sums import oracle_of
 
 LAZY: dict[str, Callable[[pl.DataFrame], Any]] = {
     "polars": lambda frame: frame.lazy(),
@@ -42,10 +42,17 @@ def training(frame: Any) -> Any:
 
 
 def axes_of(frame: pl.DataFrame) -> tuple[Any, list[Axis]]:
-    held = training(frame)
-    grids = public_grids(held.domain, None)
-    counts = held.records.cell_counts(grids)
-    return grids, bin_counted(counts, grids, Portion(mu=100.0, share=0.1, randomness=Randomness.of(0)))[0]
+    held, known = training(frame)
+    grids, oracle = public_grids(known.domain, None), oracle_of(held, 100.0)
+    return grids, release_bins(oracle, oracle.whole, grids)
+
+
+def repeated(records: Any, grids: Any, axes: Any) -> Any:
+    """Return the records in bins, each as often as it occurs."""
+    few, counts = records.distinct(grids, axes)
+    if counts is None:
+        return few
+    return Binned(codes=np.repeat(few.codes, counts, axis=1), values=np.repeat(few.values, counts))
 
 
 @pytest.mark.slow
@@ -58,18 +65,17 @@ def test_counts_bins_and_tables_are_those_of_records_in_memory(
     monkeypatch.setattr(ebm_records, "MOST_AT_ONCE", 2 * part)
     frame = sample(700)
     grids, axes = axes_of(frame)
-    held, counted = training(frame), training(LAZY[engine](frame))
-    assert np.bincount(counted.records.values).tolist() == np.bincount(held.records.values).tolist()
-    for one, other in zip(held.records.cell_counts(grids), counted.records.cell_counts(grids), strict=True):
+    (held, _), (counted, _) = training(frame), training(LAZY[engine](frame))
+    assert np.bincount(counted.values).tolist() == np.bincount(held.values).tolist()
+    for one, other in zip(held.cell_counts(grids), counted.cell_counts(grids), strict=True):
         assert one.tolist() == other.tolist()
-    there, here = held.records.binned(grids, axes), counted.records.binned(grids, axes)
+    there, here = repeated(held, grids, axes), repeated(counted, grids, axes)
     assert here.codes.dtype == there.codes.dtype
     kinds = [sorted(zip(*found.codes.tolist(), found.values.tolist(), strict=True)) for found in (there, here)]
     assert kinds[0] == kinds[1]
     places = [(0,), *combinations(range(len(axes)), 2)]
-    again = training(frame)
-    again.records.cell_counts(grids)
-    tables, in_memory = (one.records.tables(grids, axes, places, 2) for one in (counted, again))
+    again, _ = training(frame)
+    tables, in_memory = (one.tables(grids, axes, places, 2) for one in (counted, again))
     assert sorted(tables) == sorted(in_memory) == sorted(places)
     for place, table in tables.items():
         expected = np.zeros_like(table)
@@ -151,23 +157,21 @@ def test_parts_of_numbers_are_those_of_records_in_memory(part: int, monkeypatch:
     monkeypatch.setattr(engines, "PART", part)
     monkeypatch.setattr(ebm_records, "MOST_AT_ONCE", 2 * part)
     frame = sample(500)
-    held, counted = (
+    (held, known), (counted, _) = (
         read_numbers(PrivateSummary(), one, "dose", domain=DOMAIN, bounds=None) for one in (frame, frame.lazy())
     )
-    grids = public_grids(held.domain, None)
-    fine = bin_counted(
-        held.records.cell_counts(grids), grids, Portion(mu=100.0, share=0.1, randomness=Randomness.of(0))
-    )[0]
+    grids, oracle = public_grids(known.domain, None), oracle_of(held, 100.0)
+    fine = release_bins(oracle, oracle.whole, grids)
     coarse = [coarse_axis(axis, np.arange(axis.n_bins) // 2) for axis in fine]
-    assert sorted(held.records.values) == sorted(counted.records.values)
+    assert sorted(held.values) == sorted(counted.values)
     for axes in (coarse, fine, coarse):
         places = [(0,), *combinations(range(len(axes)), 2)]
-        there, here = (one.records.tables(grids, axes, places, 3) for one in (held, counted))
+        there, here = (one.tables(grids, axes, places, 3) for one in (held, counted))
         assert {place: table.tolist() for place, table in here.items()} == {k: v.tolist() for k, v in there.items()}
     some = coarse[2:]
-    few, counts = counted.records.distinct(grids, some)
+    few, counts = counted.distinct(grids, some)
     assert counts is not None
-    all_of_them = held.records.binned(grids, some)
+    all_of_them = repeated(held, grids, some)
     assert few.codes.dtype == all_of_them.codes.dtype
     kinds = [
         sorted(zip(*codes.tolist(), values.tolist(), strict=True))

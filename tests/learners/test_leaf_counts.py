@@ -8,10 +8,35 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from glassine.learners.publishing import evidence_of, noisy_histogram
+from glassine.learners.publishing import evidence_of
 from glassine.privacy import accounting
+from glassine.privacy.accounting import DiscreteLaplaceNoise
 from glassine.privacy.randomness import Randomness
+from glassine.privacy.unit import RECORD
+from glassine.sealed.accounts import Part
+from glassine.sealed.queries import Counts
 from tests.privacy.fitting import fits
+
+
+class Table:
+    """Cells whose counts are given."""
+
+    parts = 1
+
+    def __init__(self, counts: npt.NDArray[np.int64]) -> None:
+        self.counts = counts
+
+    def count(self, records: object) -> npt.NDArray[np.int64]:
+        return self.counts
+
+
+def noisy_histogram(
+    counts: npt.NDArray[np.int64], epsilon: Fraction, total: Fraction, randomness: Randomness
+) -> tuple[npt.NDArray[np.int64], DiscreteLaplaceNoise]:
+    question, part = Counts(key=Table(counts)), Part(epsilon=epsilon, total=total, unit=RECORD)
+    (event,) = question.events(part)
+    assert isinstance(event, DiscreteLaplaceNoise)
+    return question.draw(None, part, randomness, None), event
 
 
 def draws(epsilon: Fraction, n: int, *, counts: int = 10**6) -> npt.NDArray[np.int64]:

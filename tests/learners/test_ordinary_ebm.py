@@ -19,13 +19,15 @@ from glassine.domain import Category, Domain, Integer, Real
 from glassine.errors import InvalidCertificateError
 from glassine.learners import EBMClassifier, EBMRegressor, PrivateEBMClassifier, PrivateEBMRegressor
 from glassine.learners.additive.boosting import BestSplits, Boosting, boost
-from glassine.learners.additive.budget import Exact, GaussianBudget
+from glassine.learners.additive.budget import GaussianBudget
 from glassine.learners.additive.fitting import Ordinary, Plan, fit_model
 from glassine.learners.additive.grids import Axis, public_grids
-from glassine.learners.additive.records import Binned
 from glassine.learners.additive.targets import read_classes
 from glassine.privacy.randomness import Randomness
 from glassine.privacy.release import Paid
+from glassine.sealed.binned import Terms
+from glassine.sealed.gaussian import ExactSums, ExactSumsOracle
+from tests.learners.sums import Given
 from tests.learners.test_ebm import ALGORITHMS, DOMAIN, people
 from tests.policies import NORM
 
@@ -92,14 +94,15 @@ def test_weights_equal_duplication_and_every_frame_gives_the_same_model(kind: An
 def test_an_ordinary_fit_has_no_event_from_which_a_certificate_could_follow() -> None:
     frame, y = people(300)
     labels = target(EBMClassifier, y)
-    training = read_classes(learner(EBMClassifier), frame, labels, domain=DOMAIN, classes=("no", "yes"), private=False)
+    records, training = read_classes(
+        learner(EBMClassifier), frame, labels, domain=DOMAIN, classes=("no", "yes"), private=False
+    )
     plan = Plan.of(training, algorithm="penalized", accounting="gdp", bins=None, monotone=None, interactions=1)
-    fit = fit_model(training, plan, Ordinary(), source="test", progress=None)
-    assert len(fit.events) >= 4
-    assert set(fit.events) == {None}
-    budget, paid = GaussianBudget.of(1.0, 1e-6), Paid(randomness=Randomness.of(None))
-    with pytest.raises(Exception, match="NoneType"):
-        budget.certify(fit.events, fit.model, paid=paid, public={})  # type: ignore[arg-type]  # that is the test
+    oracle = ExactSumsOracle.of(records)
+    model = fit_model(training, plan, Ordinary(oracle), source="test", progress=None)
+    assert model.terms
+    assert not hasattr(oracle, "events")
+    assert model.guarantee is None
 
 
 @pytest.mark.parametrize("events", [[], ()])
@@ -131,8 +134,8 @@ def test_the_exact_counts_of_a_model_are_whole_and_fail_the_smallest_leaf_withou
     assert checks["smallest_leaf"].status == "fail"
 
 
-def test_exact_sums_are_the_sums_however_they_are_divided() -> None:
-    sums = Exact().share(0.01).parts().share(0.3).sums(7, times=40)
+def test_exact_sums_are_the_sums() -> None:
+    sums = ExactSums()
     whole = np.array([-3, 0, 2**32], dtype=np.int64)
     assert (sums.release(whole * sums.units) == whole).all()
     assert sums.deviation == 0.0
@@ -171,16 +174,16 @@ def test_boosting_is_algorithm_1_of_the_paper(classes: int) -> None:
     codes = rng.integers(0, 6, (2, 80)).astype(np.uint8)
     y = rng.integers(0, 2, 80).astype(float) if classes else rng.uniform(-0.9, 0.9, 80)
     axes = axes_of(codes, 6)
-    shapes, event = boost(
-        Binned(codes=codes, values=y),
-        axes,
+    oracle = ExactSumsOracle.of(Given(codes=codes, values=y))
+    shapes = boost(
+        oracle,
+        oracle.whole,
+        Terms(grids=(), axes=tuple(axes)),
         n_classes=classes,
         boosting=Boosting(epochs=12, rate=0.2, clip=2.0),
-        mechanism=Exact(),
         splits=BestSplits(),
         progress=None,
     )
-    assert event is None
     score, total = np.zeros(80), np.zeros((2, 6))
     for _ in range(12):
         for k in range(2):

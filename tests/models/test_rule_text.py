@@ -132,8 +132,8 @@ def test_headers() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "must end with a default rule"),
-        ("if [a] then [true]", "must end with a default rule"),
+        ("", "ends with a default rule"),
+        ("if [a] then [true]", "ends with a default rule"),
         ("else [false]\nelse [true]", "line 2 .* nothing may follow"),
         ("else if [a] then [true]\nelse [false]", "line 1 .* starts with 'if'"),
         ("hello\nelse [true]", "line 1 .* starts with neither"),
@@ -151,7 +151,7 @@ def test_headers() -> None:
         ("classes: [x]\nif [a] then [y]\nelse [x]", "is not in the header"),
         ("if [a] then value 3\nelse [x]", "not both"),
         ("if [18 < x <= 18] then [true]\nelse [false]", "line 1 .* needs lo < hi"),
-        ("attributes: [b]\nif [a] then [true]\nelse [false]", "does not list"),
+        ("attributes: [b]\nif [a] then [true]\nelse [false]", "lacks"),
         ("counts: none\nelse [true]", "can only say 'rounded'"),
         ("classes: [a] [a]\nelse [a]", "must differ"),
     ],
@@ -289,7 +289,7 @@ def test_rules_as_papers_print_them(text: str) -> None:
 def test_plain_rules_that_mean_something_else_are_refused() -> None:
     with pytest.raises(UnsupportedModelError, match=r"line 1 .* joins conditions by 'or'; write a rule for each"):
         parse_rules("if a > 3 or b = 2 then x\nelse y\n")
-    with pytest.raises(UnsupportedModelError, match="must end with a default rule"):
+    with pytest.raises(UnsupportedModelError, match="ends with a default rule"):
         parse_rules("if a > 3 then x\nif b > 2 then y\n")
     with pytest.raises(UnsupportedModelError, match="line 2"):
         parse_rules("if a > 3 then x\nAda was ill\nelse y\n")

@@ -175,7 +175,7 @@ def test_releases_draw_from_the_operating_system_unless_seeded(monkeypatch: pyte
         asked.append(size)
         return bytes(np.random.default_rng(len(asked)).bytes(size))
 
-    noise.release(zeros(4), Randomness(source, seeded=False))
+    noise.draw((4,), Randomness(source, seeded=False))
     assert sum(asked) >= 8 * 4 * draws.WORDS
     used = []
 
@@ -184,18 +184,16 @@ def test_releases_draw_from_the_operating_system_unless_seeded(monkeypatch: pyte
         return discrete_gaussian(*given)
 
     monkeypatch.setattr(fine_gaussian, "discrete_gaussian", spy)
-    first, second = (noise.release(zeros(4), Randomness.of(3)).tolist() for _ in range(2))
+    first, second = (noise.draw((4,), Randomness.of(3)).tolist() for _ in range(2))
     assert first == second
     assert len(used) == 2
-    assert (
-        noise.release(zeros(4), Randomness.of(None)).tolist() != noise.release(zeros(4), Randomness.of(None)).tolist()
-    )
+    assert noise.draw((4,), Randomness.of(None)).tolist() != noise.draw((4,), Randomness.of(None)).tolist()
     assert len(used) == 2
 
 
 def test_noise_of_a_release_has_the_stated_scale() -> None:
     noise = FineNoise.of(0.5, 4)
-    found = noise.release(zeros(DRAWS["discrete_gaussian"]), Randomness.of(None))
+    found = noise.draw((DRAWS["discrete_gaussian"],), Randomness.of(None)) / noise.units
     edges = noise.deviation * stats.norm.ppf(np.arange(1, CELLS) / CELLS)
     for factor in (1.0, 0.9, 1.1):
         assert fits(found, stats.norm(scale=factor * noise.deviation).cdf, edges) == (factor == 1.0)

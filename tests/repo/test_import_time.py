@@ -83,3 +83,13 @@ def test_a_fit_loads_nothing_that_scikit_learn_imports_for_others(tmp_path: Path
 
 def test_the_list_of_commands_loads_none_of_them(tmp_path: Path) -> None:
     assert loaded_after(command("--help"), tmp_path, ["numpy", "glassine.cli.audit", "glassine.cli.fit"]) == []
+
+
+def test_an_audit_of_an_estimator_loads_no_other_kind_of_subject(tmp_path: Path) -> None:
+    fitted = (
+        "from sklearn.tree import DecisionTreeClassifier\nimport glassine\n"
+        "glassine.audit(DecisionTreeClassifier(max_depth=1).fit([[0.0], [1.0]], [0, 1]))"
+    )
+    kinds = [f"glassine.auditing.{name}" for name in ("additive", "forest", "release", "several", "summaries")]
+    among = ["glassine.auditing.trees", *kinds, "glassine.surrogates.release", "glassine.learners.summaries.estimator"]
+    assert loaded_after(fitted, tmp_path, among) == ["glassine.auditing.trees"]

@@ -26,15 +26,21 @@ import pytest
 import glassine
 from glassine import Category, Domain, Integer, Real
 from glassine.learners import (
+    PrivateEBMClassifier,
+    PrivateEBMRegressor,
     PrivateGreedyRuleListClassifier,
     PrivateRuleListClassifier,
+    PrivateScorecardClassifier,
     PrivateSearchCV,
+    PrivateSummary,
     PrivateTreeClassifier,
     PrivateTreeRegressor,
+    Reserve,
     publishing,
 )
 from glassine.learners.exhaustive import families
 from glassine.privacy.release import fresh_count
+from glassine.sealed.gaussian import Drawing, ExactSumsOracle, GaussianOracle
 from glassine.sealed.oracle import ExactOracle, Oracle
 from glassine.sealed.queries import Counts
 
@@ -46,6 +52,9 @@ DEEP = 4
 """How far containers and objects are looked into."""
 
 
+ORACLES = (Oracle, ExactOracle, GaussianOracle, ExactSumsOracle, Drawing)
+
+
 def holds(value: Any, depth: int = 0, seen: set[int] | None = None) -> bool:
     """Return whether a value has the shape of records, or of exact counts of all of them."""
     seen = set() if seen is None else seen
@@ -54,7 +63,7 @@ def holds(value: Any, depth: int = 0, seen: set[int] | None = None) -> bool:
     if callable(value) and not dataclasses.is_dataclass(value):
         return False
     # What an oracle hides cannot be reached by a learner: a test of its own bars its private names.
-    if isinstance(value, Oracle | ExactOracle):
+    if isinstance(value, ORACLES):
         return False
     seen.add(id(value))
     if isinstance(value, np.ndarray):
@@ -138,6 +147,7 @@ NUMBERS = PEOPLE.drop("y").with_columns(z=pl.Series(RNG.uniform(0, 100, N)))
 COARSE: dict[str, Any] = {"domain": DOMAIN, "literals": "coarse"}
 FIT: dict[str, Any] = {"epsilon": 1.0, "random_state": 0}
 CLASSES = ("n", "p")
+DECLARED: dict[str, Any] = {"domain": DOMAIN, "classes": CLASSES}
 SEARCHED = PrivateTreeClassifier(**COARSE, classes=CLASSES)
 
 SEALED: dict[str, Callable[[], Any]] = {
@@ -148,6 +158,12 @@ SEALED: dict[str, Callable[[], Any]] = {
     "regression tree": lambda: PrivateTreeRegressor(1, **COARSE, target_range=(0, 100), **FIT).fit(NUMBERS, "z"),
     "greedy rule list": lambda: PrivateGreedyRuleListClassifier(2, **COARSE, classes=CLASSES, **FIT).fit(PEOPLE, "y"),
     "search": lambda: PrivateSearchCV(SEARCHED, {"max_depth": [1]}, expected_fits=2, **FIT).fit(PEOPLE, "y"),
+    "additive": lambda: PrivateEBMClassifier(**DECLARED, interactions=1, **FIT).fit(PEOPLE, "y"),
+    "additive regression": lambda: PrivateEBMRegressor(domain=DOMAIN, target_range=(0, 100), **FIT).fit(NUMBERS, "z"),
+    "boosting": lambda: PrivateEBMClassifier(**DECLARED, algorithm="boosting", **FIT).fit(PEOPLE, "y"),
+    "scorecard": lambda: PrivateScorecardClassifier(**DECLARED, **FIT).fit(PEOPLE, "y"),
+    "summary": lambda: PrivateSummary(**DECLARED, reserve=Reserve(model="tree", size=1), **FIT).fit(PEOPLE, "y"),
+    "summary of a number": lambda: PrivateSummary(domain=DOMAIN, target_range=(0, 100), **FIT).fit(NUMBERS, "z"),
 }
 """The fits that learn through the oracle."""
 
@@ -156,8 +172,8 @@ ROOMS = ("records/", "sealed/")
 BESIDE = ("compiling.py", "data/conjunctions.py")
 """What holds records or counts outside of these rooms: the call of a kernel, and the counting of bit sets."""
 
-MOST_LINES = 5600
-"""Most lines of code in both rooms. All that held records had 7,237 before, in 38 modules; the aim is 4,500."""
+MOST_LINES = 6500
+"""Most lines of code in both rooms, which hold the records of all learners; the aim is 4,500."""
 
 
 @pytest.mark.slow
@@ -166,7 +182,8 @@ def test_records_and_exact_counts_are_held_in_two_rooms_alone(name: str) -> None
     found = holders(SEALED[name])
     assert [module for module in found if not module.startswith(ROOMS) and module not in BESIDE] == []
     # The oracle and the reader hold them for certain: were they not found, nothing would be.
-    assert {"sealed/oracle.py", "records/cells.py"} <= set(found)
+    assert "records/cells.py" in found
+    assert {"sealed/oracle.py", "sealed/gaussian.py"} & set(found)
 
 
 @pytest.mark.slow

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -25,17 +24,20 @@ from glassine.errors import (
     ReleaseFailedError,
 )
 from glassine.formats import fingerprint
-from glassine.learners import PrivateSummary, publishing
-from glassine.learners.budget import certificate_of
+from glassine.learners import PrivateSummary
+from glassine.learners.publishing import probabilities
 from glassine.learners.summaries import estimates, measuring
-from glassine.learners.summaries.intervals import OF_NOISE, PARTS, Cells, noise_reach
+from glassine.learners.summaries.intervals import OF_NOISE, Cells, noise_reach
 from glassine.models import AdditiveModel, CategoryBins, Evidence, NumericBins, Rule, RuleList, Term
 from glassine.privacy import accounting
 from glassine.privacy.release import fresh_count
 from glassine.records import engines
 from glassine.records.columns import Columns, columns_of
 from glassine.records.engines import ask
-from glassine.records.reading import read_checked
+from glassine.records.reading import read_checked, read_settled
+from glassine.sealed import draws, scoring
+from glassine.sealed.queries import Counts
+from glassine.sealed.scoring import LEAST, PARTS, Rightness
 from glassine.verification import verify_exhaustively
 from tests.learners.fitting_everywhere import HERE
 from tests.summaries.people import DOMAIN, RANGE, people, summary
@@ -82,7 +84,7 @@ def law_of(measured: Any, model: RuleList, as_records: Callable[[Any], Any], cut
         X, y, persons = as_records(dataset)
         whose = {} if persons is None else {"persons": persons}
         with pytest.MonkeyPatch.context() as patch, fresh_count():
-            patch.setattr(publishing, "discrete_laplace", laplace)
+            patch.setattr(draws, "laplace", laplace)
             done = measured.measure(model, X, y, epsilon=EPSILON, **whose, **given)
         # What no noise was added to is released as it is.
         drawn = sorted(value for values, _ in noise for value in values)
@@ -104,14 +106,14 @@ def classed(dataset: tuple[tuple[int, int], ...]) -> Any:
 PAIRS = [(10, 0), (10, 1), (80, 0), (80, 1)]
 
 
-def halved(counts: Any, epsilon: Any, total: Any, randomness: Any, name: str, parts: int = 1) -> Any:
-    return publishing.noisy_histogram(counts, 2 * epsilon, 2 * total, randomness, name, parts)
+def halved(query: Any, records: Any, part: Any, randomness: Any, _: Any) -> Any:
+    return draws.laplace(query.exact(records), query._scale(part) / 2, randomness)
 
 
-def plain(counts: Any, epsilon: Any, total: Any, randomness: Any, name: str, parts: int = 1) -> Any:
+def plain(query: Any, records: Any, part: Any, randomness: Any, _: Any) -> Any:
     """Return the records that are right without noise, beside noise on the others."""
-    noisy, event = publishing.noisy_histogram(counts[:, 1:], epsilon, total, randomness, name, parts)
-    return np.concatenate([counts[:, :1], noisy], axis=1), event
+    exact = query.exact(records)
+    return np.append(exact[:1], draws.laplace(exact[1:], query._scale(part), randomness))
 
 
 def test_one_record_changes_the_law_by_epsilon_at_most_and_by_all_of_it() -> None:
@@ -123,15 +125,7 @@ def test_one_record_changes_the_law_by_epsilon_at_most_and_by_all_of_it() -> Non
 
 @pytest.mark.parametrize("fault", [halved, plain])
 def test_noise_that_is_too_small_or_missing_is_found(fault: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measuring, "noisy_histogram", fault)
-    if fault is halved:
-        # Certified as what it costs, it would be refused: the fault also states the honest scale.
-        honest = certificate_of
-
-        def certified(events: Any, *given: Any, **named: Any) -> Any:
-            return honest([replace(event, scale=2 * event.scale) for event in events], *given, **named)
-
-        monkeypatch.setattr(measuring, "certificate_of", certified)
+    monkeypatch.setattr(Counts, "draw", fault)
     law = law_of(of_two(), over_sixty(), classed, range(-1, 6))
     found = verify_exhaustively(law, PAIRS, max_records=1, epsilon=EPSILON, slack=FLOATS)
     assert not found.holds
@@ -142,10 +136,9 @@ BOTH: Any = {"figures": ("auroc", "accuracy")}
 FEW = range(-1, 3)
 
 
-def in_full(counts: Any, epsilon: Any, total: Any, *given: Any, **named: Any) -> Any:
-    """Spend all of epsilon on each figure, and state the part that it should be."""
-    noisy, event = publishing.noisy_histogram(counts, total, total, *given, **named)
-    return noisy, replace(event, scale=2 * event.scale)
+def in_full(query: Any, records: Any, part: Any, randomness: Any, _: Any) -> Any:
+    """Spend all of epsilon on each figure, where the event states the part that it should be."""
+    return draws.laplace(query.exact(records), query._scale(part) * part.epsilon / part.total, randomness)
 
 
 def test_figures_share_epsilon() -> None:
@@ -156,7 +149,7 @@ def test_figures_share_epsilon() -> None:
 
 
 def test_figures_of_which_each_spends_all_of_epsilon_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measuring, "noisy_histogram", in_full)
+    monkeypatch.setattr(Counts, "draw", in_full)
     law = law_of(of_two(), over_sixty(), classed, FEW, **BOTH)
     found = verify_exhaustively(law, PAIRS, max_records=1, epsilon=EPSILON, slack=FLOATS)
     assert not found.holds
@@ -164,7 +157,8 @@ def test_figures_of_which_each_spends_all_of_epsilon_are_found(monkeypatch: pyte
 
 
 def test_noise_that_is_too_small_cannot_be_certified(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measuring, "noisy_histogram", halved)
+    honest = Counts._scale
+    monkeypatch.setattr(Counts, "_scale", lambda query, part: honest(query, part) / 2)
     X, y, _ = classed(tuple(PAIRS))
     with pytest.raises(ReleaseFailedError, match="failed after it was charged"):
         of_two().measure(over_sixty(), X, y, epsilon=EPSILON, dataset="too small")
@@ -182,11 +176,22 @@ def test_a_threshold_on_declared_texts_is_not_laid_to_the_records() -> None:
 # Numbers: what each record adds, for values inside and outside the range, and for predictions of every kind.
 
 
-class Predicts:
-    """Predicts the age over 99, whatever that is."""
+def of_age(_: Any, columns: Columns) -> Any:
+    """Predict the age over 33, whatever that is."""
+    return columns.numbers["age"] / 33 - 1
 
-    def predict(self, columns: Columns) -> Any:
-        return columns.numbers["age"] / 33 - 1
+
+def figure(name: Any, model: Any, target: Any) -> Rightness:
+    of_cells = probabilities(model) if target.classes else np.zeros((0, 0))
+    return Rightness(
+        figure=name, model=model, scale=target.scale, of_cells=of_cells, cuts=np.zeros(0), distinguished={}
+    )
+
+
+def errors_of(columns: Columns, values: Any, target: Any) -> Any:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scoring, "predicted", of_age)
+        return figure("errors", None, target).of_records(columns, values)
 
 
 def moves(count: Callable[..., Any]) -> set[int]:
@@ -196,24 +201,24 @@ def moves(count: Callable[..., Any]) -> set[int]:
     for age, value in product((0, 1, 33, 50, 66, 99), np.linspace(-1, 1, 9)):
         columns = columns_of({"age": ONE["age"]}, {"age": np.array([20.0, 80.0, age])})
         values = np.array([0.3, -1.0, value])
-        more = count(Predicts(), columns, values, target)
-        less = count(Predicts(), columns.take(np.arange(2)), values[:2], target)
+        more = count(columns, values, target)
+        less = count(columns.take(np.arange(2)), values[:2], target)
         assert (more >= less).all()
         found.add(int(np.abs(more - less).sum()))
     return found
 
 
 def test_each_record_of_a_number_is_the_same_number_of_parts() -> None:
-    assert moves(measuring.count_cells) == {PARTS}
+    assert moves(errors_of) == {PARTS}
 
 
 def test_squares_beside_errors_and_errors_that_are_not_clipped_are_found() -> None:
-    def beside(model: Any, columns: Columns, values: Any, target: Any) -> Any:
-        first, second, rest = measuring.count_cells(model, columns, values, target)
+    def beside(columns: Columns, values: Any, target: Any) -> Any:
+        first, second, rest = errors_of(columns, values, target)
         return np.array([first, first + second, rest])
 
-    def beyond(model: Any, columns: Columns, values: Any, target: Any) -> Any:
-        errors = np.abs(values - (2 * model.predict(columns) - 1)) / 2
+    def beyond(columns: Columns, values: Any, target: Any) -> Any:
+        errors = np.abs(values - (2 * of_age(None, columns) - 1)) / 2
         return np.array([np.rint(errors * PARTS).astype(np.int64).sum(), 0])
 
     assert max(moves(beside)) > PARTS
@@ -245,11 +250,12 @@ def test_each_record_is_the_same_number_of_parts_of_a_loss() -> None:
         model = RuleList(attributes=("age",), rules=rules, classes=target.classes)
         for label in (0, 1):
             labels = np.array([0, 1, 1, label])
-            more = measuring.count_losses(model, columns, labels)
-            less = measuring.count_losses(model, columns.take(np.arange(3)), labels[:3])
+            losses = figure("log_loss", model, target)
+            more = losses.of_records(columns, labels)
+            less = losses.of_records(columns.take(np.arange(3)), labels[:3])
             assert (more >= less).all()
             assert int((more - less).sum()) == PARTS
-            loss = np.log(max(shares[1 - label], measuring.LEAST)) / np.log(measuring.LEAST)
+            loss = np.log(max(shares[1 - label], LEAST)) / np.log(LEAST)
             assert (more - less)[:2].sum() / PARTS == pytest.approx(loss, abs=1e-6)
 
 
@@ -290,7 +296,7 @@ def test_the_intervals_contain_log_loss_and_auroc_of_the_records(classes: int) -
         found = fitted.measure(model, X, y, epsilon=3.0, figures=figures)
         records: Any = X
         chances = estimates.chances(model, records)
-        loss = float(-np.log(np.maximum(chances[np.arange(len(y)), y], measuring.LEAST)).mean())
+        loss = float(-np.log(np.maximum(chances[np.arange(len(y)), y], LEAST)).mean())
         assert found.log_loss_interval[0] < loss < found.log_loss_interval[1]
         assert found.log_loss == pytest.approx(loss, abs=0.03)
         assert set(found.counts) == set(figures) <= set(found.to_dict())
@@ -346,7 +352,7 @@ def test_a_measurement_is_charged_and_certified_by_itself(tmp_path: Any) -> None
     fitted = PrivateSummary(epsilon=2.0, domain=ONE, classes=(0, 1), ledger=book, dataset="people").fit(X, y)
     model = fitted.tree(1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(measuring, "noisy_histogram", lambda *_: pytest.fail("drawn before it was refused"))
+        patch.setattr(Counts, "draw", lambda *_: pytest.fail("drawn before it was refused"))
         with pytest.raises(BudgetExceededError):
             fitted.measure(model, X, y, epsilon=0.6)
     found = fitted.measure(model, X, y, epsilon=0.5)
@@ -422,19 +428,20 @@ def test_a_lazy_frame_is_measured_alike_and_counted_in_place(
     assert max(lengths) < len(frame)
 
 
-def test_a_record_that_no_branch_takes_counts_as_wrong_and_stops_nothing() -> None:
-    class Gaps:
-        classes, attributes, guarantee = (0, 1), ("age",), None
-
-        def predict(self, columns: Columns) -> Any:
-            ages = columns.numbers["age"]
-            if (ages == 13).any():
-                raise InvalidDataError("no branch takes a record.")
-            return (ages > 60).astype(int)
-
-    columns = columns_of({"age": ONE["age"]}, {"age": np.array([70.0, 13.0, 10.0, 13.0, 90.0])})
-    counts = measuring.count_cells(Gaps(), columns, np.array([1, 0, 0, 1, 0]), of_two()._target)  # type: ignore[arg-type]  # a model of its own
-    assert counts.tolist() == [2, 3]
+@pytest.mark.parametrize("classes", [2, 3, None])
+def test_what_is_read_off_a_model_is_what_it_predicts(classes: int | None) -> None:
+    fitted = summary(4.0, classes)
+    frame, _ = people(400, classes, seed=5)
+    for kept in (True, False):
+        columns = read_settled(frame, DOMAIN, keep_undeclared=kept)
+        for model in (fitted.tree(3), fitted.additive(), fitted.rule_list(2)):
+            found = scoring.predicted(model, columns)
+            if classes is None:
+                assert found.tolist() == model.predict(columns).tolist()
+                continue
+            assert np.array(model.classes)[found].tolist() == model.predict(columns).tolist()
+            of_cells = np.zeros((0, 0)) if isinstance(model, AdditiveModel) else probabilities(model)
+            assert scoring.chances(model, columns, of_cells).tolist() == estimates.chances(model, columns).tolist()
 
 
 @pytest.mark.parametrize(

@@ -18,11 +18,13 @@ from glassine.comparison.from_summary import compare_models
 from glassine.domain import Between
 from glassine.errors import InvalidModelError, InvalidParameterError
 from glassine.learners import PrivateSummary
-from glassine.learners.additive.records import PARTS, Binned, parts_of
-from glassine.learners.summaries import estimates, release
+from glassine.learners.summaries import estimates
 from glassine.learners.summaries.estimates import replicates
 from glassine.privacy import accounting
 from glassine.records.reading import read_checked, read_settled
+from glassine.sealed.binned import PARTS, Binned, parts_of
+from glassine.sealed.residuals import _distance
+from tests.learners.sums import residual_sums
 from tests.summaries.people import DOMAIN, RANGE, people, summary
 
 ENDS, UNITS = np.array([0, 3, 5]), 2**20
@@ -49,13 +51,13 @@ def test_one_record_moves_the_score_of_a_pair_by_at_most_one() -> None:
     worst = 0
     for _ in range(100):
         table, model = rng.integers(0, 4 * PARTS, (2, 2, 3)), rng.random((2, 2, 3)) * 4
-        base = release._distance(table, model, UNITS, PARTS)
+        base = _distance(table, model, UNITS, PARTS)
         for value in rng.uniform(-1, 1, 20):
             more = table.copy()
             for labels, parts in parts_of(np.array([value]), 3):
                 assert parts is not None
                 more[0, 1, labels[0]] += parts[0]
-            worst = max(worst, abs(release._distance(more, model, UNITS, PARTS) - base))
+            worst = max(worst, abs(_distance(more, model, UNITS, PARTS) - base))
     assert 0.9 * UNITS < worst <= UNITS
 
 
@@ -67,14 +69,12 @@ def largest_move(clip: float, units: int = UNITS) -> float:
         scores = rng.normal(0.0, scale, (6, 1))
         codes = np.stack([rng.integers(0, 3, 50), rng.integers(0, 2, 50)]).astype(np.uint8)
         values = rng.uniform(-1, 1, 50)
-        before = release._residual_sums(
-            Binned(codes=codes, values=values), None, scores, ENDS, clip, units, numbers=True
-        )
+        before = residual_sums(Binned(codes=codes, values=values), None, scores, ENDS, clip, units, numbers=True)
         for kind in np.ndindex(3, 2):
             for value in (-1.0, 0.2, 1.0):
                 own = np.column_stack([codes, np.array(kind, dtype=np.uint8)])
                 more = Binned(codes=own, values=np.append(values, value))
-                after = release._residual_sums(more, None, scores, ENDS, clip, units, numbers=True)
+                after = residual_sums(more, None, scores, ENDS, clip, units, numbers=True)
                 worst = max(worst, float((((after - before) / UNITS) ** 2).sum()))
     return worst
 

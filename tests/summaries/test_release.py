@@ -21,8 +21,9 @@ from glassine.learners.summaries.release import release_summary, spanning_tree
 from glassine.privacy import accounting
 from glassine.privacy.fine_gaussian import FineNoise
 from glassine.privacy.randomness import Randomness
-from glassine.privacy.release import Paid
+from glassine.sealed.residuals import _distance
 from glassine.verification import Claim, Runs, lower_bound
+from tests.learners.sums import oracle_of
 from tests.summaries.people import DOMAIN, people
 
 SMALL = Domain({name: Category(("u", "v")) for name in ("a", "b", "c")})
@@ -31,10 +32,9 @@ SMALL = Domain({name: Category(("u", "v")) for name in ("a", "b", "c")})
 def drawn(X: Any, y: Any, seed: int = 0, epsilon: float = 2.0, domain: Domain = SMALL) -> Any:
     """Return what one summary releases, and its events."""
     estimator = PrivateSummary(epsilon=epsilon, domain=domain, classes=(0, 1))
-    training = read_classes(estimator, X, y, domain=domain, classes=(0, 1))
-    budget = GaussianBudget.of(epsilon, 1e-6)
-    paid = Paid(randomness=Randomness.of(seed))
-    return release_summary(training.records, public_grids(training.domain, None), training.target, budget, paid)
+    records, training = read_classes(estimator, X, y, domain=domain, classes=(0, 1))
+    oracle = oracle_of(records, GaussianBudget.of(epsilon, 1e-6).mu, Randomness.of(seed))
+    return release_summary(oracle, public_grids(training.domain, None), training.target), oracle.events
 
 
 def pair_of_records(n: int = 40) -> tuple[Any, Any]:
@@ -63,7 +63,7 @@ def unit_free(table: Any, model: Any, units: int) -> int:
     """Return a score whose model is taken from the table itself: a record moves more than its own cell."""
     totals = np.maximum(table.sum(axis=(0, 1)), 1)
     own = table.sum(axis=1)[:, None] * table.sum(axis=0)[None] / totals
-    return release._distance(table, own, units)
+    return _distance(table, own, units)
 
 
 def doubled(table: Any, model: Any, units: int) -> int:
@@ -72,7 +72,7 @@ def doubled(table: Any, model: Any, units: int) -> int:
 
 
 def test_a_record_moves_a_score_by_at_most_one_unit_and_faults_are_found() -> None:
-    assert score_moves(release._distance) <= 1.0
+    assert score_moves(_distance) <= 1.0
     assert score_moves(unit_free) > 1.2, "a model that follows the records moves with them"
     assert score_moves(doubled) > 1.9, "a score in other units than its noise"
 
@@ -114,9 +114,12 @@ def test_tables_are_sized_by_public_cells_and_released_bins() -> None:
 
 
 def test_a_table_sized_by_the_records_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    def sized(exact: Any, portion: Any, name: str, parts: int) -> Any:
-        cut_off = [table[: int(np.flatnonzero(table.sum(axis=-1).ravel()).max()) + 1] for table in exact]
-        return honest(cut_off, portion, name, parts)
+    def sized(oracle: Any, portion: Any, name: str, question: Any) -> Any:
+        tables, deviation = honest(oracle, portion, name, question)
+        (records,) = oracle._GaussianOracle__held
+        exact = records.tables(question.terms, question.places, question.n_classes)
+        ends = [int(np.flatnonzero(exact[place].sum(axis=-1).ravel()).max()) + 1 for place in question.places]
+        return [table[:end] for table, end in zip(tables, ends, strict=True)], deviation
 
     honest = release._release_tables
     X, y = pair_of_records()

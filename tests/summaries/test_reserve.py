@@ -19,11 +19,12 @@ from glassine.errors import InvalidCertificateError, InvalidModelError, InvalidP
 from glassine.formats import fingerprint
 from glassine.learners import PrivateSummary, Reserve
 from glassine.learners.additive.budget import GaussianBudget
-from glassine.learners.summaries import estimator, measuring
+from glassine.learners.summaries import measuring
 from glassine.learners.summaries.estimator import Reservable
 from glassine.privacy import accounting
 from glassine.privacy.accounting import DiscreteGaussianNoise
 from glassine.sealed import door
+from glassine.sealed.queries import Counts
 from tests.summaries.people import DOMAIN, RANGE, people
 
 TREE = Reserve(share=0.25, model="tree", size=2)
@@ -88,12 +89,8 @@ def test_figures_and_persons() -> None:
 
 
 def test_a_measurement_that_spends_more_than_its_part_cannot_be_certified(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = measuring.release_measurement
-
-    def double(training: Any, model: Any, kept: Any, *more: Any) -> Any:
-        return honest(training, model, 2 * kept, *more)
-
-    monkeypatch.setattr(estimator, "release_measurement", double)
+    honest = Counts._scale
+    monkeypatch.setattr(Counts, "_scale", lambda query, part: honest(query, part) / 2)
     with pytest.raises(ReleaseFailedError):
         fitted(Reserve(share=0.5, model="tree", size=1))
     # What is said outside is constant; inside, it is the certificate that refuses.
@@ -177,7 +174,8 @@ KILLED = """
 import os, signal, sys
 from glassine.learners import PrivateSummary
 from glassine.learners import Reserve
-from glassine.learners.summaries import estimator, measuring
+from glassine.learners.summaries import estimator
+from glassine.sealed.queries import Counts
 from tests.summaries.people import DOMAIN, people
 
 def die(*args, **given):
@@ -190,7 +188,7 @@ if where == "fit":
     estimator.release_measurement = die
 summary = PrivateSummary(epsilon=2.0, domain=DOMAIN, classes=(0, 1), ledger=book, dataset="people", reserve=reserve)
 summary.fit(X, y).write(file)
-measuring.noisy_histogram = die
+Counts.draw = die
 summary.measure(summary.tree(1), X, y, epsilon=0.5)
 """
 

@@ -16,13 +16,13 @@ from sklearn.metrics import roc_auc_score
 from glassine import Category, Domain
 from glassine.errors import InvalidModelError
 from glassine.learners import PrivateSummary
-from glassine.learners.additive.records import Binned
-from glassine.learners.summaries import release
 from glassine.learners.summaries.additive import fitted_scores
 from glassine.learners.summaries.file import SummaryFile, digest
 from glassine.learners.summaries.junction_tree import junction_tree
 from glassine.learners.summaries.released import Released
 from glassine.records.reading import read_settled
+from glassine.sealed.binned import Binned
+from tests.learners.sums import residual_sums
 from tests.summaries.people import DOMAIN, people, summary
 
 UNITS = 2**20
@@ -52,21 +52,21 @@ def largest_move(sums: Callable[..., Any], n_classes: int) -> float:
 
 def clipped_too_late(binned: Binned, times: Any, scores: Any, ends: Any, clip: float, units: int) -> Any:
     """Return sums whose units are those of half the clip that the noise is for."""
-    return release._residual_sums(binned, times, scores, ends, clip, 2 * units)
+    return residual_sums(binned, times, scores, ends, clip, 2 * units)
 
 
 def standardized(binned: Binned, times: Any, scores: Any, ends: Any, clip: float, units: int) -> Any:
     """Return sums under scores that follow the records: one record moves the residuals of all others."""
     first = np.arange(scores.shape[1]) == 0
     moved = scores + 0.5 * np.sin(1e3 * binned.values.astype(np.float64).mean()) * first
-    return release._residual_sums(binned, times, moved, ends, clip, units)
+    return residual_sums(binned, times, moved, ends, clip, units)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_record_moves_the_sums_by_one_for_each_attribute_and_faults_are_found(n_classes: int) -> None:
     n_attributes = len(ENDS) - 1
-    assert 0.9 * n_attributes < largest_move(release._residual_sums, n_classes) <= n_attributes
+    assert 0.9 * n_attributes < largest_move(residual_sums, n_classes) <= n_attributes
     assert largest_move(clipped_too_late, n_classes) > 2 * n_attributes
     assert largest_move(standardized, n_classes) > 2 * n_attributes
 
@@ -77,8 +77,8 @@ def test_records_that_are_counted_give_the_sums_of_records_one_by_one() -> None:
     times = rng.integers(1, 9, 30)
     every = Binned(codes=np.repeat(few.codes, times, axis=1), values=np.repeat(few.values, times))
     scores = rng.normal(size=(6, 3))
-    one_by_one = release._residual_sums(every, None, scores, ENDS, math.sqrt(2.0), UNITS)
-    assert (release._residual_sums(few, times, scores, ENDS, math.sqrt(2.0), UNITS) == one_by_one).all()
+    one_by_one = residual_sums(every, None, scores, ENDS, math.sqrt(2.0), UNITS)
+    assert (residual_sums(few, times, scores, ENDS, math.sqrt(2.0), UNITS) == one_by_one).all()
 
 
 def tripled(n: int = 6000) -> tuple[np.ndarray, np.ndarray]:
@@ -95,7 +95,7 @@ def lacking(released: Released, scores: Any, X: Any, y: Any) -> float:
     """Return the largest mean residual of the records in any bin."""
     codes = np.stack([released.coarse[k].bin_of[(X[:, k] == "v").astype(int)] for k in released.useful])
     binned = Binned(codes=codes.astype(np.uint8), values=y.astype(np.uint8))
-    sums = release._residual_sums(binned, None, scores, released.ends, 1.0, UNITS)[:, 0] / UNITS
+    sums = residual_sums(binned, None, scores, released.ends, 1.0, UNITS)[:, 0] / UNITS
     counts = np.concatenate([np.bincount(row) for row in codes])
     return float(np.abs(sums / counts).max())
 

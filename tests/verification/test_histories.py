@@ -17,14 +17,14 @@ from glassine import Category, Domain, Integer, Real
 from glassine.errors import PrivacyLeakWarning
 from glassine.learners import PrivateEBMClassifier, PrivateScorecardClassifier, PrivateSummary
 from glassine.learners.additive import penalized
-from glassine.learners.additive import records as additive_records
-from glassine.learners.additive.budget import NoisySums, Portion
-from glassine.learners.additive.records import PARTS
 from glassine.learners.summaries import release
 from glassine.privacy.conversions import mu_from_epsilon
 from glassine.privacy.fine_gaussian import FineNoise
 from glassine.privacy.release import fresh_count
-from glassine.sealed import ingest
+from glassine.sealed import binned, draws, gaussian, ingest
+from glassine.sealed.binned import PARTS
+from glassine.sealed.gaussian import GaussianOracle
+from tests.learners.sums import released, through
 
 DOMAIN = Domain(
     {
@@ -85,13 +85,13 @@ def replayed(
     The numbers are the largest l2 distance of the exact sums of one release, relative to what its noise is for; and the
     mu of the whole history, from all distances over the noise that they got, relative to that of epsilon and delta.
     """
-    honest, spent = FineNoise.release, 0.0
+    honest, spent = draws.gaussian, 0.0
     tape: list[tuple[FineNoise, npt.NDArray[np.int64], npt.NDArray[np.float64]]] = []
     moved: dict[FineNoise, float] = defaultdict(float)
 
     def recorded(noise: FineNoise, sums: Any, randomness: Any) -> Any:
         exact = np.array(sums, dtype=np.int64)
-        tape.append((noise, exact, honest(noise, exact, randomness)))
+        tape.append((noise, exact, released(noise, exact, randomness)))
         return tape[-1][2]
 
     def played(noise: FineNoise, sums: Any, randomness: Any) -> Any:
@@ -108,12 +108,12 @@ def replayed(
 
     fitted = []
     for rows, way in ((first, recorded), (second, played)):
-        patch.setattr(FineNoise, "release", way)
+        through(patch, way)
         learner = make()
         with fresh_count(), warnings.catch_warnings():
             warnings.simplefilter("ignore", PrivacyLeakWarning)
             fitted.append(learner.fit(rows, "ill"))
-    patch.setattr(FineNoise, "release", honest)
+    patch.setattr(draws, "gaussian", honest)
     assert not tape
     times = {event.sigma: event.count for event in fitted[0].certificate_.events}
     if isinstance(fitted[0], PrivateSummary):
@@ -136,40 +136,48 @@ def test_neighbors_differ_in_the_sums_that_get_noise_alone(
 
 @pytest.mark.parametrize("kind", ["additive", "scorecard"])
 def test_a_budget_that_is_spent_on_each_round_anew_is_found(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    once, said = Portion.sums, NoisySums.event
+    honest, paid = GaussianOracle.release, gaussian.Drawing.__init__
+
     # The certificate is told of one round, and adds up to the claim.
-    monkeypatch.setattr(Portion, "sums", lambda portion, squared, times=1: once(portion, squared))
-    monkeypatch.setattr(NoisySums, "event", lambda *given, count=1, **named: said(*given, **named))
+    def once(oracle: Any, release: Any, portion: Any) -> Any:
+        return honest(oracle, replace(release, times=1), portion)
+
+    monkeypatch.setattr(GaussianOracle, "release", once)
+    monkeypatch.setattr(gaussian.Drawing, "__init__", lambda own, held, noise, _: paid(own, held, noise, 1e9))
     *_, spent = replayed(MAKES[kind], *neighbors(kind, MORE[2]), monkeypatch)
     assert spent > 1.2
 
 
-def plain(exact: Any, portion: Any, name: str, parts: int) -> Any:
-    _, deviation, event = TABLES(exact, portion, name, parts)
-    return [table / parts for table in exact], deviation, event
+def store_of(oracle: Any) -> Any:
+    return oracle._GaussianOracle__held[0]
 
 
-def scores_alone(joint: Any, independent: Any, portion: Any, parts: int) -> Any:
-    noisy, deviation, event = SCORES(joint, independent, portion, parts)
-    exact = {pair: release._distance(joint[pair], independent[pair], parts, parts) / parts for pair in noisy}
-    return exact, deviation, event
+def plain(oracle: Any, portion: Any, name: str, question: Any) -> Any:
+    noisy, deviation = TABLES(oracle, portion, name, question)
+    exact = np.split(question.exact(store_of(oracle), PARTS) / PARTS, np.cumsum([one.size for one in noisy])[:-1])
+    return [own.reshape(one.shape) for own, one in zip(exact, noisy, strict=True)], deviation
 
 
-def exact_lack(records: Any, codes: Any, shapes: Any, part_of: Any, share: float) -> Any:
-    lack, events = LACK(records, codes, shapes, part_of, share)
+def scores_alone(oracle: Any, portion: Any, question: Any) -> Any:
+    noisy, deviation = SCORES(oracle, portion, question)
+    return dict(zip(noisy, (question.exact(store_of(oracle), PARTS) / PARTS).tolist(), strict=True)), deviation
+
+
+def exact_lack(oracle: Any, portion: Any, terms: Any, shapes: Any, share: float) -> Any:
+    lack = LACK(oracle, portion, terms, shapes, share)
     assert lack is not None
-    return penalized.Lack(total=lack.total + float(records.binned.values.sum()), deviation=lack.deviation), events
+    return penalized.Lack(total=lack.total + float(store_of(oracle).records.values.sum()), deviation=lack.deviation)
 
 
-def exact_squares(values: Any, portion: Any) -> Any:
-    (_, deviation), event = SQUARES(values, portion)
-    return (float((values**2).sum()), deviation), event
+def exact_squares(oracle: Any, portion: Any) -> Any:
+    _, deviation = SQUARES(oracle, portion)
+    return float((store_of(oracle).records.values ** 2).sum()), deviation
 
 
-def exact_rounds(records: Any, grids: Any, released: Any, portion: Any) -> Any:
-    noisy, event = ROUNDS(records, grids, released, portion)
-    exact = [replace(one, sums=one.sums + float(records.values.sum())) for one in noisy.rounds]
-    return replace(noisy, rounds=tuple(exact)), event
+def exact_rounds(oracle: Any, portion: Any, grids: Any, released: Any) -> Any:
+    noisy = ROUNDS(oracle, portion, grids, released)
+    exact = [replace(one, sums=one.sums + float(store_of(oracle).records.values.sum())) for one in noisy.rounds]
+    return replace(noisy, rounds=tuple(exact))
 
 
 ROUNDS, SQUARES = release.release_rounds, release._release_squares
@@ -215,7 +223,7 @@ def twice(values: Any, n_levels: int) -> Any:
     return [(labels, np.full(len(labels), PARTS)) for labels, _ in PARTS_OF(values, n_levels)]
 
 
-SCALED, PARTS_OF = ingest.scaled, additive_records.parts_of
+SCALED, PARTS_OF = ingest.scaled, binned.parts_of
 
 
 @pytest.mark.slow
@@ -224,7 +232,7 @@ SCALED, PARTS_OF = ingest.scaled, additive_records.parts_of
     [
         (ingest, "scaled", not_clipped),
         (ingest, "scaled", of_the_data),
-        (additive_records, "parts_of", twice),
+        (binned, "parts_of", twice),
     ],
 )
 def test_a_number_that_counts_for_more_than_its_noise_is_found(

@@ -11,14 +11,15 @@ import pytest
 from glassine import Domain, Integer
 from glassine.learners import PrivateScorecardClassifier
 from glassine.learners.additive import fitting
-from glassine.learners.additive.budget import Portion
 from glassine.learners.additive.calibration import release_totals
 from glassine.models.scorecard import Scorecard
 from glassine.privacy.conversions import mu_from_epsilon
-from glassine.privacy.fine_gaussian import FineNoise
 from glassine.privacy.randomness import Randomness
+from glassine.sealed.binned import Terms
+from glassine.sealed.residuals import Totals
 from glassine.verification import Claim, Runs, lower_bound
 from glassine.verification.scores import Distinguisher
+from tests.learners.sums import Given, oracle_of, through
 
 DOMAIN = Domain({"x": Integer(0, 1, thresholds=(0,))})
 # Half of the records at each value and class; the neighbor has one more, which is alone of its kind.
@@ -53,11 +54,12 @@ def test_an_honest_card_is_not_accused() -> None:
 def totals(dataset: Any, seed: int | None, noise: float = 1.0) -> float:
     """Release the counts at two totals of a card that is public; return that of the record that may be there."""
     x, y = dataset
-    counts = np.bincount(2 * x[:, 0] + y, minlength=4).reshape(2, 2)
     # Planted where noise is below 1: the event is that of the honest release.
     mu = mu_from_epsilon(1.0, 1e-6) / noise
-    portion = Portion(mu=mu, share=1.0, randomness=Randomness.of(seed))
-    return float(release_totals(counts, portion)[0][1, 0])
+    records = Given(codes=x.T.astype(np.uint8), values=y.astype(float))
+    question = Totals(terms=Terms(grids=(), axes=()), points=(np.array([0, 1]),), first=0, size=2)
+    oracle = oracle_of(records, mu, Randomness.of(seed))
+    return float(release_totals(oracle, oracle.whole, question)[0][1, 0])
 
 
 @pytest.mark.slow
@@ -74,7 +76,7 @@ def test_items_chosen_without_noise_are_caught(monkeypatch: pytest.MonkeyPatch) 
         return np.asarray(sums, dtype=float) / noise.units
 
     # Planted: neither base, bins nor scores carry noise, and the events say that they do. The totals are left aside.
-    monkeypatch.setattr(FineNoise, "release", exact)
+    through(monkeypatch, exact)
     monkeypatch.setattr(fitting, "calibrate", lambda card, noisy, deviation: card)
     out = bound()
     assert out.violated, str(out)
@@ -84,10 +86,10 @@ def test_items_chosen_without_noise_are_caught(monkeypatch: pytest.MonkeyPatch) 
 def test_rounding_after_a_look_at_the_records_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     honest = fitting._Run.carded
 
-    def looked(run: Any, model: Any, axes: Any, binned: Any) -> Any:
+    def looked(run: Any, model: Any, terms: Any) -> Any:
         # Planted: the point's worth follows from the exact number of records.
-        card = honest(run, model, axes, binned)
-        n = len(run.training.records.values)
+        card = honest(run, model, terms)
+        n = len(run.privacy.oracle._GaussianOracle__held[0].records.values)
         return replace(card, intercept=card.intercept, source=f"{n}") if card.scorecard is None else _with_unit(card, n)
 
     monkeypatch.setattr(fitting._Run, "carded", looked)

@@ -225,14 +225,6 @@ class Question:
     short: str = field(kw_only=True, default="")
 
 
-def _as_measured(value: object, hiding: object) -> Any:
-    return value
-
-
-def _no_facts(subject: object, outcome: object, raw: object) -> dict[str, Any]:
-    return {}
-
-
 @dataclass(frozen=True)
 class Measurement(Question, Generic[S, R]):
     """Something that can be measured of what is published: an attack, or a count of what is in it.
@@ -259,9 +251,9 @@ class Measurement(Question, Generic[S, R]):
 
     finding: Any = None
     run: Callable[[S], Outcome[R]] = field(kw_only=True, default=lambda subject: NotApplicable("it was not measured."))
-    hide: Callable[[R, Any], Any] = field(kw_only=True, default=_as_measured)
+    hide: Callable[[R, Any], Any] = field(kw_only=True, default=lambda value, hiding: value)
     facts: Callable[[Any, Outcome[R], Mapping[str, Outcome[Any]]], Mapping[str, Any]] = field(
-        kw_only=True, default=_no_facts
+        kw_only=True, default=lambda subject, outcome, raw: {}
     )
     asked: bool = field(kw_only=True, default=True)
     listed: bool = field(kw_only=True, default=True)

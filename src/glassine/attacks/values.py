@@ -139,12 +139,13 @@ def _midpoints(
     domain: Domain | None,
     data: Mapping[str, AnyArray],
     numbers: set[tuple[str, float]],
-    whose: npt.NDArray[np.integer] | None,
+    held: tuple[Indices, npt.NDArray[np.integer] | None],
 ) -> tuple[int, int]:
     """Count the thresholds that are midpoints, and the records, or people, that alone hold a value next to one."""
     hits: set[tuple[str, float]] = set()
     exposed: set[int] = set()
-    for literals, rows in _parts(model, data):
+    cells, whose = held
+    for literals, rows in _parts(model, cells):
         for literal in literals:
             values = data[literal.attribute][rows]
             present = ~is_missing(values)
@@ -169,10 +170,8 @@ def _midpoints(
     return len(hits), len(exposed)
 
 
-def _parts(model: DecisionTree | RuleList, data: Mapping[str, AnyArray]) -> list[tuple[list[Between], Indices]]:
+def _parts(model: DecisionTree | RuleList, cells: Indices) -> list[tuple[list[Between], Indices]]:
     """Return the records among which thresholds were chosen: those of a node, or those that reach a rule."""
-    columns = dict(data)
-    cells = model.apply(columns)
     if isinstance(model, RuleList):
         return [
             ([lit for lit in rule.antecedent if isinstance(lit, Between)], np.flatnonzero(cells >= i))
@@ -241,23 +240,29 @@ def leak_values(
     whose: npt.NDArray[np.integer] | None = None,
     sizes: Sequence[int | None] | None = None,
     target: str | None = None,
+    cells: Indices | None = None,
 ) -> ValueLeakage:
     """Return the exact training values that a model, or the domain published with it, gives away.
 
-    Shapes: ``data`` (n,), optional; ``whose`` (n,), optional.
+    Shapes: ``data`` (n,), optional; ``whose`` (n,), optional; ``cells`` (n,), the leaf or rule of each record, where it
+    is known.
     """
     numbers = thresholds_of(model, domain)
     off_grid = {(a, t) for a, t in numbers if domain is None or not on_grid(domain[a], t)}
     # The grid of an inferred attribute follows from the data, so its cut points are not public.
     guessed = {(a, t) for a, t in numbers if domain is not None and domain[a].inferred} - off_grid
     secret = off_grid | guessed
-    midpoints, exposed = _midpoints(model, domain, data, secret, whose) if data is not None else (None, None)
+    if data is not None and cells is None:
+        cells = model.apply(dict(data))
+    midpoints = exposed = None
+    if data is not None and cells is not None:
+        midpoints, exposed = _midpoints(model, domain, data, secret, (cells, whose))
     valued = [cell.evidence.value is not None for cell in model.cells]
     lone = {i for i, cell in enumerate(model.cells) if valued[i] and cell.evidence.size == 1}
     contributions, inferred, alone = None, None, None
     targets = None if data is None or target is None or model.classes is not None else data.get(target)
-    if data is not None and targets is not None and targets.dtype.kind in "iuf":
-        cells, numbers_of = model.apply(dict(data)), targets.astype(float)
+    if cells is not None and targets is not None and targets.dtype.kind in "iuf":
+        numbers_of = targets.astype(float)
         contributions = contributions_behind(cells, numbers_of, whose, len(model.cells))
         if all(valued):
             means = np.array([float(cell.evidence.value or 0.0) for cell in model.cells])

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from importlib import import_module
 
 from glassine.attacks.outcome import RecordNote
 from glassine.auditing.describe import relied_on
 from glassine.auditing.findings import Findings
-from glassine.auditing.inputs import AuditInputs, AuditSettings
-from glassine.auditing.policy import Policy
+from glassine.auditing.inputs import DEFAULTS, AuditInputs, AuditSettings
+from glassine.auditing.policy import NAMED, Policy
 from glassine.auditing.samples import known_names, read_samples
 from glassine.auditing.subject import Opened, Subject, examine
 from glassine.auditing.suppression import Suppression
 from glassine.auditing.trees import TreeSubject
 from glassine.data.labels import Sample, as_sample, target_name
 from glassine.data.persons import refuse_shared
-from glassine.data.table import RecordTable
 from glassine.domain import Domain
 from glassine.domain.domain import check_domain
 from glassine.domain.literals import attributes_of
@@ -27,6 +27,16 @@ from glassine.formats.loading import is_estimator
 from glassine.formats.sklearn.parameters import stated_parameters
 from glassine.models import AdditiveModel, DecisionTree, RuleList
 from glassine.records.containers import is_lazy
+
+KINDS = {
+    "builtins.list": "glassine.auditing.several.SeveralSubject",
+    "builtins.tuple": "glassine.auditing.several.SeveralSubject",
+    "glassine.auditing.several.SeveralModels": "glassine.auditing.several.SeveralSubject",
+    "glassine.surrogates.measuring.MeasuredExplainer": "glassine.auditing.release.ReleaseSubject",
+    "glassine.surrogates.release.SurrogateRelease": "glassine.auditing.release.ReleaseSubject",
+    "glassine.learners.summaries.estimator.PrivateSummary": "glassine.auditing.summaries.SummarySubject",
+}
+"""By class of what is published, its kind of subject, where it is not one model."""
 
 ATTACKS = {"membership", "disclosure"}
 """Measurements that need no domain, and that are for the holder of the data where they are all that is asked for."""
@@ -111,7 +121,7 @@ def audit(
     ('outside policy', ['certain_by_membership'])
     """
     _check_kinds(data, domain, policy, settings)
-    settings, limits = settings or AuditSettings(), policy or Policy()
+    settings, limits = settings or DEFAULTS, policy or NAMED["default"].policy
     tested = persons if isinstance(persons, str) and persons in tested_by(model) else None
     persons = None if tested is not None else persons
     if isinstance(persons, str) and domain is not None and persons in domain:
@@ -124,7 +134,7 @@ def audit(
     given = AuditInputs(
         person=tested,
         domain=domain,
-        members=Sample(target=target_name(target) or None),
+        target=target_name(target) or None,
         settings=settings,
         suppression=Suppression(0 if settings.show_small_counts else limits.suppress_below),
         needs_domain=not attack,
@@ -133,12 +143,13 @@ def audit(
     def read() -> Subject:
         """Open the records, and return the subject with them."""
         members, strangers = read_samples(opened, domain, sample, others)
-        inputs = replace(given, members=members, others=strangers)
+        column = members.target if isinstance(members.target, str) else None
+        labels = (members.target, strangers.target) if column is None else (None, None)
+        inputs = replace(given, data=members.data, holdout=strangers.data, target=column, labels=labels)
         names = None if is_lazy(members.data) else known_names(members.data)
         opened.kind.check(opened, inputs, names)
-        refuse_shared(
-            *(side.persons if isinstance(side, RecordTable) else None for side in (inputs.data, inputs.holdout))
-        )
+        if inputs.counts_people:
+            refuse_shared(*(getattr(side, "persons", None) for side in (inputs.data, inputs.holdout)))
         return opened.subject(inputs, limits, claim)
 
     if not relied_on(claim):
@@ -147,7 +158,7 @@ def audit(
     # is for the checker, whatever becomes of it.
     opened.kind.check(opened, given, known_names(sample.data))
     public = examine(opened.subject(given, limits, claim, public=True), only)
-    if not opened.kind.has_records(opened, replace(given, members=sample, others=others)):
+    if not opened.kind.has_records(opened, replace(given, data=sample.data, holdout=others.data)):
         return public
     try:
         with warnings.catch_warnings():
@@ -177,55 +188,43 @@ def unmeasured(public: Findings, error: Exception) -> Findings:
 
 def open_published(model: object, domain: Domain | None, settings: AuditSettings) -> Opened:
     """Open what is published: decide its kind, and read it as a value of that kind."""
-    # Each kind takes up to a second to import, and a tree needs no other.
-    parameters = stated_parameters(model.estimator if isinstance(model, ModelFile) else model)
+    fitted = model.estimator if isinstance(model, ModelFile) else model
+    plain = fitted is None or isinstance(fitted, DecisionTree | RuleList | AdditiveModel)
+    parameters = None if plain else stated_parameters(fitted)
     files: tuple[FileForm, ...] = ()
     if isinstance(model, ModelFile):
         files = (model.form,)
         # An attack needs how splits were selected, which the estimator states.
         stated = model.estimator is not None and settings.sensitive is not None and not _is_forest(model.estimator)
         model = model.estimator if stated else model.model
-    if isinstance(model, DecisionTree | RuleList):
-        return Opened(
-            kind=TreeSubject, artefact=model, value=as_model(model, domain), files=files, parameters=parameters
-        )
-    other = None if isinstance(model, AdditiveModel) else _open_other(model, domain, settings)
-    if other is not None:
-        return replace(other, parameters=parameters)
+    if isinstance(model, DecisionTree | RuleList | AdditiveModel):
+        own = None
+    elif settings.only is not None and set(settings.only) == {"membership"} and _is_forest(model):
+        own = "glassine.auditing.forest.ForestSubject"
+    else:
+        own = next((KINDS[name] for one in type(model).__mro__ if (name := _full_name(one)) in KINDS), None)
+    if own is not None:
+        return replace(_kind(own).opens(model), parameters=parameters)
     value, estimator = as_model(model, domain), not files and is_estimator(model)
-    kind: type[Subject] = TreeSubject
-    if isinstance(value, AdditiveModel):
-        from glassine.auditing.additive import AdditiveSubject
+    return Opened(
+        kind=_kind("glassine.auditing.additive.AdditiveSubject") if isinstance(value, AdditiveModel) else TreeSubject,
+        artefact=model,
+        value=value,
+        files=files,
+        estimator=estimator,
+        parameters=parameters,
+    )
 
-        kind = AdditiveSubject
-    return Opened(kind=kind, artefact=model, value=value, files=files, estimator=estimator, parameters=parameters)
+
+def _full_name(kind: type) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"
 
 
-def _open_other(model: object, domain: Domain | None, settings: AuditSettings) -> Opened | None:
-    """Open what is not one model as a value; None of anything else, which a reader may take for a model."""
-    if settings.only is not None and set(settings.only) == {"membership"} and _is_forest(model):
-        from glassine.auditing.forest import ForestSubject
-
-        return Opened(kind=ForestSubject, artefact=model, estimator=is_estimator(model))
-    from glassine.auditing.several import SeveralModels, SeveralSubject, opened
-
-    if isinstance(model, SeveralModels | list | tuple):
-        published, files, estimator = opened(model)
-        return Opened(kind=SeveralSubject, artefact=model, value=published, files=files, estimator=estimator)
-    from glassine.learners.summaries.estimator import PrivateSummary
-    from glassine.surrogates.measuring import MeasuredExplainer
-    from glassine.surrogates.release import SurrogateRelease
-
-    if isinstance(model, SurrogateRelease | MeasuredExplainer):
-        from glassine.auditing.release import ReleaseSubject
-
-        release = model if isinstance(model, SurrogateRelease) else model.release()
-        return Opened(kind=ReleaseSubject, artefact=model, value=release)
-    if isinstance(model, PrivateSummary):
-        from glassine.auditing.summaries import SummarySubject
-
-        return Opened(kind=SummarySubject, artefact=model, value=model)
-    return None
+def _kind(place: str) -> type[Subject]:
+    """Return the class of a kind of subjects; each takes up to a second to import, and a tree needs no other."""
+    module, _, name = place.rpartition(".")
+    kind: type[Subject] = getattr(import_module(module), name)
+    return kind
 
 
 def _is_forest(model: object) -> bool:

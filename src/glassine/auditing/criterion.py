@@ -322,9 +322,11 @@ class Criterion(Generic[N, F]):
         Unit, default and range of its limit.
     judge : callable
         Judges a limit by that fact.
-    label, measures, unmeasured : str
-        What it is called in every report, what it limits, and what it says where nothing was measured. ``{part}`` and
-        ``{parts}`` stand for what the subject's parts are called, ``{reason}`` for why.
+    label, measures : str
+        What it is called in every report, and what it limits. ``{part}`` and ``{parts}`` stand for what the subject's
+        parts are called.
+    unmeasured : str
+        What it says where nothing was measured, ``{reason}`` being why; by default, that records are not counted.
     by_guarantee : callable or None
         Judges a limit by an accepted guarantee, which covers the subject; None where it then has no check.
     of_claim : bool
@@ -332,14 +334,17 @@ class Criterion(Generic[N, F]):
         the subject.
     of_file : bool
         Whether it judges the file that holds the subject: no guarantee of the subject covers what else is in it.
-    limit_of : str
-        The policy's key that holds its limit: its own name, or that of the criterion that it comes with.
+    key : str
+        The policy's key that holds its limit: its own name by default, or that of the criterion that it comes with.
     stated : str
         The name of the fact that is its limit, where it is not the policy's but stated by the subject.
-    remedies, inputs : Remedies
-        What helps where it fails, and what to pass where it is unknown.
+    remedies : Remedies
+        What helps where it fails.
+    inputs : Remedies
+        What to pass where it is unknown, and by ``requests`` what to ask the publisher for, to whom has the published
+        model alone. By default what the fact needs that it judges.
     requests : tuple of str
-        What to ask the publisher for where it is unknown, to whom has the published model alone.
+        See ``inputs``.
     flag : Flag or None
         How parts beyond the limit are marked.
     """
@@ -350,21 +355,21 @@ class Criterion(Generic[N, F]):
     judge: Callable[[N, F, Case], Check | None]
     label: str
     measures: str
-    unmeasured: str
+    unmeasured: str = "How many records stand behind it is not known: {reason}"
     by_guarantee: Callable[[N, GuaranteeFinding, Case], Check | None] | None = None
     of_claim: bool = False
     of_file: bool = False
-    limit_of: str = ""
+    key: str = ""
     stated: str = ""
     remedies: Remedies = field(default_factory=dict)
     inputs: Remedies = field(default_factory=dict)
     requests: tuple[str, ...] = ()
     flag: Flag[N] | None = None
 
-    @property
-    def key(self) -> str:
-        """The policy's key that holds its limit."""
-        return self.limit_of or self.name
+    def __post_init__(self) -> None:
+        needed, asked = NEEDED.get(self.reads, ({}, ()))
+        for name, value in (("key", self.name), ("inputs", needed), ("requests", asked)):
+            object.__setattr__(self, name, getattr(self, name) or value)
 
     def check(self, limit: N, case: Case, suppression: Suppression) -> Check | None:
         """Return the check of a limit; None where nothing of the kind is asked of the subject."""
@@ -450,6 +455,15 @@ GROUPED = remedy(
 VALUED = remedy("Pass the training records with their values: {step}.", "audit", data=None, target=None)
 
 
+COUNTS = (
+    "How many training records{of_each} every {part} holds. If these counts are rounded, to which step. If they "
+    "cannot be given, the fewest training records of any {part}."
+)
+HELD_OUT = remedy(
+    "Pass more records of the same population that were not used for training: {step}.", "audit", holdout=None
+)
+
+
 def joined(items: Sequence[str]) -> str:
     """Return items as a phrase: ``a, b and c``."""
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
@@ -471,3 +485,16 @@ def covered_of(kinds: Collection[Kind], addition: str) -> Callable[[float, Guara
 def for_kinds(kinds: Sequence[Kind], entry: Remedy) -> dict[Kind, Remedy | Callable[[float], Remedy]]:
     """Return one remedy for several kinds of subject."""
     return dict.fromkeys(kinds, entry)
+
+
+MODELS: tuple[Kind, ...] = ("tree", "rule list", "additive model")
+"""Kinds of subjects that are one model."""
+_NEEDS: tuple[tuple[tuple[str, ...], Remedies, tuple[str, ...]], ...] = (
+    (("sizes", "cells", "classes", "implied"), for_kinds(MODELS, COUNTED), (COUNTS,)),
+    (("groups", "released_leaves", "narrowed"), {"release": GROUPED}, ()),
+    (("intersections",), {"several models": SAME_RECORDS}, ()),
+    (("contributions",), for_kinds(MODELS, VALUED) | {"release": GROUPED}, ()),
+    (("attacks", "membership"), for_kinds((*MODELS, "release"), HELD_OUT), ()),
+)
+NEEDED = {fact: (inputs, asked) for facts, inputs, asked in _NEEDS for fact in facts}
+"""By fact, what to pass where it is not known, and what to ask the publisher for."""

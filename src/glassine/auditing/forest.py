@@ -14,6 +14,7 @@ from glassine.auditing.policy import Policy
 from glassine.auditing.subject import Opened, Raw, Subject
 from glassine.auditing.trees import MEMBERSHIP, attacked
 from glassine.errors import InvalidDataError
+from glassine.formats.loading import is_estimator
 
 if TYPE_CHECKING:
     from glassine.attacks.membership.suite import MembershipAttacks
@@ -24,6 +25,11 @@ class ForestSubject(Subject):
     """A fitted forest of scikit-learn, alone or at the end of a pipeline or search."""
 
     forest: Any
+
+    @classmethod
+    def opens(cls, artefact: Any) -> Opened:
+        """Return a forest."""
+        return Opened(kind=cls, artefact=artefact, estimator=is_estimator(artefact))
 
     @classmethod
     def of(

@@ -10,9 +10,9 @@ from glassine.attacks.outcome import Measured
 from glassine.auditing.criterion import (
     DOMAIN,
     GROUPED,
+    MODELS,
     OCCURRENCES,
     SHARE,
-    VALUED,
     VALUES,
     Check,
     Criterion,
@@ -75,7 +75,7 @@ ROUNDED: Remedies = {
     unmeasured="Which thresholds are public was not measured: {reason}",
     by_guarantee=_private_by_guarantee,
     remedies=ROUNDED,
-    inputs=for_kinds(("tree", "rule list", "additive model"), DOMAIN),
+    inputs=for_kinds(MODELS, DOMAIN),
 )
 def THRESHOLDS_OFF_GRID(limit: int, thresholds: Thresholds, case: Case) -> Check:
     """Judge published values that are not public; a cut point of an inferred domain may be public, so fails nothing."""
@@ -156,7 +156,7 @@ def MIDPOINTS(limit: int, thresholds: Thresholds, case: Case) -> Check | None:
     unmeasured="Whether thresholds can name a record was not measured: {reason}",
     by_guarantee=covered(", by thresholds as well"),
     remedies=ROUNDED,
-    inputs=for_kinds(("tree", "rule list", "additive model"), DOMAIN) | {"release": GROUPED},
+    inputs=for_kinds(MODELS, DOMAIN) | {"release": GROUPED},
     requests=("The public cut points, or public shares of values, of {lacking}.",),
 )
 def NAMED_BY_THRESHOLDS(limit: int, named: Named, case: Case) -> Check:
@@ -242,7 +242,6 @@ def TESTED_IDENTIFIERS(limit: int, identifiers: tuple[str, ...], case: Case) -> 
             "Explain again with a coarser step of the answers, or with larger leaves: {step}.", "explain", answer=None
         )
     },
-    inputs={"release": GROUPED},
 )
 def NARROWEST_ANSWER(limit: float, widths: tuple[float, ...], case: Case) -> Check:
     """Judge the leaf whose mean leaves the least open. The width is not shown: it follows from the size of the leaf."""
@@ -268,7 +267,6 @@ LARGER: Remedies = for_kinds(
     ),
     "additive model": ROUND_CUTS,
 }
-VALUES_OF: Remedies = for_kinds(("tree", "rule list", "additive model"), VALUED) | {"release": GROUPED}
 
 
 def _of_numbers(limit: float, guarantee: GuaranteeFinding, case: Case) -> Check | None:
@@ -291,7 +289,6 @@ def _of_magnitudes(
         unmeasured="How much single contributions make up is not known: {reason}",
         by_guarantee=_of_numbers,
         remedies=LARGER,
-        inputs=VALUES_OF,
     )
 
 

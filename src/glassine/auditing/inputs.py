@@ -23,7 +23,6 @@ from glassine.data.inference import (
     infer_domain,
     outside_of,
 )
-from glassine.data.labels import Sample
 from glassine.data.table import NO_RECORDS, RecordTable, as_table
 from glassine.domain import Category, Domain, Integer, Real
 from glassine.domain.attributes import Attribute, Scalar
@@ -111,7 +110,6 @@ class DisclosureSettings:
 
 CRITERIA = ("gini", "entropy", "gain_ratio", "misclassification", "none")
 SPLITS = ("auto", "multiway", "binary")
-NOTHING = Sample()
 TEN = Suppression(10)
 
 
@@ -221,15 +219,20 @@ class AuditSettings:
             )
 
 
+DEFAULTS = AuditSettings()
+
+
 @dataclass(frozen=True, kw_only=True)
 class AuditInputs:
     """What an audit has beside its subject, read once."""
 
     domain: Domain | None = None  # What is publicly known about the attributes
-    # members, others: the training records, and others of the same population; without records where none were given.
-    members: Sample = NOTHING
-    others: Sample = NOTHING
-    settings: AuditSettings = AuditSettings()  # What is looked at, and how
+    # data, holdout: the training records, and others of the same population; None where none were given.
+    data: Any = None
+    holdout: Any = None
+    target: str | None = None  # The column of both that a model predicts
+    labels: tuple[Any, Any] = (None, None)  # Of a release, the classes beside both, shape (n,) each; None without
+    settings: AuditSettings = DEFAULTS  # What is looked at, and how
     suppression: Suppression = TEN  # What may be shown of counts
     # The column of persons, where the model tests it: then records are counted, as it is an attribute.
     person: str | None = None
@@ -246,21 +249,6 @@ class AuditInputs:
         if parameters is None or parameters.smallest_leaf is None or stated.smallest_leaf is not None:
             return stated
         return replace(stated, smallest_leaf=parameters.smallest_leaf, by=f"the file ({parameters.stated_leaf})")
-
-    @property
-    def data(self) -> Any:
-        """The training records, or None."""
-        return self.members.data
-
-    @property
-    def holdout(self) -> Any:
-        """The other records, or None."""
-        return self.others.data
-
-    @property
-    def target(self) -> str | None:
-        """The column of both that a model predicts."""
-        return self.members.target if isinstance(self.members.target, str) else None
 
     @property
     def progress(self) -> Callable[[str], None]:
@@ -295,11 +283,8 @@ class AuditInputs:
 
     def by(self, attributes: Mapping[str, Attribute]) -> Self:
         """Return the same with records read by some attributes, those of a lazy frame collected."""
-        sides = [
-            side if side.data is None else replace(side, data=as_table(side.data).by(attributes))
-            for side in (self.members, self.others)
-        ]
-        return replace(self, members=sides[0], others=sides[1])
+        data, holdout = (side if side is None else as_table(side).by(attributes) for side in (self.data, self.holdout))
+        return replace(self, data=data, holdout=holdout)
 
     @cached_property
     def columns(self) -> dict[str, AnyArray] | None:

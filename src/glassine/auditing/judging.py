@@ -11,6 +11,7 @@ from glassine.auditing.criterion import (
     APART,
     COUNTED,
     COUNTED_TOGETHER,
+    COUNTS,
     CUT_POINTS,
     DESCRIBED,
     DOMAIN,
@@ -31,7 +32,7 @@ from glassine.auditing.findings.guarantee import GuaranteeFinding
 from glassine.auditing.findings.membership import MembershipFinding
 from glassine.auditing.findings.policies import PolicyFinding
 from glassine.auditing.findings.values import Verdict
-from glassine.auditing.membership_criteria import COUNTS, attack_bounds
+from glassine.auditing.membership_criteria import attack_bounds
 from glassine.auditing.policy import NAMED, Policy
 from glassine.auditing.suppression import Suppression
 from glassine.errors import first_of
@@ -68,14 +69,13 @@ def judge(policy: Policy, case: Case, suppression: Suppression) -> tuple[Check, 
     return tuple(out)
 
 
-def judge_named(policy: Policy, case: Case, suppression: Suppression) -> tuple[PolicyFinding, ...]:
+def judge_named(case: Case, suppression: Suppression) -> tuple[PolicyFinding, ...]:
     """Return how each named policy judges the same facts, and what keeps the subject from it."""
     out = []
     for name, entry in NAMED.items():
-        named = replace(entry.policy, accept_guarantee=policy.accept_guarantee)
-        checks = judge(named, case, suppression)
+        checks = judge(entry.policy, case, suppression)
         odd = [check for status in ("fail", "unknown") for check in checks if check.status == status]
-        remedy = _remedy(named, case, odd[0]) if odd else None
+        remedy = _remedy(entry.policy, case, odd[0]) if odd else None
         out.append(
             PolicyFinding(
                 name=name, verdict=decide(checks), against=tuple(check.meaning for check in odd), remedy=remedy

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from glassine.attacks.outcome import Measured
 from glassine.auditing.criterion import (
-    COUNTED,
     NUMBER,
     ROUNDED_SHARE,
     Check,
@@ -28,12 +27,6 @@ if TYPE_CHECKING:
     from glassine.auditing.findings.guarantee import GuaranteeFinding
     from glassine.auditing.findings.membership import MembershipFinding
     from glassine.capacity import AverageCase
-
-COUNTS = (
-    "How many training records{of_each} every {part} holds. If these counts are rounded, to which step. If they "
-    "cannot be given, the fewest training records of any {part}."
-)
-
 
 # What follows from the counts alone.
 
@@ -71,8 +64,6 @@ def _up(value: float) -> float:
             smallest_leaf=50,
         ),
     },
-    inputs=for_kinds(("tree", "rule list", "additive model"), COUNTED),
-    requests=(COUNTS,),
 )
 def LARGEST_ADVANTAGE(limit: float, cells: Cells | Parameters, case: Case) -> Check:
     """Judge the advantage that counts imply: nothing passes by a bound that may be exceeded."""
@@ -138,8 +129,6 @@ def rounded_share(share: float, n: float) -> float:
         ("tree", "rule list"),
         remedy("Publish labels without counts: {step}. Or merge small pure leaves.", "scrub", counts="remove"),
     ),
-    inputs=for_kinds(("tree", "rule list"), COUNTED),
-    requests=(COUNTS,),
 )
 def CERTAIN_BY_MEMBERSHIP(limit: float, cells: Cells, case: Case) -> Check:
     """Judge how many are certain of their outcome only because they are members, by an upper estimate."""
@@ -221,9 +210,6 @@ PRIVATE_RELEASE = remedy(
     epsilon=None,
     partition="public",
 )
-HELD_OUT = remedy(
-    "Pass more records of the same population that were not used for training: {step}.", "audit", holdout=None
-)
 
 SMALLER_MODEL = for_kinds(
     ("tree", "rule list"),
@@ -233,7 +219,6 @@ SMALLER_MODEL = for_kinds(
         python="`PrivateTreeClassifier` or `PrivateRuleListClassifier`",
     ),
 ) | {"release": PRIVATE_RELEASE}
-ATTACKED = for_kinds(("tree", "rule list", "additive model", "release"), HELD_OUT)
 
 
 @criterion(
@@ -245,7 +230,6 @@ ATTACKED = for_kinds(("tree", "rule list", "additive model", "release"), HELD_OU
     "Judged with a holdout, and failed where the lower confidence bound of an attack exceeds it.",
     unmeasured="Membership inference was not measured: {reason}",
     remedies=SMALLER_MODEL,
-    inputs=ATTACKED,
 )
 def LARGEST_MEASURED_ADVANTAGE(limit: float, membership: MembershipFinding, case: Case) -> Check:
     """Judge attacks by lower bounds; one that seems to exceed the limit, or that counts let expect, is unknown."""
@@ -361,7 +345,6 @@ def LARGEST_MEAN_ADVANTAGE(limit: float, bounds: AverageCase, case: Case) -> Che
     unmeasured="Membership inference was not measured: {reason}",
     by_guarantee=_membership_by_guarantee,
     remedies=SMALLER_MODEL,
-    inputs=ATTACKED,
 )
 def LARGEST_ATTACK_ADVANTAGE(limit: float, membership: MembershipFinding, case: Case) -> Check:
     """Judge attacks by their confidence bounds."""

@@ -6,7 +6,6 @@ import numpy as np
 
 from glassine.auditing.criterion import (
     BYTES,
-    COUNTED,
     FILES,
     RECORDS,
     VALUES,
@@ -22,7 +21,6 @@ from glassine.auditing.criterion import (
     whole_limit,
 )
 from glassine.auditing.facts import Case, Cells, Kind
-from glassine.auditing.membership_criteria import COUNTS
 from glassine.errors import first_of
 from glassine.formats.canonical import FileForm, LongText
 
@@ -30,7 +28,6 @@ MERGE = for_kinds(
     ("tree", "rule list"),
     remedy("Publish labels without counts: {step}. Or {retrain} with larger leaves.", "scrub", counts="remove"),
 )
-INPUTS = for_kinds(("tree", "rule list"), COUNTED)
 
 EMPTY = "All published counts are zero, so the model says nothing about any record."
 NO_CLASS_COUNTS = "The model does not publish how many records of each class its leaves hold."
@@ -46,8 +43,6 @@ NO_CLASS_COUNTS = "The model does not publish how many records of each class its
     unmeasured="How many records of each class stand behind it is not known: {reason}",
     by_guarantee=covered(", however few share a class"),
     remedies=MERGE,
-    inputs=INPUTS,
-    requests=(COUNTS,),
 )
 def SMALLEST_CLASS_COUNT(limit: int, cells: Cells, case: Case) -> Check:
     """Judge the fewest records of a class that has any, in any part."""
@@ -83,8 +78,6 @@ def SMALLEST_CLASS_COUNT(limit: int, cells: Cells, case: Case) -> Check:
     unmeasured="Which classes stand behind it is not known: {reason}",
     by_guarantee=covered(", absent classes included"),
     remedies=MERGE,
-    inputs=INPUTS,
-    requests=(COUNTS,),
 )
 def ZERO_CLASSES(limit: int, cells: Cells, case: Case) -> Check:
     """Judge how many parts hold no record of some class."""
@@ -117,8 +110,6 @@ def ZERO_CLASSES(limit: int, cells: Cells, case: Case) -> Check:
     unmeasured="The number of records is not known: {reason}",
     by_guarantee=covered(", however many parameters the model has"),
     remedies=for_kinds(("tree", "rule list"), remedy("{Retrain} a smaller model, or with more records.")),
-    inputs=INPUTS,
-    requests=(COUNTS,),
 )
 def DEGREES_OF_FREEDOM(limit: int, cells: Cells, case: Case) -> Check:
     """Judge records less parameters: twice the splits, and of each leaf the shares of all classes but one."""

@@ -94,9 +94,12 @@ def curve_of(bits: Array) -> tuple[tuple[float, float], ...]:
 
 
 def subgroups(
-    dataset: ProbabilisticDataset, frame: RecordTable | None, names: list[str]
+    dataset: ProbabilisticDataset, frame: RecordTable | None, names: list[str], rows: Indices | None
 ) -> Outcome[tuple[SubgroupLeakage, ...]]:
-    """Return what is learned about subgroups: of each class, and of some columns of the data if there are any."""
+    """Return what is learned about subgroups: of each class, and of some columns of the data if there are any.
+
+    Shapes: ``rows`` (n,), the leaf or rule of each record of the data.
+    """
     groups: list[SubgroupLeakage] = []
     if not dataset.model.counts_are_exact:
         return NotApplicable(ROUNDED)
@@ -108,7 +111,7 @@ def subgroups(
             return NotApplicable(error.text)
     if frame is not None:
         try:
-            groups += dataset.by_subgroup(frame, names, domain_aware=True)
+            groups += dataset.by_subgroup(frame, names, domain_aware=True, parts=rows)
         except CostLimitError as error:
             return Failed(error.text)
     return Measured(tuple(groups))

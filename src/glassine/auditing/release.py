@@ -47,6 +47,7 @@ from glassine.auditing.release_attacks import gaps_of, guesses_of, membership_of
 from glassine.auditing.release_inputs import DECISIONS, TRUE, Leaves, ReleaseInputs, inputs_of_data, inputs_of_fit
 from glassine.auditing.subject import Opened, Raw, Subject
 from glassine.auditing.tree_facts import named_fact, thresholds_fact
+from glassine.data.labels import Sample
 from glassine.data.persons import refuse_shared
 from glassine.errors import InvalidParameterError, parameter
 from glassine.records.arrays import Ints
@@ -192,17 +193,24 @@ class ReleaseSubject(Subject):
     by_array = True
 
     @classmethod
+    def opens(cls, artefact: Any) -> Opened:
+        """Return a release, or a fitted explainer with its own."""
+        release = artefact if isinstance(artefact, SurrogateRelease) else artefact.release()
+        return Opened(kind=cls, artefact=artefact, value=release)
+
+    @classmethod
     def of(
         cls, opened: Opened, inputs: AuditInputs, policy: Policy, claim: GuaranteeFinding | None, *, public: bool
     ) -> Self:
         """Return a release with the records behind it, those of the explainer among them."""
-        published = opened.artefact
+        published, labels = opened.artefact, inputs.labels
+        holdout = Sample(inputs.holdout, labels[1])
         if public:
             records = ReleaseInputs(release=opened.value, lacking=OF_THE_MODEL)
         elif isinstance(published, SurrogateRelease):
-            records = inputs_of_data(published, inputs.members, inputs.others)
+            records = inputs_of_data(published, Sample(inputs.data, labels[0]), holdout)
         else:
-            records = inputs_of_fit(published, inputs.members.target, inputs.others)
+            records = inputs_of_fit(published, labels[0], holdout)
         people, others = records.people, records.others
         if people is not None and others is not None:
             if (people.persons is None) != (others.persons is None):

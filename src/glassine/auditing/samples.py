@@ -61,16 +61,14 @@ def read_samples(opened: Opened, domain: Domain | None, data: Sample, holdout: S
                 remedy=f"Pass {parameter('data')}, or the classes themselves.",
             )
         return _without_target(data, "data"), _without_target(others, "holdout")
-    if opened.kind.counts_records:
-        if data.persons is not None or others.persons is not None:
-            raise InvalidParameterError(
-                f"{parameter('persons')} does not apply to several models: what they reveal together is counted in "
-                "records.",
-                remedy="Leave it out, or audit each model separately.",
-            )
-    else:
-        data, others = (_named(sample, opened.artefact, domain) for sample in (data, others))
-    data, others = _by_person(_opened(data, domain), _opened(others, domain))
+    model = None if opened.kind.counts_records else opened.artefact
+    if model is None and (data.persons is not None or others.persons is not None):
+        raise InvalidParameterError(
+            f"{parameter('persons')} does not apply to several models: what they reveal together is counted in "
+            "records.",
+            remedy="Leave it out, or audit each model separately.",
+        )
+    data, others = _by_person(*(_table(sample, model, domain) for sample in (data, others)))
     target = _column_of(data, others)
     if target is None:
         return data, others
@@ -88,27 +86,20 @@ def _unsealed(sample: Sample) -> Sample:
     )
 
 
-def _named(sample: Sample, model: object, domain: Domain | None) -> Sample:
-    """Return records as a table, if they are no frame; without names their columns are the model's attributes."""
+def _table(sample: Sample, model: object, domain: Domain | None) -> Sample:
+    """Return records as a table, read by a domain; without names their columns are the model's attributes."""
     records: Any = sample.data
-    if not isinstance(records, np.ndarray | list | tuple | Mapping):
-        return sample
-    from glassine.formats.sklearn.forest import is_sklearn_forest
-
-    names = schema(records).names
-    if names is None and is_sklearn_forest(model):
-        numbered = [f"x{i}" for i in range(np.asarray(records).shape[-1])]
-        names = tuple(getattr(model, "feature_names_in_", numbered))
-    if names is None:
-        names = as_model(model, domain).attributes
-    return replace(sample, data=table_of(records, names))
-
-
-def _opened(sample: Sample, domain: Domain | None) -> Sample:
-    """Return records as a table that is read by a domain once; a lazy frame stays with its engine."""
-    records = sample.data
+    # A lazy frame stays with its engine. Several models name no columns.
     if records is None or is_lazy(records):
         return sample
+    if model is not None and isinstance(records, np.ndarray | list | tuple | Mapping):
+        from glassine.formats.sklearn.forest import is_sklearn_forest
+
+        names = schema(records).names
+        if names is None and is_sklearn_forest(model):
+            numbered = [f"x{i}" for i in range(np.asarray(records).shape[-1])]
+            names = tuple(getattr(model, "feature_names_in_", numbered))
+        records = table_of(records, as_model(model, domain).attributes if names is None else names)
     table = as_table(records)
     return replace(sample, data=table if domain is None else table.by({name: domain[name] for name in domain}))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Self
@@ -29,7 +29,6 @@ from glassine.errors import (
     parameter,
 )
 from glassine.formats import ModelFile
-from glassine.formats.canonical import FileForm
 from glassine.formats.loading import is_estimator
 
 LISTED = 5
@@ -62,6 +61,21 @@ class SeveralSubject(Subject):
     published: SeveralModels
 
     counts_records = True
+
+    @classmethod
+    def opens(cls, artefact: Any) -> Opened:
+        """Return several models, the files among them, and whether any is a fitted estimator."""
+        published = artefact if isinstance(artefact, SeveralModels) else SeveralModels(models=tuple(artefact))
+        models = published.models
+        names = published.names or [f"model {i + 1}" for i in range(len(models))]
+        files = tuple(
+            replace(model.form, name=name)
+            for name, model in zip(names, models, strict=False)
+            if isinstance(model, ModelFile)
+        )
+        plain = tuple(model.model if isinstance(model, ModelFile) else model for model in models)
+        value, estimator = replace(published, models=plain), any(map(is_estimator, models))
+        return Opened(kind=cls, artefact=artefact, value=value, files=files, estimator=estimator)
 
     @classmethod
     def of(
@@ -151,16 +165,6 @@ class SeveralSubject(Subject):
             elif joint.silence is None and not joint.proved_consistent:
                 yield "No dataset that meets all counts was found in time; the bounds hold if there is one."
         yield ALONE
-
-
-def opened(models: SeveralModels | Sequence[Any]) -> tuple[SeveralModels, tuple[FileForm, ...], bool]:
-    """Return several models, the files among them, and whether any is a fitted estimator."""
-    published = models if isinstance(models, SeveralModels) else SeveralModels(models=tuple(models))
-    names = published.names or [f"model {i + 1}" for i in range(len(published.models))]
-    pairs = list(zip(names, published.models, strict=False))
-    files = tuple(replace(model.form, name=name) for name, model in pairs if isinstance(model, ModelFile))
-    plain = tuple(model.model if isinstance(model, ModelFile) else model for model in published.models)
-    return replace(published, models=plain), files, any(map(is_estimator, published.models))
 
 
 def _facts(several: SeveralSubject, outcome: Outcome[JointReconstruction], raw: Raw) -> dict[str, Fact[Any]]:

@@ -8,12 +8,9 @@ import numpy as np
 
 from glassine.auditing.criterion import (
     APART,
-    COUNTED,
-    GROUPED,
     OCCURRENCES,
     RECORDS,
     ROUNDED_SHARE,
-    SAME_RECORDS,
     Check,
     Criterion,
     Flag,
@@ -24,7 +21,6 @@ from glassine.auditing.criterion import (
     covered_of,
     criterion,
     failed,
-    for_kinds,
     joined,
     passed,
     remedy,
@@ -33,7 +29,7 @@ from glassine.auditing.criterion import (
     whole_limit,
 )
 from glassine.auditing.facts import Case, Cells, Sizes
-from glassine.auditing.membership_criteria import COUNTS, rounded_share
+from glassine.auditing.membership_criteria import rounded_share
 from glassine.auditing.suppression import Suppression
 
 SMALL = 10
@@ -69,11 +65,8 @@ def _is_small(limit: float, part: PartFacts, suppression: Suppression) -> bool:
     share_limit(ROUNDED_SHARE, 0.01),
     label="Share in {parts} of fewer than 10",
     measures="Largest share of the records, or people, in leaves or rules that hold fewer than 10, in (0, 1].",
-    unmeasured="How many records stand behind it is not known: {reason}",
     by_guarantee=covered_of(("tree", "rule list"), ", however small the {part}"),
     remedies=MERGE_SMALL,
-    inputs=for_kinds(("tree", "rule list"), COUNTED),
-    requests=(COUNTS,),
     flag=Flag("small", "few records", _is_small),
 )
 def SHARE_IN_SMALL_LEAVES(limit: float, cells: Cells, case: Case) -> Check:
@@ -108,11 +101,8 @@ def SHARE_IN_SMALL_LEAVES(limit: float, cells: Cells, case: Case) -> Check:
     label="{parts} of one person or record",
     measures="Largest number of leaves or rules that hold the record of a single person: what they publish is that "
     "person's.",
-    unmeasured="How many records stand behind it is not known: {reason}",
     by_guarantee=covered_of(("tree", "rule list"), ", however small the {part}"),
     remedies=MERGE_SMALL,
-    inputs=for_kinds(("tree", "rule list"), COUNTED),
-    requests=(COUNTS,),
 )
 def LEAVES_OF_ONE(limit: int, cells: Cells, case: Case) -> Check:
     """Judge how many leaves hold one record, or person."""
@@ -166,7 +156,6 @@ SMALLEST_LEAF: Criterion[int, Sizes] = Criterion(
     label="Smallest {part}",
     measures="Fewest training records that a leaf, rule or bin may hold; fewest people, where persons are stated. A "
     "norm of output checking; off unless it is set.",
-    unmeasured="How many records stand behind it is not known: {reason}",
     by_guarantee=covered(", however small the {part}"),
     remedies={
         "tree": lambda limit: remedy(
@@ -187,8 +176,6 @@ SMALLEST_LEAF: Criterion[int, Sizes] = Criterion(
             smallest_leaf=limit,
         ),
     },
-    inputs=for_kinds(("tree", "rule list", "additive model"), COUNTED),
-    requests=(COUNTS,),
     # A limit below what may be shown would reveal more of a hidden size than that it is hidden.
     flag=Flag(
         "small",
@@ -213,7 +200,6 @@ def _of_groups(name: str, reads: str, label: str, measures: str, **more: Any) ->
         judge=_judge_sizes,
         label=label,
         measures=measures,
-        unmeasured="How many records stand behind it is not known: {reason}",
         **more,
     )
 
@@ -225,7 +211,6 @@ DECLARED_K = _of_groups(
     "Fewest records of a group that the release itself declares.",
     stated="declared_k",
     remedies={"release": remedy("Do not publish it: groups hold fewer records than the release declares.")},
-    inputs={"release": GROUPED},
 )
 
 SMALLEST_RELEASED_LEAF = _of_groups(
@@ -233,7 +218,7 @@ SMALLEST_RELEASED_LEAF = _of_groups(
     "released_leaves",
     "Smallest leaf",
     "Fewest training records of a leaf that a release publishes beside its groups.",
-    limit_of="smallest_group",
+    key="smallest_group",
     by_guarantee=covered_of(("release", "release as published"), ", however small the {part}"),
     remedies={
         "release": lambda limit: remedy(
@@ -246,7 +231,6 @@ SMALLEST_RELEASED_LEAF = _of_groups(
             min_samples_leaf=limit,
         ),
     },
-    inputs={"release": GROUPED},
 )
 
 SMALLEST_INTERSECTION = _of_groups(
@@ -254,9 +238,8 @@ SMALLEST_INTERSECTION = _of_groups(
     "intersections",
     "Smallest intersection",
     "Fewest training records that leaves of several models isolate together.",
-    limit_of="smallest_group",
+    key="smallest_group",
     remedies={"several models": APART},
-    inputs={"several models": SAME_RECORDS},
 )
 
 SMALLEST_GROUP = _of_groups(
@@ -270,5 +253,4 @@ SMALLEST_GROUP = _of_groups(
             f"Explain again with groups of at least {limit} {{units}}: {{step}}.", "explain", k=limit
         )
     },
-    inputs={"release": GROUPED},
 )

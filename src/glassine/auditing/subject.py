@@ -83,6 +83,11 @@ class Subject(Case, ABC):
     counts_records: ClassVar[bool] = False  # Whether records are counted, and never people
 
     @classmethod
+    def opens(cls, artefact: Any) -> Opened:
+        """Return what is published as it was opened, of a kind that is not read as one model."""
+        return Opened(kind=cls, artefact=artefact, value=artefact)
+
+    @classmethod
     @abstractmethod
     def of(
         cls, opened: Opened, inputs: AuditInputs, policy: Policy, claim: GuaranteeFinding | None, *, public: bool
@@ -187,7 +192,7 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
             [*subject.notes_read, *subject.notes(raw), *([JUDGED_AS_WRITTEN] if subject.inputs.estimator else [])]
         ),
         advice=advice,
-        policies=() if only is not None else judge_named(policy, case, suppression),
+        policies=() if only is not None else judge_named(case, suppression),
         requests=request(policy, case, checks),
         policy_source=subject.policy.source,
         version=__version__,

@@ -17,10 +17,9 @@ from glassine.data.table import RecordTable
 from glassine.domain.literals import attributes_of
 from glassine.models import DecisionTree, RuleList
 from glassine.models.implied import RULE_OF_THREE, Bounds, OutcomeCounts, made_certain
-from glassine.records.arrays import Ints
 
 if TYPE_CHECKING:
-    from glassine.attacks.labels import LabelDisclosure, Occupants
+    from glassine.attacks.labels import LabelDisclosure
     from glassine.attacks.membership.midpoint import MidpointResult
     from glassine.auditing.disclosure import Inferred
     from glassine.auditing.policy import Policy
@@ -33,34 +32,23 @@ MANY = 1e15
 """Records of a part of which only the fewest are known: more than there are people."""
 
 
-def outcome_counts(
-    model: DecisionTree | RuleList,
-    statements: Statements,
-    *,
-    occupants: Occupants | None,
-    counted: Ints | None,
-    sizes: Sequence[int | None],
-    noisy: bool,
-) -> OutcomeCounts | None:
+def _outcome_counts(tree: TreeSubject) -> OutcomeCounts | None:
     """Return who of each outcome is in each part, by the best that is known; None where nothing is."""
-    # Shapes: counted (parts, classes), or None.
-    n_outcomes = len(model.classes or ()) or 1
-    if occupants is not None:
-        return _known(occupants.counts if occupants.counts.any() else occupants.sizes[:, None], n_outcomes)
-    published = [cell.evidence.counts for cell in model.cells]
-    if model.counts_are_exact and None not in published:
-        return _known(published, n_outcomes)
-    if counted is not None:
-        return _known(counted, n_outcomes)
-    if None not in sizes:
-        return _known([[size] for size in sizes], n_outcomes)
-    return counts_by_statement(model, statements, noisy=noisy)
-
-
-def _known(counts: object, n_outcomes: int) -> OutcomeCounts:
-    """Return counts that are known, shape (parts, outcomes), or (parts, 1) where only sizes are."""
-    known = np.array(counts, dtype=np.float64)
-    return OutcomeCounts(lower=known, upper=known, n_outcomes=n_outcomes)
+    model, occupancy = tree.model, tree.occupancy
+    people, classes = (None, None) if tree.accepted else (occupancy.people, occupancy.classes)
+    published, known = [cell.evidence.counts for cell in model.cells], None
+    if people is not None:
+        known = people.counts if people.counts.any() else people.sizes[:, None]
+    elif model.counts_are_exact and None not in published:
+        known = np.array(published)
+    elif classes is not None:
+        known = classes
+    elif None not in tree.record_sizes:
+        known = np.array(tree.record_sizes)[:, None]
+    if known is None:
+        return counts_by_statement(model, tree.inputs.statements, noisy=tree.noise is not None)
+    exact = known.astype(np.float64)
+    return OutcomeCounts(lower=exact, upper=exact, n_outcomes=len(model.classes or ()) or 1)
 
 
 def counts_by_statement(model: DecisionTree | RuleList, statements: Statements, *, noisy: bool) -> OutcomeCounts | None:
@@ -102,11 +90,6 @@ def splits_of_model(model: DecisionTree | RuleList) -> int:
     if isinstance(model, DecisionTree):
         return sum(max(0, len(node.branches) - 1) for node in model.nodes)
     return sum(len(rule.antecedent) for rule in model.rules)
-
-
-def numbers_of(model: DecisionTree | RuleList) -> tuple[str, ...]:
-    """Return the attributes that have thresholds, in order of first use."""
-    return tuple(dict.fromkeys(name for name, _ in thresholds_of(model)))
 
 
 def flag_by_midpoints(
@@ -175,14 +158,7 @@ def _cells(tree: TreeSubject) -> Fact[Cells]:
     if tree.claim_stands:
         return NotApplicable(tree.doubt or STANDS)
     stated, people = tree.inputs.statements, None if tree.accepted else tree.occupancy.people
-    counts = outcome_counts(
-        tree.model,
-        stated,
-        occupants=people,
-        counted=None if tree.accepted else tree.occupancy.classes,
-        sizes=tree.record_sizes,
-        noisy=tree.noise is not None,
-    )
+    counts = _outcome_counts(tree)
     if counts is None:
         return NotApplicable(tree.noise or f"the model does not publish how many records its {tree.parts} hold.")
     certain, n_splits = certain_of_cells(tree.model, counts), splits_of_model(tree.model)
@@ -199,12 +175,8 @@ def _cells(tree: TreeSubject) -> Fact[Cells]:
     return Measured(cells)
 
 
-def facts_of_labels(tree: TreeSubject, labels: Outcome[LabelDisclosure], raw: Raw) -> dict[str, Fact[Any]]:
+def shares_fact(tree: TreeSubject, labels: Outcome[LabelDisclosure]) -> Fact[Shares]:
     """Return the largest share of a class in each leaf or rule, as the model publishes it: no others can be seen."""
-    return {"shares": _shares(tree, labels)}
-
-
-def _shares(tree: TreeSubject, labels: Outcome[LabelDisclosure]) -> Fact[Shares]:
     # Where the counts of a leaf are published, its share is that of the people with a record of the class there.
     model, people = tree.model, tree.occupancy.people
     if tree.noise is not None:
@@ -232,12 +204,8 @@ def _shares(tree: TreeSubject, labels: Outcome[LabelDisclosure]) -> Fact[Shares]
     return Measured(Shares(bounds=tuple(bounds), unsettled=unsettled, rounded=model.approximate))
 
 
-def facts_of_reconstruction(tree: TreeSubject, outcome: Outcome[Any], raw: Raw) -> dict[str, Fact[Any]]:
+def bits_fact(tree: TreeSubject, outcome: Outcome[Any]) -> Fact[Bits]:
     """Return the bits about the most exposed record."""
-    return {"bits": _bits(tree, outcome)}
-
-
-def _bits(tree: TreeSubject, outcome: Outcome[Any]) -> Fact[Bits]:
     if tree.learned is None:
         return NotApplicable(getattr(outcome, "reason", ""))
     # An empty region of unknown size can hold no record; one that claims records contradicts the domain.
@@ -308,7 +276,7 @@ def named_fact(
 
 def _named(tree: TreeSubject, values: ValueLeakage, raw: Raw) -> Named:
     """Return whom thresholds can name: by the midpoint attack with the data, else by an upper estimate."""
-    lacking = () if tree.domain is not None else numbers_of(tree.model)
+    lacking = () if tree.domain is not None else tuple(dict.fromkeys(name for name, _ in thresholds_of(tree.model)))
     bounded = tree.guarantee is not None and not tree.guarantee.caveats
     named = named_fact(values, list(dict.fromkeys([*tree.cut, *tree.trained_shares])), lacking, bounded=bounded)
     # Where the values of a number lie close, all its thresholds are public, and name people all the same.
@@ -327,8 +295,8 @@ def _named(tree: TreeSubject, values: ValueLeakage, raw: Raw) -> Named:
     return replace(named, number=exposed, flagged=True) if isinstance(exposed, int) else named
 
 
-def facts_of_disclosure(tree: TreeSubject, outcome: Outcome[Inferred], raw: Raw) -> dict[str, Fact[Any]]:
+def certain_fact(outcome: Outcome[Inferred]) -> Fact[tuple[int, str]]:
     """Return of how many the sensitive value can be inferred, and why more may be."""
     if not isinstance(outcome, Measured):
-        return {"certain": outcome}
-    return {"certain": Measured((outcome.value.n_certain, outcome.value.doubt))}
+        return outcome
+    return Measured((outcome.value.n_certain, outcome.value.doubt))

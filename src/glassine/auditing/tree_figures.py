@@ -96,7 +96,7 @@ class TreeSubject(Subject):
                 # The records show no domain in which the model can be read, such as one of prefixes.
                 declared = None
         model = rounded(model, inputs.settings.statements.rounded_to)
-        if alone := not_judged(model.source or ""):
+        if alone := (model.source or "").startswith("tree ") and not_judged(model.source):
             notes.append(alone)
         if target is not None and target in tested:
             raise InvalidDataError(
@@ -216,10 +216,10 @@ class TreeSubject(Subject):
         """The possible records; None without a domain."""
         if self.domain is None:
             return None
-        from glassine.attacks.reconstruction.entropy import reconstruct
+        from glassine.attacks.reconstruction.entropy import ProbabilisticDataset
 
         model = counted_model(self.model, self.has_data, self.record_sizes)
-        return reconstruct(model, self.domain, max_steps=self.inputs.settings.max_steps)
+        return ProbabilisticDataset(model, self.domain, max_steps=self.inputs.settings.max_steps)
 
     @cached_property
     def bits(self) -> Outcome[tuple[tuple[float, ...], tuple[str, ...]]]:

@@ -19,6 +19,7 @@ from glassine.auditing.describe_membership import describe_membership
 from glassine.auditing.disclosure import Inferred, Question, expose
 from glassine.auditing.findings import (
     NO_HOLDOUT,
+    NO_SENSITIVE,
     OF_THE_MODEL,
     DisclosureFinding,
     MembershipFinding,
@@ -45,11 +46,11 @@ from glassine.auditing.reconstruction import (
 from glassine.auditing.stability import STABILITY
 from glassine.auditing.suppression import Suppression
 from glassine.auditing.tree_facts import (
-    facts_of_disclosure,
-    facts_of_labels,
+    bits_fact,
+    certain_fact,
     facts_of_parts,
-    facts_of_reconstruction,
     facts_of_values,
+    shares_fact,
 )
 from glassine.auditing.tree_figures import COUNTED, NO_DOMAIN
 from glassine.auditing.tree_figures import TreeSubject as TreeSubject
@@ -158,15 +159,22 @@ def _labels(subject: TreeSubject) -> Outcome[LabelDisclosure]:
 def _values(subject: TreeSubject) -> Outcome[ValueLeakage]:
     whose, sizes = (None, None) if subject.owners is None else (subject.owners.whose, subject.sizes)
     leakage = leak_values(
-        subject.model, subject.domain, subject.columns, whose=whose, sizes=sizes, target=subject.inputs.target
+        subject.model,
+        subject.domain,
+        subject.columns,
+        whose=whose,
+        sizes=sizes,
+        target=subject.inputs.target,
+        # Of records that hold what is not declared, a strict reading says what is in the way.
+        cells=None if subject.odd else subject.rows,
     )
     return Measured(leakage)
 
 
 def _disclosure(subject: TreeSubject) -> Outcome[Inferred]:
     """Infer the sensitive attribute that a tree predicts, from the leaves and from how it was built."""
-    if subject.public:
-        return NotApplicable(OF_THE_MODEL)
+    if subject.public or subject.inputs.settings.sensitive is None:
+        return NotApplicable(OF_THE_MODEL if subject.public else getattr(NO_SENSITIVE, "reason", ""))
     inputs = subject.inputs
     question = Question(
         artefact=subject.artefact,
@@ -199,7 +207,7 @@ def _subgroups(subject: TreeSubject) -> Outcome[tuple[SubgroupLeakage, ...]]:
     names = grouping(subject.inputs.settings.sensitive, subject.domain, subject.columns or {})
     if subject.owners is not None and subject.inputs.target is not None:
         names = [subject.inputs.target, *(name for name in names if name != subject.inputs.target)]
-    return subgroups(subject.possible, subject.table, names)
+    return subgroups(subject.possible, subject.table, names, subject.rows)
 
 
 def _hide_parts(subject: TreeSubject, suppression: Suppression) -> PartsFinding:
@@ -238,9 +246,9 @@ TREE_MEASUREMENTS: tuple[Measurement[Any, Any], ...] = (
         ReconstructionFinding,
         run=_reconstruction,
         hide=_hide_reconstruction,
-        facts=facts_of_reconstruction,
+        facts=lambda tree, outcome, raw: {"bits": bits_fact(tree, outcome)},
     ),
-    replace(LABELS(_labels), facts=facts_of_labels),
+    replace(LABELS(_labels), facts=lambda tree, outcome, raw: {"shares": shares_fact(tree, outcome)}),
     replace(VALUES(_values), facts=facts_of_values),
     Measurement[TreeSubject, tuple[SubgroupLeakage, ...]](
         "subgroups",
@@ -277,7 +285,7 @@ TREE_MEASUREMENTS: tuple[Measurement[Any, Any], ...] = (
         DisclosureFinding,
         run=_disclosure,
         hide=_hide_disclosure,
-        facts=facts_of_disclosure,
+        facts=lambda tree, outcome, raw: {"certain": certain_fact(outcome)},
         audience="checker",
     ),
     Measurement[TreeSubject, TreeSubject](

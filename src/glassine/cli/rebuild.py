@@ -367,10 +367,9 @@ def _together(
     from glassine.auditing.several import SeveralSubject
     from glassine.auditing.subject import examine
     from glassine.auditing.suppression import Suppression
-    from glassine.data.labels import Sample
 
     settings = AuditSettings(show_small_counts=True, progress=progress)
-    inputs = AuditInputs(domain=domain, members=Sample(data), settings=settings, suppression=Suppression(0))
+    inputs = AuditInputs(domain=domain, data=data, settings=settings, suppression=Suppression(0))
     subject = SeveralSubject.of_models(several, inputs, policy)
     with in_options(NAMES):
         joint = subject.joint

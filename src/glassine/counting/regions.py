@@ -95,14 +95,14 @@ class RegionCounter:
         # One order for all branches, so that equal subproblems meet in the cache.
         self._ranks = _elimination_ranks(clauses)
         used = _factors(clauses)
-        free = [self._space.weight(f, self._allowed(region.inside, f)) for f in factors if f not in used]
+        free = [self._space.weight(f, region.inside.get(f, self._space.full[f])) for f in factors if f not in used]
         return product(free) * self._count(clauses, region.inside)
 
     def marginal(self, region: Region, factor: int) -> list[Fraction]:
         """Return the share of the space that lies in a region and on each atom of a factor."""
         space = self._space
         out = [Fraction(0)] * len(space.factors[factor].weights)
-        allowed = region.inside.get(factor, space.full(factor))
+        allowed = region.inside.get(factor, space.full[factor])
         masks = [box[factor] for box in region.outside if factor in box]
         for part in _parts(allowed, masks):
             weight = space.weight(factor, part)
@@ -150,12 +150,9 @@ class RegionCounter:
             rows = np.flatnonzero(out[:, factor] < 0)
             if len(rows):
                 out[rows, factor] = self._draw_atoms(
-                    factor, region.inside.get(factor, space.full(factor)), len(rows), rng
+                    factor, region.inside.get(factor, space.full[factor]), len(rows), rng
                 )
         return out
-
-    def _allowed(self, inside: Box, factor: int) -> int:
-        return inside.get(factor, self._space.full(factor))
 
     def _clauses(self, region: Region) -> frozenset[Clause] | None:
         """Return the boxes to leave out, reduced to the inside; None when nothing is left."""
@@ -165,7 +162,7 @@ class RegionCounter:
         for box in region.outside:
             clause = []
             for factor, mask in sorted(box.items()):
-                allowed = self._allowed(region.inside, factor)
+                allowed = region.inside.get(factor, self._space.full[factor])
                 # A factor on which the box leaves out all that is allowed does not narrow it.
                 if mask & allowed != allowed:
                     clause.append((factor, mask & allowed))
@@ -189,7 +186,7 @@ class RegionCounter:
     def _count_component(self, clauses: frozenset[Clause], inside: Box) -> Measure:
         used = sorted(_factors(clauses))
         # What is allowed of the factors decides the count, not how the region came about.
-        key = (clauses, tuple(self._allowed(inside, factor) for factor in used))
+        key = (clauses, tuple(inside.get(factor, self._space.full[factor]) for factor in used))
         cached = self._cache.get(key)
         if cached is not None:
             return cached
@@ -206,7 +203,7 @@ class RegionCounter:
         for _, weight, rest, freed in self._branches(clauses, inside):
             part = weight
             for factor in freed:
-                part *= self._space.weight(factor, self._allowed(inside, factor))
+                part *= self._space.weight(factor, inside.get(factor, self._space.full[factor]))
             if part:
                 total += part * self._count(rest, inside)
         self._cache[key] = total
@@ -219,7 +216,7 @@ class RegionCounter:
         factor = self._branching_factor(clauses)
         masks = [mask for clause in clauses for index, mask in clause if index == factor]
         used = _factors(clauses) - {factor}
-        for part in _parts(self._allowed(inside, factor), masks):
+        for part in _parts(inside.get(factor, self._space.full[factor]), masks):
             rest: list[Clause] = []
             covered = False
             for clause in clauses:
@@ -252,7 +249,7 @@ class RegionCounter:
             for branch, weight, rest, freed in self._branches(component, inside):
                 part = weight
                 for factor in freed:
-                    part *= self._space.weight(factor, self._allowed(inside, factor))
+                    part *= self._space.weight(factor, inside.get(factor, self._space.full[factor]))
                 part = part * self._count(rest, inside) if part else part
                 if part:
                     options.append((branch, rest, part))

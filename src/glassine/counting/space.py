@@ -307,6 +307,8 @@ class Space:
     tested : frozenset of int
         The factors that some literal constrains. Of thousands of attributes a model tests a few, and what is counted
         of its regions is counted over these alone.
+    full : list of int
+        The mask of all atoms of each factor.
     totals : list of int or Fraction
         Measure of each factor.
 
@@ -345,6 +347,7 @@ class Space:
         self.tested = frozenset(self._factor_of[name] for name in used)
         self._masks: dict[Literal, int] = {}
         self._measures: list[dict[int, Measure]] = [{} for _ in self.factors]
+        self.full = [(1 << len(factor.weights)) - 1 for factor in self.factors]
         self.totals: list[Measure] = [sum(factor.weights, start=0) for factor in self.factors]
 
     @cached_property
@@ -369,12 +372,8 @@ class Space:
             index = self._factor_of[literal.attribute]
             if mask is None:
                 mask = self._masks[literal] = self.factors[index].mask(literal)
-            box[index] = box.get(index, self.full(index)) & mask
+            box[index] = box.get(index, self.full[index]) & mask
         return box
-
-    def full(self, factor: int) -> int:
-        """Return the mask of all atoms of a factor."""
-        return (1 << len(self.factors[factor].weights)) - 1
 
     def weight(self, factor: int, mask: int) -> Measure:
         """Return the measure of a set of atoms of one factor."""

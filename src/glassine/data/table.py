@@ -186,6 +186,12 @@ class RecordTable(Opened):
         frame = self.frame[np.flatnonzero(rows).tolist()]
         return RecordTable(frame, self.source, persons=persons, declared=self.declared)
 
+    def at(self, rows: Indices) -> RecordTable:
+        """Return the records of some rows, whose columns keep the types that they have in this table."""
+        values, plain = ({name: column[rows] for name, column in of.items()} for of in (self.values, self.plain))
+        persons = None if self.persons is None else self.persons.take(rows)
+        return replace(self, frame=self.frame[rows.tolist()], values=values, plain=plain, cells={}, persons=persons)
+
     def restrict(self, names: Iterable[str]) -> RecordTable:
         """Return some of the columns, in the given order, with what was made of them."""
         return replace(self, frame=self.frame.select(list(names)))

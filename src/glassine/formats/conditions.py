@@ -329,9 +329,7 @@ def check_predicts(model: DecisionTree | RuleList, domain: Domain | None, what: 
     check_domain(model, domain)
     for i, outcome in enumerate(outcomes(model), start=1):
         if outcome is None:
-            raise UnsupportedModelError(
-                f"part {i} predicts nothing, but every leaf of {what} must.", remedy="Label it."
-            )
+            raise UnsupportedModelError(f"part {i} predicts nothing, but each leaf of {what} must.", remedy="Label it.")
 
 
 def merged(literals: Iterable[Literal]) -> tuple[Literal, ...]:
@@ -380,6 +378,4 @@ def readable(texts: Sequence[str], what: str) -> None:
     """Raise InvalidModelError if a name cannot stand in a text file: it is no Unicode, or holds a null character."""
     for text in texts:
         if "\0" in text or any("\ud800" <= char <= "\udfff" for char in text):
-            raise InvalidModelError(
-                f"{what} {text!r} holds a null character or half a character pair.", remedy="Rename it."
-            )
+            raise InvalidModelError(f"{what} {text!r} holds a null or half a character pair.", remedy="Rename it.")

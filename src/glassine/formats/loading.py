@@ -302,9 +302,7 @@ def load_estimator(path: str | os.PathLike[str], *, trust_pickle: bool = False) 
     name = os.fspath(path)
     data = read_bytes(path)
     if not data:
-        raise UnreadableFileError(
-            f"{name} is empty.", remedy="Give a skops file, or a pickle that you trust.", path=path
-        )
+        raise UnreadableFileError(f"{name} is empty.", remedy="Give a skops file, or a pickle you trust.", path=path)
     if not data.startswith(b"PK") and not is_pickle(data):
         raise UnsupportedModelError(
             f"{name} holds no fitted estimator.", remedy="Give a skops file, or a pickle that you trust."

@@ -371,9 +371,7 @@ def _check_after(graph: Any, ensemble: Any) -> None:
     for node in graph.node:
         if node is not ensemble and outputs & set(node.input):
             if node.op_type not in AFTER:
-                raise UnsupportedModelError(
-                    f"{node.op_type!r:.40} stands behind the tree.", remedy="Export the tree alone."
-                )
+                raise UnsupportedModelError(f"{node.op_type!r:.40} stands behind the tree.", remedy="Export it alone.")
             outputs |= set(node.output)
 
 
@@ -419,9 +417,7 @@ def _leaves(
         start = base[0] if base else 0.0
         return None, {node: Evidence(value=start + row[0]) for node, row in leaves.items()}
     if any(base):
-        raise UnsupportedModelError(
-            "the tree has base_values, as boosted ensembles do.", remedy="Export one decision tree."
-        )
+        raise UnsupportedModelError("the tree has base_values, as ensembles do.", remedy="Export one decision tree.")
     classes = tuple(_list(attributes, "classlabels_strings", len(attributes.get("classlabels_strings", ()))))
     classes = classes or tuple(_list(attributes, "classlabels_int64s", len(attributes.get("classlabels_int64s", ()))))
     if not classes or not all(0 <= place < len(classes) for place in ids):

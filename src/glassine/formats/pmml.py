@@ -481,9 +481,7 @@ class _Reader:
         for part, to in [(part, to) for region, to in special for part in region.pieces()]:
             piece = self.logic.literal(name, part)
             if piece is None:
-                raise UnsupportedModelError(
-                    f"values of {name!r:.60} that the file treats apart are no interval or list."
-                )
+                raise UnsupportedModelError(f"values of {name!r:.60} that the file treats apart are no range or list.")
             out.insert(0, (with_missing(piece, False), to))
         if gap is not None and gap not in (yes, no):
             out.append((OneOf(name, (), missing=True), gap))

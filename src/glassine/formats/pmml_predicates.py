@@ -114,9 +114,7 @@ def _listed(element: Element, fields: Fields, domain: Domain | None) -> Literal:
     ]
     count = array.attributes.get("n")
     if count is not None and count.strip() != str(len(texts)):
-        raise InvalidModelError(
-            f"an Array of {name!r:.60} says that it has {count[:20]!r} values, but has {len(texts)}."
-        )
+        raise InvalidModelError(f"an Array of {name!r:.60} states {count[:20]!r} values, but has {len(texts)}.")
     values = tuple(dict.fromkeys(value_of(name, text, fields.types[name], domain) for text in texts))
     return OneOf(name, values, negated=operator == "isNotIn")
 

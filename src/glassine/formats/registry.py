@@ -163,7 +163,5 @@ def writer(to: str, model: PublishedModel) -> Format:
         nouns: dict[type, str] = {DecisionTree: "a decision tree", RuleList: "a rule list"}
         noun = nouns.get(kind, "an additive model")
         others = ", ".join(name for name, one in written.items() if kind in one.kinds)
-        raise UnsupportedModelError(
-            f"{noun} cannot be written as {chosen.name}.", remedy=f"Write it as one of {others}."
-        )
+        raise UnsupportedModelError(f"{noun} is not written as {chosen.name}.", remedy=f"Write it as one of {others}.")
     return chosen

@@ -58,9 +58,7 @@ def unwrapped(path: str | os.PathLike[str], trust_pickle: bool) -> tuple[Content
     if start.startswith(("{", "[")) and not any(one.sniff(start) for one in before):
         return "values", parse_json(start, path=path)
     if start.count("\n") + start.count("\r") > MAX_LINES:
-        raise UnreadableFileError(
-            f"{name} has more than {MAX_LINES:,} lines.", remedy="Give a smaller model.", path=path
-        )
+        raise UnreadableFileError(f"{name} has more than {MAX_LINES:,} lines.", remedy="Give a smaller one.", path=path)
     return "text", text
 
 

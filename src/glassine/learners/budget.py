@@ -244,7 +244,7 @@ def certify(
     error_bound: int | None,
 ) -> Certificate:
     """Return the certificate of a fit without a delta."""
-    certificate = certificate_of(events, model, account=budget.account, paid=paid, public=public, sealed=True)
+    certificate = certificate_of(events, model, account=budget.account, paid=paid, public=public)
     return replace(certificate, error_bound=error_bound)
 
 
@@ -256,7 +256,7 @@ def certificate_of(
     paid: Paid,
     public: Mapping[str, Any],
     assumptions: Sequence[str] = (),
-    sealed: bool = False,
+    sealed: bool = True,
 ) -> Certificate:
     """Return the certificate of a fit, with the assumptions of all of them; its constructor adds up the events."""
     # What was released may be given by its SHA-256, if it is no model. The events are those of neighbors that differ by

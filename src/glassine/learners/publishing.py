@@ -3,52 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 
 import numpy as np
 from scipy import sparse
 
 from glassine.models import DecisionTree, Evidence, RuleList, cell_probabilities
 from glassine.models.records import read_records
-from glassine.privacy.accounting import DiscreteLaplaceNoise
-from glassine.privacy.mechanisms import discrete_laplace
-from glassine.privacy.randomness import Randomness
 from glassine.records.arrays import Array, Ints
 from glassine.records.columns import Columns
 
 # Class counts of leaves or rules as one noisy histogram, and the probabilities that follow from it.
-
-
-def noisy_histogram(
-    counts: Ints,
-    epsilon: Fraction,
-    total: Fraction,
-    randomness: Randomness,
-    name: str = "class counts of the leaves or rules",
-    parts: int = 1,
-    cut: bool = True,
-) -> tuple[Ints, DiscreteLaplaceNoise]:
-    """Release the class counts of disjoint cells.
-
-    Returns the counts with discrete Laplace noise of scale parts / epsilon, below zero cut to zero by default, and the
-    event, which states the share of the budget ``total``. Shapes: ``counts`` (cells, classes); a record counts as
-    ``parts`` of them in one cell.
-
-    Guarantee
-    ---------
-    epsilon-DP for adding or removing one record: it is in one cell, and so are all of its parts, each of one class, so
-    that the counts change by the number of parts together.
-    """
-    scale = parts / epsilon
-    noisy = discrete_laplace(counts.ravel(), scale, randomness).reshape(counts.shape)
-    event = DiscreteLaplaceNoise(
-        name=name,
-        l1_sensitivity=float(parts),
-        scale=float(scale),
-        share=float(epsilon / total),
-        proof="learners/publishing.md",
-    )
-    return (np.maximum(noisy, 0) if cut else noisy).astype(np.int64), event
 
 
 def evidence_of(

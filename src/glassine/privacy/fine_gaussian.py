@@ -14,7 +14,7 @@ from glassine.compiling import compiled
 from glassine.errors import InvalidMechanismError, parameter
 from glassine.privacy.mechanisms import discrete_gaussian
 from glassine.privacy.randomness import Randomness
-from glassine.records.arrays import AnyArray, Array, Ints
+from glassine.records.arrays import AnyArray, Ints
 
 # Exact discrete Gaussian noise for many values at once, compiled, from a stream of fair bits.
 
@@ -280,6 +280,12 @@ def _fill(
     return len(out), DECIDED, 0
 
 
+def load_noise() -> None:
+    """Load or compile the kernel that draws the noise."""
+    words, whole = np.zeros(1, dtype=np.uint64), np.zeros(1, dtype=np.int64)
+    _fill.load(words, whole, _Scale.of(SMALLEST_SIGMA), MOST, whole, 0)
+
+
 FINE_SIGMA = 1024.0
 """Least standard deviation, in units, for which the slack is stated."""
 
@@ -359,23 +365,14 @@ class FineNoise:
         """Standard deviation of the noise, in ones."""
         return self.sigma / self.units
 
-    def release(self, sums: Ints, randomness: Randomness) -> Array:
-        """Return sums of units with noise, as multiples of one.
-
-        Guarantee
-        ---------
-        ``mu``-Gaussian differential privacy but for :func:`slack_of`, if one record moves the sums by at most
-        ``l2_sensitivity`` units; see ``fine_gaussian.md``. The sums may be known modulo 2^64 alone: sums and noise are
-        added modulo 2^64, which is post-processing of the exact sum with its noise, however many records there are.
-        """
-        return (np.asarray(sums, dtype=np.int64) + self.draw(np.shape(sums), randomness)) / self.units
-
     def draw(self, shape: tuple[int, ...], randomness: Randomness) -> Ints:
-        """Return the noise alone, in units, to be added modulo 2^64 to sums of units that are known later.
+        """Return the noise alone, in units, to be added modulo 2^64 to sums of units.
 
         Guarantee
         ---------
-        That of :meth:`release` for the sums to which it is added: additive noise does not depend on them.
+        ``mu``-Gaussian differential privacy but for :func:`slack_of`, of sums to which it is added and which one record
+        moves by at most ``l2_sensitivity`` units; see ``fine_gaussian.md``. The sums may be known modulo 2^64 alone:
+        what is added modulo 2^64 is post-processing of the exact sum with its noise, however many records there are.
         """
         nothing = np.zeros(shape, dtype=np.int64)
         if randomness.seeded or not self.sigma < LARGEST_SIGMA:

@@ -203,7 +203,8 @@ def plain_column(values: Any) -> Plain:
         return values
     if nw.dependencies.is_pandas_series(values):
         return _of_pandas(values)
-    if nw.dependencies.is_pyarrow_chunked_array(values):
+    arrow = nw.dependencies.get_pyarrow()
+    if arrow is not None and isinstance(values, arrow.Array | arrow.ChunkedArray):
         return _of_arrow(values)
     series = nw.from_native(values, series_only=True, pass_through=True)
     if isinstance(series, nw.Series):
@@ -357,7 +358,7 @@ def _of_arrow(column: Any) -> Plain:
 
 
 def as_columns(X: object, names: Iterable[str] | None) -> Any:
-    """Return a list of mappings or a structured array as a frame of these columns."""
+    """Return a list of mappings, a structured array or a mapping of columns as a frame of these columns."""
     # Anything else is returned unchanged.
     #
     # Values stay the objects that they are. Without names all keys are columns. A record without a key has a missing
@@ -368,6 +369,9 @@ def as_columns(X: object, names: Iterable[str] | None) -> Any:
         return unmasked(X)
     if isinstance(X, np.ndarray) and X.dtype.names is not None and X.ndim == 1:
         return pl.DataFrame([_series(name, X[name]) for name in X.dtype.names])
+    if isinstance(X, Mapping) and not hasattr(X, "columns"):
+        columns = {name: plain_column(X[name]) for name in (X if names is None else names) if name in X}
+        return pl.DataFrame([_series(name, column) for name, column in _of_one_length(columns).items()])
     if not isinstance(X, list | tuple) or not X or not all(isinstance(row, Mapping) for row in X):
         return X
     keys = dict.fromkeys(key for row in X for key in row)
@@ -385,12 +389,18 @@ def unmasked(values: np.ma.MaskedArray[Any, Any]) -> npt.NDArray[np.object_]:
     return out
 
 
-def _series(name: str, column: AnyArray) -> Any:
+def _series(name: str, column: Plain) -> Any:
     import polars as pl
 
-    if column.dtype.kind == "O":
-        return pl.Series(name, column.tolist(), dtype=pl.Object)
-    return pl.Series(name, column)
+    if isinstance(column, pl.Series):
+        return column.alias(name)
+    if isinstance(column, Coded):
+        column = [column.values[place] if place >= 0 else None for place in column.places.tolist()]
+    elif isinstance(column, np.ma.MaskedArray):
+        column = unmasked(column).tolist()
+    if isinstance(column, np.ndarray) and column.dtype.kind != "O":
+        return pl.Series(name, column)
+    return pl.Series(name, list(column), dtype=pl.Object)
 
 
 def rows_as_objects(rows: Sequence[Any]) -> npt.NDArray[np.object_]:

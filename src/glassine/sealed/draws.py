@@ -23,6 +23,7 @@ __all__ = [
     "exponential_mechanism",
     "gaussian",
     "gaussian_min",
+    "gaussian_noise",
     "laplace",
     "permute_and_flip",
     "select",
@@ -39,6 +40,11 @@ def laplace(exact: Ints, scale: Fraction, randomness: Randomness) -> Ints:
 def gaussian(exact: Ints, noise: FineNoise, randomness: Randomness) -> Array:
     """Return sums of units, known modulo 2^64, with discrete Gaussian noise, as multiples of one."""
     return (exact + noise.draw(exact.shape, randomness)) / noise.units
+
+
+def gaussian_noise(shape: tuple[int, ...], noise: FineNoise, randomness: Randomness) -> Ints:
+    """Return discrete Gaussian noise alone, in units, to be added to sums that follow from noise before it."""
+    return noise.draw(shape, randomness)
 
 
 def coins(number: int, fraction: Fraction, randomness: Randomness) -> Bools:

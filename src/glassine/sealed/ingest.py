@@ -250,7 +250,8 @@ def _columns(X: Any, domain: Domain) -> tuple[str, ...] | int | None:
 
 def _may_differ(X: Any, values: Any) -> bool:
     """Return whether there is another number of values than of records; False where an engine would have to count."""
-    return hasattr(X, "__len__") and hasattr(values, "__len__") and len(X) != len(values)
+    columns = X.values() if isinstance(X, Mapping) else (X,)
+    return hasattr(values, "__len__") and any(hasattr(one, "__len__") and len(one) != len(values) for one in columns)
 
 
 def _of_rows(rows: Sequence[Any], names: Sequence[str]) -> dict[str, list[Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
@@ -12,8 +12,13 @@ from glassine.privacy.release import Paid, Price
 from glassine.privacy.unit import RECORD, PrivacyUnit
 from glassine.records.arrays import AnyArray
 
-if TYPE_CHECKING:
-    from glassine.sealed.queries import Query
+
+class Loads(Protocol):
+    """What a fit may ask, or work with, whose kernels are known beforehand."""
+
+    def load(self) -> None:
+        """Load or compile the kernels."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,8 +61,8 @@ class Plan:
     learn : callable
         From the opened records and the payment to the fitted attributes by name. :func:`asking` makes it of a function
         of an oracle, which sees public values and released answers alone.
-    queries : tuple of Query
-        What it may ask, each as large as it can be: kernels and memory follow from them.
+    queries : tuple
+        What it may ask, each as large as it can be: kernels follow from them.
     check : callable
         Called without arguments before the charge: raises what stating the guarantee would raise.
     """
@@ -65,7 +70,7 @@ class Plan:
     price: Price
     caveats: tuple[str, ...]
     learn: Callable[[Any, Paid], Any]
-    queries: tuple[Query[Any], ...] = ()
+    queries: tuple[Loads, ...] = ()
     check: Callable[[], object]
 
     def load(self) -> None:

@@ -150,10 +150,11 @@ class Cells(Generic[M]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts(Query[Ints]):
-    """Numbers of records in disjoint cells, by class, below zero cut to zero."""
+    """Numbers of records in disjoint cells, by class, below zero cut to zero by default."""
 
     key: Key
     name: str = "class counts of the leaves or rules"
+    cut: bool = True  # Whether counts below zero are cut to zero, which is post-processing
 
     @property
     def sensitivity(self) -> int:
@@ -177,7 +178,7 @@ class Counts(Query[Ints]):
     def draw(self, records: Any, part: Part, randomness: Randomness, progress: Progress | None) -> Ints:
         """Return the noisy counts."""
         noisy = draws.laplace(self.exact(records), self._scale(part), randomness)
-        return np.maximum(noisy, 0).astype(np.int64)
+        return (np.maximum(noisy, 0) if self.cut else noisy).astype(np.int64)
 
     def exact(self, records: Any) -> Ints:
         """Return the counts."""

@@ -9,9 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from glassine.data.labels import class_codes
 from glassine.data.slices import Progress
-from glassine.models import AdditiveModel, DecisionTree, RuleList
 from glassine.privacy.accounting import Event, Parallel, RepeatedSelection, Selection
 from glassine.privacy.exact import Number
 from glassine.privacy.randomness import Randomness
@@ -22,6 +20,7 @@ from glassine.sealed import draws
 from glassine.sealed.accounts import Part
 from glassine.sealed.plan import Plan
 from glassine.sealed.queries import Query
+from glassine.sealed.scoring import n_correct
 from glassine.sealed.store import HeldIntake, Store
 
 T = TypeVar("T")
@@ -154,17 +153,3 @@ def split(intake: HeldIntake, fraction: Fraction, randomness: Randomness) -> Boo
     keys = list(dict.fromkeys(intake.persons.identifiers))
     out = dict(zip(keys, draws.coins(len(keys), fraction, randomness).tolist(), strict=True))
     return np.array([not out[key] for key in intake.persons.identifiers], dtype=bool)
-
-
-def n_correct(model: DecisionTree | RuleList | AdditiveModel, held_out: HeldIntake) -> int:
-    """Return how many records, each as often as it counts, a released model classifies correctly.
-
-    Guarantee
-    ---------
-    none: it is not released. One more record, or person, raises it by at most their weight, and lowers it never; see
-    ``learners/search.md``.
-    """
-    if not len(held_out.labels):
-        return 0
-    right = class_codes(model.predict(held_out.columns), held_out.classes) == held_out.labels
-    return int(right.sum() if held_out.multiplicities is None else held_out.multiplicities[right].sum())

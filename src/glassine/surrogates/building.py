@@ -315,7 +315,12 @@ def _private_trees(plan: ExplainerPlan, material: Material, groups: Ints, n_grou
         # Groups follow from all records, labels from a black box: nothing is claimed of the release, or paid for.
         randomness = Randomness.of(plan.random_state)
         return draw(Paid(randomness=randomness, caveats=(*caveats, *((SEEDED,) if randomness.seeded else ()))))
-    check = partial(certificate, question.events(account.part(Fraction(1))), Paid(randomness=UNPAID, caveats=caveats))
+
+    def check() -> None:
+        certificate(question.events(account.part(Fraction(1))), Paid(randomness=UNPAID, caveats=caveats))
+        # Before the charge, and by public sizes: afterwards nothing is compiled.
+        question.load()
+
     planned = Planned(price=price, caveats=caveats, check=check, draw=lambda paid: behind(lambda: draw(paid)))
     return release(planned, ledger=plan.ledger, dataset=plan.dataset, random_state=plan.random_state)
 

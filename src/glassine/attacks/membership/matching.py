@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.membership.outputs import LabelledRecords, as_fitted, asking, class_text
+from glassine.data.table import RecordTable
 from glassine.domain import Between
 from glassine.domain.attributes import LARGEST, Real
 from glassine.domain.literals import is_missing
@@ -352,7 +353,10 @@ def known_columns(model: object, given: LabelledRecords) -> LabelledRecords:
     fitted = getattr(model, "best_estimator_", model)
     names = tree.attributes if isinstance(tree, DecisionTree) else getattr(fitted, "feature_names_in_", None)
     own = [name for name in (given.names or ()) if names is not None and name in set(names)]
-    return LabelledRecords(given.native[own], given.target, given.persons) if own else given
+    if not own:
+        return given
+    native = given.native.restrict(own) if isinstance(given.native, RecordTable) else given.native[own]
+    return LabelledRecords(native, given.target, given.persons)
 
 
 ALIKE = np.float32(1e-7)

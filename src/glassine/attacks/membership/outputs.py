@@ -16,7 +16,7 @@ from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome
 from glassine.data.inference import columns, eager
 from glassine.data.labels import Sample
 from glassine.data.persons import Persons, stated_persons
-from glassine.data.table import RecordTable, with_persons
+from glassine.data.table import RecordTable, frame_of, with_persons
 from glassine.domain.literals import is_missing
 from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError, UnsupportedModelError, parameter
 from glassine.models import AdditiveModel, DecisionTree, RuleList
@@ -41,7 +41,7 @@ class UnansweredError(RuntimeError):
 class LabelledRecords:
     """Records and their classes."""
 
-    native: Any  # The records, as a model takes them; shape (n, d)
+    native: Any  # The records, as a model takes them, or a table that has converted its columns; shape (n, d)
     target: AnyArray  # Their classes; shape (n,)
     persons: Persons | None = None  # Whose they are, where that is stated: then a statistic is one of people
 
@@ -103,7 +103,8 @@ class LabelledRecords:
     @property
     def names(self) -> tuple[str, ...] | None:
         """Names of the columns; None for an array."""
-        return None if isinstance(self.native, np.ndarray) else tuple(nw.from_native(self.native).columns)
+        frame = frame_of(self.native)
+        return None if frame is None else tuple(frame.columns)
 
     @property
     def width(self) -> int:
@@ -115,6 +116,8 @@ class LabelledRecords:
         persons = None if self.persons is None else self.persons.take(rows)
         if isinstance(self.native, np.ndarray):
             return LabelledRecords(self.native[rows], self.target[rows], persons)
+        if isinstance(self.native, RecordTable):
+            return LabelledRecords(self.native.at(rows), self.target[rows], persons)
         frame = nw.from_native(self.native, eager_only=True)
         return LabelledRecords(frame[rows].to_native(), self.target[rows], persons)
 

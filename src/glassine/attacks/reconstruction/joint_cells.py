@@ -44,7 +44,7 @@ class JointCells:
         inside = {}
         for factor in range(len(space.factors)):
             mask = self.packing.mask(self.boxes[cell], factor)
-            if mask != space.full(factor):
+            if mask != space.full[factor]:
                 inside[factor] = mask
         return Region(inside, self.outside[cell])
 
@@ -130,7 +130,7 @@ def _measures(
     for place, (measure, left_out) in enumerate(zip(boxes, outside, strict=True)):
         if measure and left_out:
             masks = {f: packing.mask(rows[place], f) for f in range(len(space.factors))}
-            inside = {f: mask for f, mask in masks.items() if mask != space.full(f)}
+            inside = {f: mask for f, mask in masks.items() if mask != space.full[f]}
             measure = counter.measure(Region(inside, left_out))
         out.append(measure)
     return out

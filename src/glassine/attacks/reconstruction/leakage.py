@@ -265,7 +265,12 @@ class ExposedRecords(PossibleRecords):
         ]
 
     def by_subgroup(
-        self, frame: object, attributes: str | Sequence[str], *, domain_aware: bool = False
+        self,
+        frame: object,
+        attributes: str | Sequence[str],
+        *,
+        domain_aware: bool = False,
+        parts: Indices | None = None,
     ) -> list[SubgroupLeakage]:
         """Return what the model reveals about subgroups of records, most exposed first.
 
@@ -278,10 +283,13 @@ class ExposedRecords(PossibleRecords):
             Columns whose values define the subgroups. Numbers with more than ten values are cut at their quartiles.
         domain_aware : bool, default=False
             Whether the domain's groups count.
+        parts : ndarray of int, shape (n,), optional
+            The leaf or rule of each record, where it is known.
         """
         table = as_table(frame).by({name: self.domain[name] for name in self.domain})
         data = table.arrays
-        bits = np.array(self.bits_learned(domain_aware=domain_aware))[self._parts_of(table)]
+        parts = self._parts_of(table) if parts is None else parts
+        bits = np.array(self.bits_learned(domain_aware=domain_aware))[parts]
         out = []
         for name in [attributes] if isinstance(attributes, str) else attributes:
             if name not in data:

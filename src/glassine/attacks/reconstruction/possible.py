@@ -86,7 +86,7 @@ class Worlds:
         """Return for each attribute of a factor how many of its values some record of a region has."""
         part = self.space.factors[factor]
         if len(part.attributes) == 1 and self.counter.is_free(region, factor):
-            weight = self.space.weight(factor, region.inside.get(factor, self.space.full(factor)))
+            weight = self.space.weight(factor, region.inside.get(factor, self.space.full[factor]))
             return {part.attributes[0]: int(weight)}
         possible = [bool(measure) for measure in self.counter.marginal(region, factor)]
         if len(part.attributes) == 1:
@@ -102,7 +102,7 @@ class Worlds:
         if not self.counter.is_free(region, factor):
             return self._learned(factor, self.counter.marginal(region, factor))
         # Nothing but the box of the factor matters then, and leaves of a tree share most of theirs.
-        allowed = region.inside.get(factor, self.space.full(factor))
+        allowed = region.inside.get(factor, self.space.full[factor])
         if (factor, allowed) not in self._of_boxes:
             part = self.space.factors[factor]
             if len(part.attributes) == 1:

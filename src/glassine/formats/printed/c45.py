@@ -216,8 +216,8 @@ def _classes(entries: Sequence[_Entry], printed: tuple[Scalar, ...]) -> tuple[tu
     return (*named, *sorted(x for x in labels if isinstance(x, str))), False
 
 
-def _bad(line: int, why: str, remedy: str | None = None) -> UnsupportedModelError:
-    return UnsupportedModelError(f"line {line} of the printed tree cannot be read: {why}.", remedy=remedy)
+def _bad(line: int, why: str) -> UnsupportedModelError:
+    return UnsupportedModelError(f"line {line} of the printed tree cannot be read: {why}.")
 
 
 def _block(text: str) -> list[tuple[int, str]]:
@@ -326,9 +326,7 @@ def _literals(below: Sequence[_Entry], builder: TreeBuilder[int]) -> list[Litera
         return [OneOf(name, values, negated=operator == "!=") for _, operator, values in tests]
     seen = [value for _, _, values in tests for value in values]
     if set(operators) != {"="} or len(set(seen)) < len(seen):
-        raise InvalidModelError(
-            f"the branches from line {below[0].line} on do not belong together.", remedy="Mend them."
-        )
+        raise InvalidModelError(f"the branches from line {below[0].line} do not belong together.", remedy="Mend them.")
     return [OneOf(name, values) for _, _, values in tests]
 
 
@@ -341,56 +339,42 @@ def _test(entry: _Entry, domain: Domain | None) -> tuple[str, str, tuple[Scalar,
     ordered = ORDERED.fullmatch(entry.test)
     if ordered is not None:
         name = ordered[1].strip()
-        return name, "=", _ordered(entry.line, name, ordered[2].strip(), domain)
+        return name, "=", _ordered(entry.line, name, "in", ordered[2].strip(), domain)
     match = OPERATOR.search(entry.test)
     if match is None or not match.start():
         raise _bad(entry.line, f"{entry.test[:60]!r} is not a condition such as 'age <= 40' or 'colour = red'")
     name, operator, text = entry.test[: match.start()].strip(), match[0], entry.test[match.end() :].strip()
     if operator in ("=", "!="):
         return name, operator, (value_of(name, text, domain),)
-    if (levels := _levels(name, domain)) and re.fullmatch(NUMBER, text) is None:
-        return name, "=", _side(entry.line, name, operator, text, levels)
-    if not re.fullmatch(NUMBER, text) or abs(float(text)) > 1e300:
-        remedy = None if levels else f"If it is a level, give a domain with the levels of {name!r:.40} in order."
-        raise _bad(entry.line, f"{text[:40]!r} is not a finite number", remedy)
+    if not re.fullmatch(NUMBER, text):
+        return name, "=", _ordered(entry.line, name, operator, text, domain)
+    if abs(float(text)) > 1e300:
+        raise _bad(entry.line, f"{text[:40]!r} is not a finite number")
     return name, operator, (float(text),)
 
 
-def _levels(name: str, domain: Domain | None) -> tuple[Scalar, ...]:
-    """Return the values of a category in the order of the domain; none of other attributes."""
+def _ordered(line: int, name: str, operator: str, text: str, domain: Domain | None) -> tuple[Scalar, ...]:
+    """Return levels of an ordered factor: ``in [early-late]`` of C5.0, or ``<= early`` of partykit."""
+    # A domain lists them in order. Without one, those between the two that are printed are not known.
     attribute = attribute_of(name, domain)
-    return attribute.values if isinstance(attribute, Category) else ()
-
-
-def _side(line: int, name: str, operator: str, text: str, levels: Sequence[Scalar]) -> tuple[Scalar, ...]:
-    """Return the levels of an ordered factor on one side of one of them, as partykit prints ``stage <= early``."""
-    texts = [str(level) for level in levels]
-    if text not in texts:
-        raise _bad(line, f"{text[:40]!r} is no level of {name!r:.40} in the domain")
-    end = texts.index(text) + (operator in ("<=", ">"))
-    return tuple(levels[:end] if operator in ("<", "<=") else levels[end:])
-
-
-def _ordered(line: int, name: str, text: str, domain: Domain | None) -> tuple[Scalar, ...]:
-    """Return the levels from one to another that C5.0 prints of an ordered factor, as ``[early-late]``."""
-    # A domain lists the levels in order. Without one, those between the two that are printed are not known.
-    values = _levels(name, domain)
+    values = attribute.values if isinstance(attribute, Category) else ()
     levels = [str(value) for value in values]
-    ends = [(text[:at], text[at + 1 :]) for at, letter in enumerate(text) if letter == "-" and 0 < at < len(text) - 1]
-    known = [pair for pair in ends if pair[0] in levels and pair[1] in levels]
+    ends = [(text[:at], text[at + 1 :]) for at, letter in enumerate(text) if letter == "-"]
+    if operator != "in":
+        ends = [(text, *levels[-1:]) if operator[0] == ">" else (*levels[:1], text)]
+    known = [(levels.index(pair[0]), levels.index(pair[-1])) for pair in ends if {*pair} <= {*levels}]
     if len(known) != 1:
         raise UnsupportedModelError(
-            f"line {line} of the printed tree names the levels {text[:40]!r} of {name!r:.40} from one to another, and "
-            "which lie between them is not known.",
+            f"line {line} of the printed tree names levels of {name!r:.40}, {text[:40]!r}, whose order is not known.",
             remedy=f"Give a domain with the levels of {name!r:.40} in order.",
         )
     low, high = known[0]
-    first, last = levels.index(low), levels.index(high)
-    if first > last:
+    if low > high:
         raise InvalidModelError(
-            f"{low!r:.40} comes after {high!r:.40} in the domain.", remedy=f"List the levels of {name!r:.40} in order."
+            f"{text!r:.60} names levels in another order than the domain.",
+            remedy=f"List the levels of {name!r:.40} in order.",
         )
-    return values[first : last + 1]
+    return values[low + (operator == ">") : high + (operator != "<")]
 
 
 def _evidence(entry: _Entry, classes: Sequence[Scalar] | None, certain: bool) -> Evidence:
@@ -407,9 +391,7 @@ def _evidence(entry: _Entry, classes: Sequence[Scalar] | None, certain: bool) ->
     text, covered, wrong = entry.leaf[0], float(entry.leaf[1]), float(entry.leaf[2] or 0)
     label = classes.index(plain(text))
     if wrong > covered:
-        raise InvalidModelError(
-            f"line {entry.line} of the printed tree has more errors, {wrong}, than records, {covered}."
-        )
+        raise InvalidModelError(f"line {entry.line} of the tree has more errors, {wrong}, than records, {covered}.")
     rate = wrong / covered if covered else None
     if not (covered.is_integer() and wrong.is_integer()):
         return Evidence(label=label, error_rate=rate)

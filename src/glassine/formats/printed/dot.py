@@ -115,9 +115,7 @@ def _node(quoted: str | None, marked: str | None, key: int) -> _Node:
             )
         figures[name] = value
     if "value" not in figures:
-        raise UnsupportedModelError(
-            f"the label of node {key} states no value.", remedy="Export the tree with label='all'."
-        )
+        raise UnsupportedModelError(f"the label of node {key} states no value.", remedy="Export it with label='all'.")
     numbers = re.findall(NUMBER, figures["value"])
     if not re.fullmatch(rf"\[?{NUMBER}(?:,\s*{NUMBER})*\]?", figures["value"].strip()):
         raise UnsupportedModelError(f"node {key} has the value {figures['value'][:40]!r}; one output is supported.")

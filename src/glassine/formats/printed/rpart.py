@@ -146,9 +146,7 @@ def _classes(lines: Sequence[_Line]) -> tuple[Scalar, ...]:
     labels = list(dict.fromkeys(plain(line.yval) for line in lines))
     widths = {len(line.shares) for line in lines if line.shares is not None}
     if len(widths) != 1 or any(line.shares is None for line in lines):
-        raise UnsupportedModelError(
-            "every node of an rpart classification prints the share of each class; some do not."
-        )
+        raise UnsupportedModelError("every node of an rpart classification prints the shares of classes; some do not.")
     (width,) = widths
     names: dict[int, Scalar] = {}
     for line in lines:
@@ -169,9 +167,7 @@ def _evidence(line: _Line, classes: tuple[Scalar, ...] | None, node: int, by_dev
     if classes is None:
         value = float(line.yval) if re.fullmatch(NUMBER, line.yval) else math.nan
         if not math.isfinite(value):
-            raise UnsupportedModelError(
-                f"node {node} of the rpart text predicts {line.yval[:40]!r}, which is no number."
-            )
+            raise UnsupportedModelError(f"node {node} of the rpart text predicts {line.yval[:40]!r}, no number.")
         # A deviance of zero is published too: every record of the node has the predicted value.
         return Evidence(total=total, value=value, error_rate=0.0 if line.loss == 0 and line.leaf else None)
     label, shares = classes.index(plain(line.yval)), line.shares or ()
@@ -196,9 +192,7 @@ def _pair(first: str, second: str, node: int, domain: Domain | None) -> tuple[Li
         # The package tree prints > for at least.
         loose = left[1].endswith(" ") and {left[2], right[2]} == {"<", ">"}
         if (left[1], left[3]) != (right[1], right[3]) or (opposite[left[2]] != right[2] and not loose):
-            raise InvalidModelError(
-                f"the branches of node {node}, {first[:40]!r} and {second[:40]!r}, are no opposites."
-            )
+            raise InvalidModelError(f"the sides of node {node}, {first[:40]!r} and {second[:40]!r}, are no opposites.")
         name = left[1].rstrip() if loose else left[1]
         require(name, domain, "the rpart tree tests")
         operator = ">=" if loose and left[2] == ">" else left[2]

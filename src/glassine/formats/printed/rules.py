@@ -456,18 +456,14 @@ def parse_rules(text: str, domain: Domain | None = None) -> RuleList:
         if len(statements) > MAX_RULES:
             raise InvalidModelError(f"a rule list has at most {MAX_RULES:,} rules, and line {line} holds one more.")
     if not ended:
-        raise UnsupportedModelError(
-            "a rule list must end with a default rule, as in 'else [false]'.", remedy="Add one."
-        )
+        raise UnsupportedModelError("a rule list ends with a default rule, as in 'else [false]'.", remedy="Add one.")
     classes = _classes(statements, headers.get("classes"))
     used = tuple(dict.fromkeys(literal.attribute for s in statements for literal in s.antecedent))
     attributes = domain.names if domain is not None else headers.get("attributes", used)
     listed = set(attributes)
     for name in used:
         if name not in listed:
-            raise InvalidModelError(
-                f"a rule tests {name!r}, which 'attributes:' does not list.{near(name, attributes)}"
-            )
+            raise InvalidModelError(f"a rule tests {name!r}, which 'attributes:' lacks.{near(name, attributes)}")
     rules = tuple(Rule(antecedent=s.antecedent, evidence=_evidence(s, classes)) for s in statements)
     claim = opening_claim(text)
     rounded = "counts" in headers

@@ -226,9 +226,7 @@ def rules_from_corels_text(text: str, domain: Domain | None = None) -> RuleList:
         head = re.fullmatch(r"(?:else )?if \[(.+)\]:", line)
         tail = re.fullmatch(r".* = (True|False|0|1)", line)
         if rules and not rules[-1].antecedent:
-            raise UnsupportedModelError(
-                f"line {number} of the CORELS list follows the default rule.", remedy="Remove it."
-            )
+            raise UnsupportedModelError(f"line {number} of the list follows the default rule.", remedy="Remove it.")
         if head and antecedent is None:
             antecedent = tuple(condition(part, domain) for part in split_conditions(head[1], domain))
         elif line == "else" and antecedent is None:

@@ -57,9 +57,7 @@ def rules_from_imodels_text(text: str, domain: Domain | None = None) -> RuleList
             require(name, domain, "the imodels list tests")
             refuse_gaps(name, domain, "a printed list of imodels")
             if not math.isfinite(bound):
-                raise InvalidModelError(
-                    f"{rule['bound'][:40]!r} is not a finite number.", remedy="Print the list again."
-                )
+                raise InvalidModelError(f"{rule['bound'][:40]!r} is no finite number.", remedy="Print the list again.")
             antecedent = (sides(name, OPERATORS[rule["operator"]], bound, domain)[0],)
         rules.append(Rule(antecedent=antecedent, evidence=_printed_evidence(rule, classes)))
     return list_of(rules, classes, "imodels text", domain)

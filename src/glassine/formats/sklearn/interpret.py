@@ -247,9 +247,7 @@ def _terms(data: dict[str, Any], features: tuple[_Feature, ...]) -> tuple[Term, 
         if not names or not all(isinstance(name, str) and name in where for name in names):
             raise InvalidModelError(f"{what} must name features of the model.")
         if len(names) > 2:
-            raise UnsupportedModelError(
-                f"{what} has {len(names)} attributes; at most 2 are read.", remedy="Fit pairs only."
-            )
+            raise UnsupportedModelError(f"{what} has {len(names)} attributes; at most 2 are read.", remedy="Fit pairs.")
         used = [where[name] for name in names]
         shape = tuple(len(feature.level(len(used))) + (3 if feature.numeric else 2) for feature in used)
         scores = _tensor(entry.get("scores"), f"the scores of {what}", len(used), len(used) + 1)
@@ -312,9 +310,7 @@ def _guarantee(data: dict[str, Any], features: tuple[_Feature, ...], *, regressi
     epsilon, delta = _number(params.get("epsilon")), _number(params.get("delta"))
     caveats = [TAKEN_OVER]
     if epsilon is None or delta is None:
-        raise InvalidModelError(
-            "a private model must state its epsilon and delta.", remedy="Write it with detail='all'."
-        )
+        raise InvalidModelError("a private model states its epsilon and delta.", remedy="Write it with detail='all'.")
     named = [feature.name for feature in features if not feature.numeric]
     if named:
         caveats.append(f"the categories of {first_of(named)} were named by the data")

@@ -50,9 +50,7 @@ def tree_from_streed(estimator: Any, domain: Domain | None = None) -> DecisionTr
     """
     kinds = _class_names(estimator)
     if not {"STreeDClassifier", "STreeDRegressor"} & kinds:
-        raise UnsupportedModelError(
-            f"of pystreed, classifiers and regressors are read, got {type(estimator).__name__}."
-        )
+        raise UnsupportedModelError(f"of pystreed classifiers and regressors are read, got {type(estimator).__name__}.")
     root = getattr(estimator, "tree_", None)
     if root is None:
         raise InvalidModelError(f"the {type(estimator).__name__} is not fitted.", remedy="Fit it first.")
@@ -160,9 +158,7 @@ def tree_from_dl85(estimator: object, domain: Domain | None = None) -> DecisionT
     """
     root = getattr(estimator, "tree_", None)
     if not isinstance(root, dict):
-        raise InvalidModelError(
-            f"the {type(estimator).__name__} is not fitted, or found no tree.", remedy="Fit it first."
-        )
+        raise InvalidModelError(f"the {type(estimator).__name__} is not fitted, or found no tree.", remedy="Fit it.")
     n_features = getattr(estimator, "n_features_in_", None)
     # Releases that keep no number of features leave those behind the last tested one to the domain.
     width = max(_dl85_width(root), 0 if domain is None else len(domain)) if n_features is None else int(n_features)

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from glassine.compiling import compiled
 from glassine.data.slices import Progress
 from glassine.domain import Domain
 from glassine.errors import InvalidParameterError, parameter
-from glassine.learners.additive.budget import RESERVED, GaussianBudget, Mechanism, Sums, usable
-from glassine.learners.additive.grids import Axis
+from glassine.learners.additive.budget import RESERVED, GaussianBudget, usable
 from glassine.learners.additive.publishing import Shapes
-from glassine.learners.additive.records import Binned
-from glassine.learners.additive.sums import Loss, residuals, start_scores
 from glassine.privacy.conversions import mu_from_epsilon
 from glassine.privacy.randomness import Randomness
-from glassine.records.arrays import AnyArray, Array, Ints
+from glassine.records.arrays import Array, Ints
+from glassine.sealed.binned import Terms
+from glassine.sealed.gaussian import Drawing, Portion, SumsOracle, SumsRelease
+from glassine.sealed.residuals import InLeaves
 
 # Which pairs of attributes a fit may give a term: named by the user, a number of them, or by a public rule.
 
@@ -104,8 +103,6 @@ BIN_SHARE = 0.1
 
 PROOF = "learners/additive/boosting.md"
 
-EventT = TypeVar("EventT")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Boosting:
@@ -136,64 +133,30 @@ def stage_mu(budget: GaussianBudget, accounting: str, share: float) -> float:
     return mu / budget.unit.most_records
 
 
-class Leaves(NamedTuple):
-    """The trees of some terms: the leaf of each bin, (terms, bins), and of each leaf its records and its noise.
-
-    ``sizes`` (terms, leaves) are the released numbers of records, ``noise`` (terms, leaves, outputs) is in whole units.
-    """
-
-    of_bin: AnyArray
-    sizes: AnyArray
-    noise: AnyArray
-
-
-@compiled
-def _epoch(
-    codes: AnyArray, scores: AnyArray, target: AnyArray, leaves: Leaves, factor: float, loss: Loss, total: AnyArray
-) -> None:
-    """Visit each term once: sum the residuals of its leaves, add noise, and move scores."""
-    # codes: (terms, n); scores, room: (outputs, n); target: (n,); total: (terms, bins, outputs). Residuals are formed
-    # anew for each term, from scores that earlier terms moved: cyclic, as published. Sums are whole numbers, so that
-    # the order of the records does not matter.
-    leaf_of, sizes, noise = leaves
-    outputs, n = scores.shape
-    room = np.zeros((outputs, n), dtype=np.int64)
-    sums = np.zeros((noise.shape[1], outputs), dtype=np.int64)
-    step = np.zeros((leaf_of.shape[1], outputs))
-    for k in range(codes.shape[0]):
-        residuals(scores, target, loss, room)
-        sums[:] = 0
-        for c in range(outputs):
-            for i in range(n):
-                sums[leaf_of[k, codes[k, i]], c] += room[c, i]
-        for b in range(leaf_of.shape[1]):
-            leaf = leaf_of[k, b]
-            for c in range(outputs):
-                step[b, c] = factor * (sums[leaf, c] + noise[k, leaf, c]) / max(sizes[k, leaf], 1.0)
-                total[k, b, c] += step[b, c]
-        for c in range(outputs):
-            for i in range(n):
-                scores[c, i] += step[codes[k, i], c]
-
-
-@compiled
-def _sum_bins(codes: AnyArray, room: AnyArray, out: AnyArray) -> None:
-    # codes: (n,); room: (outputs, n); out: (bins, outputs), exact in units.
-    for c in range(room.shape[0]):
-        for i in range(len(codes)):
-            out[codes[i], c] += room[c, i]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Visits:
-    """The records that boosting visits, and what is public of each term's bins."""
+    """What boosting visits: public or released of each term's bins, and what it may ask."""
 
-    codes: AnyArray  # Bin of each record in each term; shape (terms, n)
-    scores: AnyArray  # Scores of the records so far; shape (outputs, n)
-    target: AnyArray  # Targets in [-1, 1], or indices of classes; shape (n,)
-    loss: Loss  # With which residuals are formed
+    terms: Terms  # The bins
+    boosting: Boosting
+    start: Array  # Scores before any step, zeros; shape (outputs,)
+    classes: bool  # Whether the target is a class
     counts: Array  # Released numbers of records, at least 0; shape (terms, bins)
-    n_bins: tuple[int, ...]  # Number of bins of each term
+    drawing: Drawing
+
+    def ask(self, places: slice, leaf_of: Ints, sizes: Array, rate: float) -> Array:
+        """Return the sums of residuals in the leaves of some terms, in ones; scores move at a rate."""
+        question = InLeaves(
+            terms=self.terms,
+            start=self.start,
+            places=places,
+            leaf_of=leaf_of,
+            sizes=sizes,
+            rate=rate,
+            classes=self.classes,
+            clip=self.boosting.clip,
+        )
+        return self.drawing.ask(question) * self.boosting.clip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,7 +168,8 @@ class RandomSplits:
     def epoch(self, visits: Visits, leaves: int) -> Iterator[tuple[slice, Ints]]:
         """Yield terms that are visited next, all at once, and the leaf of each of their bins, shape (terms, bins)."""
         widest = visits.counts.shape[1]
-        yield (slice(None), np.stack([_random_leaves(size, leaves, widest, self.randomness) for size in visits.n_bins]))
+        drawn = [_random_leaves(size, leaves, widest, self.randomness) for size in visits.terms.sizes]
+        yield slice(None), np.stack(drawn)
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,14 +183,13 @@ class BestSplits:
 
     def epoch(self, visits: Visits, leaves: int) -> Iterator[tuple[slice, Ints]]:
         """Yield term by term, each by the residuals that the terms before it left."""
-        room = np.zeros(visits.scores.shape, dtype=np.int64)
-        for k, size in enumerate(visits.n_bins):
-            residuals(visits.scores, visits.target, visits.loss, room)
-            sums = np.zeros((size, len(room)), dtype=np.int64)
-            _sum_bins(visits.codes[k], room, sums)
-            leaf_of = np.zeros((1, visits.counts.shape[1]), dtype=np.int64)
-            leaf_of[0, :size] = _best_leaves(sums / visits.loss.units, visits.counts[k, :size], leaves)
-            yield slice(k, k + 1), leaf_of
+        for k, size in enumerate(visits.terms.sizes):
+            place, widest = slice(k, k + 1), visits.counts.shape[1]
+            # With a rate of nothing scores stay: these are the sums of each bin.
+            sums = visits.ask(place, np.arange(widest)[None], np.ones((1, widest)), 0.0)[0, :size]
+            leaf_of = np.zeros((1, widest), dtype=np.int64)
+            leaf_of[0, :size] = _best_leaves(sums / visits.boosting.clip, visits.counts[k, :size], leaves)
+            yield place, leaf_of
 
 
 Splits: TypeAlias = RandomSplits | BestSplits
@@ -260,15 +223,15 @@ def _best_leaves(sums: Array, counts: Array, leaves: int) -> Ints:
 
 
 def boost(
-    binned: Binned,
-    axes: Sequence[Axis],
+    oracle: SumsOracle,
+    portion: Portion,
+    terms: Terms,
     *,
     n_classes: int,
     boosting: Boosting,
-    mechanism: Mechanism[EventT],
     splits: Splits,
     progress: Progress | None,
-) -> tuple[Shapes, EventT]:
+) -> Shapes:
     """Fit the scores of all terms by the paper's Algorithm 2, or without noise and with the best splits Algorithm 1.
 
     Several classes have a score each.
@@ -279,35 +242,39 @@ def boost(
     their own: in each step one record is in one leaf, to whose sums it adds a residual, or a vector of residuals, no
     longer than the clip; see ``boosting.md``.
     """
-    codes, target = binned.codes, binned.values
-    terms, widest = len(axes), max(axis.n_bins for axis in axes)
-    steps = boosting.epochs * terms
+    axes: tuple[Any, ...] = terms.axes
+    widest, outputs = max(terms.sizes), n_classes if n_classes > 2 else 1
     # Squares of mu add up over the steps; in each a record adds at most 1, in one leaf.
-    noise: Sums[EventT] = mechanism.sums(1, times=steps)
-    clip = boosting.clip
-    outputs = n_classes if n_classes > 2 else 1
-    counts = np.zeros((terms, widest))
+    release = SumsRelease(
+        name="sums of residuals in leaves",
+        squared=1,
+        values=boosting.leaves * outputs,
+        proof=PROOF,
+        times=boosting.epochs * len(axes),
+    )
+    counts = np.zeros((len(axes), widest))
     for k, axis in enumerate(axes):
         counts[k, : axis.n_bins] = np.maximum(axis.counts, 0.0)
-    scores, total = start_scores(codes.shape[1], np.zeros(outputs)), np.zeros((terms, widest, outputs))
-    loss = Loss.of(outputs, clip, noise.units, classes=n_classes > 0)
     visits = Visits(
-        codes=codes, scores=scores, target=target, loss=loss, counts=counts, n_bins=tuple(axis.n_bins for axis in axes)
+        terms=terms,
+        boosting=boosting,
+        start=np.zeros(outputs),
+        classes=n_classes > 0,
+        counts=counts,
+        drawing=oracle.release(release, portion),
     )
-    factor = boosting.rate * clip / noise.units
-    square = np.zeros((terms, widest))
+    total, square = np.zeros((len(axes), widest, outputs)), np.zeros((len(axes), widest))
     for epoch in range(boosting.epochs):
         for part, leaf_of in splits.epoch(visits, boosting.leaves):
-            # Noise does not depend on the sums, so that it can be drawn before them.
-            drawn = noise.draw((len(leaf_of), boosting.leaves, outputs))
             sizes = np.zeros((len(leaf_of), boosting.leaves))
             np.add.at(sizes, (np.arange(len(leaf_of))[:, None], leaf_of), counts[part])
-            _epoch(codes[part], scores, target, Leaves(leaf_of, sizes, drawn), factor, loss, total[part])
-            spread = boosting.rate * clip * noise.deviation / np.maximum(sizes, 1.0)
+            at_least = np.maximum(sizes, 1.0)
+            steps = boosting.rate * visits.ask(part, leaf_of, sizes, boosting.rate) / at_least[..., None]
+            total[part] += np.take_along_axis(steps, leaf_of[..., None], axis=1)
+            spread = boosting.rate * boosting.clip * visits.drawing.deviation / at_least
             square[part] += np.take_along_axis(spread, leaf_of, axis=1) ** 2
         if progress is not None:
             progress(epoch + 1, boosting.epochs)
-    event = noise.event("sums of residuals in leaves", boosting.leaves * outputs, proof=PROOF, count=steps)
     shapes, errors, intercept = [], [], np.zeros(outputs)
     for k, axis in enumerate(axes):
         weights = np.maximum(axis.counts, 1.0)
@@ -316,7 +283,7 @@ def boost(
         shapes.append(score - middle)
         errors.append(np.repeat(np.sqrt(square[k, : axis.n_bins])[:, None], outputs, axis=1))
         intercept += middle
-    return Shapes(scores=tuple(shapes), errors=tuple(errors), intercept=intercept), event
+    return Shapes(scores=tuple(shapes), errors=tuple(errors), intercept=intercept)
 
 
 def _random_leaves(bins: int, leaves: int, widest: int, randomness: Randomness) -> Ints:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 import numpy as np
 
-from glassine.learners.additive.budget import Mechanism
 from glassine.models import AdditiveModel
 from glassine.models.scorecard import Risk, Scorecard, grained, interval, logistic, repointed
-from glassine.records.arrays import Array, Ints
+from glassine.records.arrays import Array
+from glassine.sealed.gaussian import Portion, SumsOracle, SumsRelease
+from glassine.sealed.residuals import Totals
 
 PRIOR = (0.5, 0.3)
 """Standard deviations of what is believed before: of the log-odds at the middle, and of a point, relative to itself.
@@ -25,24 +25,26 @@ LARGEST_STEP = 1.0
 
 PROOF = "learners/additive/calibration.md"
 
-EventT = TypeVar("EventT")
 
-
-def release_totals(counts: Ints, mechanism: Mechanism[EventT]) -> tuple[Array, float, EventT]:
+def release_totals(oracle: SumsOracle, portion: Portion, question: Totals) -> tuple[Array, float]:
     """Release how many records of each class have each total.
 
-    Returns the noisy counts, which may be negative, the standard deviation of their noise, and the event. Shapes:
-    ``counts``, by every total that the released items allow, (totals, 2).
+    Returns the noisy counts, which may be negative, by every total that the released items allow, shape (totals, 2),
+    and the standard deviation of their noise.
 
     Guarantee
     ---------
     ``mu``-Gaussian differential privacy but for the slack of discrete noise: a record has one total and one class, so
     that it adds 1 to one count. See ``calibration.md``.
     """
-    noise = mechanism.sums(1)
-    noisy = noise.release(counts.reshape(-1) * noise.units)
-    event = noise.event("numbers of records at each total of points", counts.size, proof=PROOF)
-    return noisy.reshape(counts.shape), noise.deviation, event
+    release = SumsRelease(
+        name="numbers of records at each total of points",
+        squared=question.squared,
+        values=2 * question.size,
+        proof=PROOF,
+    )
+    drawing = oracle.release(release, portion)
+    return drawing.ask(question).reshape(question.size, 2), drawing.deviation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

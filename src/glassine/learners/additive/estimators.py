@@ -19,7 +19,8 @@ from glassine.errors import InvalidModelError, InvalidParameterError, parameter
 from glassine.formats import fingerprint
 from glassine.learners.additive.budget import GaussianBudget
 from glassine.learners.additive.fitting import Card, Plan, Private, fit_model
-from glassine.learners.additive.memory import check_memory, most_released, pairs_asked_for, table_bytes
+from glassine.learners.additive.memory import check_memory, most_bins, most_released, pairs_asked_for, table_bytes
+from glassine.learners.additive.smoothing import LoadedSmoothing
 from glassine.learners.additive.targets import Training, read_classes, read_numbers
 from glassine.learners.estimator import PrivateEstimator, PublishedModel
 from glassine.learners.memory import record_bytes
@@ -30,11 +31,14 @@ from glassine.models.evidence import class_array
 from glassine.models.scoring import Contributions
 from glassine.models.shapes import ShapeFunction
 from glassine.privacy.certificate import Certificate
-from glassine.privacy.release import Paid, Price
+from glassine.privacy.release import Price
 from glassine.records.arrays import AnyArray, Array
+from glassine.sealed.binned import AdditiveRecords
+from glassine.sealed.gaussian import GaussianOracle, asking_sums
 from glassine.sealed.persons import Persons
 from glassine.sealed.plan import Metadata
 from glassine.sealed.plan import Plan as Sealed
+from glassine.sealed.residuals import Kernels
 
 LEAST_FOR_PAIRS = 0.5
 """Epsilon below which no pairs stand out: their choice then costs more than they gain (``docs/papers/dp-ebm.md``)."""
@@ -97,7 +101,9 @@ class AdditiveEstimator(Editable):
     """What private and ordinary additive estimators do besides: explain the model, and round it to a scorecard."""
 
     @abstractmethod
-    def _read_training(self, X: object, y: object, times: Persons | npt.ArrayLike | None, *, private: bool) -> Training:
+    def _read_training(
+        self, X: object, y: object, times: Persons | npt.ArrayLike | None, *, private: bool
+    ) -> tuple[AdditiveRecords, Training]:
         """Read the arguments of a fit; ``times`` are persons or sample weights."""
 
     def summarize_model(self, coverage: float = 0.9) -> tuple[ShapeFunction, ...]:
@@ -159,10 +165,12 @@ class AdditiveClassifier(ClassifierMixin, Editable):  # type: ignore[misc]  # sc
 
     classes_: AnyArray = field(init=False)  # Classes; shape (c,)
 
-    def _read_training(self, X: object, y: object, times: Persons | npt.ArrayLike | None, *, private: bool) -> Training:
-        training = read_classes(self, X, y, domain=self.domain, classes=self.classes, times=times, private=private)
-        check_two_classes(training.target.classes or ())
-        return training
+    def _read_training(
+        self, X: object, y: object, times: Persons | npt.ArrayLike | None, *, private: bool
+    ) -> tuple[AdditiveRecords, Training]:
+        read = read_classes(self, X, y, domain=self.domain, classes=self.classes, times=times, private=private)
+        check_two_classes(read[1].target.classes or ())
+        return read
 
     def decision_function(self, X: object) -> Array:
         """Return the log-odds of the second of two classes, shape (n,); of more classes, their scores, shape (n, c)."""
@@ -184,7 +192,9 @@ class AdditiveRegressor(RegressorMixin, Editable):  # type: ignore[misc]  # scik
 
     target_range: tuple[float, float] | None = None
 
-    def _read_training(self, X: object, y: object, times: Persons | npt.ArrayLike | None, *, private: bool) -> Training:
+    def _read_training(
+        self, X: object, y: object, times: Persons | npt.ArrayLike | None, *, private: bool
+    ) -> tuple[AdditiveRecords, Training]:
         return read_numbers(self, X, y, domain=self.domain, bounds=self.target_range, times=times, private=private)
 
 
@@ -215,9 +225,9 @@ class _PrivateEBM(PrivateEstimator, AdditiveEstimator):
         """Return what the model is rounded to; None where it is published as fitted."""
         return None
 
-    def _read_at_once(self, X: object, y: object, persons: Persons | None) -> tuple[Training, Metadata]:
-        training = self._read_training(X, y, persons, private=True)
-        return training, training.metadata(self)
+    def _read_at_once(self, X: object, y: object, persons: Persons | None) -> tuple[AdditiveRecords, Metadata]:
+        records, training = self._read_training(X, y, persons, private=True)
+        return records, training.metadata(self)
 
     def _fixed(self, training: Training, interactions: object) -> Plan:
         """Return what is fixed before anything is released."""
@@ -285,15 +295,25 @@ class _PrivateEBM(PrivateEstimator, AdditiveEstimator):
             price=Price(epsilon=budget.epsilon, delta=budget.delta, note=note, unit=budget.unit),
             caveats=training.caveats,
             check=partial(budget.claim, training.caveats, None),
-            learn=partial(self._draw, known, budget, plan),
+            queries=(
+                Kernels(
+                    outputs=training.target.n_outputs,
+                    classes=training.target.classes is not None,
+                    bins=max(most_bins(grid) for grids in choices for grid in grids),
+                    boosting=plan.algorithm == "boosting",
+                    pairs=pairs > 0,
+                ),
+                LoadedSmoothing,
+            ),
+            learn=asking_sums(partial(self._fitted, training, budget, plan), budget.mu),
         )
 
-    def _draw(self, known: Metadata, budget: GaussianBudget, plan: Plan, records: Any, paid: Paid) -> dict[str, Any]:
-        training = Training.of(known, records)
+    def _fitted(self, training: Training, budget: GaussianBudget, plan: Plan, oracle: GaussianOracle) -> dict[str, Any]:
         source = f"glassine.{type(self).__name__}"
-        fit = fit_model(training, plan, Private.of(budget, paid), source=source, progress=self.progress)
-        certificate = budget.certify(fit.events, fit.model, paid=paid, public=plan.public(training))
-        return attributes_of(training, fit.model, certificate)
+        privacy = Private(budget=budget, oracle=oracle)
+        model = fit_model(training, plan, privacy, source=source, progress=self.progress)
+        certificate = budget.certify(oracle.events, model, paid=oracle.paid, public=plan.public(training))
+        return attributes_of(training, model, certificate)
 
     def _certificate_of_card(self, card: AdditiveModel) -> Certificate:
         public = {**self.certificate_.public, "rounded from": self.certificate_.model}

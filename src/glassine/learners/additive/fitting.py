@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import import_module
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -26,9 +26,9 @@ from glassine.learners.additive.boosting import (
     check_interactions,
     stage_mu,
 )
-from glassine.learners.additive.budget import Exact, GaussianBudget, Mechanism, Portion, Portions
+from glassine.learners.additive.budget import GaussianBudget
 from glassine.learners.additive.calibration import calibrate, release_totals
-from glassine.learners.additive.grids import Axis, Grid, bin_counted, public_grids
+from glassine.learners.additive.grids import Axis, public_grids, release_bins
 from glassine.learners.additive.pairs import terms_of_pairs
 from glassine.learners.additive.penalized import NO_PAIRS, FittedPairs, PairWish, fit_rounds
 from glassine.learners.additive.publishing import (
@@ -44,15 +44,16 @@ from glassine.learners.additive.publishing import (
     publish,
     strength,
 )
-from glassine.learners.additive.records import Binned
 from glassine.learners.additive.smoothing import Rounds
-from glassine.learners.additive.targets import FIRST, Base, Looks, Target, Training, release_base, second_look
+from glassine.learners.additive.targets import FIRST, Base, Target, Training, release_base, second_look
 from glassine.learners.budget import check_number
 from glassine.models import AdditiveModel, CategoryBins, Guarantee, Term
 from glassine.models.rounding import check_limits
 from glassine.models.scorecard import bin_points
-from glassine.privacy.release import Paid
-from glassine.records.arrays import AnyArray, Array
+from glassine.records.arrays import Array
+from glassine.sealed.binned import Grid, Terms
+from glassine.sealed.gaussian import ExactSumsOracle, GaussianOracle, Portion, SumsOracle
+from glassine.sealed.residuals import Totals
 
 ALGORITHMS = ("penalized", "boosting")
 
@@ -157,12 +158,14 @@ class Plan:
 UNCLIPPED = 2.0
 """No residual is larger: targets and mean predictions lie in [-1, 1], and shares of classes within a vector of 1.42."""
 
-EventT = TypeVar("EventT")
-EventT_co = TypeVar("EventT_co", covariant=True)
 
-
-class Privacy(Protocol[EventT_co]):
+class Privacy(Protocol):
     """What a fit does for the people in its records: all in which a private fit and an ordinary one differ."""
+
+    @property
+    def oracle(self) -> SumsOracle:
+        """What it may ask of the records."""
+        ...
 
     @property
     def mu(self) -> float:
@@ -184,12 +187,8 @@ class Privacy(Protocol[EventT_co]):
         """How trees of boosting are split."""
         ...
 
-    def share(self, part: float) -> Mechanism[EventT_co]:
-        """Return what a release may draw on that costs a share of the squared mu."""
-        ...
-
-    def stage(self, accounting: str, part: float) -> Mechanism[EventT_co]:
-        """Return what a stage of boosting may draw on, as the accounting divides the budget."""
+    def stage(self, accounting: str, part: float) -> Portion:
+        """Return what a stage of boosting may spend, as the accounting divides the budget."""
         ...
 
     def clip(self, clip: float) -> float:
@@ -213,14 +212,7 @@ class Private:
     boosting: ClassVar[Boosting] = Boosting()
 
     budget: GaussianBudget  # What it may spend
-    paid: Paid  # The payment, with the randomness
-    parts: Portions  # A filter over all releases
-
-    @classmethod
-    def of(cls, budget: GaussianBudget, paid: Paid) -> Private:
-        """Return a fit that nothing has been spent of."""
-        whole = Portion(mu=budget.mu, share=1.0, randomness=paid.randomness)
-        return cls(budget=budget, paid=paid, parts=whole.parts())
+    oracle: GaussianOracle  # The records, behind it
 
     @property
     def mu(self) -> float:
@@ -230,15 +222,11 @@ class Private:
     @property
     def splits(self) -> RandomSplits:
         """Random splits: they look at no record."""
-        return RandomSplits(randomness=self.paid.randomness)
-
-    def share(self, part: float) -> Portion:
-        """Return the portion of a release that costs a share of the squared mu."""
-        return self.parts.share(part)
+        return RandomSplits(randomness=self.oracle.paid.randomness)
 
     def stage(self, accounting: str, part: float) -> Portion:
-        """Return the portion of a stage of boosting."""
-        return self.parts.spend(stage_mu(self.budget, accounting, part), part)
+        """Return what a stage of boosting may spend."""
+        return Portion(mu=stage_mu(self.budget, accounting, part), share=part)
 
     def clip(self, clip: float) -> float:
         """Return the clip: it is what bounds a record's part."""
@@ -246,7 +234,7 @@ class Private:
 
     def claim(self, count_scale: float | None) -> Guarantee:
         """Return the budget's claim."""
-        return self.budget.claim(self.paid.caveats, count_scale)
+        return self.budget.claim(self.oracle.paid.caveats, count_scale)
 
     def errors(self, deviations: Array) -> Array:
         """Return the deviations: they follow from what was released."""
@@ -259,7 +247,7 @@ class Ordinary:
 
     Guarantee
     ---------
-    none, and none can be stated: its releases are those of :class:`~glassine.learners.additive.budget.Exact`.
+    none, and none can be stated: an :class:`~glassine.sealed.gaussian.ExactSumsOracle` has no events.
     """
 
     mu: ClassVar[float] = math.inf
@@ -267,13 +255,11 @@ class Ordinary:
     boosting: ClassVar[Boosting] = Boosting(clip=UNCLIPPED)
     splits: ClassVar[BestSplits] = BestSplits()
 
-    def share(self, part: float) -> Exact:
-        """Return exact releases."""
-        return Exact()
+    oracle: ExactSumsOracle  # The records
 
-    def stage(self, accounting: str, part: float) -> Exact:
-        """Return exact releases."""
-        return Exact()
+    def stage(self, accounting: str, part: float) -> Portion:
+        """Return all: nothing is spent."""
+        return self.oracle.whole
 
     def clip(self, clip: float) -> float:
         """Return a clip that no residual reaches."""
@@ -286,17 +272,9 @@ class Ordinary:
         """Publish none: there is no noise."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fit(Generic[EventT_co]):
-    """What one fit releases: the model, and the events, of an ordinary fit none."""
-
-    model: AdditiveModel
-    events: list[EventT_co]
-
-
 def fit_model(
-    training: Training, plan: Plan, privacy: Privacy[EventT], *, source: str, progress: Progress | None
-) -> Fit[EventT]:
+    training: Training, plan: Plan, privacy: Privacy, *, source: str, progress: Progress | None
+) -> AdditiveModel:
     """Release the target's base, the bins and the scores, and return the model.
 
     Guarantee
@@ -304,12 +282,11 @@ def fit_model(
     Of :class:`Private` the budget's (epsilon, delta): for every outcome, a filter keeps the squared mu of all releases
     within the budget's; see ``fitting.md`` and ``privacy/loss_distributions.md``. Of :class:`Ordinary` none.
     """
-    run = _Run(training=training, plan=plan, privacy=privacy, source=source, progress=progress, events=[])
-    stage: Callable[[_Run[EventT]], AdditiveModel] = _penalized if plan.algorithm == "penalized" else _boosting
+    run = _Run(training=training, plan=plan, privacy=privacy, source=source, progress=progress)
+    stage: Callable[[_Run], AdditiveModel] = _penalized if plan.algorithm == "penalized" else _boosting
     # Matrices of a hundred rows are slower on several threads than on one, many times so where cores are shared.
     with _thread_pools().limit(limits=1, user_api="blas"):
-        model = stage(run)
-    return Fit(model=model, events=run.events)
+        return stage(run)
 
 
 @lru_cache(maxsize=1)
@@ -318,49 +295,41 @@ def _thread_pools() -> Any:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Run(Generic[EventT]):
-    """One fit under way: what it reads, what it may still spend, and the events of what it has released."""
+class _Run:
+    """One fit under way: what is public, and what it may ask."""
 
     training: Training
     plan: Plan
-    privacy: Privacy[EventT]
+    privacy: Privacy
     source: str
     progress: Progress | None
-    events: list[EventT]
 
     @property
     def target(self) -> Target:
         """What is to be predicted."""
         return self.training.target
 
-    def binned(self, axes: Sequence[Axis]) -> Binned:
-        """Return the records in the bins, and the target as the passes read it: numbers, or indices of many classes."""
-        binned = self.training.records.binned(self.plan.grids, axes)
-        # A residual of two classes is a difference of numbers; of more, an index says which class is meant.
-        kind = np.int64 if self.target.n_outputs > 1 else np.float64
-        return replace(binned, values=np.asarray(binned.values, dtype=kind))
+    def portion(self, share: float) -> Portion:
+        """Return what may be spent at a share of the squared mu."""
+        return self.privacy.oracle.whole.part(share)
 
     def base(self) -> tuple[Base, float]:
         """Release the target's base; of classes in two looks, the second where the first says that it is needed."""
         # The second number is the share of the squared mu that it has cost.
-        values = self.training.records.values
-        looks = self._look(values, FIRST)
+        oracle = self.privacy.oracle
+        looks = release_base(self.target, oracle, self.portion(FIRST))
         more = second_look(looks.base.n_records, self.privacy.mu) if looks.classes else 0.0
         if more > 0:
-            looks = looks.and_then(self._look(values, more))
+            looks = looks.and_then(release_base(self.target, oracle, self.portion(more)))
         return looks.base, FIRST + more
 
-    def _look(self, values: AnyArray, share: float) -> Looks:
-        looks, event = release_base(self.target, values, self.privacy.share(share))
-        self.events.append(event)
-        return looks
-
-    def axes(self, mechanism: Mechanism[EventT], *, quantiles: float | None) -> list[Axis]:
+    def axes(self, portion: Portion, *, quantiles: float | None) -> list[Axis]:
         """Release the bins of all attributes."""
-        counts = self.training.records.cell_counts(self.plan.grids)
-        axes, event = bin_counted(counts, self.plan.grids, mechanism, quantiles=quantiles)
-        self.events.append(event)
-        return axes
+        return release_bins(self.privacy.oracle, portion, self.plan.grids, quantiles=quantiles)
+
+    def terms(self, axes: Sequence[Axis]) -> Terms:
+        """Return the terms of some attributes."""
+        return Terms(grids=self.plan.grids, axes=tuple(axes))
 
     def frame(self, axes: Sequence[Axis]) -> Frame:
         """Return what is published beside the scores."""
@@ -391,36 +360,33 @@ class _Run(Generic[EventT]):
         scores[-1] = scores[term.weights[:-1].argmax()]
         return replace(term, scores=scores)
 
-    def carded(self, model: AdditiveModel, axes: Sequence[Axis], binned: Binned | None) -> AdditiveModel:
+    def carded(self, model: AdditiveModel, terms: Terms | None) -> AdditiveModel:
         """Return the model in points, calibrated by released counts of each class at each total."""
         wish = self.plan.card
         if wish is None:
             return model
         declared = replace(model, terms=tuple(self._declared(term) for term in model.terms))
         card = declared.to_scorecard(max_items=wish.max_items, max_points=wish.max_points)
-        if not wish.share or binned is None or card.scorecard is None:
+        if not wish.share or terms is None or card.scorecard is None:
             return card
         # What a bin is worth follows from the released card; a record's total is the sum of its own.
-        totals = np.full(binned.codes.shape[1], -card.scorecard.risks[0].points, dtype=np.int64)
-        worths = {term.name: term for term in card.terms}
-        for codes, axis, fitted in zip(binned.codes, axes, model.terms, strict=False):
-            if fitted.name not in worths:
-                continue
-            points = bin_points(fitted, worths[fitted.name], card.scorecard.unit)
-            index, by_bin = axis.published()[1], np.zeros(axis.n_bins, dtype=np.int64)
-            # From the last on, so that a bin that missing values share has the worth of its own values.
-            for place in reversed(range(len(index))):
-                if index[place] >= 0:
-                    by_bin[index[place]] = points[place]
-            totals += by_bin[codes]
-        size = len(card.scorecard.risks)
-        exact = np.bincount(2 * totals + binned.values.astype(np.int64), minlength=2 * size).reshape(size, 2)
-        noisy, deviation, event = release_totals(exact.astype(np.int64), self.privacy.share(wish.share))
-        self.events.append(event)
-        return calibrate(card, noisy, deviation)
+        worths, worth_of = {term.name: term for term in card.terms}, []
+        for axis, fitted in zip(list[Any](terms.axes), model.terms, strict=False):
+            by_bin = np.zeros(axis.n_bins, dtype=np.int64)
+            if fitted.name in worths:
+                points = bin_points(fitted, worths[fitted.name], card.scorecard.unit)
+                index = axis.published()[1]
+                # From the last on, so that a bin that missing values share has the worth of its own values.
+                for place in reversed(range(len(index))):
+                    if index[place] >= 0:
+                        by_bin[index[place]] = points[place]
+            worth_of.append(by_bin)
+        risks = card.scorecard.risks
+        question = Totals(terms=terms, points=tuple(worth_of), first=-risks[0].points, size=len(risks))
+        return calibrate(card, *release_totals(self.privacy.oracle, self.portion(wish.share), question))
 
 
-def _penalized(run: _Run[EventT]) -> AdditiveModel:
+def _penalized(run: _Run) -> AdditiveModel:
     (base, spent), classes = run.base(), run.target.classes is not None
     signal = strength(n_terms=len(run.plan.grids), n_records=base.n_records, mu=run.privacy.mu)
     if signal < FAINT:
@@ -434,24 +400,22 @@ def _penalized(run: _Run[EventT]) -> AdditiveModel:
         mu=run.privacy.mu,
         pairs=plan.interactions.wanted,
     )
-    axes = run.axes(run.privacy.share(chosen.bin_share), quantiles=run.privacy.bins)
+    axes = run.axes(run.portion(chosen.bin_share), quantiles=run.privacy.bins)
     axes = [axis for axis in axes if axis.useful]
     if not axes:
-        return run.carded(run.published([], Shapes(scores=(), errors=(), intercept=base.start)), [], None)
+        return run.carded(run.published([], Shapes(scores=(), errors=(), intercept=base.start)), None)
     left = 1 - spent - chosen.bin_share - (plan.card.share if plan.card is not None else 0.0)
     clip = run.privacy.clip(chosen.clip if classes else float(np.clip(chosen.clip * base.deviation, *CLIPS)))
-    binned = run.binned(axes)
-    shapes, pairs, lack, events = fit_rounds(
-        binned,
-        axes,
+    terms = run.terms(axes)
+    shapes, pairs, lack = fit_rounds(
+        run.privacy.oracle,
+        run.portion(left),
+        terms,
         base=base,
-        classes=classes,
         rounds=Rounds(number=chosen.rounds, rate=chosen.rate, clip=clip, caution=chosen.caution, early=chosen.early),
         wish=PairWish(interactions=plan.interactions, monotone=plan.monotone, strength=signal),
-        mechanism=run.privacy.share(left),
         progress=run.progress,
     )
-    run.events.extend(events)
     model = run.published(axes, shapes, pairs)
     if base.shares is not None and lack is not None:
         n = base.n_records
@@ -462,24 +426,23 @@ def _penalized(run: _Run[EventT]) -> AdditiveModel:
             lack=lack.total / n,
             deviation=lack.deviation / n,
         )
-    return run.carded(model, axes, binned)
+    return run.carded(model, terms)
 
 
-def _boosting(run: _Run[EventT]) -> AdditiveModel:
-    boosting, accounting = run.privacy.boosting, run.plan.accounting
-    axes = run.axes(run.privacy.stage(accounting, BIN_SHARE), quantiles=boosting.bins)
+def _boosting(run: _Run) -> AdditiveModel:
+    privacy, accounting = run.privacy, run.plan.accounting
+    axes = run.axes(privacy.stage(accounting, BIN_SHARE), quantiles=privacy.boosting.bins)
     # As published: an attribute takes part if it has two bins, however few records they seem to hold.
     axes = [axis for axis in axes if axis.n_bins > 1]
     if not axes:
         return run.published([], Shapes(scores=(), errors=(), intercept=np.zeros(run.target.n_outputs)))
-    shapes, event = boost(
-        run.binned(axes),
-        axes,
+    shapes = boost(
+        privacy.oracle,
+        privacy.stage(accounting, 1 - BIN_SHARE),
+        run.terms(axes),
         n_classes=len(run.target.classes or ()),
-        boosting=boosting,
-        mechanism=run.privacy.stage(accounting, 1 - BIN_SHARE),
-        splits=run.privacy.splits,
+        boosting=privacy.boosting,
+        splits=privacy.splits,
         progress=run.progress,
     )
-    run.events.append(event)
     return run.published(axes, ordered(shapes, axes, run.plan.monotone))

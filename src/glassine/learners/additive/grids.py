@@ -3,55 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from glassine.domain import Binary, Domain, Integer, Real
 from glassine.domain.attributes import Attribute, Scalar
 from glassine.domain.domain import refuse_prefixes
 from glassine.errors import InvalidParameterError, parameter
-from glassine.learners.additive.budget import Mechanism
-from glassine.learners.additive.sums import grid_cells
 from glassine.models import CategoryBins, NumericBins
 from glassine.records.arrays import Array, Bools, Ints
-from glassine.records.columns import Columns
+from glassine.sealed.binned import Grid
+from glassine.sealed.gaussian import Portion, SumsOracle, SumsRelease
+from glassine.sealed.residuals import Spans
 
-# The public cells of each attribute, before anything is counted, and the cell that each record is in.
+# The public cells of each attribute, before anything is counted.
 
 
 FINEST = 4096
 """Most cells of the public grid of one number: 2^12, six levels of the tree from eight nodes down, in 16 bits."""
-
-Codes = npt.NDArray[np.uint16]
-EventT = TypeVar("EventT")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Grid:
-    """The public cells of one attribute, the last for missing values of a number, or for undeclared categories."""
-
-    attribute: str
-    # Points between the cells of a number; a value on a cut is below it. None for a category; shape (cells - 1,), or
-    # None.
-    cuts: Array | None
-    # Values of each cell of a category, None among them standing for missing values. None for a number.
-    groups: tuple[tuple[Scalar | None, ...], ...] | None
-    # Number of cells that one node covers, level by level, from coarse to the single cell. One level where cells are
-    # not refined.
-    sizes: tuple[int, ...]
-    missing: bool  # Whether a record may be in the last cell
-    fixed: bool  # Whether the cells are the bins: given by the user, and not merged
-    bounds: tuple[float, float] | None  # Public range of a number
-
-    @property
-    def n_cells(self) -> int:
-        """Number of cells, without the last one."""
-        return len(self.groups) if self.groups is not None else len(self.cuts if self.cuts is not None else ()) + 1
 
 
 def public_grids(domain: Domain, bins: Mapping[str, Any] | None, *, equal: int | None = None) -> tuple[Grid, ...]:
@@ -159,24 +132,6 @@ def _given_groups(name: str, values: tuple[Scalar | None, ...], bins: Any) -> tu
     return groups
 
 
-def read_cells(columns: Columns, grids: Sequence[Grid]) -> Codes:
-    """Return the cell of each record in each attribute, shape (attributes, n)."""
-    # Records that do not distinguish undeclared categories from missing ones have all in the cell for missing values.
-    out = np.empty((len(grids), columns.n_records), dtype=np.uint16)
-    for row, grid in zip(out, grids, strict=True):
-        if grid.cuts is not None:
-            grid_cells(columns.numbers[grid.attribute], grid.cuts, row)
-            continue
-        attribute = columns.attributes[grid.attribute]
-        values: tuple[Scalar, ...] = (0, 1) if isinstance(attribute, Binary) else getattr(attribute, "values", ())
-        where = {value: i for i, group in enumerate(grid.groups or ()) for value in group}
-        # Undeclared values have the code -2 and missing ones -1: the last two entries.
-        last = grid.n_cells, where.get(None, grid.n_cells)
-        lookup = np.array([*(where[value] for value in values), *last], dtype=np.uint16)
-        row[:] = lookup[columns.codes[grid.attribute]]
-    return out
-
-
 # Noisy counts of cells, merged into the released bins of one attribute.
 
 
@@ -221,12 +176,6 @@ class Axis:
     def n_ordered(self) -> int:
         """Number of bins in order; behind them may come that of the last cell."""
         return int(self.bin_of[:-1].max()) + 1
-
-    def merged(self, coarser: Axis) -> Ints | None:
-        """Return the bin of a coarser axis that each bin is in, shape (bins,); None if some bin is in several."""
-        out = np.zeros(self.n_bins, dtype=np.int64)
-        out[self.bin_of] = coarser.bin_of
-        return out if np.array_equal(out[self.bin_of], coarser.bin_of) else None
 
     def published(self) -> tuple[NumericBins | CategoryBins, Ints]:
         """Return the bins of a model, and for each the index of the bin here, or -1 where no record can be."""
@@ -404,41 +353,41 @@ IN_CELLS = "numbers of records in cells"
 PROOF = "learners/additive/grids.md"
 
 
-def bin_counted(
-    counts: Sequence[Ints], grids: Sequence[Grid], mechanism: Mechanism[EventT], *, quantiles: float | None = None
-) -> tuple[list[Axis], EventT]:
+def release_bins(
+    oracle: SumsOracle, portion: Portion, grids: tuple[Grid, ...], *, quantiles: float | None = None
+) -> list[Axis]:
     """Release the bins and noisy counts of all attributes.
 
-    Shapes: each of ``counts``, exact and with the last cell, (cells,). With ``quantiles``, cells of a number merge
-    until each holds one in so many of the records, by their noisy total, and at least one; by default as far as the
-    noise asks for. Of either, at most :data:`MOST_BINS` bins are left.
+    With ``quantiles``, cells of a number merge until each holds one in so many of the records, by their noisy total,
+    and at least one; by default as far as the noise asks for. Of either, at most :data:`MOST_BINS` bins are left.
 
     Guarantee
     ---------
     ``mu``-Gaussian differential privacy but for the slack of discrete noise: on each level of an attribute's tree a
     record is in at most one node; see ``grids.md``.
     """
-    noise = mechanism.sums(sum(len(grid.sizes) for grid in grids))
-    # Cumulated, so that the count of any span is one difference.
-    exact = [np.append(0, np.cumsum(row)) for row in counts]
+    nodes = sum(-(-grid.n_cells // size) for grid in grids for size in grid.sizes)
+    drawing = oracle.release(
+        SumsRelease(
+            name=IN_CELLS,
+            squared=sum(len(grid.sizes) for grid in grids),
+            values=nodes + sum(grid.missing for grid in grids),
+            proof=PROOF,
+        ),
+        portion,
+    )
     trees = [CountTree(grid) for grid in grids]
-    drawn = 0
     for level in range(max(len(grid.sizes) for grid in grids)):
-        wanted = [tree.open(level, 2 * MERGE * noise.deviation) for tree in trees]
-        sums = np.concatenate(
-            [total[spans[:, 1]] - total[spans[:, 0]] for total, spans in zip(exact, wanted, strict=True)]
-        )
-        noisy = noise.release(sums.astype(np.int64) * noise.units)
-        drawn += len(noisy)
+        wanted = tuple(tree.open(level, 2 * MERGE * drawing.deviation) for tree in trees)
+        noisy = drawing.ask(Spans(grids=grids, spans=wanted))
         at = 0
         for tree, spans in zip(trees, wanted, strict=True):
             tree.take(noisy[at : at + len(spans)], level)
             at += len(spans)
-    event = noise.event(IN_CELLS, drawn, proof=PROOF)
     least = None
     if quantiles is not None:
         # Each attribute counts all records; those with fewer cells carry less noise.
         precision = np.array([1.0 / max(tree.first, 1) for tree in trees])
         totals = np.array([sum(tree.counts[: tree.first]) + (tree.gap or 0.0) for tree in trees])
         least = max(float(precision @ totals / precision.sum()) / quantiles, 1.0)
-    return [tree.axis(noise.deviation, least) for tree in trees], event
+    return [tree.axis(drawing.deviation, least) for tree in trees]

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from glassine.budget import human_bytes
 from glassine.errors import ClassTooLargeError, parameter
 from glassine.learners.additive.boosting import Boosting, Interactions
-from glassine.learners.additive.grids import MOST_BINS, Grid
+from glassine.learners.additive.grids import MOST_BINS
 from glassine.learners.additive.publishing import MOST_PAIRS, MOST_ROUNDS, PAIR_BINS
 from glassine.learners.additive.targets import Target
+from glassine.sealed.binned import Grid
 from glassine.sealed.model_class import check_limit
 
 NUMBER = 8
@@ -30,7 +31,7 @@ def pairs_asked_for(wish: Interactions) -> int:
     return len(wish.named) or (MOST_PAIRS if wish.number is None else wish.number)
 
 
-def _most_bins(grid: Grid) -> int:
+def most_bins(grid: Grid) -> int:
     """Return the most bins that a term can get, those for missing values and for small groups included."""
     most = grid.n_cells
     if grid.cuts is not None and not grid.fixed:
@@ -40,7 +41,7 @@ def _most_bins(grid: Grid) -> int:
 
 def table_bytes(grids: Sequence[Grid], target: Target, algorithm: str, pairs: int = 0) -> int:
     """Return the most bytes of the tables of a fit, besides the records."""
-    bins = [_most_bins(grid) for grid in grids]
+    bins = [most_bins(grid) for grid in grids]
     outputs = target.n_outputs
     counts = 2 * len(grids) * max((grid.n_cells + 1 for grid in grids), default=1)
     widest = max([*bins, PAIR_CELLS] if pairs else bins, default=1)

@@ -22,6 +22,7 @@ from glassine.learners.additive.memory import check_memory, pairs_asked_for
 from glassine.learners.additive.publishing import declared_bins
 from glassine.learners.estimator import OrdinaryLearner
 from glassine.privacy.certificate import Certificate
+from glassine.sealed.gaussian import ExactSumsOracle
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -37,7 +38,7 @@ class _OrdinaryEBM(OrdinaryLearner, AdditiveEstimator):
     progress: Progress | None = None
 
     def _learn(self, X: object, y: object, times: npt.ArrayLike | None) -> dict[str, Any]:
-        training = self._read_training(X, y, times, private=False)
+        records, training = self._read_training(X, y, times, private=False)
         plan = Plan.of(
             training,
             algorithm=self.algorithm,
@@ -50,8 +51,9 @@ class _OrdinaryEBM(OrdinaryLearner, AdditiveEstimator):
         pairs = pairs_asked_for(plan.interactions)
         check_memory((plan.grids,), training.target, plan.algorithm, self.memory_limit, pairs=pairs)
         source = f"glassine.{type(self).__name__}"
-        fit = fit_model(training, plan, Ordinary(), source=source, progress=self.progress)
-        return attributes_of(training, fit.model, Certificate.none("exact counts of the records"))
+        privacy = Ordinary(ExactSumsOracle.of(records))
+        model = fit_model(training, plan, privacy, source=source, progress=self.progress)
+        return attributes_of(training, model, Certificate.none("exact counts of the records"))
 
 
 @dataclass(eq=False, repr=False)

@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import combinations
-from typing import TypeAlias, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
-from glassine.compiling import compiled
-from glassine.errors import InvalidMechanismError
-from glassine.learners.additive.budget import Mechanism
 from glassine.learners.additive.grids import Axis, counted_once
 from glassine.learners.additive.publishing import Frame
 from glassine.learners.additive.smoothing import Cells, random_walk
 from glassine.learners.additive.targets import Base
 from glassine.models import Term
-from glassine.privacy.exact import Number, decimal
-from glassine.privacy.fine_gaussian import wrapped
-from glassine.records.arrays import AnyArray, Array, Ints
+from glassine.records.arrays import Array, Ints
+from glassine.sealed.binned import Terms
+from glassine.sealed.gains import gain_reach
+from glassine.sealed.gaussian import Portion, SumsOracle, SumsRelease
+from glassine.sealed.residuals import GainsOfPairs, PairCounts
 
 ROUGHNESS = (0.03, 0.2, 0.6, 0.95)
 """As for one attribute, the shares of the prior variance that are each bin's own."""
-
-EventT = TypeVar("EventT")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
@@ -112,20 +105,6 @@ def _even_runs(counts: Array, most: int) -> Ints:
     return out
 
 
-@compiled
-def _cells(left: AnyArray, right: AnyArray, ours: AnyArray, others: AnyArray, width: int, out: AnyArray) -> None:
-    for i in range(len(left)):
-        out[i] = ours[left[i]] * width + others[right[i]]
-
-
-def codes_of(pairs: Sequence[Pair], codes: AnyArray) -> npt.NDArray[np.uint16]:
-    """Return the cell of each record in each pair, shape (pairs, n), from its bins in each term."""
-    out = np.empty((len(pairs), codes.shape[1]), dtype=np.uint16)
-    for row, pair in zip(out, pairs, strict=True):
-        _cells(codes[pair.first], codes[pair.second], *pair.groups, pair.shape[1], row)
-    return out
-
-
 def cells_of_pair(pair: Pair, counts: Array) -> Cells:
     """Return what the fit knows of a pair: cells, and priors under which a score is zero on average along either."""
     # Shapes: counts (cells,).
@@ -188,12 +167,7 @@ CANDIDATES = 15
 CLEAR, WORTH = 2.5, 2.0
 """A pair is taken by the rule if its gain exceeds so many standard deviations plus so many times what chance gives."""
 
-STEPS = 2**80
-"""Parts of one in which gains are reckoned: rounding of all cells together stays below 2^-60."""
-
 PROOF = "learners/additive/penalized.md"
-
-Whole: TypeAlias = "Ints | npt.NDArray[np.object_]"
 
 
 def candidates(
@@ -217,46 +191,6 @@ def candidates(
     return list(combinations(sorted(int(k) for k in order[:most]), 2))
 
 
-def gain(sums: Whole, counts: Whole, units: int) -> Fraction:
-    """Return the squared error that the cells of a pair explain beyond either attribute, in squares of the clip."""
-    # What bins with sums S and counts N explain is the sum over them of the largest 2 S s - N s s over scores s of at
-    # most SCORE in size. It is reckoned in whole numbers, so that its error, below 2^-60, does not grow with the number
-    # of records.
-    # Shapes: sums (bins, bins, outputs); counts (bins, bins).
-    sums, counts = sums.astype(object), counts.astype(object)
-    alone = max(_explained(sums.sum(axis=axis), counts.sum(axis=axis), units) for axis in (0, 1))
-    return Fraction(_explained(sums, counts, units) - alone, STEPS)
-
-
-def _explained(sums: Whole, counts: Whole, units: int) -> int:
-    """Return what bins explain, each rounded down to 1 / ``STEPS``."""
-    top, bottom = decimal(SCORE, "SCORE").as_integer_ratio()
-    total, one = 0, units * STEPS
-    for vector, count in zip(sums.reshape(-1, sums.shape[-1]), counts.reshape(-1), strict=True):
-        # The length of the sums, in parts of a unit.
-        size = math.isqrt(sum(int(part) ** 2 for part in vector) * STEPS**2)
-        if size * bottom <= top * count * one:
-            total += size * size * STEPS // (max(count, 1) * one * one)
-        else:
-            total += (2 * top * bottom * size * STEPS - top * top * count * one * STEPS) // (bottom * bottom * one)
-    return total
-
-
-def gain_reach(score: Number) -> Fraction:
-    """Return how far one record moves a gain at most, where scores are at most so large in size.
-
-    Guarantee
-    ---------
-    none: four times the score, which ``penalized.md`` proves for scores of at most 1.
-    """
-    largest = decimal(score, "the largest score of a cell")
-    if not 0 < largest <= 1:
-        raise InvalidMechanismError(
-            f"the largest score of a cell must be in (0, 1], got {score}. The bound is proved for these."
-        )
-    return 4 * largest
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class Gains:
     """Noisy gains of pairs."""
@@ -277,32 +211,22 @@ class Gains:
         return [self.pairs[i] for i in order if stands_out[i]][:most]
 
 
-def release_gains(
-    pairs: Sequence[Pair], sums: Sequence[Whole], counts: Sequence[Whole], units: int, mechanism: Mechanism[EventT]
-) -> tuple[Gains, EventT]:
+def release_gains(oracle: SumsOracle, portion: Portion, question: GainsOfPairs) -> Gains:
     """Release the gains of all candidates.
-
-    Shapes: each of ``sums``, residuals in units of the clip, (bins, bins, outputs); each of ``counts`` (bins, bins).
-    Both are objects where they may not fit 64 bits.
 
     Guarantee
     ---------
-    ``mu``-Gaussian differential privacy but for the slack of discrete noise, if a record adds a vector of at most
-    ``units`` to one cell's sums and 1 to its count: a gain moves by at most four times ``SCORE``; see
-    ``penalized.md``.
+    ``mu``-Gaussian differential privacy but for the slack of discrete noise: a gain moves by at most four times
+    ``SCORE``; see ``penalized.md``.
     """
-    reach, noise = gain_reach(SCORE), mechanism.sums(len(pairs))
-    # A little less than the units: what rounding of the gains may add.
-    scale = noise.units - 2
-    exact = [math.floor(gain(s, c, units) / reach * scale) for s, c in zip(sums, counts, strict=True)]
-    noisy = noise.release(wrapped(exact))
-    event = noise.event("gains of pairs", len(noisy), proof=PROOF)
-    gains = Gains(
-        pairs=tuple((pair.first, pair.second) for pair in pairs),
-        values=noisy * (float(reach) * noise.units / scale),
-        deviation=float(reach) * noise.deviation,
+    number = len(question.pairs)
+    release = SumsRelease(name="gains of pairs", squared=question.squared, values=number, proof=PROOF)
+    drawing, reach = oracle.release(release, portion), float(gain_reach(question.score))
+    return Gains(
+        pairs=tuple((pair.first, pair.second) for pair in question.pairs),
+        values=drawing.ask(question) * (reach * drawing.units / (drawing.units - 2)),
+        deviation=reach * drawing.deviation,
     )
-    return gains, event
 
 
 def chance(pairs: Sequence[Pair], base: Base, clip: float) -> Array:
@@ -311,19 +235,21 @@ def chance(pairs: Sequence[Pair], base: Base, clip: float) -> Array:
 
 
 def release_counts(
-    pairs: Sequence[Pair], codes: AnyArray, mechanism: Mechanism[EventT]
-) -> tuple[list[Array], list[Array], EventT]:
-    """Release the joint counts of pairs.
+    oracle: SumsOracle, portion: Portion, terms: Terms, pairs: tuple[Pair, ...], outputs: int
+) -> tuple[list[Array], list[Array]]:
+    """Release the joint counts of pairs; return them, and what is not below their noise.
 
     Guarantee
     ---------
     ``mu``-Gaussian differential privacy but for the slack of discrete noise: a record adds 1 to one count of each
     pair; see ``penalized.md``.
     """
-    noise = mechanism.sums(len(pairs))
-    exact = [np.bincount(row, minlength=pair.n_cells) for pair, row in zip(pairs, codes, strict=True)]
-    noisy = noise.release(np.concatenate(exact).astype(np.int64) * noise.units)
-    parts = np.split(noisy, np.cumsum([pair.n_cells for pair in pairs])[:-1])
-    event = noise.event("numbers of records in cells of pairs", len(noisy), proof=PROOF)
-    least = max(noise.deviation, 1.0)
-    return parts, [np.maximum(part, least) for part in parts], event
+    question = PairCounts(terms=terms, pairs=pairs, outputs=outputs)
+    sizes = [pair.n_cells for pair in pairs]
+    release = SumsRelease(
+        name="numbers of records in cells of pairs", squared=question.squared, values=sum(sizes), proof=PROOF
+    )
+    drawing = oracle.release(release, portion)
+    parts = np.split(drawing.ask(question), np.cumsum(sizes)[:-1])
+    least = max(drawing.deviation, 1.0)
+    return parts, [np.maximum(part, least) for part in parts]

@@ -1,90 +1,26 @@
-"""What an additive fit asks of its records: exact counts and bins, of records in memory or left in an engine."""
+"""Records of an additive fit that an engine counts: exact counts, and distinct records in bins."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from glassine.domain import Integer, Real
-from glassine.learners.additive.grids import Axis, Grid, read_cells
-from glassine.learners.additive.sums import apply_bins, count_cells
 from glassine.learners.reading import EngineIntake, records_at
 from glassine.records.arrays import AnyArray, Ints
 from glassine.records.columns import Columns
 from glassine.records.cuts import Cuts
+from glassine.sealed.binned import Binned, Bins, Cells, Grid, Places, Tables, parts_of, read_cells, tables_of
 from glassine.sealed.ingest import scaled
+from glassine.sealed.sums import apply_bins
 
 MOST_GROUPS = 2**20
 """Most groups of records, as far as the released bins allow, that are asked for at once where tables are enough."""
 
-PARTS = 2**10
-"""Parts of a record whose target is a number, among two levels; the units of all noise are multiples of it."""
-
 MOST_AT_ONCE = 2**24
 """Most distinct records that an engine is asked to group in one query."""
-
-Places: TypeAlias = tuple[int, ...]
-Tables: TypeAlias = Mapping[tuple[int, ...], Ints]
-Cells: TypeAlias = Iterator[tuple[Columns, AnyArray, Ints | int]]
-"""Records, their targets, and how many each stands for, a part at a time; shapes (m,), and (m,) or one for all."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
-class Binned:
-    """The records in released bins."""
-
-    codes: AnyArray  # Bin of each record in each term; shape (terms, n)
-    # The target of each record: index of the class, or the number clipped to its range and brought to [-1, 1]; shape
-    # (n,).
-    values: AnyArray
-
-    def part(self, where: slice) -> Binned:
-        """Return some of the records, as views."""
-        return Binned(codes=self.codes[:, where], values=self.values[where])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class HeldRecords:
-    """Records in memory."""
-
-    columns: Columns  # The records
-    values: AnyArray  # Their targets, as in :class:`Binned`; shape (n,)
-    # Their public cells, between counting and binning.
-    cells: list[npt.NDArray[np.uint16]] = field(default_factory=list)
-
-    def cell_counts(self, grids: Sequence[Grid]) -> list[Ints]:
-        """Return the exact number of records in each public cell of each attribute, the last cell included."""
-        self.cells[:] = [read_cells(self.columns, grids)]
-        return count_cells(self.cells[0], [grid.n_cells + 1 for grid in grids])
-
-    def binned(self, grids: Sequence[Grid], axes: Sequence[Axis]) -> Binned:
-        """Return all records in the released bins of some attributes; the last time, so that cells may be dropped."""
-        cells = self.cells.pop()
-        place = {grid.attribute: k for k, grid in enumerate(grids)}
-        kept = [place[axis.grid.attribute] for axis in axes]
-        return Binned(codes=apply_bins(cells, kept, [axis.bin_of for axis in axes]), values=self.values)
-
-    def distinct(self, grids: Sequence[Grid], axes: Sequence[Axis]) -> tuple[Binned, Ints | None]:
-        """Return records in bins as :meth:`binned` does, and how often each occurs, shape (n,); None for once."""
-        return self.binned(grids, axes), None
-
-    def tables(self, grids: Sequence[Grid], axes: Sequence[Axis], places: Sequence[Places], n_classes: int) -> Tables:
-        """Return the exact number of records of each class in each cell of one or two terms each.
-
-        If the target is a number, its levels stand for classes, and parts of records are counted (:func:`parts_of`).
-        """
-        order = {grid.attribute: k for k, grid in enumerate(grids)}
-        kept = [order[axis.grid.attribute] for axis in axes]
-        codes = apply_bins(self.cells[0], kept, [axis.bin_of for axis in axes])
-        return _tables(codes, parts_of(self.values, n_classes), axes, places, n_classes)
-
-    def in_cells(self, cuts: Cuts) -> Cells:
-        """Yield all records as they are."""
-        yield self.columns, self.values, 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -92,8 +28,8 @@ class CountedRecords:
     """Records and classes that an engine counts.
 
     Cells are counted attribute by attribute, and tables for a few attributes at a time. For passes over the records
-    they are grouped by their released bins, and each group is written out as often as it occurs: a byte or two for each
-    term and record.
+    they are grouped by their released bins, and each group is then written out as often as it occurs: a byte or two for
+    each term and record.
 
     Guarantee: none. All counts are exact and whole, and the passes do not distinguish records of one group and class.
     Therefore what is released has the law that it has for records in memory. See ``records.md``.
@@ -126,19 +62,12 @@ class CountedRecords:
                 counted[grid.attribute] = counts
         return [counted[grid.attribute] for grid in grids]
 
-    def binned(self, grids: Sequence[Grid], axes: Sequence[Axis]) -> Binned:
-        """Return all records in the released bins of some attributes."""
-        few, counts = self.distinct(grids, axes)
-        if (counts == 1).all():
-            return few
-        return Binned(codes=np.repeat(few.codes, counts, axis=1), values=np.repeat(few.values, counts))
-
-    def distinct(self, grids: Sequence[Grid], axes: Sequence[Axis]) -> tuple[Binned, Ints]:
+    def distinct(self, grids: Sequence[Grid], axes: Sequence[Bins]) -> tuple[Binned, Ints]:
         """Return the distinct records in bins, and how often each occurs."""
         codes, labels, counts = _in_bins(self.intake, axes)
         return Binned(codes=codes, values=labels), counts
 
-    def tables(self, grids: Sequence[Grid], axes: Sequence[Axis], places: Sequence[Places], n_classes: int) -> Tables:
+    def tables(self, grids: Sequence[Grid], axes: Sequence[Bins], places: Sequence[Places], n_classes: int) -> Tables:
         """Return the exact number of records of each class in each cell of one or two terms each."""
         out: dict[Places, Ints] = {}
         ends = [(place[0], place[-1]) for place in places]
@@ -169,7 +98,7 @@ class CountedNumbers:
     target: str  # The column of the number
     bounds: tuple[float, float]  # Its public range
     # The distinct records in bins and how often each occurs, once they were asked for.
-    grouped: list[tuple[Sequence[Axis], Binned, Ints]] = field(default_factory=list)
+    grouped: list[tuple[Sequence[Bins], Binned, Ints]] = field(default_factory=list)
 
     @property
     def values(self) -> AnyArray:
@@ -184,29 +113,24 @@ class CountedNumbers:
         """Return the exact number of records in each public cell of each attribute."""
         return CountedRecords(intake=self.intake).cell_counts(grids)
 
-    def binned(self, grids: Sequence[Grid], axes: Sequence[Axis]) -> Binned:
-        """Return all records in the released bins of some attributes."""
-        few, counts = self.distinct(grids, axes)
-        return Binned(codes=np.repeat(few.codes, counts, axis=1), values=np.repeat(few.values, counts))
-
-    def distinct(self, grids: Sequence[Grid], axes: Sequence[Axis]) -> tuple[Binned, Ints]:
+    def distinct(self, grids: Sequence[Grid], axes: Sequence[Bins]) -> tuple[Binned, Ints]:
         """Return the distinct records in bins, some perhaps in several parts, and how often each occurs."""
         distinct = self._grouped(axes)
         self.grouped.clear()
         return distinct
 
-    def tables(self, grids: Sequence[Grid], axes: Sequence[Axis], places: Sequence[Places], n_classes: int) -> Tables:
+    def tables(self, grids: Sequence[Grid], axes: Sequence[Bins], places: Sequence[Places], n_classes: int) -> Tables:
         """Return the exact parts of records at each level in each cell of one or two terms each."""
         binned, counts = self._grouped(axes)
         parts = [(level, part * counts) for level, part in parts_of(binned.values, n_classes) if part is not None]
-        return _tables(binned.codes, parts, axes, places, n_classes)
+        return tables_of(binned.codes, parts, axes, places, n_classes)
 
     def in_cells(self, cuts: Cuts) -> Cells:
         """Yield the distinct records with the same number, as far as cuts distinguish them."""
         for columns, _, counts in _in_cells(self.intake, cuts, (self.target,)):
             yield columns, scaled(columns.numbers[self.target], self.bounds), counts
 
-    def _grouped(self, axes: Sequence[Axis]) -> tuple[Binned, Ints]:
+    def _grouped(self, axes: Sequence[Bins]) -> tuple[Binned, Ints]:
         """Return the records in bins, from those in finer ones if there are any, and how often each occurs."""
         for finer, binned, counts in self.grouped:
             merged = _merged(binned.codes, finer, axes)
@@ -218,10 +142,6 @@ class CountedNumbers:
         return binned_and_counts
 
 
-AdditiveRecords: TypeAlias = HeldRecords | CountedRecords | CountedNumbers
-"""Records of an additive fit: each kind answers the same questions."""
-
-
 def _in_cells(intake: EngineIntake, cuts: Cuts, more: tuple[str, ...] = ()) -> Iterator[tuple[Columns, Ints, Ints]]:
     """Yield the distinct records, class and number of each; as far as cuts distinguish them."""
     # Columns of more are distinguished exactly. There is always one attribute: records need a column.
@@ -230,7 +150,7 @@ def _in_cells(intake: EngineIntake, cuts: Cuts, more: tuple[str, ...] = ()) -> I
     return intake.grouped_in_parts([*names, *more], cells, -(-max(intake.n_records, 1) // MOST_AT_ONCE))
 
 
-def _in_bins(intake: EngineIntake, axes: Sequence[Axis], target: str | None = None) -> tuple[AnyArray, AnyArray, Ints]:
+def _in_bins(intake: EngineIntake, axes: Sequence[Bins], target: str | None = None) -> tuple[AnyArray, AnyArray, Ints]:
     """Return the bins of the distinct records, shape (terms, m), class or number of each, and how many there are."""
     cuts = {}
     for axis in axes:
@@ -252,56 +172,25 @@ def _in_bins(intake: EngineIntake, axes: Sequence[Axis], target: str | None = No
     return np.concatenate(every[0], axis=1), np.concatenate(every[1]), np.concatenate(every[2])
 
 
-def _merged(codes: AnyArray, finer: Sequence[Axis], axes: Sequence[Axis]) -> AnyArray | None:
+def _merged(codes: AnyArray, finer: Sequence[Bins], axes: Sequence[Bins]) -> AnyArray | None:
     """Return bins of records from finer ones, shape (terms, n); None where some are not finer, or are not there."""
     row_of = {axis.grid.attribute: k for k, axis in enumerate(finer)}
     widest = max((axis.n_bins for axis in axes), default=0)
     out = np.empty((len(axes), codes.shape[1]), dtype=np.uint8 if widest <= 256 else np.uint16)
     for row, axis in zip(out, axes, strict=True):
         k = row_of.get(axis.grid.attribute)
-        lookup = None if k is None else finer[k].merged(axis)
+        lookup = None if k is None else _coarser(finer[k], axis)
         if k is None or lookup is None:
             return None
         row[:] = lookup[codes[k]]
     return out
 
 
-def _tables(
-    codes: AnyArray,
-    parts: Sequence[tuple[Ints, Ints | None]],
-    axes: Sequence[Axis],
-    places: Sequence[Places],
-    n_classes: int,
-) -> Tables:
-    """Return the sums of parts of records, by class or level, in each cell of one or two terms each."""
-    out = {}
-    for place in places:
-        shape = (*(axes[k].n_bins for k in place), n_classes)
-        out[place] = np.zeros(shape, dtype=np.int64)
-        for labels, times in parts:
-            flat = np.ravel_multi_index((*(codes[k] for k in place), labels), shape)
-            # Sums of whole numbers below 2^53 are exact as doubles.
-            out[place] += np.bincount(flat, times, minlength=int(np.prod(shape))).reshape(shape).astype(np.int64)
-    return out
-
-
-def parts_of(values: AnyArray, n_levels: int) -> list[tuple[Ints, Ints | None]]:
-    """Return the classes of records; or the two levels of numbers next to each, with the parts of it that go there.
-
-    Levels are evenly spaced from -1 to 1. The parts of a record add up to :data:`PARTS`, and the mean of its levels,
-    weighted by them, is its number but for rounding.
-
-    Examples
-    --------
-    >>> parts_of(np.array([0.25]), 3)
-    [(array([1]), array([768])), (array([2]), array([256]))]
-    """
-    if values.dtype.kind != "f":
-        return [(values, None)]
-    places = np.rint((values + 1) / 2 * (n_levels - 1) * PARTS).astype(np.int64)
-    lower = np.minimum(places // PARTS, n_levels - 2)
-    upper = places - lower * PARTS
-    return [(lower, PARTS - upper), (lower + 1, upper)]
+def _coarser(finer: Bins, axis: Bins) -> Ints | None:
+    """Return the bin of an axis that each finer bin is in, shape (bins,); None if some bin is in several."""
+    out = np.zeros(finer.n_bins, dtype=np.int64)
+    out[finer.bin_of] = axis.bin_of
+    return out if np.array_equal(out[finer.bin_of], axis.bin_of) else None
 
 
 def blocks_of(sizes: Sequence[int], pairs: Sequence[tuple[int, int]], most: int) -> list[list[int]]:

@@ -16,7 +16,7 @@ from glassine.errors import InvalidParameterError, parameter
 from glassine.learners.additive.calibration import calibrate
 from glassine.learners.additive.estimators import AdditiveClassifier, PrivateEBMClassifier
 from glassine.learners.additive.fitting import Card
-from glassine.learners.additive.grids import Grid, public_grids, read_cells
+from glassine.learners.additive.grids import public_grids
 from glassine.learners.additive.publishing import declared_bins
 from glassine.learners.additive.targets import Training
 from glassine.learners.estimator import OrdinaryLearner, fitted
@@ -27,6 +27,7 @@ from glassine.models.scorecard import card_of
 from glassine.privacy.certificate import Certificate
 from glassine.records.arrays import Array, Ints
 from glassine.records.columns import Columns
+from glassine.sealed.binned import Grid, read_cells
 
 RIDGE = 1.0
 """Records that each bin counts as having beside its own, of even odds: scores of rare bins are drawn to zero."""

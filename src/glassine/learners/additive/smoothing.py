@@ -172,6 +172,15 @@ def _likeliest(values: AnyArray, squares: AnyArray, scales: AnyArray) -> tuple[i
     return prior, chosen
 
 
+class LoadedSmoothing:
+    """The kernel of smoothing, for a plan that loads all of its kernels."""
+
+    @staticmethod
+    def load() -> None:
+        """Load or compile it."""
+        _likeliest.load(np.zeros((1, 1)), np.zeros((1, 1)), SCALES)
+
+
 def _covariances(axis: Axis, counts: Array) -> list[Array | None]:
     """Return prior covariances of unit mean variance: random walks along a number, plus independent parts."""
     # None stands for independent scores.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 import narwhals as nw
 import numpy as np
@@ -18,25 +18,25 @@ from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidDataError
 from glassine.learners import reading
-from glassine.learners.additive.budget import Mechanism
-from glassine.learners.additive.records import AdditiveRecords, CountedNumbers, CountedRecords, HeldRecords
+from glassine.learners.additive.records import CountedNumbers, CountedRecords
 from glassine.learners.budget import RANGE_FROM_DATA, warn_of
 from glassine.learners.intake import read_training
 from glassine.learners.ranges import checked_bounds, declared_bounds
 from glassine.learners.reading import EngineIntake
 from glassine.models.guarantee import DOMAIN_FROM_DATA
-from glassine.privacy.fine_gaussian import wrapped
 from glassine.privacy.unit import RECORD, PrivacyUnit
-from glassine.records.arrays import AnyArray, Array
+from glassine.records.arrays import Array
 from glassine.records.columns import Columns
 from glassine.records.containers import is_lazy
 from glassine.records.engines import LazyTable
 from glassine.records.reading import read_checked, read_settled
+from glassine.sealed.binned import AdditiveRecords, HeldRecords
 from glassine.sealed.door import OF_THE_INTAKE
+from glassine.sealed.gaussian import Portion, SumsOracle, SumsRelease
 from glassine.sealed.ingest import ANYTHING, scaled
 from glassine.sealed.persons import Persons
 from glassine.sealed.plan import Metadata
-from glassine.sealed.store import HeldIntake
+from glassine.sealed.residuals import OfTarget
 
 PROOF = "learners/additive/targets.md"
 
@@ -53,8 +53,6 @@ SMALLEST_SPREAD = 0.02
 """A target whose released standard deviation is smaller, relative to half its range, is taken to vary that much.
 
 The clip follows the deviation: one near zero would leave nothing of the residuals but their signs."""
-
-EventT = TypeVar("EventT")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -88,9 +86,8 @@ class Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Training:
-    """Records, target, public domain, what had to be taken from the data, and whose data a private fit covers."""
+    """What is public of a fit: target, domain, what had to be taken from the data, and whose data it covers."""
 
-    records: AdditiveRecords
     target: Target
     domain: Domain
     caveats: tuple[str, ...]
@@ -98,17 +95,10 @@ class Training:
     weights: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, known: Metadata, records: Any = None) -> Training:
-        """Return what is public of a fit, and its records once they are open."""
-        if isinstance(records, Training):
-            return records
-        if isinstance(records, HeldIntake):
-            records = _repeated(records)
-        elif isinstance(records, EngineIntake):
-            records = CountedRecords(intake=records)
+    def of(cls, known: Metadata) -> Training:
+        """Return what is public of records."""
         classes = None if known.target_range is not None else known.classes
         return cls(
-            records=records,
             target=Target(classes=classes, bounds=known.target_range, name=known.target),
             domain=known.domain,
             caveats=known.caveats,
@@ -155,7 +145,7 @@ def read_classes(
     classes: Sequence[Scalar] | None,
     times: Persons | npt.ArrayLike | None = None,
     private: bool = True,
-) -> Training:
+) -> tuple[AdditiveRecords, Training]:
     """Read the arguments of a classifier's fit, as :func:`glassine.learners.intake.read_training` does."""
     intake = read_training(
         estimator,
@@ -167,23 +157,16 @@ def read_classes(
         private=private,
         keep_undeclared=estimator.keeps_undeclared,
     )
-    return Training(
-        records=CountedRecords(intake=intake) if isinstance(intake, EngineIntake) else _repeated(intake),
+    records: AdditiveRecords = (
+        CountedRecords(intake=intake) if isinstance(intake, EngineIntake) else HeldRecords.of(intake)
+    )
+    return records, Training(
         target=Target(classes=intake.classes, bounds=None, name=target_name(y)),
         domain=intake.domain,
         caveats=intake.caveats,
         unit=intake.unit,
         weights=intake.weights,
     )
-
-
-def _repeated(intake: HeldIntake) -> HeldRecords:
-    """Return the records of an intake, each as often as it counts."""
-    values = intake.labels if intake.values is None else intake.values
-    if intake.multiplicities is None:
-        return HeldRecords(columns=intake.columns, values=values)
-    rows = np.repeat(np.arange(len(values)), intake.multiplicities)
-    return HeldRecords(columns=intake.columns.take(rows), values=values[rows])
 
 
 def read_numbers(
@@ -195,7 +178,7 @@ def read_numbers(
     bounds: tuple[float, float] | None,
     times: Persons | npt.ArrayLike | None = None,
     private: bool = True,
-) -> Training:
+) -> tuple[AdditiveRecords, Training]:
     """Read the arguments of a regressor's fit."""
     # Shapes: X (n, d), or a lazy frame of a private fit, whose engine counts if domain and range are public and y is a
     # name; y (n,), or str; times (n,), or Persons, optional.
@@ -251,8 +234,7 @@ def read_numbers(
         kept = np.repeat(np.arange(len(values)), weights[rows])
         columns, values = columns.take(kept), values[kept]
     target = Target(classes=None, bounds=limits, name=name)
-    return Training(
-        records=HeldRecords(columns=columns, values=values),
+    return HeldRecords(columns=columns, values=values), Training(
         target=target,
         domain=domain,
         caveats=tuple(caveats),
@@ -269,7 +251,7 @@ def _of_range(domain: Domain | None, name: str, *, ranged: bool) -> list[str]:
 
 def _left_in_place(
     estimator: object, X: Any, target: str, *, domain: Domain, limits: tuple[float, float], ranged: bool
-) -> Training:
+) -> tuple[AdditiveRecords, Training]:
     """Look through the records of a lazy frame, which stay where they are; those without a number are left out."""
     attributes = reading.name_columns(estimator, X, target, domain)
     table = LazyTable(frame=X, strict=False, keep_undeclared=True, only={target: ANYTHING})
@@ -278,8 +260,7 @@ def _left_in_place(
     warn_of(caveats, attributes)
     read = Domain({**{name: attributes[name] for name in attributes}, target: ANYTHING})
     intake = EngineIntake(table=table, n_records=int(counts.sum()), domain=read, classes=(), caveats=())
-    return Training(
-        records=CountedNumbers(intake=intake, target=target, bounds=limits),
+    return CountedNumbers(intake=intake, target=target, bounds=limits), Training(
         target=Target(classes=None, bounds=limits, name=target),
         domain=attributes,
         caveats=tuple(caveats),
@@ -346,36 +327,24 @@ def second_look(n_records: float, mu: float) -> float:
     return float(np.clip(SECOND / max(n_records * mu, 1e-9) - FIRST, *SECOND_SHARES))
 
 
-def release_base(target: Target, values: AnyArray, mechanism: Mechanism[EventT]) -> tuple[Looks, EventT]:
+def release_base(target: Target, oracle: SumsOracle, portion: Portion) -> Looks:
     """Release how many records there are of each class; or their number, and sum and sum of squares of the target.
-
-    Shapes: ``values``, the class or the number clipped to its range and brought to [-1, 1], (n,).
 
     Guarantee
     ---------
     ``mu``-Gaussian differential privacy but for the slack of discrete noise: a record adds 1 to one count; or at most
     1 in size to each of three sums. See ``targets.md``.
     """
-    if target.classes is not None:
-        # A record adds 1 to the count of one class.
-        sums = mechanism.sums(1)
-        exact = np.bincount(values, minlength=len(target.classes)).astype(np.int64) * sums.units
-    else:
-        # A record adds at most 1 in size to each of three sums: squares add up to 3.
-        sums = mechanism.sums(3)
-        units = sums.units
-        first = np.rint(values * units).astype(np.int64)
-        second = np.rint(values**2 * units).astype(np.int64)
-        # Modulo 2^64, as everywhere: see fine_gaussian.md.
-        exact = wrapped([len(first) * units, int(first.sum()), int(second.sum())])
-    noisy = sums.release(exact)
-    event = sums.event(
-        "numbers of records" if target.classes is not None else "number of records, sums of the target",
-        len(noisy),
+    classes = target.classes is not None
+    question = OfTarget(n_classes=None if target.classes is None else len(target.classes))
+    release = SumsRelease(
+        name="numbers of records" if classes else "number of records, sums of the target",
+        squared=question.squared,
+        values=question.n_classes or 3,
         proof=PROOF,
     )
-    looks = Looks(values=noisy, precision=sums.precision, classes=target.classes is not None)
-    return looks, event
+    drawing = oracle.release(release, portion)
+    return Looks(values=drawing.ask(question), precision=drawing.precision, classes=classes)
 
 
 def _class_base(noisy: Array, precision: float) -> Base:

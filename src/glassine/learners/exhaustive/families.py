@@ -19,7 +19,7 @@ from glassine.data.slices import Progress
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.errors import ClassTooLargeError, check_whole
-from glassine.learners.additive.records import CountedNumbers, HeldRecords
+from glassine.learners.additive.records import CountedNumbers
 from glassine.learners.additive.targets import read_numbers
 from glassine.learners.antecedents import Antecedent, LiteralPlan, PoolPlan
 from glassine.learners.budget import check_number
@@ -33,6 +33,7 @@ from glassine.models import DecisionTree, Evidence, RuleList
 from glassine.records.arrays import Array, Ints
 from glassine.records.bits import BitSets, truths
 from glassine.records.cuts import cuts_of
+from glassine.sealed.binned import HeldRecords
 from glassine.sealed.lists import ListClass
 from glassine.sealed.losses import MOST_STEPS, PARTS, Loss, released_means, released_probabilities
 from glassine.sealed.model_class import ModelClass, as_fine_as_summed
@@ -78,8 +79,8 @@ def read_numeric(
     """Read the arguments of a regressor's fit; a lazy frame of a private one stays where it is, as of classes."""
     # Shapes: times (n,), optional.
     persons = times if isinstance(times, Persons) else None
-    training = read_numbers(estimator, X, y, domain=domain, bounds=bounds, times=persons, private=private)
-    records, (half, middle) = training.records, training.target.scale
+    records, training = read_numbers(estimator, X, y, domain=domain, bounds=bounds, times=persons, private=private)
+    half, middle = training.target.scale
     target_range = middle - half, middle + half
     if isinstance(records, CountedNumbers):
         return CountedNumericIntake(

@@ -19,7 +19,8 @@ from glassine.domain.attributes import Scalar
 from glassine.errors import GlassineError, InvalidParameterError, check_whole, parameter
 from glassine.files import write_text
 from glassine.learners.additive.budget import GaussianBudget
-from glassine.learners.additive.grids import Grid, public_grids
+from glassine.learners.additive.grids import public_grids
+from glassine.learners.additive.memory import most_bins
 from glassine.learners.additive.targets import Target, Training, read_classes, read_numbers
 from glassine.learners.budget import check_number
 from glassine.learners.estimator import PrivateEstimator, tags_of_domain
@@ -30,21 +31,27 @@ from glassine.learners.summaries.measuring import (
     Asked,
     Figure,
     Measurement,
-    Model,
     check_figures,
     check_model,
     plan_measurement,
+    questions_of,
     release_measurement,
 )
 from glassine.learners.summaries.release import most_released, n_cells_of, release_summary
 from glassine.models import AdditiveModel, DecisionTree, RuleList
 from glassine.models.evidence import class_array
 from glassine.privacy.exact import decimal
-from glassine.privacy.release import Paid, Price
+from glassine.privacy.release import Price
 from glassine.privacy.unit import PrivacyUnit
+from glassine.sealed.accounts import Account
+from glassine.sealed.binned import AdditiveRecords, Grid
 from glassine.sealed.door import seal
+from glassine.sealed.gaussian import GaussianOracle, asking_sums
+from glassine.sealed.oracle import Oracle
 from glassine.sealed.persons import Persons
 from glassine.sealed.plan import Metadata, Plan
+from glassine.sealed.residuals import Kernels
+from glassine.sealed.scoring import Model
 
 Reservable: TypeAlias = Literal["tree", "rule_list", "additive", "scorecard"]
 
@@ -220,9 +227,13 @@ class PrivateSummary(SummaryModels, PrivateEstimator, BaseEstimator):  # type: i
     def _predicts_number(self, name: str) -> bool:
         return self._numeric(name)
 
-    def _read_at_once(self, X: object, y: object, persons: Persons | None) -> tuple[Training, Metadata]:
-        training = self._training(X, y, persons)
-        return training, training.metadata(self)
+    def _read_at_once(self, X: object, y: object, persons: Persons | None) -> tuple[AdditiveRecords, Metadata]:
+        if self._numeric(y):
+            read = read_numbers(self, X, y, domain=self.domain, bounds=self.target_range, times=persons)
+        else:
+            read = read_classes(self, X, y, domain=self.domain, classes=self.classes, times=persons)
+        records, training = read
+        return records, training.metadata(self)
 
     def _plan(self, known: Metadata) -> Plan:
         training = Training.of(known)
@@ -242,13 +253,19 @@ class PrivateSummary(SummaryModels, PrivateEstimator, BaseEstimator):  # type: i
             price=Price(epsilon=whole.epsilon, delta=whole.delta, note=_note(kept), unit=whole.unit),
             caveats=training.caveats,
             check=partial(budget.claim, training.caveats, None),
-            learn=partial(self._draw, known, grids, replace(budget, epsilon=whole.epsilon), kept),
+            queries=(
+                Kernels(
+                    outputs=target.n_outputs,
+                    classes=target.classes is not None,
+                    bins=max(most_bins(grid) for grid in grids),
+                ),
+            ),
+            learn=asking_sums(
+                partial(self._fitted, training, grids, replace(budget, epsilon=whole.epsilon)),
+                budget.mu,
+                Account(total=kept, unit=training.unit) if kept else None,
+            ),
         )
-
-    def _training(self, X: Any, y: Any, persons: Persons | None) -> Training:
-        if self._numeric(y):
-            return read_numbers(self, X, y, domain=self.domain, bounds=self.target_range, times=persons)
-        return read_classes(self, X, y, domain=self.domain, classes=self.classes, times=persons)
 
     def _reserved(self, reserve: object, training: Training, budget: GaussianBudget) -> Fraction:
         """Return the part of epsilon that is reserved; raise if its model cannot be measured on these records."""
@@ -272,18 +289,16 @@ class PrivateSummary(SummaryModels, PrivateEstimator, BaseEstimator):  # type: i
         declared = self.domain[name] if isinstance(self.domain, Domain) and name in self.domain else None
         return self.target_range is not None or (self.classes is None and isinstance(declared, Integer | Real))
 
-    def _draw(
+    def _fitted(
         self,
-        known: Metadata,
+        training: Training,
         grids: tuple[Grid, ...],
         budget: GaussianBudget,
-        kept: Fraction,
-        records: Any,
-        paid: Paid,
+        oracle: GaussianOracle,
+        kept: Oracle | None = None,
     ) -> dict[str, Any]:
-        training = Training.of(known, records)
         target = training.target
-        released, events = release_summary(training.records, grids, target, budget, paid)
+        released = release_summary(oracle, grids, target)
         file = SummaryFile(domain=training.domain, target=target, released=released)
         public = {
             "released": "a summary, and every model that is fitted to it",
@@ -294,21 +309,21 @@ class PrivateSummary(SummaryModels, PrivateEstimator, BaseEstimator):  # type: i
                 if target.bounds
                 else {"classes": list(target.classes or ())}
             ),
-            **({RESERVED: float(kept), MEASURED: str(self.reserve)} if kept else {}),
+            **({RESERVED: float(kept.account.total), MEASURED: str(self.reserve)} if kept is not None else {}),
             **training.weights,
         }
         fitted = {
             "released_": released,
-            "certificate_": budget.certify(events, digest(file), paid=paid, public=public),
+            "certificate_": budget.certify(oracle.events, digest(file), paid=oracle.paid, public=public),
             "domain_": training.domain,
             **_of_target(target),
         }
-        return (
-            fitted if self.reserve is None else {**fitted, **self._measured(self.reserve, training, fitted, kept, paid)}
-        )
+        if self.reserve is None or kept is None:
+            return fitted
+        return {**fitted, **self._measured(self.reserve, training, fitted, kept)}
 
     def _measured(
-        self, reserve: Reserve, training: Training, fitted: Mapping[str, Any], kept: Fraction, paid: Paid
+        self, reserve: Reserve, training: Training, fitted: Mapping[str, Any], kept: Oracle
     ) -> dict[str, Any]:
         """Return the measurement that a reserve pays for, and the certificate with it."""
         maker, certificate = copy(self), fitted["certificate_"]
@@ -320,7 +335,8 @@ class PrivateSummary(SummaryModels, PrivateEstimator, BaseEstimator):  # type: i
             # What the summary released gives no such model: the part stays unspent.
             return {}
         asked = maker._asked(model, check_figures(reserve.figures, training.target, training.unit))
-        measurement = release_measurement(training, model, kept, asked, {"summary": certificate.model}, paid)
+        questions = questions_of(training, model, asked)
+        measurement = release_measurement(training, questions, {"summary": certificate.model}, kept)
         events = (*certificate.events, *measurement.certificate.events)
         return {"certificate_": replace(certificate, events=events), "measurement_": measurement}
 

@@ -17,7 +17,7 @@ from glassine.domain.domain import from_dict as domain_from_dict
 from glassine.domain.domain import to_dict as domain_to_dict
 from glassine.errors import GlassineError, InvalidModelError
 from glassine.files import read_json
-from glassine.learners.additive.grids import Axis, Grid, public_grids
+from glassine.learners.additive.grids import Axis, public_grids
 from glassine.learners.additive.targets import Target
 from glassine.learners.ranges import checked_bounds
 from glassine.learners.summaries.measuring import Measurement, measurement_from_dict
@@ -25,6 +25,7 @@ from glassine.learners.summaries.release import check_events, n_cells_of
 from glassine.learners.summaries.released import Released, Round
 from glassine.privacy.certificate import Certificate
 from glassine.records.arrays import Array, Ints
+from glassine.sealed.binned import Grid
 
 SCHEMA = "glassine.summary/1"
 

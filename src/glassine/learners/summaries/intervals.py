@@ -9,16 +9,14 @@ from typing import TypeAlias
 import numpy as np
 from scipy import special
 
-from glassine.records.arrays import Array, Bools, Ints
+from glassine.records.arrays import Array, Ints
+from glassine.sealed.scoring import PARTS
 
 CONFIDENCE = 0.95
 """Probability with which each interval holds."""
 
 OF_NOISE, OF_CHANCE = 0.01, 0.02
 """Probability with which noise may reach beyond an interval, and the chance of the draw beyond each of its ends."""
-
-PARTS = 2**24
-"""Parts of a record whose figure is a number: rounding to them moves a mean by 2^-25 at most."""
 
 Interval: TypeAlias = tuple[float, float]
 
@@ -112,16 +110,6 @@ def cuts_of(scores: Array, weights: Array) -> Array:
     below = np.cumsum(weights[order]) / weights.sum()
     places = np.searchsorted(below, np.arange(1, MOST_CELLS) / MOST_CELLS)
     return np.unique(scores[order][np.minimum(places, len(scores) - 1)])
-
-
-def counts_by_score(scores: Array, positive: Bools, cuts: Array, times: Ints | int = 1) -> Ints:
-    """Return the records of each class by cell, shape (2, cells); one without a score is ranked wrong."""
-    # Shapes: times, how many records each stands for, (n,), or one number.
-    cells = np.searchsorted(cuts, scores, side="right")
-    cells = np.where(np.isnan(scores), np.where(positive, 0, len(cuts)), cells)
-    out = np.zeros((2, len(cuts) + 1), dtype=np.int64)
-    np.add.at(out, (positive.astype(np.intp), cells), times)
-    return out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -14,45 +14,35 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from glassine.domain import Domain
-from glassine.errors import InvalidDataError, InvalidModelError, InvalidParameterError, parameter
+from glassine.errors import InvalidModelError, InvalidParameterError, parameter
 from glassine.formats import fingerprint
 from glassine.learners.additive.targets import Target, Training
 from glassine.learners.budget import certificate_of, check_number, guarantee_of
-from glassine.learners.publishing import noisy_histogram
-from glassine.learners.summaries.estimates import chances
-from glassine.learners.summaries.intervals import (
-    CONFIDENCE,
-    PARTS,
-    Cells,
-    Interval,
-    Ranking,
-    counts_by_score,
-    noise_reach,
-)
-from glassine.models import AdditiveModel, DecisionTree, NumericBins, RuleList
-from glassine.models.evidence import class_array
+from glassine.learners.publishing import probabilities
+from glassine.learners.summaries.intervals import CONFIDENCE, Cells, Interval, Ranking, noise_reach
+from glassine.models import AdditiveModel, NumericBins
 from glassine.privacy.accounting import DiscreteLaplaceNoise
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.exact import decimal
-from glassine.privacy.release import Paid, Price
+from glassine.privacy.release import Price
 from glassine.privacy.unit import PrivacyUnit
-from glassine.records.arrays import AnyArray, Array, Ints
-from glassine.records.columns import Columns, checked_columns
+from glassine.records.arrays import Array
+from glassine.records.columns import checked_columns
 from glassine.records.cuts import Cuts, cuts_of
 from glassine.sealed.accounts import Account
+from glassine.sealed.gaussian import asking_counts
+from glassine.sealed.oracle import Oracle
 from glassine.sealed.plan import Metadata, Plan
+from glassine.sealed.queries import Counts
+from glassine.sealed.scoring import ADDED, LEAST, Counted, Model, Rightness, predicted
 
 SCHEMA = "glassine.measurement/2"
-
-LEAST = 1e-3
-"""Probability below which the true class counts as having it in the log loss: a record moves the sum by 6.9 at most."""
 
 OF_MODEL = (
     "the model was there before, and follows from these records only through what was released of them, if at all; "
     "what that cost is not in this epsilon"
 )
 
-Model: TypeAlias = DecisionTree | RuleList | AdditiveModel
 Figure: TypeAlias = Literal["accuracy", "log_loss", "auroc"]
 
 FIGURES: tuple[Figure, ...] = ("accuracy", "log_loss", "auroc")
@@ -68,9 +58,6 @@ COUNTED = {
 
 CELLS = {"accuracy": 2, "log_loss": 3, "errors": 3}
 """Counts of a figure; of the AUROC there are two for each cell."""
-
-ADDED = {"accuracy": 1, "log_loss": PARTS, "auroc": 1, "errors": PARTS}
-"""What a record adds to all counts of a figure together."""
 
 NOTHING: tuple[float, Interval] = (math.nan, (math.nan, math.nan))
 
@@ -159,7 +146,7 @@ class Asked:
     cuts: Array  # Where cells of the score begin, for ``auroc``. Public.
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def names(self) -> tuple[Counted, ...]:
         """The releases, each of which gets an equal part of epsilon."""
         return self.figures or ("errors",)
 
@@ -205,67 +192,79 @@ def plan_measurement(known: Metadata, model: Model, epsilon: object, asked: Aske
     check_model(model, training.target, list(training.domain))
     # Whether literals fit the attributes is public, and refused before the charge.
     attributes = {name: training.domain[name] for name in training.domain}
-    model.predict(checked_columns(attributes, {name: np.zeros(0) for name in attributes}))
+    predicted(model, checked_columns(attributes, {name: np.zeros(0) for name in attributes}))
     total = decimal(check_number(epsilon, "epsilon", low=1e-3, high=1e3), "epsilon")
-
-    def learn(records: Any, paid: Paid) -> Measurement:
-        return release_measurement(Training.of(known, records), model, total, asked, public, paid)
-
+    account = Account(total=total, unit=unit)
+    questions = questions_of(training, model, asked)
     return Plan(
         price=Price(epsilon=total, note="measurement of a model", unit=unit),
         caveats=training.caveats,
         check=partial(guarantee_of, total, 0, unit=unit, count_scale=None, caveats=training.caveats),
-        learn=learn,
+        queries=tuple(questions.values()),
+        learn=asking_counts(partial(release_measurement, training, questions, public), account),
     )
+
+
+def questions_of(training: Training, model: Model, asked: Asked) -> dict[Counted, Counts]:
+    """Return what is counted, by figure."""
+    target = training.target
+    of_cells = np.zeros((0, 0)) if isinstance(model, AdditiveModel) or not target.classes else probabilities(model)
+    return {
+        name: Counts(
+            key=Rightness(
+                figure=name,
+                model=model,
+                scale=target.scale,
+                of_cells=of_cells,
+                cuts=asked.cuts,
+                distinguished=_cuts_of_model(model, training.domain),
+            ),
+            name=COUNTED[name],
+            # What is cut at zero is no sum of counts and noise, as the bounds of an area need it.
+            cut=name != "auroc",
+        )
+        for name in asked.names
+    }
 
 
 def release_measurement(
-    training: Training, model: Model, total: Fraction, asked: Asked, public: Mapping[str, Any], paid: Paid
+    training: Training, questions: Mapping[Counted, Counts], public: Mapping[str, Any], oracle: Oracle
 ) -> Measurement:
-    """Release how right a model is.
+    """Release how right a model is, each count with an equal part of the account.
 
     Guarantee
     ---------
-    total-DP for adding or removing one record, or all records of one person, the model being fixed; see
-    ``measuring.md``.
+    epsilon-DP of the account for adding or removing one record, or all records of one person, the model being fixed;
+    see ``measuring.md``.
     """
-    target, unit = training.target, training.unit
-    of_each = total / unit.most_records
-    each = of_each / len(asked.names)
+    target = training.target
+    share = Fraction(1, len(questions))
     released: dict[str, tuple[int, ...]] = {}
-    events: dict[str, DiscreteLaplaceNoise] = {}
-    exact: dict[str, Ints] = {}
-    for some in training.records.in_cells(_cuts_of_model(model, training.domain)):
-        for name in asked.names:
-            exact[name] = exact.get(name, 0) + _counted(name, model, some, target, asked.cuts)
-    for name, counts in exact.items():
-        # What is cut at zero is no sum of counts and noise, as the bounds of an area need it.
-        more = {"cut": False} if name == "auroc" else {}
-        noisy, events[name] = noisy_histogram(
-            counts[None], each, of_each, paid.randomness, COUNTED[name], ADDED[name], **more
-        )
-        released[name] = tuple(noisy.ravel().tolist())
+    for name, one in questions.items():
+        released[name] = tuple(oracle.ask(one, share).tolist())
     of_target = (
         {"classes": list(target.classes)} if target.classes else {"range of the target": list(target.bounds or ())}
     )
-    cells = {"cells of the score begin at": asked.cuts.tolist()} if "auroc" in asked.names else {}
+    keys = {name: one.key for name, one in questions.items() if isinstance(one.key, Rightness)}
+    cells = {"cells of the score begin at": keys["auroc"].cuts.tolist()} if "auroc" in keys else {}
     stated = {
         "released": "how right a model is",
-        "model": fingerprint(model),
+        "model": fingerprint(next(iter(keys.values())).model),
         **of_target,
         **cells,
         **public,
         **training.weights,
     }
     certificate = certificate_of(
-        list(events.values()),
+        list(oracle.events),
         _digest(released, stated),
-        account=Account(total=total, unit=unit),
-        paid=paid,
+        account=oracle.account,
+        paid=oracle.paid,
         public=stated,
         assumptions=(OF_MODEL,),
     )
-    return _measurement(released, {name: event.scale for name, event in events.items()}, target, certificate)
+    scales = (event.scale for event in oracle.events if isinstance(event, DiscreteLaplaceNoise))
+    return _measurement(released, dict(zip(questions, scales, strict=True)), target, certificate)
 
 
 def _cuts_of_model(model: Model, domain: Domain) -> Cuts:
@@ -280,85 +279,6 @@ def _cuts_of_model(model: Model, domain: Domain) -> Cuts:
             own = bins.cuts if right else tuple(math.nextafter(cut, -math.inf) for cut in bins.cuts)
             cuts[bins.attribute] += own
     return cuts
-
-
-def _counted(
-    name: str, model: Model, records: tuple[Columns, AnyArray, Ints | int], target: Target, cuts: Array
-) -> Ints:
-    """Return the counts of a figure."""
-    columns, values, times = records
-    if name == "log_loss":
-        return count_losses(model, columns, values, times)
-    if name == "auroc":
-        return counts_by_score(_chances(model, columns)[:, 1], values > 0, cuts, times).ravel()
-    return count_cells(model, columns, values, target, times)
-
-
-def count_cells(model: Model, columns: Columns, values: AnyArray, target: Target, times: Ints | int = 1) -> Ints:
-    """Return the records, or their parts, by how right the model is, shape (2,), or (3,) if the target is a number.
-
-    Shapes: ``values`` (n,); ``times``, how many records each stands for, (n,), or one number.
-
-    Guarantee
-    ---------
-    Each record adds whole numbers of at least 0, which add up to 1, or to :data:`PARTS` of a number, and which follow
-    from that record and the model alone; see ``measuring.md``.
-    """
-    predicted = _predictions(model, columns)
-    if target.classes is not None:
-        right = class_array(target.classes)[values.astype(np.int64)] == predicted
-        return np.array([int((one * times).sum()) for one in (right, ~right)])
-    half, middle = target.scale
-    # Without a prediction the error is the whole range.
-    numbers = np.array([math.nan if one is None else float(one) for one in predicted])
-    errors = np.clip(np.abs(values - np.clip((numbers - middle) / half, -1.0, 1.0)) / 2, 0.0, 1.0)
-    errors[np.isnan(errors)] = 1.0
-    return _parts_of(errors, times)
-
-
-def count_losses(model: Model, columns: Columns, values: AnyArray, times: Ints | int = 1) -> Ints:
-    """Return the parts of records by log loss over the largest one, shape (3,).
-
-    Guarantee
-    ---------
-    As of :func:`count_cells`: each record adds :data:`PARTS`.
-    """
-    of_classes = _chances(model, columns)
-    of_class = of_classes[np.arange(len(values)), values.astype(np.int64)]
-    # Without a probability the loss is the largest.
-    losses = np.log(np.clip(np.nan_to_num(of_class, nan=0.0), LEAST, 1.0)) / math.log(LEAST)
-    return _parts_of(losses, times)
-
-
-def _parts_of(errors: Array, times: Ints | int) -> Ints:
-    """Return the parts of records by errors in [0, 1]: their squares, what they have beyond these, and the rest."""
-    squares = np.rint(errors**2 * PARTS).astype(np.int64)
-    # An error of at most 1 is no smaller than its square, and rounding keeps their order.
-    parts = np.rint(errors * PARTS).astype(np.int64)
-    return np.array([(some * times).sum() for some in (squares, parts - squares, PARTS - parts)])
-
-
-def _predictions(model: Model, columns: Columns) -> AnyArray:
-    """Return what a model predicts of each record, shape (n,); None where it predicts nothing or cannot."""
-    return np.asarray(_of_each(lambda some: np.asarray(model.predict(some), dtype=object), columns, np.array([None])))
-
-
-def _chances(model: Model, columns: Columns) -> Array:
-    """Return class probabilities of each record, shape (n, classes); NaN where a model has none."""
-    nothing = np.full((1, len(model.classes or ())), math.nan)
-    return np.asarray(_of_each(lambda some: chances(model, some), columns, nothing))
-
-
-def _of_each(read: Callable[[Columns], AnyArray], columns: Columns, nothing: AnyArray) -> Any:
-    """Return what is read of each record; a record that no branch takes must not stop a release."""
-    n = columns.n_records
-    try:
-        return read(columns)
-    except InvalidDataError:
-        if n == 1:
-            return nothing
-        parts = (np.arange(n // 2), np.arange(n // 2, n))
-        return np.concatenate([_of_each(read, columns.take(rows), nothing) for rows in parts])
 
 
 def _measurement(

@@ -12,7 +12,6 @@ import numpy as np
 from glassine.domain import Domain, Literal
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidParameterError, check_whole, parameter
-from glassine.learners.additive.grids import read_cells
 from glassine.learners.additive.targets import Target
 from glassine.learners.summaries.additive import representatives
 from glassine.learners.summaries.estimates import bin_shares, replicates
@@ -26,6 +25,7 @@ from glassine.learners.summaries.tree_sets import LeafLoss, TreeSet, sample_tree
 from glassine.models import DecisionTree, Guarantee
 from glassine.records.arrays import AnyArray, Array, Ints
 from glassine.records.reading import read_settled
+from glassine.sealed.binned import read_cells
 
 REPRESENTATIVES = 400
 """Representative records on which trees are compared in a region: a share is then known to about .025."""

@@ -10,10 +10,7 @@ from itertools import combinations
 import numpy as np
 
 from glassine.errors import InvalidModelError
-from glassine.learners.additive.budget import GaussianBudget, Portion
-from glassine.learners.additive.grids import IN_CELLS, Grid, bin_counted
-from glassine.learners.additive.records import PARTS, AdditiveRecords, Binned
-from glassine.learners.additive.sums import Loss, residuals
+from glassine.learners.additive.grids import IN_CELLS, release_bins
 from glassine.learners.additive.targets import Target
 from glassine.learners.summaries.additive import fitted_scores, variance_of
 from glassine.learners.summaries.junction_tree import JunctionTree, junction_tree
@@ -28,9 +25,11 @@ from glassine.learners.summaries.released import (
 )
 from glassine.privacy.accounting import DiscreteGaussianNoise
 from glassine.privacy.certificate import Certificate
-from glassine.privacy.fine_gaussian import wrapped
-from glassine.privacy.release import Paid
-from glassine.records.arrays import Array, Ints
+from glassine.records.arrays import Array
+from glassine.sealed.binned import PARTS, Grid, Terms
+from glassine.sealed.gaussian import GaussianOracle, Portion, SumsOracle, SumsRelease
+from glassine.sealed.residuals import Distances, Lacking, Squares, Tables, there
+from glassine.sealed.sums import Moves
 
 OF_CLASSES = {"bins": 0.11, "tables": 0.36, "scores": 0.05, "edges": 0.23, "rounds": 0.25}
 """Shares of the squared mu. They were set on Adult; a public rule, on which no guarantee rests."""
@@ -56,16 +55,11 @@ ROUNDS = 2
 CLIP = 1.0
 """Largest residual of a number, in standard deviations of the target: of the noise less is added as of all of it."""
 
-CHUNK = 2**16
-"""Records that are worked on at once, to save memory."""
-
 RESIDUALS = "sums of residuals in bins"
 """Name of the release, by which a certificate states it."""
 
 
-def release_summary(
-    records: AdditiveRecords, grids: Sequence[Grid], target: Target, budget: GaussianBudget, paid: Paid
-) -> tuple[Released, list[DiscreteGaussianNoise]]:
+def release_summary(oracle: GaussianOracle, grids: tuple[Grid, ...], target: Target) -> Released:
     """Release the tables of a summary.
 
     Guarantee
@@ -73,24 +67,16 @@ def release_summary(
     The budget's (epsilon, delta): for every outcome, a filter keeps the squared mu of all releases within the budget's;
     see ``release.md``.
     """
-    parts = Portion(mu=budget.mu, share=1.0, randomness=paid.randomness).parts()
-
     shares = OF_CLASSES if target.classes is not None else OF_NUMBERS
-    n_classes, per_record = n_cells_of(target), 1 if target.classes is not None else PARTS
+    levels = {"n_classes": n_cells_of(target), "parts": 1 if target.classes is not None else PARTS}
 
     def portion(name: str) -> Portion:
-        return parts.share(shares[name])
+        return oracle.whole.part(shares[name])
 
-    axes, event = bin_counted(records.cell_counts(grids), grids, portion("bins"))
-    events = [event]
-    singles = [(k,) for k in range(len(axes))]
-    exact = records.tables(grids, axes, singles, n_classes)
-    tables, deviation, event = _release_tables([exact[one] for one in singles], portion("tables"), BY_CLASS, per_record)
-    events.append(event)
-    squares = None
-    if target.classes is None:
-        squares, event = _release_squares(records.values, portion("squares"))
-        events.append(event)
+    axes = release_bins(oracle, portion("bins"), grids)
+    singles = Tables(terms=Terms(grids=grids, axes=tuple(axes)), places=tuple((k,) for k in range(len(axes))), **levels)
+    tables, deviation = _release_tables(oracle, portion("tables"), BY_CLASS, singles)
+    squares = None if target.classes is not None else _release_squares(oracle, portion("squares"))
     most = most_groups(target)
     groups = tuple(merged_groups(axis, table, deviation, most) for axis, table in zip(axes, tables, strict=True))
     # An attribute whose class rates are all alike is in one bin, which depends on nothing.
@@ -100,17 +86,14 @@ def release_summary(
     edges: dict[tuple[int, int], Array] = {}
     of_scores = of_edges = 0.0
     if pairs:
-        coarse = [coarse_axis(axis, group) for axis, group in zip(axes, groups, strict=True)]
+        coarse = Terms(grids=grids, axes=tuple(coarse_axis(*one) for one in zip(axes, groups, strict=True)))
         totals, rows = margins(tables, groups, deviation)
-        counted = records.tables(grids, coarse, pairs, n_classes)
-        joint = {pair: counted[pair] for pair in pairs}
         independent = {(a, b): rows[a][:, None] * rows[b][None] / totals for a, b in pairs}
-        scores, of_scores, event = _release_scores(joint, independent, portion("scores"), per_record)
-        events.append(event)
-        tree = spanning_tree({pair: scores[pair] - by_chance(independent[pair]) for pair in pairs})
-        some = [joint[pair] for pair in tree]
-        noisy, of_edges, event = _release_tables(some, portion("edges"), PAIRS, per_record)
-        events.append(event)
+        distances = Distances(terms=coarse, models=tuple(independent.items()), **levels)
+        scores, of_scores = _release_scores(oracle, portion("scores"), distances)
+        tree = tuple(spanning_tree({pair: scores[pair] - by_chance(independent[pair]) for pair in pairs}))
+        along = Tables(terms=coarse, places=tree, **levels)
+        noisy, of_edges = _release_tables(oracle, portion("edges"), PAIRS, along)
         edges = dict(zip(tree, noisy, strict=True))
     released = Released(
         axes=tuple(axes),
@@ -121,10 +104,7 @@ def release_summary(
         deviations=(deviation, of_scores, of_edges),
         squares=squares,
     )
-    if useful:
-        released, event = release_rounds(records, grids, released, portion("rounds"))
-        events.append(event)
-    return released, events
+    return release_rounds(oracle, portion("rounds"), grids, released) if useful else released
 
 
 def check_events(released: Released, certificate: Certificate) -> None:
@@ -169,60 +149,48 @@ def _most_noise(released: Released) -> float:
     return min(math.sqrt(axis.variances.min() * len(axis.grid.sizes)) for axis in released.axes)
 
 
-def _release_tables(
-    exact: Sequence[Ints], portion: Portion, name: str, parts: int = 1
-) -> tuple[list[Array], float, DiscreteGaussianNoise]:
+def _release_tables(oracle: SumsOracle, portion: Portion, name: str, question: Tables) -> tuple[list[Array], float]:
     """Release tables of counts, in each of which a record is in one cell, or in two by parts; see ``release.md``.
 
     Guarantee
     ---------
     ``mu``-Gaussian differential privacy but for the slack of discrete noise; see ``release.md``.
     """
-    noise = portion.sums(len(exact))
-    noisy = [noise.release(np.asarray(table) * (noise.units // parts)) for table in exact]
-    event = noise.event(name, sum(table.size for table in noisy), proof=PROOF)
-    return noisy, noise.deviation, event
+    axes, n_classes = question.terms.axes, question.n_classes
+    shapes = [(*(axes[k].n_bins for k in place), n_classes) for place in question.places]
+    sizes = [math.prod(shape) for shape in shapes]
+    release = SumsRelease(name=name, squared=question.squared, values=sum(sizes), proof=PROOF)
+    drawing = oracle.release(release, portion)
+    parts = np.split(drawing.ask(question), np.cumsum(sizes)[:-1])
+    return [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)], drawing.deviation
 
 
 def _release_scores(
-    joint: Mapping[tuple[int, int], Ints],
-    independent: Mapping[tuple[int, int], Array],
-    portion: Portion,
-    parts: int = 1,
-) -> tuple[dict[tuple[int, int], float], float, DiscreteGaussianNoise]:
+    oracle: SumsOracle, portion: Portion, question: Distances
+) -> tuple[dict[tuple[int, int], float], float]:
     """Release the L1 distance of each pair's table from a released one.
 
     Guarantee
     ---------
     ``mu``-Gaussian differential privacy but for the slack of discrete noise; see ``release.md``.
     """
-    noise = portion.sums(len(joint))
-    exact = [_distance(table, independent[pair], noise.units, parts) for pair, table in joint.items()]
-    noisy = noise.release(wrapped(exact))
-    event = noise.event(SCORES, len(noisy), proof=PROOF)
-    return dict(zip(joint, noisy.tolist(), strict=True)), noise.deviation, event
+    pairs = [(a, b) for (a, b), _ in question.models]
+    drawing = oracle.release(
+        SumsRelease(name=SCORES, squared=question.squared, values=len(pairs), proof=PROOF), portion
+    )
+    return dict(zip(pairs, drawing.ask(question).tolist(), strict=True)), drawing.deviation
 
 
-def _distance(table: Ints, model: Array, units: int, parts: int = 1) -> int:
-    """Return the L1 distance of counts from released numbers, each rounded to whole units first."""
-    # Python's integers: exact, however many records there are.
-    rounded = [round(float(value) * units) for value in model.ravel()]
-    each = units // parts
-    return sum(abs(count * each - value) for count, value in zip(table.ravel().tolist(), rounded, strict=True))
-
-
-def _release_squares(values: Array, portion: Portion) -> tuple[tuple[float, float], DiscreteGaussianNoise]:
+def _release_squares(oracle: SumsOracle, portion: Portion) -> tuple[float, float]:
     """Release the sum of the squares of numbers in [-1, 1], and the deviation of its noise.
 
     Guarantee
     ---------
     ``mu``-Gaussian differential privacy but for the slack of discrete noise; see ``release.md``.
     """
-    noise = portion.sums(1)
-    # Whole units record by record; modulo 2^64, as everywhere.
-    exact = wrapped([int(np.rint(values**2 * noise.units).astype(np.int64).sum())])
-    noisy = float(noise.release(exact)[0])
-    return (noisy, noise.deviation), noise.event(SQUARES, 1, proof=PROOF)
+    question = Squares()
+    drawing = oracle.release(SumsRelease(name=SQUARES, squared=question.squared, values=1, proof=PROOF), portion)
+    return float(drawing.ask(question)[0]), drawing.deviation
 
 
 def by_chance(model: Array) -> float:
@@ -274,28 +242,32 @@ def most_released(grids: Sequence[Grid], target: Target) -> tuple[int, int]:
     return levels + 2 * d + 2 + ROUNDS, values + 1
 
 
-def release_rounds(
-    records: AdditiveRecords, grids: Sequence[Grid], released: Released, portion: Portion
-) -> tuple[Released, DiscreteGaussianNoise]:
+def release_rounds(oracle: SumsOracle, portion: Portion, grids: tuple[Grid, ...], released: Released) -> Released:
     """Release sums of residuals under the additive model of all that was released before, a few times.
 
     Guarantee
     ---------
     ``mu``-Gaussian differential privacy but for the slack of discrete noise; see ``release.md``.
     """
-    coarse, ends = released.coarse, released.ends
-    binned, times = records.distinct(grids, [coarse[k] for k in released.useful])
-    tree, numbers = junction_tree(released), released.squares is not None
-    clip = clip_of(released, tree)
-    noise = portion.sums(len(released.useful), times=ROUNDS)
-    deviation = clip * noise.deviation
+    coarse, tree = released.coarse, junction_tree(released)
+    terms = Terms(grids=grids, axes=tuple(coarse[k] for k in released.useful))
+    clip, sizes = clip_of(released, tree), terms.sizes
+    drawing = None
     for _ in range(ROUNDS):
         scores, _ = fitted_scores(released, tree)
-        exact = _residual_sums(binned, times, scores, ends, clip, noise.units, numbers=numbers)
-        sums = noise.release(exact) * clip
-        released = replace(released, rounds=(*released.rounds, Round(scores=scores, sums=sums, deviation=deviation)))
-    values = released.rounds[-1].sums.size
-    return released, noise.event(RESIDUALS, values, proof=PROOF, count=ROUNDS)
+        step = np.zeros((len(sizes), max(sizes), scores.shape[1]))
+        step[there(terms)] = scores[:-1]
+        question = Lacking(
+            terms=terms, scores=Moves(step, scores[-1]), classes=released.squares is None, clip=clip, in_bins=True
+        )
+        if drawing is None:
+            values = sum(sizes) * scores.shape[1]
+            release = SumsRelease(name=RESIDUALS, squared=question.squared, values=values, proof=PROOF, times=ROUNDS)
+            drawing = oracle.release(release, portion)
+        sums = drawing.ask(question) * clip
+        one = Round(scores=scores, sums=sums, deviation=clip * drawing.deviation)
+        released = replace(released, rounds=(*released.rounds, one))
+    return released
 
 
 def clip_of(released: Released, tree: JunctionTree | None = None) -> float:
@@ -304,27 +276,3 @@ def clip_of(released: Released, tree: JunctionTree | None = None) -> float:
         # The residuals of several classes are a vector of at most sqrt(2) in length: nothing is clipped.
         return 1.0 if released.n_classes == 2 else math.sqrt(2.0)
     return min(CLIP * math.sqrt(variance_of(released, tree or junction_tree(released))), 2.0)
-
-
-def _residual_sums(
-    binned: Binned, times: Ints | None, scores: Array, ends: Ints, clip: float, units: int, *, numbers: bool = False
-) -> Ints:
-    """Return the sums of residuals in the bins, shape (bins, outputs), in whole units of ``clip / units``."""
-    # A record's residual depends on its own bins and class alone; sums are exact modulo 2^64.
-    outputs = scores.shape[1]
-    loss = Loss.of(outputs, clip, units, classes=not numbers)
-    out = np.zeros((int(ends[-1]), outputs), dtype=np.int64)
-    for first in range(0, binned.codes.shape[1], CHUNK):
-        part = binned.part(slice(first, first + CHUNK))
-        places = part.codes + ends[:-1, None]
-        score = np.repeat(scores[-1][:, None], places.shape[1], axis=1)
-        for row in places:
-            score += scores[row].T
-        lacking = np.empty(score.shape, dtype=np.int64)
-        residuals(score, part.values, loss, lacking)
-        if times is not None:
-            lacking *= times[first : first + CHUNK]
-        for c in range(outputs):
-            for row in places:
-                np.add.at(out[:, c], row, lacking[c])
-    return out

@@ -1,4 +1,4 @@
-"""Passes over the records of an additive learner: cells, counts, and sums of clipped residuals in whole units."""
+"""Kernels over the records of an additive learner: cells, counts, and sums of clipped residuals in whole units."""
 
 from __future__ import annotations
 
@@ -323,12 +323,21 @@ def residuals(scores: AnyArray, target: AnyArray, loss: Loss, out: AnyArray) -> 
     return class_units(scores, target, loss.clip, loss.units, loss.table, out)
 
 
+class Moves(NamedTuple):
+    """What scores are moved by: ``step`` (terms, bins, outputs) and ``shift`` (outputs,), released numbers."""
+
+    step: AnyArray
+    shift: AnyArray
+
+
 @compiled
 def _advance(
-    codes: AnyArray, scores: AnyArray, target: AnyArray, step: AnyArray, shift: AnyArray, loss: Loss, out: AnyArray
+    codes: AnyArray, scores: AnyArray, target: AnyArray, times: AnyArray, moves: Moves, loss: Loss, out: AnyArray
 ) -> Any:
-    # codes: (terms, n); scores: (outputs, n), changed in place; step, out: (terms, bins, outputs). A chunk is moved,
-    # its residuals formed and added up before the next, so that its scores are read from memory once.
+    # codes: (terms, n); scores: (outputs, n), changed in place; times: (n,), or (0,) where each record is one; out:
+    # (terms, bins, outputs). A chunk is moved, its residuals formed and added up before the next, so that its scores
+    # are read from memory once. The curvatures are not multiplied.
+    step, shift = moves
     n, curvature = scores.shape[1], 0
     room = np.zeros((len(scores), 2048), dtype=np.int64)
     for first in range(0, n, 2048):
@@ -336,29 +345,100 @@ def _advance(
         _add_scores(codes, step, shift, first, last, scores)
         part = room[:, : last - first]
         curvature += residuals(scores[:, first:last], target[first:last], loss, part)
+        if len(times):
+            for c in range(len(part)):
+                for i in range(last - first):
+                    part[c, i] *= times[first + i]
         _sum_units(codes, part, first, out)
     return curvature
 
 
+ONCE: Ints = np.zeros(0, dtype=np.int64)
+"""How often records occur that are each one."""
+
+
 def advance(
-    codes: AnyArray | Packed,
-    scores: Array,
-    target: AnyArray,
-    step: Array,
-    shift: Array,
-    *,
-    classes: bool,
-    clip: float,
-    units: int,
+    codes: AnyArray | Packed, scores: Array, target: AnyArray, moves: Moves, loss: Loss, times: Ints = ONCE
 ) -> tuple[Ints, int]:
     """Move the scores of all records by a step, and return the sums of their clipped residuals in each bin."""
-    # Shapes: codes (terms, n), or Packed; scores (outputs, n); target (n,); step (terms, bins, outputs); shift
-    # (outputs,); the result (terms, bins, outputs).
+    # Shapes: codes (terms, n), or Packed; scores (outputs, n); target (n,); the result (terms, bins, outputs).
     if isinstance(codes, Packed):
-        sums, curvature = advance(
-            codes.codes, scores, target, spread(step, codes), shift, classes=classes, clip=clip, units=units
-        )
-        return gathered(sums, codes, step.shape[1]), curvature
-    out = np.zeros(step.shape, dtype=np.int64)
-    curvature = _advance(codes, scores, target, step, shift, Loss.of(len(scores), clip, units, classes=classes), out)
-    return out, int(curvature)
+        moved = moves._replace(step=spread(moves.step, codes))
+        sums, curvature = advance(codes.codes, scores, target, moved, loss, times)
+        return gathered(sums, codes, moves.step.shape[1]), curvature
+    out = np.zeros(moves.step.shape, dtype=np.int64)
+    return out, int(_advance(codes, scores, target, times, moves, loss, out))
+
+
+class Leaves(NamedTuple):
+    """The trees of some terms: the leaf of each bin, (terms, bins), and of each leaf its records and its noise.
+
+    ``sizes`` (terms, leaves) are the released numbers of records, ``noise`` (terms, leaves, outputs) is in whole units.
+    """
+
+    of_bin: AnyArray
+    sizes: AnyArray
+    noise: AnyArray
+
+
+@compiled
+def visit(
+    codes: AnyArray, scores: AnyArray, target: AnyArray, leaves: Leaves, factor: float, loss: Loss, out: AnyArray
+) -> None:
+    """Visit each term once: sum the residuals of its leaves, add noise, and move scores by what was released."""
+    # codes: (terms, n); scores, room: (outputs, n); target: (n,); out: (terms, leaves, outputs). Residuals are formed
+    # anew for each term, from scores that earlier terms moved: cyclic, as published. Sums are whole numbers, so that
+    # the order of the records does not matter.
+    leaf_of, sizes, noise = leaves
+    outputs, n = scores.shape
+    room = np.zeros((outputs, n), dtype=np.int64)
+    step = np.zeros((leaf_of.shape[1], outputs))
+    for k in range(codes.shape[0]):
+        residuals(scores, target, loss, room)
+        out[k] = noise[k]
+        for c in range(outputs):
+            for i in range(n):
+                out[k, leaf_of[k, codes[k, i]], c] += room[c, i]
+        for b in range(leaf_of.shape[1]):
+            leaf = leaf_of[k, b]
+            for c in range(outputs):
+                step[b, c] = factor * out[k, leaf, c] / max(sizes[k, leaf], 1.0)
+        for c in range(outputs):
+            for i in range(n):
+                scores[c, i] += step[codes[k, i], c]
+
+
+@compiled
+def cross(left: AnyArray, right: AnyArray, ours: AnyArray, others: AnyArray, width: int, out: AnyArray) -> None:
+    """Write the cell of each record in a pair of terms, from its bins in both and their coarse bins."""
+    for i in range(len(left)):
+        out[i] = ours[left[i]] * width + others[right[i]]
+
+
+def load(outputs: int, *, classes: bool, bins: int, boosting: bool, pairs: bool) -> None:
+    """Load or compile the kernels of a fit whose attributes have at most so many bins, by the types of public sizes."""
+    numbers, whole, once = np.zeros(1), np.zeros(1, dtype=np.int64), ONCE
+    table, sums = np.zeros((1, 1), dtype=np.int64), np.zeros((1, 1, outputs), dtype=np.int64)
+    scores, target = start_scores(1, np.zeros(outputs)), whole if outputs > 1 else numbers
+    moves, loss = Moves(np.zeros(sums.shape), np.zeros(outputs)), Loss.of(outputs, 1.0, 1, classes=classes)
+    cells = np.zeros((1, 1), dtype=np.uint16)
+    _cells.load(numbers, numbers, cells[0])
+    _counts.load(cells, table)
+    # Bins of one byte where they are few, by what is released; cells of several terms together have two.
+    few, many = cells.astype(np.uint8), cells
+    for codes in (few, many) if bins > 256 else (few,):
+        _apply.load(cells[0], codes[0], codes[0])
+        if boosting:
+            visit.load(codes, scores, target, Leaves(table, np.zeros((1, 1)), sums), 1.0, loss, sums)
+            continue
+        _join.load(codes, table, cells)
+        if pairs:
+            cross.load(codes[0], codes[0], whole, whole, 1, cells[0])
+    if boosting:
+        return
+    if pairs:
+        _join.load(many, table, cells)
+    _spread.load(moves.step, table, moves.step)
+    _gather.load(sums, table, sums)
+    for codes in (few, many):
+        _advance.load(codes, scores, target, once, moves, loss, sums)

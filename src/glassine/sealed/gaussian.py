@@ -1,0 +1,299 @@
+"""Sums with Gaussian noise: an oracle whose account is a total of mu, of which the squares of all releases stay within.
+
+A release states its event once, at its price, and may then ask several questions, each of which may follow from the
+answers before it: the squares of their sensitivities stay within what was paid.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NoReturn, Protocol, Self, TypeVar
+
+import numpy as np
+
+from glassine.privacy.accounting import DiscreteGaussianNoise, Event
+from glassine.privacy.fine_gaussian import UNITS, FineNoise
+from glassine.privacy.loss_distributions import GaussianFilter
+from glassine.privacy.randomness import Randomness
+from glassine.privacy.release import Paid
+from glassine.records.arrays import Array, Ints
+from glassine.sealed import draws
+from glassine.sealed.accounts import Account
+from glassine.sealed.binned import AdditiveStore
+from glassine.sealed.oracle import Oracle, asking
+
+R = TypeVar("R")
+
+ROUNDING = 1e-9
+"""Relative slack of sums of squared sensitivities, which are doubles."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Portion:
+    """What one release may cost. Public."""
+
+    mu: float  # Gaussian differential privacy of the release
+    share: float  # Its share of the budget, for the certificate
+
+    def part(self, share: float) -> Portion:
+        """Return the portion of a release within it, at a share of the squared mu."""
+        return Portion(mu=self.mu * math.sqrt(share), share=self.share * share)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SumsRelease:
+    """What the certificate states of sums that are released together. Public, or released."""
+
+    name: str
+    squared: float  # Square of the l2 norm of what one record adds to all sums of one time, in ones
+    values: int  # Most sums of one time
+    proof: str  # The note that proves the square
+    times: int = 1  # How often: squares of mu add up
+
+
+class Noise(Protocol):
+    """How sums become public."""
+
+    @property
+    def units(self) -> int:
+        """How many units make one: sums are whole numbers of them."""
+        ...
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of the noise, in ones."""
+        ...
+
+    def release(self, sums: Ints) -> Array:
+        """Return sums of units, known modulo 2^64, with noise if there is any, as multiples of one."""
+        ...
+
+    def draw(self, shape: tuple[int, ...]) -> Ints:
+        """Return noise in units, to be added to sums that are not yet known."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class NoisySums:
+    """Sums with discrete Gaussian noise."""
+
+    noise: FineNoise  # Its scale and the units
+    randomness: Randomness  # Its source
+
+    @property
+    def units(self) -> int:
+        """How many units make one."""
+        return self.noise.units
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of the noise, in ones."""
+        return self.noise.deviation
+
+    def release(self, sums: Ints) -> Array:
+        """Return sums of units with noise, as multiples of one."""
+        return draws.gaussian(sums, self.noise, self.randomness)
+
+    def draw(self, shape: tuple[int, ...]) -> Ints:
+        """Return noise in units."""
+        return draws.gaussian_noise(shape, self.noise, self.randomness)
+
+
+class ExactSums:
+    """Sums as they are, for ordinary models.
+
+    Examples
+    --------
+    >>> exact = ExactSums()
+    >>> exact.release(np.array([exact.units, 5 * exact.units])).tolist(), exact.deviation
+    ([1.0, 5.0], 0.0)
+    """
+
+    # Sums of residuals of up to 2^33 records do not wrap around.
+    units = UNITS
+    deviation = 0.0
+
+    def release(self, sums: Ints) -> Array:
+        """Return sums of units as multiples of one."""
+        return np.asarray(sums, dtype=np.int64) / self.units
+
+    def draw(self, shape: tuple[int, ...]) -> Ints:
+        """Return zeros."""
+        return np.zeros(shape, dtype=np.int64)
+
+
+class SumsQuery(ABC):
+    """Sums over the records, with what one record moves them by: it follows from public and released values alone."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def squared(self) -> float:
+        """Square of the l2 norm of what one record adds, in ones."""
+
+    @abstractmethod
+    def exact(self, records: AdditiveStore, units: int) -> Ints:
+        """Return the sums in whole units, modulo 2^64."""
+
+    def draw(self, records: AdditiveStore, noise: Noise) -> Array:
+        """Return the sums with noise, as multiples of one; of the shape of the sums."""
+        return noise.release(self.exact(records, noise.units))
+
+
+class Drawing:
+    """A release that is paid for and stated: what may still be asked of it.
+
+    Attributes
+    ----------
+    units : int
+        How many whole units make one.
+    deviation : float
+        Standard deviation of the noise in each sum, in ones; 0 of an ordinary fit.
+    """
+
+    __slots__ = ("__held", "__left", "__noise", "deviation", "units")
+
+    def __init__(self, held: list[AdditiveStore], noise: Noise, squared: float) -> None:
+        self.__held, self.__noise, self.__left = held, noise, squared * (1 + ROUNDING)
+        self.units, self.deviation = noise.units, noise.deviation
+
+    def __repr__(self) -> str:
+        return "<Drawing>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a drawing is not kept")
+
+    @property
+    def precision(self) -> float:
+        """One over the variance of the noise; infinite without."""
+        return self.deviation**-2 if self.deviation else math.inf
+
+    def ask(self, query: SumsQuery) -> Array:
+        """Return the answer to a question, if the squares of all of them are within what was paid."""
+        if not 0 <= query.squared <= self.__left:
+            raise RuntimeError("a release asks for more than was paid for")
+        self.__left -= query.squared
+        (records,) = self.__held
+        return query.draw(records, self.__noise)
+
+
+class SumsOracle(Protocol):
+    """What an additive learner may ask: a private fit with noise, an ordinary one without."""
+
+    @property
+    def whole(self) -> Portion:
+        """All that may be spent."""
+        ...
+
+    def release(self, release: SumsRelease, portion: Portion) -> Drawing:
+        """Return a release that costs a portion, after its event is kept."""
+        ...
+
+
+class GaussianOracle:
+    """The records of one private fit, behind a total of mu.
+
+    Guarantee
+    ---------
+    ``mu``-Gaussian differential privacy of all answers together, but for the slack of discrete noise, for every
+    outcome: a filter grants each release its mu before anything of it is drawn, and the squares of the sensitivities
+    of the questions within one stay within that of its event. See ``learners/additive/fitting.md`` and
+    ``privacy/loss_distributions.md``.
+    """
+
+    __slots__ = ("__events", "__held", "__spending", "paid", "whole")
+
+    def __init__(self, records: AdditiveStore, mu: float, paid: Paid) -> None:
+        self.__held = [records]
+        self.__spending = GaussianFilter(mu)
+        self.__events: list[Event] = []
+        self.whole = Portion(mu=mu, share=1.0)
+        self.paid = paid
+
+    def __repr__(self) -> str:
+        return "<GaussianOracle>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("an oracle is not kept")
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """What was released so far, in order."""
+        return tuple(self.__events)
+
+    def release(self, release: SumsRelease, portion: Portion) -> Drawing:
+        """Return a release that costs a portion: what is left of the total, and its event, are kept first."""
+        mu = self.__spending.spend(portion.mu)
+        noise = FineNoise.of(mu / math.sqrt(release.times), release.squared)
+        event = DiscreteGaussianNoise(
+            name=release.name,
+            l2_sensitivity=noise.l2_sensitivity,
+            sigma=noise.sigma,
+            units=noise.units,
+            values=release.values,
+            count=release.times,
+            share=portion.share,
+            proof=release.proof,
+        )
+        self.__events.append(event)
+        return Drawing(self.__held, NoisySums(noise, self.paid.randomness), release.squared * release.times)
+
+    def close(self) -> None:
+        """Forget the records."""
+        self.__held.clear()
+
+
+class ExactSumsOracle:
+    """The same questions answered without noise, for ordinary learners: no events, and nothing to certify.
+
+    Guarantee
+    ---------
+    none: answers are those of the records.
+    """
+
+    __slots__ = ("__held",)
+
+    whole = Portion(mu=math.inf, share=1.0)
+
+    def __init__(self, records: AdditiveStore) -> None:
+        self.__held = [records]
+
+    def __repr__(self) -> str:
+        return "<ExactSumsOracle>"
+
+    @classmethod
+    def of(cls, records: Any) -> Self:
+        """Return the oracle of records that are read."""
+        return cls(AdditiveStore(records))
+
+    def release(self, release: SumsRelease, portion: Portion) -> Drawing:
+        """Return a release without noise."""
+        return Drawing(self.__held, ExactSums(), math.inf)
+
+
+def asking_counts(learn: Callable[[Oracle], R], account: Account) -> Callable[[Any, Paid], R]:
+    """Return how a plan learns that counts records in bins, or by what a model says of them."""
+    return asking(learn, account, None, AdditiveStore)
+
+
+def asking_sums(learn: Callable[..., R], mu: float, kept: Account | None = None) -> Callable[[Any, Paid], R]:
+    """Return how a plan learns: by an oracle of sums over the opened records, which forgets them afterwards.
+
+    Of a second account, a second oracle over the same records answers other questions; it is passed as well.
+    """
+
+    def learned(records: Any, paid: Paid) -> R:
+        store = AdditiveStore(records)
+        oracle = GaussianOracle(store, mu, paid)
+        others = () if kept is None else (Oracle(store, kept, paid),)
+        try:
+            return learn(oracle, *others)
+        finally:
+            for one in (oracle, *others):
+                one.close()
+
+    return learned
