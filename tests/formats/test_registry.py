@@ -18,7 +18,8 @@ from sklearn.ensemble import RandomForestClassifier
 from glassine.domain import Binary, Domain, Integer, OneOf
 from glassine.errors import InvalidModelError, InvalidParameterError, UnsupportedModelError
 from glassine.formats import as_model, formats, load_model, parse_rules, to_pmml, to_sql, write_model
-from glassine.formats.registry import Content, Format, recognized
+from glassine.formats.format import Content, Format
+from glassine.formats.registry import recognized
 from glassine.learners.exhaustive.private import PrivateTreeClassifier
 from glassine.learners.multiway_tree import MultiwayTreeClassifier
 from glassine.models import Branch, DecisionTree, Node, RuleList

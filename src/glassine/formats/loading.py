@@ -15,8 +15,9 @@ from glassine.files import FileContent, check_readable, read_bytes, write_bytes
 from glassine.formats.builder import place_of
 from glassine.formats.canonical import CleanCopy, FileForm, clean_copy, is_canonical, writer_of, written
 from glassine.formats.conditions import conformed
+from glassine.formats.format import Content, Format, PublishedModel
 from glassine.formats.near_misses import refuse_near_miss
-from glassine.formats.registry import Content, Format, PublishedModel, recognized, writer
+from glassine.formats.registry import recognized, writer
 from glassine.formats.unwrapping import READABLE, estimator_in, is_pickle, unwrapped
 from glassine.models.additive import AdditiveModel
 from glassine.models.rule_list import RuleList
