@@ -24,6 +24,7 @@ from glassine.domain.groups import (
     patterns,
 )
 from glassine.domain.shares import Shares
+from glassine.domain.toml import SCHEMA, toml_values
 from glassine.errors import InvalidDomainError, first_of, parameter
 from glassine.files import read_json, write_text
 
@@ -147,12 +148,8 @@ class Domain:
         InvalidDomainError
             If it is not a domain of this schema version.
         """
-        if os.fspath(path).lower().endswith(".toml"):
-            # The form in TOML is built on this class.
-            from glassine.domain.forms import read_toml
-
-            return read_toml(path)
-        return from_dict(read_json(path))
+        toml = os.fspath(path).lower().endswith(".toml")
+        return from_dict(toml_values(path) if toml else read_json(path))
 
     def to_json(self, path: str | os.PathLike[str]) -> None:
         """Write the domain to a JSON file, whole or not at all. The schema is ``glassine.domain/1``."""
@@ -299,7 +296,6 @@ def refuse_prefixes(domain: Domain, what: str) -> None:
 # Domains as JSON, schema ``glassine.domain/1``.
 
 
-SCHEMA = "glassine.domain/1"
 WIDTH = 120
 """Characters of a line of a file, if its values allow it."""
 ATTRIBUTES: Mapping[str, type[Attribute]] = {"integer": Integer, "real": Real, "category": Category, "binary": Binary}
