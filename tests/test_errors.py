@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +11,8 @@ import pytest
 
 import glassine
 from glassine import Binary, Domain, Integer
+from glassine.attacks.outcome import NotApplicable
+from glassine.auditing.findings.root import plain_value
 from glassine.domain import Between
 from glassine.errors import (
     GlassineError,
@@ -19,6 +22,7 @@ from glassine.errors import (
     UnreadableFileError,
     marked,
     parameter,
+    spoken_by,
     worded,
 )
 from glassine.files import write_text
@@ -88,6 +92,24 @@ def test_a_text_that_cannot_be_written_is_refused_without_what_stands_around_the
         write_text("secret \ud800", tmp_path / "model.json")
     assert "secret" not in str(caught.value)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_text_is_resolved_where_it_is_made() -> None:
+    constant = Text(f"It needs the records (`{parameter('data=')}`).")
+    with spoken_by({"data": "--data"}):
+        made, outcome = Text(f"Give {parameter('data=')}."), NotApplicable(constant)
+        within = f"No: {constant}"
+        with pytest.raises(GlassineError, match=r"^Give data=\.$"):
+            raise GlassineError(f"Give {parameter('data=')}.")
+    assert (made, outcome.reason, within) == (
+        "Give --data.",
+        "It needs the records (`--data`).",
+        "No: It needs the records (`--data`).",
+    )
+    # No names are left to be resolved where JSON, a page or a text is made.
+    assert plain_value(outcome)["reason"] == "It needs the records (`--data`)."
+    assert constant == "It needs the records (`data=`)."
+    assert pickle.loads(pickle.dumps(made)).marked == made.marked
 
 
 def test_texts_within_texts_keep_their_marks() -> None:

@@ -163,6 +163,8 @@ def test_what_was_not_measured_is_unknown_and_what_does_not_exist_does_not_apply
         "files",
         "texts",
         "narrowed",
+        "fitted",
+        "residual",
         "contributions",
         "identifiers",
     )

@@ -73,7 +73,7 @@ def test_counts_are_taken_from_the_data_on_request(folder: Path, run: Run) -> No
     done = run(*arguments, "--count-from-data", cwd=folder)
     assert done.status == 1, done.err
     assert "Counted in the data, without classes: bare.json." in done.out
-    assert "smallest_intersection: 1, must be at least 10: fail" in done.out
+    assert "[fail] Smallest intersection: 1 record (limit: at least 10 records)." in done.out
     assert "intersections of the models" in done.out
     plain = json.loads(run(*arguments, "--count-from-data", "--json", cwd=folder).out)
     assert plain["counted_from_data"] == ["bare.json"]
@@ -85,22 +85,26 @@ def test_counts_are_taken_from_the_data_on_request(folder: Path, run: Run) -> No
 @pytest.mark.parametrize(
     ("arguments", "status", "said"),
     [
-        (("first.json", "near.json"), 1, "smallest_intersection: 1, must be at least 10: fail"),
-        (("first.json", "far.json"), 0, "smallest_intersection: 20, must be at least 10: pass"),
+        (("first.json", "near.json"), 1, "[fail] Smallest intersection: 1 record (limit: at least 10 records)."),
+        (("first.json", "far.json"), 0, "[pass] Smallest intersection: 20 records (limit: at least 10 records)."),
         (("first.json", "across.json"), 3, "--data may prove it."),
         (
             ("first.json", "across.json", "--data", "data.csv"),
             0,
-            "smallest_intersection: 10, must be at least 10: pass",
+            "[pass] Smallest intersection: 10 records (limit: at least 10 records).",
         ),
         (
             ("first.json", "far.json", "--data", "data.csv", "--policy", "two_bits.toml"),
             1,
             "Proven: the models reveal",
         ),
-        (("half.json", "more.json"), 1, "max_epsilon: 1.1, must be at most 1.0: fail"),
+        (("half.json", "more.json"), 1, "[fail] Epsilon of the guarantee: 1.1 (limit: at most 1)."),
         (("half.json", "less.json"), 3, "the policy does not accept such claims"),
-        (("half.json", "less.json", "--policy", "accept.toml"), 0, "max_epsilon: 0.8, must be at most 1.0: pass"),
+        (
+            ("half.json", "less.json", "--policy", "accept.toml"),
+            0,
+            "[pass] Epsilon of the guarantee: 0.8 (limit: at most 1).",
+        ),
         (("first.json", "half.json", "--policy", "accept.toml"), 0, "Only first.json is left"),
         (("first.json", "half.json", "--policy", "no_claims.toml"), 3, "What half.json adds was not measured."),
         (("half.json", "bare.json", "--policy", "accept.toml"), 3, "What bare.json adds was not measured."),

@@ -14,7 +14,7 @@ import onnx
 import pytest
 import skops.io
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import SGDClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
@@ -30,7 +30,7 @@ NET, MACHINE, LINEAR = "a neural network", "a support vector machine", "a linear
 ESTIMATORS: dict[str, tuple[Any, str]] = {
     "svm": (SVC(), MACHINE),
     "net": (MLPClassifier(max_iter=2), NET),
-    "scaled": (make_pipeline(StandardScaler(), LogisticRegression()), LINEAR),
+    "scaled": (make_pipeline(StandardScaler(), SGDClassifier()), LINEAR),
     "neighbors": (KNeighborsClassifier(), "a model of nearest neighbors"),
     "bayes": (GaussianNB(), "a naive Bayes model"),
     "forest": (RandomForestClassifier(3), "an ensemble of trees"),
@@ -56,7 +56,6 @@ OTHERS = {
     "machine.txt": (b"svm_type c_svc\nkernel_type rbf\n", MACHINE),
     "net.onnx": (by_operator("Gemm"), NET),
     "machine.onnx": (by_operator("SVMClassifier", "ai.onnx.ml"), MACHINE),
-    "linear.pmml": (PMML.format("RegressionModel").encode(), LINEAR),
     "net.pmml": (PMML.format("NeuralNetwork").encode(), NET),
     "linear.json": (b'{"learner": {"gradient_booster": {"name": "gblinear"}}}', LINEAR),
 }

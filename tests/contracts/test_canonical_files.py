@@ -171,8 +171,9 @@ PLANTED = [
 
 
 def test_every_format_that_is_read_has_samples_with_hidden_records() -> None:
-    # Trees of pystreed cannot be pickled: they are objects of compiled code.
-    assert {one.name for one in formats() if one.read is not None} - {"pystreed"} == set(SAMPLES)
+    # Trees of pystreed cannot be pickled: they are objects of compiled code. Results of statsmodels are not here.
+    unsaved = {"pystreed", "statsmodels results"}
+    assert {one.name for one in formats() if one.read is not None} - unsaved == set(SAMPLES)
     assert all(any(sample.plants for sample in kinds.values()) for kinds in SAMPLES.values())
 
 

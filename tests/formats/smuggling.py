@@ -20,6 +20,7 @@ import pandas as pd
 import skops.io
 from imodels import GreedyRuleListClassifier, HSTreeClassifier
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -228,6 +229,10 @@ def fitted_tree(target: Any = TARGET) -> Any:
 
 def fitted_pipeline() -> Any:
     return make_pipeline(FunctionTransformer(), DecisionTreeClassifier(max_depth=3, random_state=0)).fit(FRAME, TARGET)
+
+
+def fitted_regression() -> Any:
+    return LogisticRegression().fit(FRAME, TARGET)
 
 
 def in_step(obj: Any) -> Any:
@@ -508,6 +513,14 @@ SAMPLES: dict[str, dict[str, Sample]] = {
             tree=0,
         )
     },
+    "scikit-learn linear model": {
+        "skops": Sample(
+            make=lambda: skops.io.dumps(fitted_regression()),
+            plants={"attribute": archived(fitted_regression, attribute())}
+            | {place: plant for place, plant in IN_ARCHIVES.items() if place != "padding of nodes"},
+        ),
+        "pickle": pickle_sample(fitted_regression),
+    },
     "scikit-learn search": {
         "pickle": pickle_sample(
             lambda: GridSearchCV(MultiwayTreeClassifier(), {"max_depth": [1, 2]}, cv=2).fit(FRAME, TARGET)
@@ -561,6 +574,11 @@ SAMPLES: dict[str, dict[str, Sample]] = {
         "text": Sample(make=file("j48.txt"), plants=in_text(inside="# {}")),
         "ctree": Sample(make=file("ctree.txt"), plants=in_text(before="{}\n", behind="\n> {}\n")),
         "c45": Sample(make=file("c45.txt"), plants=in_text(before="{}\n", behind="")),
+    },
+    "R regression": {"text": Sample(make=file("../regressions/r_lm.txt"), plants=in_text(before="{}\n"))},
+    "statsmodels summary": {"text": Sample(make=file("../regressions/sm_ols.txt"), plants=in_text(before=""))},
+    "table of coefficients": {
+        "CSV": Sample(make=file("../regressions/broom_logit.csv"), plants=in_text(before="{}\n", behind=""))
     },
     "randomForest": {"table": Sample(make=file("gettree.txt"), plants=in_text(before="{}\n", behind="\n> {}\n"))},
     "export_text": {

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
+from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier
 
 from glassine.domain import Between, Binary, Domain, OneOf, Real
@@ -234,14 +234,14 @@ def test_a_search_that_kept_no_model_asks_for_refit(forest: bool) -> None:
     [
         (DecisionTreeClassifier(), "DecisionTreeClassifier is not fitted"),
         (Pipeline([("tree", DecisionTreeClassifier())]), "not fitted"),
-        (Pipeline([("model", LogisticRegression())]), "must end with a decision tree"),
+        (Pipeline([("model", SVC())]), "must end with a decision tree"),
         (GridSearchCV(DecisionTreeClassifier(), {}), "not fitted"),
         (RandomForestClassifier(), "is an ensemble"),
         (GradientBoostingClassifier(), "is an ensemble"),
         (HistGradientBoostingClassifier(), "is an ensemble"),
         (Pipeline([("model", GradientBoostingClassifier())]), "GradientBoostingClassifier is an ensemble"),
         (Pipeline([("model", RandomForestClassifier())]), "Audit one of its trees"),
-        (LogisticRegression(), "got LogisticRegression; supported are"),
+        (SVC(), "got SVC; supported are"),
         (DecisionTreeClassifier, "got the class DecisionTreeClassifier"),
         ("tree.json", "load_model(path)"),
         (None, "got NoneType"),

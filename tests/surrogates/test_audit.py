@@ -177,7 +177,7 @@ def test_exact_thresholds_in_the_safe_form_are_caught(safe: SurrogateExplainer) 
 def test_a_group_that_is_too_small_breaks_the_release_s_own_word(safe: SurrogateExplainer) -> None:
     release = replace(safe.release_, k=51)
     known = replace(inputs_of_fit(safe), release=release)
-    found = examine(ReleaseSubject.of_records(known, AuditInputs(), policy=bits_policy()))
+    found = examine(ReleaseSubject.of_records(known, AuditInputs(policy=bits_policy())))
     assert status(found)["declared_k"] == "fail"
     assert found.verdict == "outside policy"
     assert status(audit(safe))["declared_k"] == "pass"

@@ -74,11 +74,9 @@ class AdditiveSubject(Subject):
     inferred: tuple[str, ...]  # The attributes that terms read whose domain was taken from data
 
     @classmethod
-    def of(
-        cls, opened: Opened, inputs: AuditInputs, policy: Policy, claim: GuaranteeFinding | None, *, public: bool
-    ) -> Self:
+    def of(cls, opened: Opened, inputs: AuditInputs, claim: GuaranteeFinding | None) -> Self:
         """Return an additive model with what is given beside it."""
-        return cls.of_bins(opened.value, inputs, kind="additive model", policy=policy, guarantee=claim, public=public)
+        return cls.of_bins(opened.value, inputs, kind="additive model", guarantee=claim)
 
     @classmethod
     def of_bins(cls, model: AdditiveModel, inputs: AuditInputs, **own: Any) -> Self:
@@ -228,7 +226,7 @@ def _parameters(additive: AdditiveSubject) -> Fact[Parameters]:
 def _shares(additive: AdditiveSubject, sizes: Fact[Sizes]) -> Fact[Shares]:
     """Return that no share is published, where every bin is large: the score of a small one reveals its outcomes."""
     case = Case(kind=additive.kind, facts={"sizes": sizes})
-    check = SMALLEST_LEAF.check(additive.policy.small, case, additive.inputs.suppression)
+    check = SMALLEST_LEAF.check(additive.inputs.policy.small, case, additive.inputs.suppression)
     if check is not None and check.status in ("pass", "not applicable"):
         return Inapplicable(
             "No share of an outcome is published: a score is a part of a sum, and every bin holds many records."
@@ -323,7 +321,7 @@ def _named(additive: AdditiveSubject, bounded: bool) -> Named:
 
 def _membership(subject: AdditiveSubject) -> Outcome[MembershipAttacks]:
     """Attack membership, with the attributes that the model knows; shadow models are additive, of the same domain."""
-    if subject.public:
+    if subject.inputs.public:
         return NotApplicable(OF_THE_MODEL)
     model, domain = subject.model, subject.inputs.domain
 
@@ -382,7 +380,7 @@ def _hide_terms(subject: AdditiveSubject, suppression: Suppression) -> AdditiveF
     classes = [str(label) for label in model.classes or ()] or None
     # What an accepted guarantee covers may be drawn as it stands.
     own = Suppression(0) if accepted else suppression
-    limit = subject.policy.small
+    limit = subject.inputs.policy.small
     terms = []
     for rank, shape in enumerate(summarize_model(model)):
         entry: TermBins = sizes[shape.name]

@@ -13,7 +13,6 @@ from glassine.auditing.inputs import DEFAULTS, AuditInputs, AuditSettings
 from glassine.auditing.policy import NAMED, Policy
 from glassine.auditing.samples import known_names, read_samples
 from glassine.auditing.subject import Opened, Subject, examine
-from glassine.auditing.suppression import Suppression
 from glassine.auditing.trees import TreeSubject
 from glassine.data.labels import Sample, as_sample, target_name
 from glassine.data.persons import refuse_shared
@@ -25,7 +24,7 @@ from glassine.formats import ModelFile, as_model
 from glassine.formats.canonical import FileForm
 from glassine.formats.loading import is_estimator
 from glassine.formats.sklearn.parameters import stated_parameters
-from glassine.models import AdditiveModel, DecisionTree, RuleList
+from glassine.models import AdditiveModel, DecisionTree, RegressionModel, RuleList
 from glassine.records.containers import is_lazy
 
 KINDS = {
@@ -37,6 +36,11 @@ KINDS = {
     "glassine.learners.summaries.estimator.PrivateSummary": "glassine.auditing.summaries.SummarySubject",
 }
 """By class of what is published, its kind of subject, where it is not one model."""
+OF_MODELS = {
+    AdditiveModel: "glassine.auditing.additive.AdditiveSubject",
+    RegressionModel: "glassine.auditing.regression.RegressionSubject",
+}
+"""By class of a model, its kind of subject; others are trees and rule lists."""
 
 ATTACKS = {"membership", "disclosure"}
 """Measurements that need no domain, and that are for the holder of the data where they are all that is asked for."""
@@ -136,7 +140,7 @@ def audit(
         domain=domain,
         target=target_name(target) or None,
         settings=settings,
-        suppression=Suppression(0 if settings.show_small_counts else limits.suppress_below),
+        policy=limits,
         needs_domain=not attack,
     )
 
@@ -150,14 +154,14 @@ def audit(
         opened.kind.check(opened, inputs, names)
         if inputs.counts_people:
             refuse_shared(*(getattr(side, "persons", None) for side in (inputs.data, inputs.holdout)))
-        return opened.subject(inputs, limits, claim)
+        return opened.subject(inputs, claim)
 
     if not relied_on(claim):
         return examine(read(), only)
     # The guarantee answers for the model: what is public comes first, from a subject without records. What records add
     # is for the checker, whatever becomes of it.
     opened.kind.check(opened, given, known_names(sample.data))
-    public = examine(opened.subject(given, limits, claim, public=True), only)
+    public = examine(opened.subject(replace(given, public=True), claim), only)
     if not opened.kind.has_records(opened, replace(given, data=sample.data, holdout=others.data)):
         return public
     try:
@@ -175,7 +179,7 @@ def tested_by(model: object) -> tuple[str, ...]:
     """Return the attributes that a published model tests; none of what is no tree, rule list or additive model."""
     if isinstance(model, ModelFile):
         model = model.model
-    if isinstance(model, AdditiveModel):
+    if isinstance(model, AdditiveModel | RegressionModel):
         return model.tested
     return attributes_of(model.literals) if isinstance(model, DecisionTree | RuleList) else ()
 
@@ -197,7 +201,7 @@ def open_published(model: object, domain: Domain | None, settings: AuditSettings
         # An attack needs how splits were selected, which the estimator states.
         stated = model.estimator is not None and settings.sensitive is not None and not _is_forest(model.estimator)
         model = model.estimator if stated else model.model
-    if isinstance(model, DecisionTree | RuleList | AdditiveModel):
+    if isinstance(model, DecisionTree | RuleList | AdditiveModel | RegressionModel):
         own = None
     elif settings.only is not None and set(settings.only) == {"membership"} and _is_forest(model):
         own = "glassine.auditing.forest.ForestSubject"
@@ -207,7 +211,7 @@ def open_published(model: object, domain: Domain | None, settings: AuditSettings
         return replace(_kind(own).opens(model), parameters=parameters)
     value, estimator = as_model(model, domain), not files and is_estimator(model)
     return Opened(
-        kind=_kind("glassine.auditing.additive.AdditiveSubject") if isinstance(value, AdditiveModel) else TreeSubject,
+        kind=next((_kind(place) for kind, place in OF_MODELS.items() if isinstance(value, kind)), TreeSubject),
         artefact=model,
         value=value,
         files=files,

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from glassine.auditing.copies import Origin
+from glassine.formats.format import PublishedModel
 from glassine.formats.json import fingerprint
-from glassine.models import AdditiveModel, DecisionTree, RuleList
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.ledger_log import Payment
 
@@ -27,7 +27,7 @@ class Match:
 
 def compare_certificate(
     certificate: Certificate,
-    model: DecisionTree | RuleList | AdditiveModel,
+    model: PublishedModel,
     file: str,
     origin: Origin | None = None,
     fault: str = "",
@@ -71,7 +71,7 @@ def _claim(certificate: Certificate) -> Match:
     )
 
 
-def _model(certificate: Certificate, model: DecisionTree | RuleList | AdditiveModel, origin: Origin | None) -> Match:
+def _model(certificate: Certificate, model: PublishedModel, origin: Origin | None) -> Match:
     if certificate.model is None:
         return Match(name="model", status="unknown", statement="The certificate names no model.")
     if certificate.model == fingerprint(model):
@@ -108,9 +108,7 @@ def _file(certificate: Certificate, file: str, origin: Origin | None) -> Match:
     )
 
 
-def _guarantee(
-    certificate: Certificate, model: DecisionTree | RuleList | AdditiveModel, origin: Origin | None
-) -> Match:
+def _guarantee(certificate: Certificate, model: PublishedModel, origin: Origin | None) -> Match:
     claim = model.guarantee
     if claim is None and origin is not None and origin.steps and certificate.holds and certificate.events:
         said = "The copy states no guarantee; that of the released model covers it."

@@ -55,8 +55,10 @@ from glassine.auditing.membership_criteria import (
 )
 from glassine.auditing.output_criteria import (
     DEGREES_OF_FREEDOM,
+    FITTED_VALUES,
     LONG_TEXTS,
     REQUIRE_CLEAN_COPY,
+    RESIDUAL_DEGREES,
     SMALLEST_CLASS_COUNT,
     ZERO_CLASSES,
 )
@@ -294,6 +296,7 @@ class Limits:
     largest_measured_advantage: float | None = limited_by(LARGEST_MEASURED_ADVANTAGE)
     certain_by_membership: float | None = limited_by(CERTAIN_BY_MEMBERSHIP)
     named_by_thresholds: int | None = limited_by(NAMED_BY_THRESHOLDS)
+    fitted_values: int | None = limited_by(FITTED_VALUES)
     tested_identifiers: int | None = limited_by(TESTED_IDENTIFIERS)
     dominance: float | None = limited_by(DOMINANCE)
     p_percent: float | None = limited_by(P_PERCENT)
@@ -301,7 +304,7 @@ class Limits:
     smallest_leaf: int | None = limited_by(SMALLEST_LEAF)
     smallest_class_count: int | None = limited_by(SMALLEST_CLASS_COUNT)
     zero_classes: int | None = limited_by(ZERO_CLASSES)
-    degrees_of_freedom: int | None = limited_by(DEGREES_OF_FREEDOM)
+    degrees_of_freedom: int | None = limited_by(DEGREES_OF_FREEDOM, RESIDUAL_DEGREES)
     purest_leaf: float | None = limited_by(PUREST_LEAF)
     largest_bits_per_record: float | None = limited_by(LARGEST_BITS_PER_RECORD)
     thresholds_off_grid: int | None = limited_by(THRESHOLDS_OFF_GRID)

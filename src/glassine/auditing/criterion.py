@@ -459,6 +459,16 @@ COUNTS = (
     "How many training records{of_each} every {part} holds. If these counts are rounded, to which step. If they "
     "cannot be given, the fewest training records of any {part}."
 )
+OF_THE_FIT = (
+    "Of a regression: the number of training records, the family of the outcome, and whether its standard errors "
+    "follow from the model or are robust."
+)
+STATED_FIT = remedy(
+    "Ask the publisher for the number of training records, and state it: {step}. Or pass the training records.",
+    "audit",
+    python="`AuditSettings(statements=Statements(n_records=...))`",
+    n_records=None,
+)
 HELD_OUT = remedy(
     "Pass more records of the same population that were not used for training: {step}.", "audit", holdout=None
 )
@@ -487,10 +497,11 @@ def for_kinds(kinds: Sequence[Kind], entry: Remedy) -> dict[Kind, Remedy | Calla
     return dict.fromkeys(kinds, entry)
 
 
-MODELS: tuple[Kind, ...] = ("tree", "rule list", "additive model")
+MODELS: tuple[Kind, ...] = ("tree", "rule list", "additive model", "regression")
 """Kinds of subjects that are one model."""
 _NEEDS: tuple[tuple[tuple[str, ...], Remedies, tuple[str, ...]], ...] = (
-    (("sizes", "cells", "classes", "implied"), for_kinds(MODELS, COUNTED), (COUNTS,)),
+    (("sizes", "cells", "classes"), for_kinds(MODELS, COUNTED), (COUNTS,)),
+    (("implied", "residual"), for_kinds(MODELS, COUNTED) | {"regression": STATED_FIT}, (COUNTS, OF_THE_FIT)),
     (("groups", "released_leaves", "narrowed"), {"release": GROUPED}, ()),
     (("intersections",), {"several models": SAME_RECORDS}, ()),
     (("contributions",), for_kinds(MODELS, VALUED) | {"release": GROUPED}, ()),

@@ -14,7 +14,8 @@ from glassine.auditing.policy import Policy
 from glassine.auditing.suppression import Suppression
 from glassine.domain import Domain
 from glassine.domain.literals import attributes_of, conjunction_texts, number
-from glassine.models import AdditiveModel, Cell, DecisionTree, Guarantee, RuleList
+from glassine.formats.format import PublishedModel
+from glassine.models import AdditiveModel, Cell, DecisionTree, Guarantee, RegressionModel, RuleList
 
 DIGITS = 7
 LONGEST = 400
@@ -138,12 +139,14 @@ PROOF = "theory, What a guarantee implies"
 CHANCES = (0.01, 0.001)
 
 
-def describe_guarantee(model: DecisionTree | RuleList | AdditiveModel, policy: Policy) -> GuaranteeFinding | None:
+def describe_guarantee(model: PublishedModel, policy: Policy) -> GuaranteeFinding | None:
     """Return the guarantee that is claimed for a model, how far the policy relies on it, and what follows from it."""
     claim = model.guarantee
     if claim is None:
         return None
-    if isinstance(model, AdditiveModel):
+    if isinstance(model, RegressionModel):
+        counted = False
+    elif isinstance(model, AdditiveModel):
         counted = any(term.weights is not None for term in model.terms)
     else:
         parts = [node.evidence for node in model.nodes] if isinstance(model, DecisionTree) else []

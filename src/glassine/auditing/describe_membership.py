@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from glassine.attacks.outcome import Failed, Measured, NotApplicable, Outcome, ShownCount
 from glassine.auditing.findings import AttackFinding, MembershipFinding
@@ -11,6 +11,7 @@ from glassine.auditing.findings.membership import strongest_of
 from glassine.auditing.suppression import Suppression
 
 if TYPE_CHECKING:
+    from glassine.attacks.membership.intervals import Estimate
     from glassine.attacks.membership.result import MembershipResult
     from glassine.attacks.membership.suite import MembershipAttacks
 
@@ -53,9 +54,7 @@ def describe_membership(suite: MembershipAttacks, suppression: Suppression) -> M
         shift=_shift(suite),
         shift_auc=round(shift.value.auc, 3) if isinstance(shift, Measured) else None,
         overlap=_overlap(suite),
-        vulnerability=None if measured is None else round(measured.vulnerability.value, 3),
-        vulnerability_low=None if measured is None else round(measured.vulnerability.low, 3),
-        vulnerability_high=None if measured is None else round(measured.vulnerability.high, 3),
+        **_rounded("vulnerability", None if measured is None else measured.vulnerability),
         vulnerability_by_chance=None if measured is None else round(measured.control, 3),
         unmeasured_vulnerability="" if isinstance(vulnerability, Measured) else vulnerability.reason,
         loss_gap=round(suite.losses.value.statistic, 3) if isinstance(suite.losses, Measured) else None,
@@ -68,19 +67,28 @@ def describe_membership(suite: MembershipAttacks, suppression: Suppression) -> M
     )
 
 
+def _unmade(name: str, outcome: NotApplicable | Failed) -> AttackFinding:
+    """Return an attack without figures, with the reason."""
+    status: Any = "failed" if isinstance(outcome, Failed) else "not applicable"
+    return AttackFinding(attack=name, status=status, reason=outcome.reason)
+
+
+def _rounded(name: str, interval: Estimate | None) -> dict[str, Any]:
+    """Return a figure and the ends of its interval to three digits, by the names of fields; None where it is not."""
+    ends = {name: "value", f"{name}_low": "low", f"{name}_high": "high"}
+    return {field: None if interval is None else round(getattr(interval, end), 3) for field, end in ends.items()}
+
+
 def _attack(name: str, outcome: Outcome[MembershipResult], suppression: Suppression) -> AttackFinding:
-    if isinstance(outcome, NotApplicable | Failed):
-        failed = isinstance(outcome, Failed)
-        return AttackFinding(attack=name, status="failed" if failed else "not applicable", reason=outcome.reason)
+    if not isinstance(outcome, Measured):
+        return _unmade(name, outcome)
     result = outcome.value
     rates = {rate.fpr: rate for rate in result.low_rates}
     baseline, reached = result.baseline
     return AttackFinding(
         attack=result.attack,
         status="measured",
-        advantage=round(result.advantage.value, 3),
-        advantage_low=round(result.advantage.low, 3),
-        advantage_high=round(result.advantage.high, 3),
+        **_rounded("advantage", result.advantage),
         balanced_accuracy=round(result.balanced_accuracy.value, 3),
         baseline_accuracy=round(reached, 3),
         baseline=baseline,
@@ -106,8 +114,7 @@ def _midpoint_attack(attacks: MembershipAttacks) -> AttackFinding:
     """Return the midpoint attack as one that flags only the records it names."""
     name, outcome = "midpoint attack", attacks.midpoint
     if not isinstance(outcome, Measured):
-        failed = isinstance(outcome, Failed)
-        return AttackFinding(attack=name, status="failed" if failed else "not applicable", reason=outcome.reason)
+        return _unmade(name, outcome)
     advantage = outcome.value.advantage
     if advantage is None:
         reason = (
@@ -116,13 +123,11 @@ def _midpoint_attack(attacks: MembershipAttacks) -> AttackFinding:
             else "every record of the holdout equals a training record in the columns that the model knows, so that no "
             "accusation can be wrong. Give more columns or other records."
         )
-        return AttackFinding(attack=name, status="not applicable", reason=reason)
+        return _unmade(name, NotApplicable(reason))
     return AttackFinding(
         attack=name,
         status="measured",
-        advantage=round(advantage.value, 3),
-        advantage_low=round(advantage.low, 3),
-        advantage_high=round(advantage.high, 3),
+        **_rounded("advantage", advantage),
         balanced_accuracy=round((1 + advantage.value) / 2, 3),
         baseline_accuracy=0.5,
         baseline="guessing",

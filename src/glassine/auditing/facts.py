@@ -2,7 +2,8 @@
 
 A criterion reads a fact by its name. ``sizes`` and ``groups`` are :class:`Sizes` of leaves, rules or bins, and of the
 groups of a release; ``cells`` and ``classes`` are :class:`Cells`, and so is ``implied`` or :class:`Parameters`,
-where there are no leaves; ``shares``, ``bits``, ``thresholds`` and ``named``
+where there are no leaves; ``fitted`` is :class:`FittedValues`, and ``residual`` the residual degrees of freedom
+of a regression; ``shares``, ``bits``, ``thresholds`` and ``named``
 have the classes of their names; ``membership`` and ``attacks`` are membership attacks. ``certain`` is how many people's
 sensitive value can be inferred, and why more may be. Of each part with a mean, ``narrowed`` is the width of the
 interval that is left of one answer, as a share of the public range, and ``contributions`` what the largest of the
@@ -29,6 +30,7 @@ __all__ = [
     "Case",
     "Cells",
     "Fact",
+    "FittedValues",
     "Inapplicable",
     "Kind",
     "Named",
@@ -41,10 +43,19 @@ __all__ = [
 T = TypeVar("T")
 
 Kind: TypeAlias = Literal[
-    "tree", "rule list", "additive model", "release", "release as published", "several models", "private summary"
+    "tree",
+    "rule list",
+    "additive model",
+    "regression",
+    "release",
+    "release as published",
+    "several models",
+    "private summary",
 ]
 
-PARTS = {"rule list": ("rule", "rules")} | dict.fromkeys(("additive model", "private summary"), ("bin", "bins"))
+PARTS = {"rule list": ("rule", "rules"), "regression": ("column", "columns")} | dict.fromkeys(
+    ("additive model", "private summary"), ("bin", "bins")
+)
 """What a part of a subject and several are called, where they are not leaves."""
 
 
@@ -109,6 +120,15 @@ class Parameters:
     per_record: float  # Effective parameters per record, or person
     advantage: float  # The membership advantage that they imply
     unsettled: str = ""  # Why they may not be those of training; empty if nothing says so
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FittedValues:
+    """Values of single records that follow from a published regression, beside its coefficients."""
+
+    number: int  # How many are known to
+    reasons: tuple[str, ...] = ()  # Why, each in a sentence
+    unsettled: str = ""  # Why more may follow; empty if nothing says so
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

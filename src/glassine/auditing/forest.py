@@ -10,7 +10,6 @@ from glassine.attacks.outcome import Outcome
 from glassine.auditing.findings import GuaranteeFinding, ModelSummary
 from glassine.auditing.identifiers import people_hint
 from glassine.auditing.inputs import AuditInputs
-from glassine.auditing.policy import Policy
 from glassine.auditing.subject import Opened, Raw, Subject
 from glassine.auditing.trees import MEMBERSHIP, attacked
 from glassine.errors import InvalidDataError
@@ -32,11 +31,9 @@ class ForestSubject(Subject):
         return Opened(kind=cls, artefact=artefact, estimator=is_estimator(artefact))
 
     @classmethod
-    def of(
-        cls, opened: Opened, inputs: AuditInputs, policy: Policy, claim: GuaranteeFinding | None, *, public: bool
-    ) -> Self:
+    def of(cls, opened: Opened, inputs: AuditInputs, claim: GuaranteeFinding | None) -> Self:
         """Return a forest with what is given beside it."""
-        return cls(kind="tree", inputs=inputs, policy=policy, people=inputs.counts_people, forest=opened.artefact)
+        return cls(kind="tree", inputs=inputs, people=inputs.counts_people, forest=opened.artefact)
 
     @classmethod
     def check(cls, opened: Opened, inputs: AuditInputs, names: Container[str] | None) -> None:

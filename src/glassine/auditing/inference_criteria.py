@@ -214,7 +214,8 @@ def NAMED_BY_THRESHOLDS(limit: int, named: Named, case: Case) -> Check:
     unmeasured="Whether a tested attribute is an identifier is not known: {reason}",
     by_guarantee=lambda limit, guarantee, case: None,
     remedies=for_kinds(
-        ("tree", "rule list", "additive model"), remedy("{Retrain} without this attribute: it names the people.")
+        ("tree", "rule list", "additive model", "regression"),
+        remedy("{Retrain} without this attribute: it names the people."),
     ),
 )
 def TESTED_IDENTIFIERS(limit: int, identifiers: tuple[str, ...], case: Case) -> Check | None:

@@ -45,6 +45,7 @@ from glassine.records.reading import frequent_texts, read
 
 if TYPE_CHECKING:
     from glassine.attacks.disclosure import CountNoise
+    from glassine.auditing.policy import Policy
 
 MOST_HINTS = 3
 """Columns that look like identifiers of which a note is made."""
@@ -110,7 +111,6 @@ class DisclosureSettings:
 
 CRITERIA = ("gini", "entropy", "gain_ratio", "misclassification", "none")
 SPLITS = ("auto", "multiway", "binary")
-TEN = Suppression(10)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,7 +233,9 @@ class AuditInputs:
     target: str | None = None  # The column of both that a model predicts
     labels: tuple[Any, Any] = (None, None)  # Of a release, the classes beside both, shape (n,) each; None without
     settings: AuditSettings = DEFAULTS  # What is looked at, and how
-    suppression: Suppression = TEN  # What may be shown of counts
+    policy: Policy  # The limits; whether a claimed guarantee is accepted depends on them
+    # Whether only what follows from the published thing is looked at, because its guarantee answers for the records.
+    public: bool = False
     # The column of persons, where the model tests it: then records are counted, as it is an attribute.
     person: str | None = None
     needs_domain: bool = True  # Whether a domain is inferred from the data where none is given: not for attacks alone
@@ -241,6 +243,11 @@ class AuditInputs:
     estimator: bool = False  # Whether it is a fitted estimator, of which the model is judged
     # The hyperparameters that a fitted estimator states; None of a model alone.
     parameters: StatedParameters | None = None
+
+    @cached_property
+    def suppression(self) -> Suppression:
+        """What may be shown of counts."""
+        return Suppression(0 if self.settings.show_small_counts else self.policy.suppress_below)
 
     @property
     def statements(self) -> Statements:

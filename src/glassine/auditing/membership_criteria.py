@@ -63,6 +63,10 @@ def _up(value: float) -> float:
             "scrub",
             smallest_leaf=50,
         ),
+        "regression": remedy(
+            "{Retrain} with at least 14 {units} per column: join categories of few {units}, such as by "
+            "`min_frequency=10`, or leave columns out."
+        ),
     },
 )
 def LARGEST_ADVANTAGE(limit: float, cells: Cells | Parameters, case: Case) -> Check:

@@ -10,8 +10,10 @@ from glassine.auditing.criterion import (
     RECORDS,
     VALUES,
     Check,
+    Criterion,
     Limit,
     covered,
+    covered_of,
     criterion,
     failed,
     for_kinds,
@@ -20,7 +22,7 @@ from glassine.auditing.criterion import (
     unknown,
     whole_limit,
 )
-from glassine.auditing.facts import Case, Cells, Kind
+from glassine.auditing.facts import Case, Cells, FittedValues, Kind
 from glassine.errors import first_of
 from glassine.formats.canonical import FileForm, LongText
 
@@ -131,7 +133,45 @@ def DEGREES_OF_FREEDOM(limit: int, cells: Cells, case: Case) -> Check:
     return passed(f"{counted} less parameters leave at least {limit:,} degrees of freedom.", least)
 
 
-FILES_OF: tuple[Kind, ...] = ("tree", "rule list", "additive model", "several models")
+OF_REGRESSIONS: tuple[Kind, ...] = ("regression",)
+RESIDUAL_DEGREES: Criterion[int, float] = Criterion(
+    name="residual_degrees_of_freedom",
+    reads="residual",
+    limit=DEGREES_OF_FREEDOM.limit,
+    judge=lambda limit, degrees, case: (failed if degrees < limit else passed)(
+        f"The regression has {degrees:,.0f} residual degrees of freedom. This says little of what it reveals.", degrees
+    ),
+    label="Residual degrees of freedom",
+    measures="Fewest residual degrees of freedom of a regression, as ACRO demands: records less parameters.",
+    unmeasured="The residual degrees of freedom are not known: {reason}",
+    by_guarantee=covered_of(OF_REGRESSIONS, ", however many parameters the model has"),
+    key="degrees_of_freedom",
+    remedies={"regression": remedy("{Retrain} with fewer columns, or with more records.")},
+)
+
+
+@criterion(
+    "fitted_values",
+    "fitted",
+    whole_limit(VALUES, 0),
+    label="Values of single records",
+    measures="Largest number of values of single records that follow from a regression: residuals, the times of a "
+    "baseline hazard, a design matrix, outcomes of a model with as many parameters as records.",
+    unmeasured="Whether values of single records follow is not known: {reason}",
+    by_guarantee=covered_of(OF_REGRESSIONS, ", single values included"),
+    remedies={"regression": remedy("Write a copy without them: {step}.", "scrub")},
+)
+def FITTED_VALUES(limit: int, fitted: FittedValues, case: Case) -> Check:
+    """Judge how many values of single records follow from a regression."""
+    said = " ".join(fitted.reasons)
+    if fitted.number > limit:
+        return failed(said, fitted.number)
+    if fitted.unsettled:
+        return unknown(fitted.unsettled)
+    return passed(said or "No value of a single record is published beside the coefficients.", fitted.number)
+
+
+FILES_OF: tuple[Kind, ...] = ("tree", "rule list", "additive model", "regression", "several models")
 """What files are read of."""
 
 CLEAN_COPY = remedy(

@@ -48,18 +48,25 @@ def rebuilt(
                 undefined.append(reason)
             return None
 
+    def of_all(aware: bool) -> tuple[float | None, float | None, float | None]:
+        """Return the entropy that is left, what it was, and the share of it; None for what is not defined."""
+        left = value(lambda: dataset.entropy(domain_aware=aware))
+        prior = value(lambda: dataset.prior_entropy(domain_aware=aware))
+        return left, prior, None if left is None or prior is None else value(lambda: dataset.share_left(left, prior))
+
     mean = value(lambda: dataset.bits_per_record(domain_aware=True))
     defined = mean is not None
     bits = [b for b, size in zip(learned, sizes, strict=True) if size != 0]
     finite = [b for b in bits if math.isfinite(b)]
+    alone, aware = of_all(False), of_all(True)
     return ReconstructionFinding(
-        entropy_bits=value(dataset.entropy),
-        prior_bits=value(dataset.prior_entropy),
+        entropy_bits=alone[0],
+        prior_bits=alone[1],
         dist=value(dataset.dist),
-        dist_g=value(dataset.dist_g),
-        entropy_bits_domain_aware=value(lambda: dataset.entropy(domain_aware=True)),
-        prior_bits_domain_aware=value(lambda: dataset.prior_entropy(domain_aware=True)),
-        dist_g_domain_aware=value(lambda: dataset.dist_g(domain_aware=True)),
+        dist_g=alone[2],
+        entropy_bits_domain_aware=aware[0],
+        prior_bits_domain_aware=aware[1],
+        dist_g_domain_aware=aware[2],
         bits_mean=mean,
         bits_largest=max(finite, default=None) if len(finite) == len(bits) else None,
         exposure_curve=tuple(dataset.exposure_curve(domain_aware=True)) if defined else (),

@@ -125,7 +125,7 @@ def _facts_of_thresholds(subject: ReleaseSubject, outcome: object, raw: Raw) -> 
     """Return the thresholds, if asked for."""
     if subject.records.nobody and not subject.accepted:
         return {"thresholds": NO_RECORDS}
-    return {"thresholds": Measured(thresholds_fact(subject.policy, subject.values, subject.inferred))}
+    return {"thresholds": Measured(thresholds_fact(subject.inputs.policy, subject.values, subject.inferred))}
 
 
 def _facts_of_guesses(subject: ReleaseSubject, outcome: object, raw: Raw) -> dict[str, Fact[Any]]:
@@ -199,13 +199,11 @@ class ReleaseSubject(Subject):
         return Opened(kind=cls, artefact=artefact, value=release)
 
     @classmethod
-    def of(
-        cls, opened: Opened, inputs: AuditInputs, policy: Policy, claim: GuaranteeFinding | None, *, public: bool
-    ) -> Self:
+    def of(cls, opened: Opened, inputs: AuditInputs, claim: GuaranteeFinding | None) -> Self:
         """Return a release with the records behind it, those of the explainer among them."""
         published, labels = opened.artefact, inputs.labels
         holdout = Sample(inputs.holdout, labels[1])
-        if public:
+        if inputs.public:
             records = ReleaseInputs(release=opened.value, lacking=OF_THE_MODEL)
         elif isinstance(published, SurrogateRelease):
             records = inputs_of_data(published, Sample(inputs.data, labels[0]), holdout)
@@ -219,7 +217,7 @@ class ReleaseSubject(Subject):
                     remedy="State both.",
                 )
             refuse_shared(people.persons, others.persons)
-        return cls.of_records(records, inputs, policy=policy, guarantee=claim, public=public)
+        return cls.of_records(records, inputs, guarantee=claim)
 
     @classmethod
     def of_records(cls, records: ReleaseInputs, inputs: AuditInputs, **own: Any) -> Self:
@@ -364,7 +362,7 @@ def _diversity(subject: ReleaseSubject) -> Outcome[tuple[DiversityFinding, ...]]
 
 
 def _leaves(subject: ReleaseSubject) -> Outcome[LeavesFinding]:
-    limit = subject.policy.smallest_group
+    limit = subject.inputs.policy.smallest_group
     return leaves_of(subject.records, subject.leaves, limit, subject.inputs.suppression)
 
 

@@ -10,6 +10,7 @@ from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
 from glassine.attacks.outcome import Hidden
 from glassine.auditing.additive import AdditiveSubject
 from glassine.auditing.findings.root import SCHEMA, Findings
+from glassine.auditing.regression import RegressionSubject
 from glassine.auditing.release import ReleaseSubject
 from glassine.auditing.several import SeveralSubject
 from glassine.auditing.summaries import SummarySubject
@@ -18,7 +19,7 @@ from glassine.codec import LARGEST
 
 MEASURED: dict[str, Any] = {
     m.name: m.finding
-    for kind in (ReleaseSubject, SeveralSubject, SummarySubject, AdditiveSubject, TreeSubject)
+    for kind in (ReleaseSubject, SeveralSubject, SummarySubject, AdditiveSubject, RegressionSubject, TreeSubject)
     for m in kind.measurements
 }
 """What findings hold of each measurement, by its name."""

@@ -78,19 +78,16 @@ class SeveralSubject(Subject):
         return Opened(kind=cls, artefact=artefact, value=value, files=files, estimator=estimator)
 
     @classmethod
-    def of(
-        cls, opened: Opened, inputs: AuditInputs, policy: Policy, claim: GuaranteeFinding | None, *, public: bool
-    ) -> Self:
+    def of(cls, opened: Opened, inputs: AuditInputs, claim: GuaranteeFinding | None) -> Self:
         """Return several models of the same records with the inputs of their audit."""
-        return cls.of_models(opened.value, inputs, policy)
+        return cls.of_models(opened.value, inputs)
 
     @classmethod
-    def of_models(cls, published: SeveralModels, inputs: AuditInputs, policy: Policy) -> Self:
+    def of_models(cls, published: SeveralModels, inputs: AuditInputs) -> Self:
         """Return several models of the same records."""
         return cls(
             kind="several models",
             inputs=inputs,
-            policy=policy,
             domain=inputs.domain,
             has_data=inputs.data is not None,
             published=published,
@@ -107,7 +104,9 @@ class SeveralSubject(Subject):
             )
         size = published.smallest_group
         if size is None:
-            size = max(1, LISTED if self.policy.smallest_group is None else self.policy.smallest_group - 1)
+            size = max(
+                1, LISTED if self.inputs.policy.smallest_group is None else self.inputs.policy.smallest_group - 1
+            )
         return reconstruct_jointly(
             published.models,
             domain,
@@ -150,7 +149,7 @@ class SeveralSubject(Subject):
         joint = outcome.value
         if joint.contradiction is not None:
             return replace(self, countable=countable, mismatch=joint.contradiction)
-        return replace(self, countable=countable, guarantee=_composed(joint, self.policy))
+        return replace(self, countable=countable, guarantee=_composed(joint, self.inputs.policy))
 
     def notes(self, raw: Raw) -> Iterator[str]:
         """Yield which models were left out or counted, and what contradicts what."""
@@ -175,7 +174,7 @@ def _facts(several: SeveralSubject, outcome: Outcome[JointReconstruction], raw: 
     """
     if not isinstance(outcome, Measured):
         return {"intersections": outcome, "bits": outcome}
-    joint, policy = outcome.value, several.policy
+    joint, policy = outcome.value, several.inputs.policy
     if joint.contradiction is not None:
         # No check passes because nothing was judged.
         return dict.fromkeys(("intersections", "bits"), NotApplicable("no dataset meets the counts of all models."))

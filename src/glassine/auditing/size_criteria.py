@@ -175,6 +175,10 @@ SMALLEST_LEAF: Criterion[int, Sizes] = Criterion(
             "scrub",
             smallest_leaf=limit,
         ),
+        "regression": lambda limit: remedy(
+            f"{{Retrain}} with categories of fewer than {limit} {{units}} joined to others, such as by "
+            f"`min_frequency={limit}` of a `OneHotEncoder`."
+        ),
     },
     # A limit below what may be shown would reveal more of a hidden size than that it is hidden.
     flag=Flag(

@@ -7,10 +7,12 @@ from typing import Any
 
 from glassine.capacity.draws import check_delta, check_draw
 from glassine.domain.attributes import is_whole
-from glassine.errors import InvalidParameterError, check_whole, parameter
+from glassine.errors import InvalidParameterError, check_choice, check_whole, parameter
+from glassine.models.regression import ERRORS, FAMILIES
 
 ASKED = {
     "smallest_leaf": "Give the fewest training records of any leaf, as the publisher states it, or leave it out.",
+    "n_records": "Give the number of training records, or leave it out.",
     "rounded_to": "Give the step to which the publisher rounded counts, such as 5, or leave it out.",
 }
 
@@ -99,6 +101,13 @@ class Statements:
         Whether no weights were used in training, so that sums of weights are numbers of records.
     stated_class : StatedClass or None
         The class of models among which training chose, for bounds on the average case.
+    n_records : int or None
+        Number of training records of a regression.
+    family : str or None
+        Family of its outcome: gaussian, binomial, poisson, gamma, cox or multinomial.
+    errors : str or None
+        Of which kind its standard errors are: ``model``, of a fit by maximum likelihood that converged, without weights
+        or a penalty; or ``robust``.
     by : str
         Who states the smallest leaf, in words.
 
@@ -113,11 +122,17 @@ class Statements:
     rounded_to: int | None = None
     unweighted: bool = False
     stated_class: StatedClass | None = None
+    n_records: int | None = None
+    family: str | None = None
+    errors: str | None = None
     by: str = "the publisher"
 
     def __post_init__(self) -> None:
         check_kind("stated_class", self.stated_class, StatedClass | None, "StatedClass or None")
-        for name in ("smallest_leaf", "rounded_to"):
+        for name, choices in (("family", tuple(FAMILIES)), ("errors", ERRORS)):
+            if getattr(self, name) is not None:
+                check_choice(getattr(self, name), name, choices)
+        for name in ASKED:
             value = getattr(self, name)
             if value is not None and (not is_whole(value) or value < 1):
                 raise InvalidParameterError(

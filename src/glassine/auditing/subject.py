@@ -57,22 +57,17 @@ class Opened:
     # The hyperparameters that a fitted estimator states; None of a model alone.
     parameters: StatedParameters | None = None
 
-    def subject(
-        self, inputs: AuditInputs, policy: Policy, claim: GuaranteeFinding | None, *, public: bool = False
-    ) -> Subject:
+    def subject(self, inputs: AuditInputs, claim: GuaranteeFinding | None) -> Subject:
         """Return it as the subject of an audit with what is given beside it."""
         own = replace(inputs, files=self.files, estimator=self.estimator, parameters=self.parameters)
-        return self.kind.of(self, own, policy, claim, public=public)
+        return self.kind.of(self, own, claim)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Subject(Case, ABC):
-    """A published thing, with what was given beside it and the policy; what judges ask of it is settled in it."""
+    """A published thing, with what was given beside it; what judges ask of it is settled in it."""
 
-    inputs: AuditInputs  # What was given beside it
-    policy: Policy  # The limits; whether a claimed guarantee is accepted depends on them
-    # Whether only what follows from the published thing is looked at, because its guarantee answers for the records.
-    public: bool = False
+    inputs: AuditInputs  # What was given beside it, and the policy
     notes_read: tuple[str, ...] = field(default=(), repr=False)  # What was noted while it was read
     model: PublishedModel | None = None  # The model as a value; None of what is no model
     domain: Domain | None = None  # In what domain it is audited; None of what has its own
@@ -89,9 +84,7 @@ class Subject(Case, ABC):
 
     @classmethod
     @abstractmethod
-    def of(
-        cls, opened: Opened, inputs: AuditInputs, policy: Policy, claim: GuaranteeFinding | None, *, public: bool
-    ) -> Self:
+    def of(cls, opened: Opened, inputs: AuditInputs, claim: GuaranteeFinding | None) -> Self:
         """Return what was opened as a subject; of a public one no record is looked at."""
 
     @classmethod
@@ -164,7 +157,7 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
         facts["attacks"] = None if isinstance(facts["membership"], NotApplicable) else facts["membership"]
     if subject.guarantee is not None:
         facts["claim"] = Measured(subject.guarantee)
-    files, policy = subject.inputs.files, subject.policy
+    files, policy = subject.inputs.files, subject.inputs.policy
     # An audit that was asked for one measurement covers that alone.
     if only is None:
         facts |= {"texts": _texts(subject), "files": Measured(files) if files else None}
@@ -187,14 +180,14 @@ def examine(subject: Subject, only: Collection[str] | None = None) -> Findings:
             [m.words for m in subject.measurements if m.listed or m.name in listed],
             [m.name for m in subject.measurements if m.audience == "checker"],
         ),
-        policy=replace(subject.policy, suppress_below=suppression.below),
+        policy=replace(subject.inputs.policy, suppress_below=suppression.below),
         notes=_shortened(
             [*subject.notes_read, *subject.notes(raw), *([JUDGED_AS_WRITTEN] if subject.inputs.estimator else [])]
         ),
         advice=advice,
         policies=() if only is not None else judge_named(case, suppression),
         requests=request(policy, case, checks),
-        policy_source=subject.policy.source,
+        policy_source=subject.inputs.policy.source,
         version=__version__,
         domain=subject.domain_summary,
         guarantee=subject.guarantee,
@@ -234,7 +227,7 @@ def _texts(subject: Subject) -> Fact[tuple[LongText, ...]]:
 def _also_asked(subject: Subject) -> list[str]:
     """Return names of measurements that are made because something is stated or limited."""
     settings = subject.inputs.settings
-    limited = settings.statements.stated_class is not None or subject.policy.largest_mean_advantage is not None
+    limited = settings.statements.stated_class is not None or subject.inputs.policy.largest_mean_advantage is not None
     return [*(["capacity"] if limited else []), *(["stability"] if settings.stability is not None else [])]
 
 

@@ -36,18 +36,14 @@ class SummarySubject(AdditiveSubject):
     released: SummaryFinding  # What the summary holds, and whether its certificate is of it
 
     @classmethod
-    def of(
-        cls, opened: Opened, inputs: AuditInputs, policy: Policy, claim: GuaranteeFinding | None, *, public: bool
-    ) -> Self:
+    def of(cls, opened: Opened, inputs: AuditInputs, claim: GuaranteeFinding | None) -> Self:
         """Return a summary as a subject; its domain is its own."""
         summary = opened.value
         return cls.of_bins(
             summary.additive(),
             replace(inputs, domain=summary.domain_),
             kind="private summary",
-            policy=policy,
             guarantee=claim,
-            public=public,
             released=_released(summary),
         )
 

@@ -237,7 +237,7 @@ def facts_of_values(tree: TreeSubject, outcome: Outcome[ValueLeakage], raw: Raw)
         found: Fact[Any] = None if values.contributions is None else Measured(values.contributions)
         facts["contributions"] = NotApplicable(STANDS) if found is not None and tree.claim_stands else found
     return facts | {
-        "thresholds": Measured(thresholds_fact(tree.policy, values, tree.cut)),
+        "thresholds": Measured(thresholds_fact(tree.inputs.policy, values, tree.cut)),
         "named": Measured(_named(tree, values, raw)),
     }
 

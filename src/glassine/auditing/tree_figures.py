@@ -79,9 +79,7 @@ class TreeSubject(Subject):
     identifiers: tuple[tuple[str, ...], tuple[str, ...]]
 
     @classmethod
-    def of(
-        cls, opened: Opened, inputs: AuditInputs, policy: Policy, claim: GuaranteeFinding | None, *, public: bool
-    ) -> Self:
+    def of(cls, opened: Opened, inputs: AuditInputs, claim: GuaranteeFinding | None) -> Self:
         """Return a tree or a rule list with what is given beside it; its domain is inferred where there is none."""
         model, declared, notes = opened.value, inputs.domain, list[str]()
         recipe, tested, target = implied(model.literals), attributes_of(model.literals), inputs.target
@@ -124,9 +122,7 @@ class TreeSubject(Subject):
         return cls(
             kind="tree" if isinstance(model, DecisionTree) else "rule list",
             inputs=inputs,
-            policy=policy,
             guarantee=claim,
-            public=public,
             notes_read=(*notes, *people_hint(inputs)),
             model=model,
             artefact=opened.artefact,
@@ -256,7 +252,7 @@ class TreeSubject(Subject):
 
     def unread(self) -> NotApplicable | None:
         """Return why no single record is looked at; None if records are."""
-        if self.public:
+        if self.inputs.public:
             return NotApplicable(OF_THE_MODEL)
         return None if self.occupancy.counted is None else NotApplicable(COUNTED)
 

@@ -76,7 +76,7 @@ MEMBERSHIP = Measurement[Any, Any](
 
 def _membership(subject: TreeSubject) -> Outcome[MembershipAttacks]:
     """Attack membership, with the attributes that the model knows; shadow models are of its size."""
-    if subject.public:
+    if subject.inputs.public:
         return NotApplicable(OF_THE_MODEL)
     if subject.inputs.holdout is not None and subject.occupancy.counted is not None:
         return NotApplicable(f"membership attacks read records, but {COUNTED}")
@@ -173,8 +173,8 @@ def _values(subject: TreeSubject) -> Outcome[ValueLeakage]:
 
 def _disclosure(subject: TreeSubject) -> Outcome[Inferred]:
     """Infer the sensitive attribute that a tree predicts, from the leaves and from how it was built."""
-    if subject.public or subject.inputs.settings.sensitive is None:
-        return NotApplicable(OF_THE_MODEL if subject.public else getattr(NO_SENSITIVE, "reason", ""))
+    if subject.inputs.public or subject.inputs.settings.sensitive is None:
+        return NotApplicable(OF_THE_MODEL if subject.inputs.public else getattr(NO_SENSITIVE, "reason", ""))
     inputs = subject.inputs
     question = Question(
         artefact=subject.artefact,
@@ -216,7 +216,13 @@ def _hide_parts(subject: TreeSubject, suppression: Suppression) -> PartsFinding:
     # What an accepted guarantee covers may be shown as it was published.
     own = Suppression(0) if noisy and subject.accepted else suppression
     parts = describe_parts(
-        model, subject.policy, own, subject.learned, sizes, None if noisy else subject.occupancy.people, noisy=noisy
+        model,
+        subject.inputs.policy,
+        own,
+        subject.learned,
+        sizes,
+        None if noisy else subject.occupancy.people,
+        noisy=noisy,
     )
     counted = not noisy and (subject.occupancy.people is not None or list(sizes) != list(subject.occupancy.published))
     return PartsFinding(parts=parts, nodes=tree_shape(model), counted=counted)

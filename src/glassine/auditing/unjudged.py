@@ -114,8 +114,7 @@ KINDS = (
         name="a linear model",
         why="Its coefficients are sums over all records, and how much one record moves them is not in the file.",
         ask=("The numbers of records behind each dummy variable.", *ASKED),
-        modules=("sklearn.linear_model", "statsmodels", "glmnet", "sklearn.cross_decomposition"),
-        elements=("RegressionModel", "GeneralRegressionModel"),
+        modules=("sklearn.linear_model", "glmnet", "sklearn.cross_decomposition"),
         operators=("LinearClassifier", "LinearRegressor"),
     ),
     UnjudgedKind(
@@ -145,7 +144,10 @@ KINDS = (
 ENSEMBLE, NETWORK, MACHINE = KINDS[:3]
 LINEAR = next(kind for kind in KINDS if kind.name == "a linear model")
 
-JUDGED = ("sklearn.tree", "glassine.", "interpret.", "imodels.", "pydl85", "pystreed")
+JUDGED = (
+    *("sklearn.tree", "glassine.", "interpret.", "imodels.", "pydl85", "pystreed", "statsmodels"),
+    *(f"sklearn.linear_model._{name}" for name in ("base", "logistic", "ridge", "coordinate_descent", "glm")),
+)
 """Modules of models that are judged: another estimator beside one of them is a step of a pipeline."""
 NAME = re.compile(rb"[A-Za-z_][A-Za-z0-9_.]{2,99}")
 SCHEMA = "glassine.unjudged/1"

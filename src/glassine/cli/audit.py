@@ -14,6 +14,7 @@ import typer
 
 from glassine.cli.audit_options import OPTIONS, AuditOptions
 from glassine.cli.naming import READING, WRITTEN, in_options, listed, options_of
+from glassine.cli.options import given
 from glassine.cli.progress import stages
 from glassine.cli.reading import (
     check_person,
@@ -288,7 +289,7 @@ def _check_holdout(options: AuditOptions) -> None:
 
 def _of_model(file: FileContent, domain: Domain | None, options: AuditOptions, limits: Policy) -> Findings:
     from glassine.auditing.api import audit, tested_by
-    from glassine.auditing.inputs import MembershipSettings, Statements
+    from glassine.auditing.inputs import MembershipSettings
 
     records, membership, asked, reading = options.records, options.membership, options.disclosure, options.reading
     settings = asked.settings(alone=options.alone == "disclosure")
@@ -340,15 +341,8 @@ def _of_model(file: FileContent, domain: Domain | None, options: AuditOptions, l
                 splits=asked.splits,
                 membership=MembershipSettings(n_shadows=membership.shadows, confidence=membership.confidence),
                 disclosure=settings,
-                statements=Statements(
-                    one_record_per_person=options.stated.one_record_per_person,
-                    smallest_leaf=options.stated.stated_leaf,
-                    rounded_to=options.stated.stated_step,
-                    unweighted=options.stated.unweighted,
-                    stated_class=options.stated.stated_class(),
-                ),
-                stability=options.stated.stability,
-                stability_seconds=options.stated.stability_time,
+                statements=options.stated.value,
+                **given(options.retrained),
                 max_steps=options.max_steps,
                 progress=progress,
             ),

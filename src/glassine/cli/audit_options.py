@@ -34,8 +34,10 @@ from glassine.cli.options import (
     TargetOption,
     at_least,
     flag,
+    given,
     noise_of,
     option,
+    options_in,
 )
 from glassine.cli.writing import check_outputs, tell
 from glassine.errors import InvalidParameterError, UnreadableFileError
@@ -43,7 +45,7 @@ from glassine.files import write_json, write_text
 
 if TYPE_CHECKING:
     from glassine.auditing.findings import Findings, SignOff
-    from glassine.auditing.inputs import AuditSettings, DisclosureSettings, StatedClass
+    from glassine.auditing.inputs import AuditSettings, DisclosureSettings, StatedClass, Statements
 
 FORMATS = ("acro", "junit", "sarif", "summary")
 JUNIT = Path("glassine.xml")
@@ -127,28 +129,6 @@ def _write_to(form: str, output: Path, public: Findings, path: str) -> None:
     else:
         write_text(as_junit({path: public}) if form == "junit" else as_summary(public, path), output)
 
-
-OPTIONS = options_of(
-    *("random_state", "confidence", "min_samples_leaf", "sampling_fraction", "remedies", "time_limit", "training"),
-    "only",
-    n_shadows="--shadows",
-    largest_attack_advantage="--max-advantage",
-    largest_measured_advantage="--max-advantage",
-    smallest_leaf="--stated-leaf",
-    rounded_to="--stated-step",
-    stated_class="--class-depth",
-    depth="--class-depth",
-    rules="--class-rules",
-    longest="--class-conditions",
-    n="--class-people",
-    population="--drawn-from",
-    unlisted="--no-list",
-    options="--settings-tried",
-    stability="--stability",
-    stability_seconds="--stability-time",
-    **{"domain=, the public bounds and categories": f"--domain FILE. {DRAFTING.removesuffix('.')}"},
-)
-"""Options by the parameters that they set."""
 
 LEAVES: dict[str, Literal["leaf_counts", "error_rates", "labels_only"]] = {
     "counts": "leaf_counts",
@@ -234,43 +214,72 @@ class DisclosureOptions(Group, heading="Disclosure of the attribute that a tree 
         return stated if alone or stated != DisclosureSettings() else None
 
 
-class StatementOptions(Group, heading="What the publisher states of the training data (without --data)"):
-    """What the publisher states of the training data; it is believed."""
+STATED = "What the publisher states of the training data (without --data)"
 
-    one_record_per_person: bool = flag("No person has several training records.")
-    stated_leaf: int | None = option("N", "Fewest training records of any leaf or rule.")
-    stated_step: int | None = option("N", "Step to whose multiples published counts are rounded.")
-    unweighted: bool = flag("No weights were used in training: sums of weights are counts.")
-    class_depth: int | None = option("N", "Trees of at most this depth over the cut points of --domain were the class.")
-    class_rules: int | None = option("N", "Rule lists of at most so many rules were the class, fixed before the draw.")
-    class_conditions: int = option("N", "Of rule lists: most conditions of a rule.", 1)
-    class_people: int | None = option("N", "People in the training data, if the model has no counts.")
-    drawn_from: int | None = option("N", "People of the list from which the training data were drawn at random.")
-    no_list: bool = flag("No list exists of the people from whom the training data were drawn.")
-    stability: int | None = option("N", "Retrain on so many random draws, 25 to 400, for bounds by a learned code.")
-    stability_time: float = option("SECONDS", "Most seconds of --stability.", 600.0)
-    settings_tried: int = option("N", "Settings among which one was chosen on the data.", 1)
 
-    def stated_class(self) -> StatedClass | None:
-        """Return the class that is stated, if one is."""
+class ClassOptions(Group, heading=STATED):
+    """The class of models that is stated, by the names of :class:`StatedClass`."""
+
+    depth: int | None = option(
+        "N", "Trees of at most this depth over the cut points of --domain were the class.", names=("--class-depth",)
+    )
+    rules: int | None = option(
+        "N", "Rule lists of at most so many rules were the class, fixed before the draw.", names=("--class-rules",)
+    )
+    longest: int = option("N", "Of rule lists: most conditions of a rule.", 1, names=("--class-conditions",))
+    n: int | None = option("N", "People in the training data, if the model has no counts.", names=("--class-people",))
+    population: int | None = option(
+        "N", "People of the list from which the training data were drawn at random.", names=("--drawn-from",)
+    )
+    unlisted: bool = option(
+        None, "No list exists of the people from whom the training data were drawn.", value=False, names=("--no-list",)
+    )
+    options: int = option("N", "Settings among which one was chosen on the data.", 1, names=("--settings-tried",))
+
+    @property
+    def value(self) -> StatedClass | None:
+        """The class that is stated, if one is."""
         from glassine.auditing.inputs import StatedClass
 
-        if self.class_depth is None and self.class_rules is None:
-            if self.drawn_from is not None or self.no_list:
-                raise InvalidParameterError(
-                    f"{'--no-list' if self.no_list else '--drawn-from'} is for a class that is stated.",
-                    remedy="Add --class-depth or --class-rules.",
-                )
-            return None
-        return StatedClass(
-            depth=self.class_depth,
-            rules=self.class_rules,
-            longest=self.class_conditions,
-            n=self.class_people,
-            population=self.drawn_from,
-            unlisted=self.no_list,
-            options=self.settings_tried,
-        )
+        if self.depth is not None or self.rules is not None:
+            return StatedClass(**given(self))
+        if self.population is not None or self.unlisted:
+            raise InvalidParameterError(
+                f"{'--no-list' if self.unlisted else '--drawn-from'} is for a class that is stated.",
+                remedy="Add --class-depth or --class-rules.",
+            )
+        return None
+
+
+class StatementOptions(Group, heading=STATED):
+    """What the publisher states of the training data, by the names of :class:`Statements`; it is believed."""
+
+    one_record_per_person: bool = flag("No person has several training records.")
+    smallest_leaf: int | None = option("N", "Fewest training records of any leaf or rule.", names=("--stated-leaf",))
+    rounded_to: int | None = option(
+        "N", "Step to whose multiples published counts are rounded.", names=("--stated-step",)
+    )
+    unweighted: bool = flag("No weights were used in training: sums of weights are counts.")
+    n_records: int | None = option("N", "Training records of a regression.", names=("--n",))
+    family: str | None = option("NAME", "Family of a regression: gaussian, binomial, poisson, gamma, cox, multinomial.")
+    errors: Literal["model", "robust"] | None = option(
+        None, "Standard errors of a regression; model: of a converged fit without weights or a penalty."
+    )
+    stated_class: ClassOptions
+
+    @property
+    def value(self) -> Statements:
+        """What is stated."""
+        from glassine.auditing.inputs import Statements
+
+        return Statements(**given(self, "stated_class"), stated_class=self.stated_class.value)
+
+
+class StabilityOptions(Group, heading=STATED):
+    """Whether and how long the model is trained again on random draws."""
+
+    stability: int | None = option("N", "Retrain on so many random draws, 25 to 400, for bounds by a learned code.")
+    stability_seconds: float = option("SECONDS", "Most seconds of --stability.", 600.0, names=("--stability-time",))
 
 
 class ReportOptions(Group, heading="Output"):
@@ -324,6 +333,7 @@ class AuditOptions(Group):
     membership: MembershipOptions
     disclosure: DisclosureOptions
     stated: StatementOptions
+    retrained: StabilityOptions
     report: ReportOptions
     exchange: ExchangeOptions
     signed: SignOffOptions
@@ -351,3 +361,13 @@ class AuditOptions(Group):
             require_clean_copy=self.report.require_clean_copy or self.exchange.ci is not None,
             **own,
         )
+
+
+OPTIONS = {
+    **options_in(StatementOptions, StabilityOptions),
+    **options_of("random_state", "confidence", "min_samples_leaf", "sampling_fraction", "remedies", "time_limit"),
+    **options_of("training", "only", stated_class="--class-depth", n_shadows="--shadows"),
+    **dict.fromkeys(("largest_attack_advantage", "largest_measured_advantage"), "--max-advantage"),
+    "domain=, the public bounds and categories": f"--domain FILE. {DRAFTING.removesuffix('.')}",
+}
+"""Options by the parameters that they set."""

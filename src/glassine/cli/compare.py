@@ -24,6 +24,8 @@ from glassine.cli.options import (
     TargetOption,
     TargetRangeOption,
     TrainingArgument,
+    given,
+    numeric,
     option,
 )
 from glassine.cli.progress import progress as shown_progress
@@ -96,7 +98,7 @@ class ModelOptions(Group, heading="The models"):
 class MeasureOptions(Group, heading="The comparison"):
     """How they are compared."""
 
-    splits: int = option("N", "Random splits into training and test records.", 5)
+    n_splits: int = option("N", "Random splits into training and test records.", 5, names=("--splits",))
     test_share: float = option("SHARE", "Share of the records that test.", 0.3)
     measure: Literal["accuracy", "auroc", "log-loss", "rmse", "mae", "r2"] | None = option(
         None,
@@ -202,14 +204,8 @@ def compare_command(
         task = Task(
             **budgets,
             models=named,
-            n_splits=comparison.splits,
-            test_share=comparison.test_share,
-            seed=comparison.seed,
-            delta=models.delta,
-            max_depth=3 if models.max_depth is None else models.max_depth,
-            max_rules=models.max_rules,
-            time_limit=models.time_limit,
-            records_per_person=comparison.records_per_person,
+            **given(models, "epsilon", "models", "target_range", "summary", "near_optimal", "ask"),
+            **given(comparison, "measure", "person", "resume"),
         )
     domain_file = opened(public.domain)
     attributes = without(read_domain(domain_file), exclude, target, comparison.person)
@@ -290,13 +286,9 @@ def fit_command_line(
 
 
 def _numbers(text: str) -> tuple[float, ...]:
-    try:
-        return tuple(float(part) for part in text.split(","))
-    except ValueError:
-        raise InvalidParameterError(
-            f"--epsilon must be numbers separated by commas, such as 0.1,1, got {text!r}.",
-            remedy="Typical values are 0.1 to 1.",
-        ) from None
+    problem = f"--epsilon must be numbers separated by commas, such as 0.1,1, got {text!r}."
+    with numeric(problem, "Typical values are 0.1 to 1."):
+        return tuple(map(float, text.split(",")))
 
 
 def _names(text: str) -> tuple[str, ...]:

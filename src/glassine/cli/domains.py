@@ -207,9 +207,12 @@ def _write(domain: Domain, output: Path | None, comments: Mapping[str, list[str]
 
 def tested_literals(model: PublishedModel) -> list[Literal]:
     """Return the conditions of a model, thresholds and groups of an additive one among them."""
-    from glassine.domain import Between, OneOf
-    from glassine.models import AdditiveModel, NumericBins
+    from glassine.domain import Between, Category, OneOf
+    from glassine.models import AdditiveModel, NumericBins, RegressionModel
 
+    if isinstance(model, RegressionModel):
+        read = model.recipe
+        return [OneOf(n, a.values) if isinstance(a, Category) else Between(n) for n, a in read.items()]
     if not isinstance(model, AdditiveModel):
         return list(model.literals)
     literals: list[Literal] = []

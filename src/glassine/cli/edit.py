@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from glassine.cli.naming import nearest
-from glassine.cli.options import Group, JsonOption, OverwriteOption, argument, flag, option, output_option
+from glassine.cli.options import Group, JsonOption, OverwriteOption, argument, flag, number_of, option, output_option
 from glassine.cli.writing import check_ending, check_outputs, one_line, print_value
 from glassine.errors import GlassineError, InvalidParameterError, UnsupportedModelError
 from glassine.files import write_text
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from glassine.models import AdditiveModel, Term
 
 Texts = list[str] | None
+
+EXAMPLE = "For example: --set 'age:40 to 50=0.2'."
 
 
 class ModelOptions(Group):
@@ -108,10 +110,9 @@ def _edited(model: AdditiveModel, asked: EditOptions, common: dict[str, Any]) ->
         where, separator, value = text.rpartition("=")
         term, rest = _term(model, where if separator else text, "--set")
         if not separator or not rest:
-            raise InvalidParameterError(
-                f"--set needs TERM:BIN=SCORE, got {text!r}.", remedy="For example: --set 'age:40 to 50=0.2'."
-            )
-        model = editing.set_score(model, term.name, _bins(term, rest), _number(value, text), **common)
+            raise InvalidParameterError(f"--set needs TERM:BIN=SCORE, got {text!r}.", remedy=EXAMPLE)
+        score = number_of(value, f"--set needs a number behind the last '=', got {text!r}.", EXAMPLE)
+        model = editing.set_score(model, term.name, _bins(term, rest), score, **common)
     for text in asked.flatten or ():
         term, rest = _term(model, text, "--flatten")
         model = editing.flatten(model, term.name, _range(term, rest), **common)
@@ -181,12 +182,3 @@ def _bins(term: Term, text: str) -> Any:
 def _splits(text: str, mark: str) -> Iterable[tuple[str, str]]:
     parts = text.split(mark)
     return ((mark.join(parts[:i]), mark.join(parts[i:])) for i in range(1, len(parts)))
-
-
-def _number(text: str, whole: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise InvalidParameterError(
-            f"--set needs a number behind the last '=', got {whole!r}.", remedy="For example: --set 'age:40 to 50=0.2'."
-        ) from None

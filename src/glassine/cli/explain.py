@@ -25,6 +25,7 @@ from glassine.cli.options import (
     RecordsFileOptions,
     UnprotectedSeedOption,
     argument,
+    given,
     option,
     output_option,
 )
@@ -157,19 +158,13 @@ def make_command(
     settings: dict[str, Any] = {
         "classes": declared,
         "answer": answer,
-        "form": groups.form,
-        "labels": groups.labels,
-        "method": groups.method,
-        "scaling": groups.scaling,
-        "distance": groups.distance or ("gower" if attributes is not None and _mixed(attributes) else "euclidean"),
+        "distance": "gower" if attributes is not None and _mixed(attributes) else "euclidean",
+        "labels": None,
+        **given(groups, "k"),
         "epsilon": privacy.epsilon,
-        "partition": groups.partition,
-        "n_closest": groups.n_closest,
         "ledger": charge.book,
         "dataset": privacy.dataset,
         "random_state": privacy.seed,
-        **({} if groups.max_depth is None else {"max_depth": groups.max_depth}),
-        **({} if groups.min_samples_leaf is None else {"min_samples_leaf": groups.min_samples_leaf}),
     }
     with in_options(OPTIONS), stages() as progress, given_as(box.takes), charge.admitted(spent):
         progress("explaining")

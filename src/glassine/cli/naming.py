@@ -30,7 +30,7 @@ def in_options(names: Mapping[str, str]) -> Iterator[None]:
         raise
 
 
-OTHERWISE = {"random_state": "--seed", "persons": "--person"}
+OTHERWISE = {"random_state": "--seed", "persons": "--person", "n_records": "--n"}
 """Options that are not called as the parameters that they set."""
 
 
@@ -48,6 +48,7 @@ FOR_THE_USER = {
     "smallest_leaf": " N",
     "max_depth": " N",
     "class_depth": " N",
+    "n_records": " N",
     "drawn_from": " N",
     "epsilon": " NUMBER",
     "target": " COLUMN",
@@ -73,7 +74,7 @@ DRAFTING = "Draft one with `glassine domain infer RECORDS`, or from a model with
 
 ANSWERS = (
     "Pass what the publisher answers: cut points in the domain, and `--stated-leaf N`, `--stated-step N`, "
-    "`--one-record-per-person`, `--unweighted`."
+    "`--one-record-per-person`, `--unweighted`; of a regression `--n N`, `--family NAME`, `--errors model`."
 )
 """What to do with the answers to the requests of findings."""
 

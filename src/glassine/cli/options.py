@@ -489,6 +489,41 @@ def words_of(text: str, name: str, what: str) -> tuple[str, ...]:
     return words
 
 
+@contextlib.contextmanager
+def numeric(problem: str, remedy: str) -> Iterator[None]:
+    """Raise InvalidParameterError where what an option says is no number meanwhile."""
+    try:
+        yield
+    except ValueError:
+        raise InvalidParameterError(problem, remedy=remedy) from None
+
+
+def given(group: Group, *left_out: str) -> dict[str, Any]:
+    """Return the options of a group that have a value, by the names of their fields, which are those of parameters."""
+    names = [field.name for field in dataclasses.fields(group) if field.name not in left_out]
+    return {name: value for name in names if (value := getattr(group, name)) is not None}
+
+
+def options_in(*groups: type[Group]) -> dict[str, str]:
+    """Return the options of groups, and of the groups in them, by the names of their fields."""
+    out: dict[str, str] = {}
+    for group in groups:
+        for field, hint in _fields(group):
+            if _is_group(hint):
+                out |= options_in(hint)
+            else:
+                info = get_args(hint)[1]
+                info = info.metadata[INFO] if isinstance(info, dataclasses.Field) else info
+                out[field.name] = (*info.param_decls, option_of(field.name))[0]
+    return out
+
+
+def number_of(text: str, problem: str, remedy: str) -> float:
+    """Return the number that an option states."""
+    with numeric(problem, remedy):
+        return float(text)
+
+
 def noise_of(text: str | None) -> CountNoise | None:
     """Return noise that is written as kind and scale."""
     if text is None:
@@ -496,12 +531,10 @@ def noise_of(text: str | None) -> CountNoise | None:
     from glassine.attacks.disclosure import CountNoise
 
     kind, _, scale = text.partition(":")
-    try:
+    with numeric(
+        f"--noise must be a kind and a scale, as in geometric:20 or rounded:5, got {text!r}.",
+        "Ask the publisher for both.",
+    ):
         number = float(scale)
-    except ValueError:
-        raise InvalidParameterError(
-            f"--noise must be a kind and a scale, as in geometric:20 or rounded:5, got {text!r}.",
-            remedy="Ask the publisher for both.",
-        ) from None
     stated: Any = kind
     return CountNoise(stated, number)

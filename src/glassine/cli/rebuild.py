@@ -74,12 +74,11 @@ def verdict_plain(findings: Findings) -> dict[str, Any]:
 
 def verdict_text(findings: Findings) -> str:
     """Return the verdict and the checks as text."""
-    said = [f"Verdict on the models together: {findings.verdict}."]
-    for check in findings.checks:
-        bound = "at least" if check.rule == "smallest_intersection" else "at most"
-        measured = "" if check.measured is None else f"{check.measured}, "
-        said.append(f"  {check.rule}: {measured}must be {bound} {check.limit}: {check.status}. {check.meaning}")
+    from glassine.report.sections.policy import checked
+
+    checks = [f"  [{one.status}] {one.label}: {one.sentence}" for one in checked(findings)]
     steps = [f"  {number}. {as_command(remedy)}" for number, remedy in enumerate(findings.advice, start=1)]
+    said = [f"Verdict on the models together: {findings.verdict}.", *checks]
     return "\n".join([*said, *(["What to do", *steps] if steps else []), NOT_JUDGED])
 
 
@@ -366,11 +365,10 @@ def _together(
     from glassine.auditing.inputs import AuditInputs, AuditSettings
     from glassine.auditing.several import SeveralSubject
     from glassine.auditing.subject import examine
-    from glassine.auditing.suppression import Suppression
 
     settings = AuditSettings(show_small_counts=True, progress=progress)
-    inputs = AuditInputs(domain=domain, data=data, settings=settings, suppression=Suppression(0))
-    subject = SeveralSubject.of_models(several, inputs, policy)
+    inputs = AuditInputs(domain=domain, data=data, settings=settings, policy=policy)
+    subject = SeveralSubject.of_models(several, inputs)
     with in_options(NAMES):
         joint = subject.joint
     findings = examine(subject)

@@ -22,6 +22,7 @@ from glassine.cli.options import (
     ReleaseArgument,
     argument,
     at_least,
+    number_of,
     option,
     output_option,
     words_of,
@@ -205,7 +206,8 @@ def answer_command(
             layout = Layout(names=file.domain.names, backend=takes_of(box.takes))
             label = BlackBox(black_box_of(box.black_box))(layout.build(file.domain, [record]), 1)[0]
     elif file.answer is not None:
-        label = _number(decision or "")
+        problem = f"--decision must be a number of this release, got {decision or ''!r}."
+        label = number_of(decision or "", problem, "State the number that the black box gave, such as 2.5.")
     elif decision in labels:
         label = labels[decision]
     else:
@@ -217,17 +219,6 @@ def answer_command(
         other = "another decision" if file.answer is None else "such a mean" if constraints.seeks else "another mean"
         text += "\nThe tree's mean is so already." if met else f"\nNo allowed change leads the tree to {other}."
     print_value(explanation.to_dict() if as_json else text, as_json)
-
-
-def _number(text: str) -> float:
-    """Return the number that an option states as a decision."""
-    try:
-        return float(text)
-    except ValueError:
-        raise InvalidParameterError(
-            f"--decision must be a number of this release, got {text!r}.",
-            remedy="State the number that the black box gave, such as 2.5.",
-        ) from None
 
 
 def serve_command(

@@ -24,6 +24,7 @@ from glassine.cli.options import (
     ReportOption,
     RequiredTargetOption,
     UnprotectedSeedOption,
+    numeric,
     option,
     output_option,
 )
@@ -425,13 +426,11 @@ def near_optimal_from_summary(
     check_outputs([report.output], [path, ask], overwrite=report.overwrite)
     check_report(report.output)
     depth, comma, slack = asked.partition(",")
-    try:
+    with numeric(
+        f"--near-optimal must be a depth, or a depth and a slack such as 3,0.01, got {asked!r}.",
+        "The slack is the share of errors that trees may be above the best.",
+    ):
         max_depth, share = int(depth), float(slack) if comma else SLACK
-    except ValueError:
-        raise InvalidParameterError(
-            f"--near-optimal must be a depth, or a depth and a slack such as 3,0.01, got {asked!r}.",
-            remedy="The slack is the share of errors that trees may be above the best.",
-        ) from None
     file = read_once(path)
     summary = PrivateSummary.read(file)
     names = {"max_depth": "the depth of --near-optimal", "slack": "the slack of --near-optimal"}

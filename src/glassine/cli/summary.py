@@ -17,9 +17,7 @@ if TYPE_CHECKING:
     from glassine.cli.fitting import FileOptions
     from glassine.domain import Domain, Literal
     from glassine.domain.attributes import Scalar
-    from glassine.formats import PublishedModel
-    from glassine.models import Evidence
-    from glassine.models.additive import AdditiveModel
+    from glassine.models import AdditiveModel, DecisionTree, Evidence, RuleList
     from glassine.models.bins import Bins
     from glassine.records.arrays import Ints
 
@@ -139,7 +137,7 @@ def _model_lines(outcome: Outcome) -> list[str]:
     return lines + legend
 
 
-def _shortened(model: PublishedModel) -> PublishedModel:
+def _shortened(model: DecisionTree | RuleList | AdditiveModel) -> DecisionTree | RuleList | AdditiveModel:
     """Return a model to read: cut points without the last digits of arithmetic, values to six digits."""
     from glassine.domain import Between
     from glassine.models import AdditiveModel, NumericBins

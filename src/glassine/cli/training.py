@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from glassine.cli.naming import in_options, listed, nearest, options_of
-from glassine.cli.options import Group, TargetRangeOption, words_of
+from glassine.cli.options import Group, TargetRangeOption, numeric, words_of
 from glassine.cli.reading import check_person, check_target, identifiers, read_records, records_file, tell_repeats
 from glassine.domain.attributes import LARGEST as LARGEST_NUMBER
 from glassine.errors import InvalidDataError, InvalidDomainError, InvalidParameterError
@@ -143,13 +143,9 @@ def range_of(text: str | None) -> tuple[float, float] | None:
     """Return the range that ``--target-range LO,HI`` gives."""
     if text is None:
         return None
-    try:
-        lo, hi = (float(part) for part in text.split(","))
-    except ValueError:
-        raise InvalidParameterError(
-            f"--target-range must be two numbers with a comma between, such as 0,100, got {text!r}.",
-            remedy="Use bounds that are public, not those of the records.",
-        ) from None
+    problem = f"--target-range must be two numbers with a comma between, such as 0,100, got {text!r}."
+    with numeric(problem, "Use bounds that are public, not those of the records."):
+        lo, hi = map(float, text.split(","))
     if not lo < hi:
         raise InvalidParameterError(
             f"--target-range must be LO,HI with LO below HI, got {text!r}.", remedy="Exchange the two."

@@ -17,6 +17,7 @@ from glassine.formats.format import Content, Format, PublishedModel
 from glassine.formats.json import to_dict
 from glassine.formats.registry import formats, writer
 from glassine.models.additive import AdditiveModel
+from glassine.models.regression import RegressionModel
 
 LONGEST_NAME = 200
 """Most characters of a name or another text of a model."""
@@ -201,7 +202,7 @@ def _unused(model: PublishedModel, declared: Sequence[str]) -> dict[str, list[st
     numbered = (re.fullmatch(r"[A-Za-z_]{0,12}([0-9]{1,9})", name) for name in model.attributes)
     # Programs number columns without names from 0 or 1: such a name says nothing but its place.
     read = {*declared, *(name[0] for i, name in enumerate(numbered) if name is not None and int(name[1]) in (i, i + 1))}
-    if isinstance(model, AdditiveModel):
+    if isinstance(model, AdditiveModel | RegressionModel):
         return {"attributes": sorted(set(model.attributes) - {*model.tested, *read})}
     had = set[int | None]()
     for own in (cell.evidence for cell in model.cells):

@@ -12,10 +12,11 @@ from functools import partial
 from typing import Any, Literal, TypeAlias
 
 from glassine.models.additive import AdditiveModel
+from glassine.models.regression import RegressionModel
 from glassine.models.rule_list import RuleList
 from glassine.models.tree import DecisionTree, Forest
 
-PublishedModel: TypeAlias = DecisionTree | RuleList | AdditiveModel
+PublishedModel: TypeAlias = DecisionTree | RuleList | AdditiveModel | RegressionModel
 Content: TypeAlias = Literal["bytes", "text", "values", "object"]
 """What a reader takes: bytes as they are, a text, the values of a JSON text, or an object in memory."""
 Reader: TypeAlias = Callable[..., PublishedModel]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,7 @@ from glassine.models.additive import AdditiveModel
 from glassine.models.bins import CategoryBins, NumericBins
 from glassine.models.evidence import Evidence
 from glassine.models.guarantee import Guarantee
+from glassine.models.regression import Effect, Equal, FitStatistics, Power, RegressionModel
 from glassine.models.rule_list import Rule, RuleList
 from glassine.models.terms import Edit, Term
 from glassine.models.tree import Branch, DecisionTree, Node
@@ -166,10 +167,40 @@ ADDITIVE: Codec[AdditiveModel] = record(
         *("intercept", "terms", "edits", "scorecard"),
     ),
 )
+FACTOR: Codec[Any] = choice(
+    {
+        Power: record(Power, {"exponent": Field(codec=FLOAT, key="power", required=True), "missing": Field(omit=None)}),
+        # Null stands for missing values.
+        Equal: record(Equal, {"value": Field(codec=optional(SCALAR))}),
+    },
+    lambda plain: Power if "power" in plain else Equal,
+)
+EFFECT: Codec[Effect] = record(Effect, {"factors": Field(codec=listed(FACTOR))}, omit_defaults=True)
+FIT: Codec[FitStatistics] = record(
+    FitStatistics,
+    order=[name.name for name in fields(FitStatistics) if name.name not in ("published", "n_residuals")],
+    omit_defaults=True,
+)
+"""A copy of a model does not hold what its file held beside it, so that it does not list it."""
+REGRESSION: Codec[RegressionModel] = record(
+    RegressionModel,
+    {
+        **{name: part for name, part in HEAD.items() if name != "sizes"},
+        "effects": Field(codec=listed(EFFECT)),
+        "fit": Field(codec=FIT),
+        "intercept_errors": Field(omit=None),
+    },
+    head={"schema": SCHEMA, "kind": "regression"},
+    order=(
+        *("attributes", "classes", "link", "target", "source", "guarantee", "fit", "intercept"),
+        *("intercept_errors", "effects"),
+    ),
+)
 MODELS: dict[str, tuple[type[PublishedModel], Codec[Any]]] = {
     "decision-tree": (DecisionTree, TREE),
     "rule-list": (RuleList, RULES),
     KIND: (AdditiveModel, ADDITIVE),
+    "regression": (RegressionModel, REGRESSION),
 }
 
 
@@ -217,7 +248,7 @@ def _plain(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
-def fingerprint(model: DecisionTree | RuleList | AdditiveModel) -> str:
+def fingerprint(model: PublishedModel) -> str:
     """Return the SHA-256 of a model's JSON, in hexadecimal, for every file layout."""
     text = json.dumps(to_dict(model), sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
@@ -225,7 +256,7 @@ def fingerprint(model: DecisionTree | RuleList | AdditiveModel) -> str:
 
 def write_json_model(model: PublishedModel, domain: Domain | None = None) -> str:
     """Return a model as the text of its JSON file; the scores of an additive model stand on lines of their own."""
-    if isinstance(model, AdditiveModel):
+    if isinstance(model, AdditiveModel | RegressionModel):
         return layout(to_dict(model)) + "\n"
     return json.dumps(to_dict(model), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
@@ -294,7 +325,7 @@ FORMATS = (
     of_values(
         name="Glassine",
         again="glassine.write_model(model, 'model.json')",
-        reads="Glassine's JSON, schemas `glassine.model/1` and `/2`: trees, rule lists and additive models",
+        reads="Glassine's JSON, schemas `glassine.model/1` and `/2`: trees, rule lists, additive models, regressions",
         reveals="everything",
         # What no other format claims is taken for ours, so that its errors say what is wrong with it.
         sniff=lambda values: True,
@@ -302,6 +333,7 @@ FORMATS = (
         read=lambda values, domain: from_dict(values),
         to="json",
         write=write_json_model,
+        kinds=(DecisionTree, RuleList, AdditiveModel, RegressionModel),
         earlier=(write_sizes_in_schema_1,),
     ),
     of_object(

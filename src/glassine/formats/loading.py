@@ -20,6 +20,7 @@ from glassine.formats.near_misses import refuse_near_miss
 from glassine.formats.registry import recognized, writer
 from glassine.formats.unwrapping import READABLE, estimator_in, is_pickle, unwrapped
 from glassine.models.additive import AdditiveModel
+from glassine.models.regression import RegressionModel
 from glassine.models.rule_list import RuleList
 from glassine.models.tree import DecisionTree, Forest
 
@@ -68,11 +69,13 @@ def tree_or_rules(model: PublishedModel) -> DecisionTree | RuleList:
     Raises
     ------
     UnsupportedModelError
-        If it is an additive model.
+        If it is an additive model or a regression.
     """
-    if isinstance(model, AdditiveModel):
+    if isinstance(model, AdditiveModel | RegressionModel):
         raise UnsupportedModelError(
-            "got an additive model, which has no leaves or rules.", remedy="Give a tree or a rule list."
+            f"got {'a regression' if isinstance(model, RegressionModel) else 'an additive model'}, which has no leaves "
+            "or rules.",
+            remedy="Give a tree or a rule list.",
         )
     return model
 
@@ -99,7 +102,7 @@ def load_model(
 
     Returns
     -------
-    DecisionTree, RuleList or AdditiveModel
+    DecisionTree, RuleList, AdditiveModel or RegressionModel
 
     Raises
     ------
@@ -234,7 +237,7 @@ def write_clean(file: ModelFile, path: str | os.PathLike[str]) -> ModelFile:
 
 def is_estimator(obj: object) -> bool:
     """Return whether an object is a fitted estimator that is read, and no model or file of one."""
-    plain = isinstance(obj, DecisionTree | RuleList | AdditiveModel | Forest | ModelFile)
+    plain = isinstance(obj, PublishedModel | Forest | ModelFile)
     return not plain and recognized(obj, "object") is not None
 
 
@@ -352,7 +355,7 @@ def write_model(
 
 def _one(content: object, kind: Content, domain: Domain | None, tree: int | None) -> PublishedModel:
     """Return the one model of a content, or the one of its trees that is asked for."""
-    if isinstance(content, DecisionTree | RuleList | AdditiveModel):
+    if isinstance(content, PublishedModel):
         model: PublishedModel = content
     else:
         refuse_near_miss(content, kind)
@@ -364,7 +367,7 @@ def _one(content: object, kind: Content, domain: Domain | None, tree: int | None
         else:
             place_of(1, tree, "the file")  # one model has one place
             model = format.read(content, domain)
-    return model if isinstance(model, AdditiveModel) else conformed(model, domain)
+    return model if isinstance(model, AdditiveModel | RegressionModel) else conformed(model, domain)
 
 
 def _unsupported(content: object, kind: Content) -> UnsupportedModelError:
@@ -383,7 +386,7 @@ def _unsupported(content: object, kind: Content) -> UnsupportedModelError:
     what = f"the class {content.__name__}, not an instance of it" if isinstance(content, type) else ""
     return UnsupportedModelError(
         f"got {what or type(content).__name__}; supported are fitted trees and rule lists, additive models such as "
-        "EBMs, and pipelines or searches that end with one.",
+        "EBMs, regressions, and pipelines or searches that end with one.",
         remedy="Give one of its trees." if isinstance(content, Forest) else "See the page on formats.",
     )
 

@@ -35,7 +35,7 @@ PLAIN_ML_OPSET = 3
 HALF = np.float32(0.5)
 
 
-def to_onnx(model: PublishedModel, domain: Domain | None = None) -> bytes:
+def to_onnx(model: DecisionTree | RuleList | AdditiveModel, domain: Domain | None = None) -> bytes:
     r"""Return a model as the bytes of an ONNX file.
 
     Parameters

@@ -126,7 +126,7 @@ def _models(root: Element) -> tuple[Element, list[Element]]:
         return models[0], _segments(models[0])
     listed = ", ".join(child.tag[:40] for child in models[:5]) or "no model"
     raise UnsupportedModelError(
-        f"of PMML one tree, rule set or scorecard is read, got {listed}.",
+        f"of PMML one tree, rule set, scorecard or regression is read, got {listed}.",
         remedy="Export one tree; explain a model of another kind by small trees with `glassine explain`.",
     )
 

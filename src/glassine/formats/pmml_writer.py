@@ -29,6 +29,8 @@ from glassine.formats.pmml_documents import (
     stated_guarantee,
     text_of,
 )
+from glassine.formats.pmml_regression import MODELS as REGRESSIONS
+from glassine.formats.pmml_regression import regression_of_document
 from glassine.formats.pmml_rules import rules_of_document, scorecard_of_document
 from glassine.models.additive import AdditiveModel
 from glassine.models.bins import Bins, CategoryBins, NumericBins
@@ -452,22 +454,28 @@ def _listed(literal: OneOf, name: str) -> str | None:
 
 
 def model_from_pmml(data: bytes, domain: Domain | None = None, tree: int | None = None) -> PublishedModel:
-    """Read the tree, the rule set or the scorecard of a PMML file, or the additive model that was written in it."""
+    """Read the tree, rule set, scorecard or regression of a PMML file, or the additive model that was written in it."""
     root = parsed_xml(data)
-    single = next((child for child in root.children if child.tag in ("RuleSetModel", "Scorecard")), None)
+    # An additive model of Glassine is a regression of derived fields there.
+    alone = ("RuleSetModel", "Scorecard", *(() if holds_additive(root) else REGRESSIONS))
+    single = next((child for child in root.children if child.tag in alone), None)
     if single is None and not holds_additive(root):
         return tree_of_document(root, domain, tree)
     place_of(1, tree, "the PMML file")
     if single is None:
         return additive_from_pmml(data, domain)
-    read = rules_of_document if single.tag == "RuleSetModel" else scorecard_of_document
-    return read(root, single, domain)
+    readers: dict[str, Callable[[Element, Element, Domain | None], PublishedModel]] = {
+        "RuleSetModel": rules_of_document,
+        "Scorecard": scorecard_of_document,
+    }
+    return readers.get(single.tag, regression_of_document)(root, single, domain)
 
 
 FORMAT = Format(
     name="PMML",
     again="the program that exported it",
-    reads="PMML tree, rule set (`firstHit`) or scorecard, or an additive model that Glassine wrote",
+    reads="PMML tree, rule set (`firstHit`), scorecard, `RegressionModel` or `GeneralRegressionModel`, or an additive "
+    "model that Glassine wrote",
     reveals="conditions, and class counts where it has them; scores",
     leaves_out="whether counts are rounded",
     leaves_out_of_additive="errors, weights, names and edits",

@@ -13,7 +13,7 @@ from functools import cache
 from glassine.errors import InvalidParameterError, UnsupportedModelError
 from glassine.formats import json
 from glassine.formats.format import Content, Format, PublishedModel
-from glassine.models.additive import AdditiveModel
+from glassine.models.regression import RegressionModel
 from glassine.models.rule_list import RuleList
 from glassine.models.tree import DecisionTree
 
@@ -46,11 +46,11 @@ def writer(to: str, model: PublishedModel) -> Format:
     if to not in written:
         raise InvalidParameterError(f"a model is written as one of {', '.join(written)}, got {to!r}.")
     chosen, kind = written[to], type(model)
-    if kind not in (DecisionTree, RuleList, AdditiveModel):
+    if not isinstance(model, PublishedModel):
         raise UnsupportedModelError(f"got {kind.__name__}, not a model.", remedy="Write as_model(...) of it.")
     if kind not in chosen.kinds:
         nouns: dict[type, str] = {DecisionTree: "a decision tree", RuleList: "a rule list"}
-        noun = nouns.get(kind, "an additive model")
+        noun = nouns.get(kind, "a regression" if kind is RegressionModel else "an additive model")
         others = ", ".join(name for name, one in written.items() if kind in one.kinds)
         raise UnsupportedModelError(f"{noun} is not written as {chosen.name}.", remedy=f"Write it as one of {others}.")
     return chosen

@@ -8,6 +8,11 @@ from glassine.models.evidence import Evidence as Evidence
 from glassine.models.evidence import Model as Model
 from glassine.models.evidence import cell_probabilities as cell_probabilities
 from glassine.models.guarantee import Guarantee as Guarantee
+from glassine.models.regression import Effect as Effect
+from glassine.models.regression import Equal as Equal
+from glassine.models.regression import FitStatistics as FitStatistics
+from glassine.models.regression import Power as Power
+from glassine.models.regression import RegressionModel as RegressionModel
 from glassine.models.rule_list import Rule as Rule
 from glassine.models.rule_list import RuleList as RuleList
 from glassine.models.terms import Edit as Edit

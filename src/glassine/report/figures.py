@@ -65,7 +65,15 @@ class Reading(Formatter):
             return self.added[name]
         if name in WORDS:
             return WORDS[name]()
-        return self.finding[name] if isinstance(self.finding, Mapping) else getattr(self.finding, name)
+        return self.finding.get(name) if isinstance(self.finding, Mapping) else getattr(self.finding, name)
+
+    def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """Return what a dotted name stands for, in JSON values as in findings; None below what has no value."""
+        name, *inner = field_name.split(".")
+        value = self.get_value(name, args, kwargs)
+        for key in inner:
+            value = None if value is None else Reading(value).get_value(key, args, kwargs)
+        return value, name
 
     def format_field(self, value: Any, format_spec: str) -> str:
         """Return a field in its unit; raise where it has no value."""

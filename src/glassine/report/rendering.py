@@ -33,9 +33,11 @@ Reportable: TypeAlias = "Findings | MembershipFinding | DisclosureFinding | Mult
 """What there is a report on."""
 
 
-def _model(findings: Findings) -> Section:
+def _model(findings: Findings) -> tuple[Section, ...]:
+    if findings.model.kind == "regression":
+        return ()  # its measurement has the section
     terms = findings.value("terms")
-    return sections.model_section(findings) if terms is None else sections.additive_section(terms)
+    return (sections.model_section(findings) if terms is None else sections.additive_section(terms),)
 
 
 def audit_page(findings: Findings, *, title: str | None = None) -> Page:
@@ -58,13 +60,13 @@ def audit_page(findings: Findings, *, title: str | None = None) -> Page:
             *((sections.guarantee_section(claimed),) if claimed is not None else ()),
             *page.sections,
             *sections_of(findings, below=MODEL),
-            _model(findings),
+            *_model(findings),
             *sections_of(findings, least=MODEL),
             *sections.record_sections(findings, kind),
         ),
         terms=(
             "bit",
-            "term" if additive is not None else "leaf",
+            *({"additive model": ("term",), "regression": ()}.get(kind, ("leaf",))),
             "member",
             *(("quasi", "distance") if findings.value("disclosure") is not None else ()),
             *("outcome", "domain", "dist_g", "cut point", "suppressed"),
@@ -100,6 +102,8 @@ def _described(findings: Findings) -> str:
     if model.kind == "rule list":
         depth = f"at most {wording.plural(model.depth, 'condition')} per rule"
     said = [model.kind[:1].upper() + model.kind[1:], wording.plural(model.n_parts, noun), depth]
+    if model.kind == "regression":
+        said = ["Regression", wording.plural(model.n_parts, "column")]
     terms = findings.value("terms")
     summary = findings.value("released")
     if summary is not None:

@@ -211,6 +211,7 @@ HOMES = {
     **dict.fromkeys(("reconstruction", "alignment", "subgroups", "exposed_rows"), "reconstruction"),
     **dict.fromkeys(("labels", "values"), "outcomes"),
     **{name: name for name in ("capacity", "disclosure", "membership")},
+    "columns": "regression",
     "stability": "capacity",
     "released": "guarantee",
     **dict.fromkeys(("parts", "terms", "rows", "joint"), ""),

@@ -19,7 +19,8 @@ from glassine.domain.domain import check_domain
 from glassine.domain.grid import on_grid, public_grid
 from glassine.domain.literals import attributes_of, is_missing
 from glassine.errors import InvalidDataError, InvalidModelError, InvalidParameterError, check_choice, parameter
-from glassine.models import AdditiveModel, DecisionTree, Evidence, RuleList
+from glassine.formats.format import PublishedModel
+from glassine.models import AdditiveModel, DecisionTree, Evidence, RegressionModel, RuleList
 from glassine.models.guarantee import DOMAIN_FROM_DATA
 from glassine.models.implied import OutcomeCounts, implied_advantage
 from glassine.models.records import counted_records
@@ -73,7 +74,8 @@ def scrub(
     No privacy guarantee: the copy reveals less, and :func:`glassine.audit` measures how much less. A guarantee that the
     model claims is kept, since the copy is made of the model and what is public; merging leaves by their counts in the
     data, and attributes whose domain was inferred from data, add a caveat to it. Additive models are scrubbed by
-    :func:`glassine.scrubbing.additive.scrub_additive`, with ``smallest_leaf`` for bins.
+    :func:`glassine.scrubbing.additive.scrub_additive`, with ``smallest_leaf`` for bins; regressions by
+    :func:`glassine.scrubbing.regression.scrub_regression`, without an option.
 
     Parameters
     ----------
@@ -140,6 +142,17 @@ def scrub(
             )
         done = scrub_additive(model, domain, smallest_bin=smallest_leaf, keep_sizes=counts == "keep", data=data)
         return ScrubResult(model=done.model, n_rounded=done.n_moved, n_dropped=done.n_renamed, n_merged=done.n_merged)
+    if isinstance(model, RegressionModel):
+        from glassine.scrubbing.regression import scrub_regression
+
+        for name, asked in (("smallest_leaf", smallest_leaf), ("largest_advantage", largest_advantage)):
+            if asked:
+                raise InvalidModelError(
+                    f"{parameter(name)} is for leaves and bins: columns of a regression are merged by training again.",
+                    remedy="Join its categories of few records, train it again, and leave the parameter out.",
+                )
+        own = scrub_regression(model, data=data)
+        return ScrubResult(model=own.model, n_rounded=own.n_rounded, n_dropped=own.n_dropped, n_merged=0)
     check_choice(counts, "counts", ("keep", "coarsen", "remove"), kind=InvalidModelError)
     for name, value, least in (("base", base, 2), ("smallest_leaf", smallest_leaf, 0)):
         if not value >= least:
@@ -220,12 +233,12 @@ def _counted_sizes(tree: DecisionTree, domain: Domain, data: object) -> dict[int
     return {cell.node: int(size) for cell, size in zip(tree.cells, counted, strict=True)}
 
 
-def accuracy(model: DecisionTree | RuleList | AdditiveModel, data: object, target: str) -> float:
+def accuracy(model: PublishedModel, data: object, target: str) -> float:
     """Return how well a model predicts a column: the share of right classes, or R^2 for a regression.
 
     Parameters
     ----------
-    model : DecisionTree, RuleList or AdditiveModel
+    model : DecisionTree, RuleList, AdditiveModel or RegressionModel
         The model.
     data : data frame
         Records with the tested attributes and the target.

@@ -21,7 +21,7 @@ from glassine.attacks.membership.scoring import judge_calls, judge_scores
 from glassine.attacks.outcome import NotApplicable, Outcome
 from glassine.data.labels import Sample
 from glassine.errors import InvalidDataError, InvalidParameterError, UnsupportedModelError, parameter
-from glassine.models import AdditiveModel
+from glassine.models import AdditiveModel, RegressionModel
 from glassine.records.arrays import Array, Indices
 
 
@@ -34,7 +34,7 @@ def predicts_number(model: object) -> bool:
     >>> predicts_number(DecisionTreeRegressor()), predicts_number(DecisionTreeClassifier())
     (True, False)
     """
-    if isinstance(model, AdditiveModel):
+    if isinstance(model, AdditiveModel | RegressionModel):
         return model.classes is None
     if (kind := _kind(model)) is not None:
         return kind == "regressor"
@@ -70,7 +70,13 @@ def errors_of(model: object, records: LabelledRecords) -> Array:
 
 def _answers(model: Any, records: LabelledRecords) -> Array:
     """Return the numbers that a model predicts."""
-    plain = model if isinstance(model, AdditiveModel) else None if _kind(model) == "regressor" else published(model)
+    plain = (
+        model
+        if isinstance(model, AdditiveModel | RegressionModel)
+        else None
+        if _kind(model) == "regressor"
+        else published(model)
+    )
     given = as_fitted(model, records.native) if plain is None else records.columns(tuple(plain.attributes))
     with asking(type(model).__name__):
         return np.asarray((model if plain is None else plain).predict(given), dtype=float)

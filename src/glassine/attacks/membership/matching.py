@@ -17,7 +17,7 @@ from glassine.domain.attributes import LARGEST, Real
 from glassine.domain.literals import is_missing
 from glassine.domain.single import single_sides
 from glassine.errors import InvalidDataError, InvalidModelError, UnsupportedModelError
-from glassine.models import AdditiveModel, DecisionTree, RuleList
+from glassine.models import AdditiveModel, DecisionTree, RegressionModel, RuleList
 from glassine.models.records import read_records
 from glassine.records.arrays import AnyArray, Array, Bools, Indices, Ints
 from glassine.records.cells import Flag, Reader
@@ -93,7 +93,7 @@ def _trees(model: Any, candidates: LabelledRecords) -> Iterator[tuple[Any, Any]]
             "a rule list's thresholds need not be midpoints of training values.",
             remedy="Attack its outputs instead: attack_membership.",
         )
-    if isinstance(model, AdditiveModel) or isinstance(own, AdditiveModel):
+    if isinstance(model, AdditiveModel | RegressionModel) or isinstance(own, AdditiveModel | RegressionModel):
         raise UnsupportedModelError(
             "an additive model's cut points need not be midpoints of training values.",
             remedy="Attack its outputs instead: attack_membership.",

@@ -19,7 +19,7 @@ from glassine.data.persons import Persons, stated_persons
 from glassine.data.table import RecordTable, frame_of, with_persons
 from glassine.domain.literals import is_missing
 from glassine.errors import GlassineError, InvalidDataError, InvalidParameterError, UnsupportedModelError, parameter
-from glassine.models import AdditiveModel, DecisionTree, RuleList
+from glassine.models import AdditiveModel, DecisionTree, RegressionModel, RuleList
 from glassine.models.evidence import cell_labels, cell_shares
 from glassine.records.arrays import AnyArray, Array, Bools, Indices, Ints
 
@@ -342,7 +342,7 @@ def class_text(value: Any) -> str:
 def classes_of(model: Any) -> list[Any]:
     """Return the classes of a classifier."""
     plain = published(model)
-    if plain is None and not isinstance(model, AdditiveModel):
+    if plain is None and not isinstance(model, AdditiveModel | RegressionModel):
         return _classes(model)
     plain = model if plain is None else plain
     if plain.classes is None:
@@ -391,7 +391,9 @@ def published(model: object) -> DecisionTree | RuleList | None:
     """Return the model itself if it is a published tree or list, or one that can only be asked as such."""
     if isinstance(model, DecisionTree | RuleList):
         return model
-    if isinstance(model, AdditiveModel) or (callable(getattr(model, "predict", None)) and hasattr(model, "classes_")):
+    if isinstance(model, AdditiveModel | RegressionModel) or (
+        callable(getattr(model, "predict", None)) and hasattr(model, "classes_")
+    ):
         return None
     from glassine.formats import as_model, tree_or_rules
 

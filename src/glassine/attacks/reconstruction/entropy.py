@@ -33,6 +33,13 @@ if TYPE_CHECKING:
     from glassine.attacks.disclosure.noise import CountNoise
 
 
+def _nothing_to_learn() -> UndefinedMeasureError:
+    return UndefinedMeasureError(
+        "the domain allows one record only, so there is nothing to learn.",
+        remedy="Declare every value that is possible in the domain.",
+    )
+
+
 class ProbabilisticDataset(ExposedRecords):
     """The set of datasets that a published model leaves possible.
 
@@ -160,6 +167,13 @@ class ProbabilisticDataset(ExposedRecords):
         self._require_finite()
         return self.n_records * math.log2(int(self._worlds_of(domain_aware).space.total))
 
+    @staticmethod
+    def share_left(entropy: float, prior: float) -> float:
+        """Return the share of an entropy that is left of what it was; UndefinedMeasureError if that was 0."""
+        if not prior:
+            raise _nothing_to_learn()
+        return entropy / prior
+
     def dist_g(self, *, domain_aware: bool = False) -> float:
         """Return Dist_G, the share of the joint entropy that the model leaves (Definition 4).
 
@@ -172,12 +186,7 @@ class ProbabilisticDataset(ExposedRecords):
             domain allows one record only.
         """
         prior = self.prior_entropy(domain_aware=domain_aware)
-        if not prior:
-            raise UndefinedMeasureError(
-                "the domain allows one record only, so there is nothing to learn.",
-                remedy="Declare every value that is possible in the domain.",
-            )
-        return self.entropy(domain_aware=domain_aware) / prior
+        return self.share_left(self.entropy(domain_aware=domain_aware) if prior else 0.0, prior)
 
     def dist_g_by_shares(self, *, domain_aware: bool = False) -> float:
         """Return Dist_G for an attacker who knows the domain's shares: the share of the entropy that is left.
@@ -191,14 +200,9 @@ class ProbabilisticDataset(ExposedRecords):
         self._require_finite()
         self._require_possible(domain_aware)
         known = self._worlds_of(domain_aware, by_shares=True)
-        if not known.prior_entropy:
-            raise UndefinedMeasureError(
-                "the domain allows one record only, so there is nothing to learn.",
-                remedy="Declare every value that is possible in the domain.",
-            )
         parts = zip(self.supports, known.regions, strict=True)
         left = math.fsum(size * known.entropy(region) for size, region in parts if size)
-        return left / (self.n_records * known.prior_entropy)
+        return self.share_left(left, self.n_records * known.prior_entropy)
 
     def dist(self, *, domain_aware: bool = False) -> float:
         """Return Dist, the mean share of each cell's entropy that the model leaves (Definition 2).
@@ -218,10 +222,7 @@ class ProbabilisticDataset(ExposedRecords):
         everything = [possible.n_values(Region({}), factor) for factor in range(len(possible.space.factors))]
         sizes = {name: size for factor in everything for name, size in factor.items() if size > 1}
         if not sizes:
-            raise UndefinedMeasureError(
-                "the domain allows one record only, so there is nothing to learn.",
-                remedy="Declare every value that is possible in the domain.",
-            )
+            raise _nothing_to_learn()
         shares = np.ones(len(possible.regions))
         for part, (measure, region) in enumerate(zip(possible.measures, possible.regions, strict=True)):
             for factor in possible.touched(region) if measure else ():
@@ -246,10 +247,7 @@ class ProbabilisticDataset(ExposedRecords):
         """
         prior = self.prior_entropy(domain_aware=domain_aware)
         if not prior:
-            raise UndefinedMeasureError(
-                "the domain allows one record only, so there is nothing to learn.",
-                remedy="Declare every value that is possible in the domain.",
-            )
+            raise _nothing_to_learn()
         self._require_possible(domain_aware)
         worlds = zip(self.worlds(domain_aware=domain_aware), self.supports, strict=True)
         left = [(self.n_records * math.log2(count) / prior, size) for count, size in worlds if size]

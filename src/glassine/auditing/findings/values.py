@@ -110,11 +110,11 @@ class ModelSummary:
     Attributes
     ----------
     kind : str
-        ``decision tree``, ``regression tree``, ``rule list`` or ``additive model``.
+        ``decision tree``, ``regression tree``, ``rule list``, ``additive model`` or ``regression``.
     source : str
         Where it came from, as far as the artefact says.
     n_parts : int
-        Number of leaves, of rules with the default rule, or of terms.
+        Number of leaves, of rules with the default rule, of terms or of columns.
     depth : int
         Most conditions on a path or in an antecedent; most attributes of a term.
     n_records : int or None
@@ -146,7 +146,7 @@ class ModelSummary:
     parameters: Mapping[str, object] | None = None
 
     def __str__(self) -> str:
-        parts = {"decision tree": "leaves", "rule list": "rules"}.get(self.kind, "parts")
+        parts = {"decision tree": "leaves", "rule list": "rules", "regression": "columns"}.get(self.kind, "parts")
         return f"{'an' if self.kind[:1] in 'aeiou' else 'a'} {self.kind} of {self.n_parts} {parts}"
 
 

@@ -139,7 +139,7 @@ def best_of(search: object) -> Any:
     raise not_fitted(search, "'best_estimator_'")
 
 
-def _names(estimator: object, width: int, domain: Domain | None) -> tuple[str, ...]:
+def own_names(estimator: object, width: int, domain: Domain | None) -> tuple[str, ...]:
     """Return the names of an estimator's inputs."""
     own = getattr(estimator, "feature_names_in_", None)
     if own is not None:
@@ -157,14 +157,14 @@ def first_columns(estimator: Any, domain: Domain | None) -> list[Column]:
         steps = list(estimator.steps)
         last = steps[-1][1]
         first = next((step for _, step in steps if step is not None and step != "passthrough"), last)
-    return [Number(name) for name in _names(first, int(_fitted(first, "n_features_in_")), domain)]
+    return [Number(name) for name in own_names(first, int(_fitted(first, "n_features_in_")), domain)]
 
 
 def final_tree(estimator: Any, domain: Domain | None) -> tuple[Any, tuple[str, ...], list[Column]]:
     """Return the tree at the end, the names of the attributes, and the tree's columns as functions of them."""
     kinds = sklearn_names(estimator)
     if "Pipeline" not in kinds:
-        names = _names(estimator, int(_fitted(estimator, "n_features_in_")), domain)
+        names = own_names(estimator, int(_fitted(estimator, "n_features_in_")), domain)
         return estimator, names, [Number(name) for name in names]
     steps = list(estimator.steps)
     if not steps or not set(TREES) & set(sklearn_names(steps[-1][1])):
@@ -175,14 +175,19 @@ def final_tree(estimator: Any, domain: Domain | None) -> tuple[Any, tuple[str, .
         )
     tree = steps[-1][1]
     _fitted(tree, "tree_")
-    columns = first_columns(estimator, domain)
+    return tree, *piped(estimator, domain)
+
+
+def piped(pipeline: Any, domain: Domain | None) -> tuple[tuple[str, ...], list[Column]]:
+    """Return the names of the attributes of a pipeline, and the columns that its end gets as functions of them."""
+    columns = first_columns(pipeline, domain)
     names = tuple(column.attribute for column in columns)
-    for name, step in steps[:-1]:
+    for name, step in list(pipeline.steps)[:-1]:
         columns = through(step, columns, f"the pipeline step {name!r}")
     # Columns of an array have no names of their own, so that none can be left out.
-    numbered = getattr(estimator, "feature_names_in_", None) is None
+    numbered = getattr(pipeline, "feature_names_in_", None) is None
     used = set(names) if numbered else {column.attribute for column in columns}
-    return tree, tuple(name for name in names if name in used), columns
+    return tuple(name for name in names if name in used), columns
 
 
 class _Arrays:

@@ -7,11 +7,15 @@ from dataclasses import asdict, dataclass
 from functools import wraps
 from typing import Any, TypeAlias
 
+from glassine.attacks.outcome import About, Below
 from glassine.auditing.describe import bounds_of
+from glassine.auditing.findings import Check
 from glassine.auditing.policy import Policy
 from glassine.models import Guarantee
 from glassine.privacy.certificate import Certificate
 from glassine.report import wording
+from glassine.report.figures import Reading
+from glassine.report.sections.policy import worded
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +102,15 @@ class Basis:
             raise NoFigureError(f"{lead}{outcome.reason}")
         return outcome
 
+    def source(self, name: str) -> object:
+        """Return what a declared figure reads: see :func:`declare`."""
+        whole, _, field = name.partition(".")
+        if whole == "certificate":
+            return self.stated
+        if whole == "report":
+            return self.report[field] if field else self.report
+        return self.figures(name)
+
     def check(self, name: str) -> Mapping[str, Any] | None:
         """Return the check of a criterion, if the audit made it."""
         checks = () if self.findings is None else self.findings["checks"]
@@ -126,6 +139,31 @@ def answer(function: Measure) -> Measure:
     return answers
 
 
+def declare(text: str) -> None:
+    """Register the figures of a table, one a line: ``answer | source | figure | method | why there is none``.
+
+    Figure and method are templates, as in :mod:`glassine.report.figures`. The source is ``certificate``, ``report``, a
+    field of the report after a dot, or the name of a measurement. A figure of which a field has no value is not
+    measured for the reason of its line; without a reason nothing is said.
+    """
+    lines: dict[str, list[list[str]]] = {}
+    for line in text.strip().splitlines():
+        name, *parts = map(str.strip, line.split("|"))
+        lines.setdefault(name, []).append([*parts, ""][:4])
+    for name, figures in lines.items():
+
+        def answers(basis: Basis, figures: list[list[str]] = figures) -> Iterator[Answer]:
+            for source, figure, method, reason in figures:
+                reading = Reading(basis.source(source))
+                if said := reading.said(figure, ""):
+                    yield Figure(said, reading.said(method))
+                elif reason:
+                    yield Missing(reason)
+
+        answers.__name__ = name
+        answer(answers)
+
+
 def shown(value: Any) -> str:
     """Return a count as it may be shown, a share or an amount."""
     if value is None:
@@ -148,11 +186,17 @@ def limited(basis: Basis, name: str, what: str) -> Iterator[Answer]:
     elif check["basis"] == "guarantee":
         yield Figure(check["meaning"], "by the guarantee that the policy accepts, not by counting")
     else:
-        criterion, measured, limit = Policy().criterion(name), check["measured"], check["limit"]
-        share = criterion is not None and criterion.limit.unit.name == "share"
-        figure = "" if measured is None else f"{wording.percent(measured, digits=1) if share else shown(measured)}, "
-        allowed = f"{100 * limit:g}%" if share else f"{limit:g}"
-        yield Figure(f"{what}: {figure}limit {allowed}, {check['status']}. {check['meaning']}", "check of the policy")
+        yield Figure(in_words(basis, check), "check of the policy")
+
+
+def in_words(basis: Basis, check: Mapping[str, Any]) -> str:
+    """Return a check of a report in the words of every report."""
+    figure = check["measured"]
+    if isinstance(figure, Mapping):
+        figure = Below(figure["below"]) if "below" in figure else About(figure["about"])
+    with wording.counting(basis.report["counted"]):
+        row = worded(Check(**{**check, "measured": figure}), Policy(), basis.report["subject"]["kind"])
+    return f"{row.label}: {row.status}, {row.sentence}"
 
 
 def judged(basis: Basis, *names: str) -> Iterator[Answer]:

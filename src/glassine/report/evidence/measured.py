@@ -11,7 +11,6 @@ from glassine.auditing.several import SeveralSubject
 from glassine.auditing.trees import TREE_MEASUREMENTS
 from glassine.report import wording
 from glassine.report.evidence.basis import (
-    NO_REPORT,
     Answer,
     Basis,
     Figure,
@@ -19,6 +18,7 @@ from glassine.report.evidence.basis import (
     NoFigureError,
     answer,
     bound_of,
+    declare,
     judged,
     limited,
     shown,
@@ -149,14 +149,6 @@ def _case_numbers(basis: Basis) -> Iterator[Answer]:
 
 
 @answer
-def _depth(basis: Basis) -> Iterator[Answer]:
-    subject = basis.report["subject"]
-    if "depth" not in subject:
-        raise NoFigureError("the subject is not one model")
-    yield Figure(f"depth {subject['depth']}, {wording.plural(subject['n_parts'], 'part')}", "read off the model")
-
-
-@answer
 def _parameters_stated(basis: Basis) -> Iterator[Answer]:
     """Yield what a fitted estimator states of its training, and whether SACRO-ML calls that needlessly risky."""
     subject = basis.report["subject"]
@@ -272,23 +264,6 @@ def _attribute_inference(basis: Basis) -> Iterator[Answer]:
 
 
 @answer
-def _training_values(basis: Basis) -> Iterator[Answer]:
-    found = basis.figures("values")
-    for name, what, needed in (
-        ("n_thresholds", "thresholds on numbers", ""),
-        ("n_off_grid", "thresholds that are not public cut points", "counting them needs a domain"),
-        ("n_midpoints", "thresholds that are midpoints of two training values", "counting them needs the records"),
-    ):
-        if name in found:
-            value = found[name]
-            yield (
-                Missing(f"{what} were not counted: {needed}")
-                if value is None
-                else Figure(f"{what}: {shown(value)}", "exact values of the records that the model publishes")
-            )
-
-
-@answer
 def _reconstruction(basis: Basis) -> Iterator[Answer]:
     found = basis.figures("reconstruction")
     if found.get("dist_g") is not None:
@@ -302,19 +277,6 @@ def _rows(basis: Basis) -> Iterator[Answer]:
     found = basis.figures("rows", "rows were not rebuilt: ")
     certain = "not proved" if found["n_whole"] is None else shown(found["n_whole"])
     yield Figure(f"{found['meaning']} Rows certain in every attribute: {certain}.", "rows that meet every count")
-
-
-@answer
-def _inversion(basis: Basis) -> Iterator[Answer]:
-    found = basis.measured("alignment")
-    if isinstance(found, Missing):
-        yield found
-    elif "error" in found:
-        yield Figure(
-            f"typical records drawn from the model lie at a mean distance of {found['error']:.3f} from the training "
-            f"records; random ones at {found['baseline']:.3f}",
-            "records drawn from what the model leaves possible, matched with the training records",
-        )
 
 
 @answer
@@ -337,21 +299,6 @@ def _most_exposed(basis: Basis) -> Iterator[Answer]:
         exposed = sum("exposed" in part["flags"] for part in parts["parts"])
         said = f"{exposed} of {wording.plural(len(parts['parts']), 'part')} {'reveals' if exposed == 1 else 'reveal'}"
         yield Figure(f"{said} more than the limit of {limited_to:g} bits", "possible records, counted")
-
-
-@answer
-def _maximum_and_average(basis: Basis) -> Iterator[Answer]:
-    found = basis.figures("reconstruction")
-    for name, word in (("bits_largest", "maximum"), ("bits_mean", "average")):
-        value = found.get(name)
-        yield (
-            Missing(f"the {word} has no value in this domain")
-            if value is None
-            else Figure(
-                f"{word}: {value:.3g} bits about a record",
-                "all possible records of the domain are the reference, not the population",
-            )
-        )
 
 
 @answer
@@ -378,16 +325,6 @@ def _attacks_made(basis: Basis) -> Iterator[Answer]:
 
 
 @answer
-def _reader(basis: Basis) -> Iterator[Answer]:
-    if basis.findings is None:
-        raise NoFigureError(NO_REPORT.reason)
-    yield Figure(
-        "measured against an attacker who knows all other attributes of everyone: more than a motivated intruder",
-        "worst case of each measurement",
-    )
-
-
-@answer
 def _rests_on_size(basis: Basis) -> Iterator[Answer]:
     passed = [check for check in basis.report["checks"] if check["status"] == "pass"]
     private = any(check["basis"] == "guarantee" for check in passed)
@@ -400,3 +337,25 @@ def _rests_on_size(basis: Basis) -> Iterator[Answer]:
         else "several checks, not size alone"
     )
     yield Figure(f"the checks that passed rest on {said}", "the checks of the policy")
+
+
+UNSEEN = "exact values of the records that the model publishes"
+WORLDS = "all possible records of the domain are the reference, not the population"
+
+declare(f"""
+depth | report.subject | depth {{depth}}, {{n_parts:many part}} | read off the model | the subject is not one model
+training_values | values | thresholds on numbers: {{n_thresholds:count}} | {UNSEEN}
+training_values | values | thresholds that are not public cut points: {{n_off_grid:count}} | {UNSEEN} | thresholds \
+that are not public cut points were not counted: counting them needs a domain
+training_values | values | thresholds that are midpoints of two training values: {{n_midpoints:count}} | {UNSEEN} | \
+thresholds that are midpoints of two training values were not counted: counting them needs the records
+inversion | alignment | typical records drawn from the model lie at a mean distance of {{error:.3f}} from the training \
+records; random ones at {{baseline:.3f}} | records drawn from what the model leaves possible, matched with the \
+training records
+maximum_and_average | reconstruction | maximum: {{bits_largest:.3g}} bits about a record | {WORLDS} | the maximum has \
+no value in this domain
+maximum_and_average | reconstruction | average: {{bits_mean:.3g}} bits about a record | {WORLDS} | the average has no \
+value in this domain
+reader | report | measured against an attacker who knows all other attributes of everyone: more than a motivated \
+intruder | worst case of each measurement
+""")

@@ -19,6 +19,8 @@ from glassine.report.evidence.basis import (
     NoFigureError,
     answer,
     bounded,
+    declare,
+    in_words,
     judged,
 )
 
@@ -109,19 +111,6 @@ def _public_knowledge(basis: Basis) -> Iterator[Answer]:
 
 
 @answer
-def _ledger(basis: Basis) -> Iterator[Answer]:
-    stated = basis.stated
-    receipt = stated.receipt
-    if receipt is None:
-        raise NoFigureError("no ledger was charged, so that other releases were not added up")
-    yield Figure(
-        f"charge {receipt.charge} of the ledger {receipt.ledger[:12]}…; the dataset spent a total of epsilon "
-        f"{receipt.spent_epsilon:.6g} and delta {receipt.spent_delta:.3g}, this release included",
-        "receipt of the ledger; plain sums",
-    )
-
-
-@answer
 def _error_bound(basis: Basis) -> Iterator[Answer]:
     stated = basis.stated
     if LOSS_BOUND in stated.public:
@@ -135,16 +124,6 @@ def _error_bound(basis: Basis) -> Iterator[Answer]:
         "with probability 0.95",
         "utility of the exponential mechanism; public numbers alone",
     )
-
-
-@answer
-def _release_type(basis: Basis) -> Iterator[Answer]:
-    yield Figure(basis.stated.derived["release_type"], "true of every certificate")
-
-
-@answer
-def _trust_model(basis: Basis) -> Iterator[Answer]:
-    yield Figure(basis.stated.derived["trust_model"], "true of every certificate")
 
 
 @answer
@@ -162,16 +141,9 @@ def _assumptions(basis: Basis) -> Iterator[Answer]:
 
 
 @answer
-def _verdict(basis: Basis) -> Iterator[Answer]:
-    yield Figure(basis.report["verdict"], "the checks of the policy together")
-
-
-@answer
 def _checks(basis: Basis) -> Iterator[Answer]:
     for check in basis.report["checks"]:
-        yield Figure(
-            f"{check['rule']}: {check['status']}, limit {check['limit']:g}. {check['meaning']}", check["basis"]
-        )
+        yield Figure(in_words(basis, check), check["basis"])
 
 
 @answer
@@ -215,12 +187,6 @@ def _audience(basis: Basis) -> Iterator[Answer]:
 
 
 @answer
-def _rounding(basis: Basis) -> Iterator[Answer]:
-    below = basis.report["policy"]["suppress_below"]
-    yield Figure(f"counts from 1 to below {below} are not shown, and shares and bits are rounded", "suppression")
-
-
-@answer
 def _no_digest(basis: Basis) -> Iterator[Answer]:
     plain = [file for file in basis.report["inputs"] if file["role"] in ("data", "holdout") and file["sha256"]]
     yield Figure(
@@ -256,3 +222,15 @@ def _roles(basis: Basis) -> Iterator[Answer]:
         yield Figure(f"{name}: {role}", "as stated for the audit")
     if sensitive is None:
         yield Missing("no sensitive attribute was named")
+
+
+declare("""
+ledger | certificate | charge {receipt.charge} of the ledger {receipt.ledger:.12}…; the dataset spent a total of \
+epsilon {receipt.spent_epsilon:.6g} and delta {receipt.spent_delta:.3g}, this release included | receipt of the \
+ledger; plain sums | no ledger was charged, so that other releases were not added up
+release_type | certificate | {derived.release_type} | true of every certificate
+trust_model | certificate | {derived.trust_model} | true of every certificate
+verdict | report | {verdict} | the checks of the policy together
+rounding | report.policy | counts from 1 to below {suppress_below} are not shown, and shares and bits are rounded | \
+suppression
+""")

@@ -17,7 +17,8 @@ from glassine.auditing.findings.root import plain_value
 from glassine.errors import UnreadableFileError
 from glassine.files import write_json, write_text
 from glassine.report import wording
-from glassine.report.exchange.pipelines import as_summary, checked, kind_of
+from glassine.report.exchange.pipelines import as_summary
+from glassine.report.sections.policy import checked
 
 VERSION = "1.0.2"
 """Version whose reader the entry is written for, where ACRO is not installed: it reads its own version alone."""
@@ -72,7 +73,7 @@ def _entry(findings: Findings, uid: str, files: list[dict[str, Any]], command: s
         "uid": uid,
         "status": status,
         "type": "model",
-        "properties": {"method": kind_of(findings)},
+        "properties": {"method": findings.subject.kind},
         "files": files,
         "outcome": {},
         "command": wording.clean(command),

@@ -11,21 +11,10 @@ from typing import Any
 from urllib.parse import quote
 from xml.sax.saxutils import escape, quoteattr
 
-from glassine.auditing.findings import Findings, ModelSummary
+from glassine.auditing.findings import Findings
 from glassine.report import wording
 from glassine.report.blocks import CheckRow
-from glassine.report.sections.policy import worded
-
-
-def kind_of(findings: Findings) -> str:
-    """Return the kind of subject, by which rules are worded."""
-    return findings.subject.kind if isinstance(findings.subject, ModelSummary) else str(findings.subject.kind)
-
-
-def checked(findings: Findings) -> tuple[CheckRow, ...]:
-    """Return the checks of findings in words, counts in the unit of the findings."""
-    with wording.counting(findings.counted):
-        return tuple(worded(check, findings.policy, kind_of(findings)) for check in findings.checks)
+from glassine.report.sections.policy import checked
 
 
 def escaped(text: str) -> str:

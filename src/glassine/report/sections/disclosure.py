@@ -187,7 +187,7 @@ def _remedies_section(details: DisclosureDetails, base_rate: float | None) -> Se
     """Return what was tried against disclosure, and what it costs in accuracy."""
     held_out = any(row.holdout_accuracy is not None for row in details.remedies)
     figures = ("D_overall", "Accuracy", *(["Held out"] if held_out else []), "AUROC", "Log loss")
-    columns = (*heads("DisclosureRemedy", "Tree", figures=figures), Column("Status"))
+    columns = (*heads("Remedy", "Tree", figures=figures), Column("Status"))
     rows = tuple(_remedy(number, row, held_out) for number, row in enumerate(details.remedies, start=1))
     marks = [
         Mark(number=number, x=accuracy, y=row.d_overall)

@@ -64,6 +64,7 @@ CAVEAT = "The verdict covers only what was measured."
 PARTS = {
     "rule list": ("rule", "rules"),
     "additive model": ("bin", "bins"),
+    "regression": ("column", "columns"),
     "private summary": ("bin", "bins"),
     "several models": ("intersection", "intersections"),
 }
@@ -145,6 +146,12 @@ def worded(check: Check, policy: Policy, kind: str) -> CheckRow:
         status=check.status,
         meaning=wording.clean(check.meaning),
     )
+
+
+def checked(findings: Findings) -> tuple[CheckRow, ...]:
+    """Return the checks of findings in words, counts in the unit of the findings."""
+    with wording.counting(findings.counted):
+        return tuple(worded(check, findings.policy, findings.subject.kind) for check in findings.checks)
 
 
 def judged_page(findings: Findings, kind: str, measures: Sequence[MeasureRow], *, title: str, claim: str = "") -> Page:

@@ -1,0 +1,428 @@
+"""A regression as the subject of an audit: parameters per record, columns of 0/1, and values of single records."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from glassine.attacks.outcome import Measured, Measurement, NotApplicable, Outcome, RecordNote
+from glassine.auditing.describe import describe_guarantee
+from glassine.auditing.facts import Fact, FittedValues, Inapplicable, Parameters, Sizes
+from glassine.auditing.findings import OF_THE_MODEL, GuaranteeFinding, ModelSummary
+from glassine.auditing.findings.regression import ColumnFinding, RegressionFinding
+from glassine.auditing.identifiers import identifier_hint, identifiers_of, people_hint
+from glassine.auditing.inputs import AuditInputs, Comparison, check_sensitive, compare_records
+from glassine.auditing.policy import Policy
+from glassine.auditing.subject import Opened, Raw, Subject
+from glassine.auditing.suppression import Suppression
+from glassine.auditing.trees import MEMBERSHIP, attacked
+from glassine.data.table import RecordTable
+from glassine.domain import Integer, Real
+from glassine.domain.literals import is_missing
+from glassine.errors import InvalidDataError
+from glassine.models.implied import advantage_of_parameters, effective_parameters
+from glassine.models.indicators import indicator_bounds, not_bounded
+from glassine.models.regression import Equal, RegressionModel
+from glassine.records.arrays import Array, Bools
+
+if TYPE_CHECKING:
+    from glassine.attacks.membership.suite import MembershipAttacks
+
+CALIBRATED = ("gaussian", "binomial")
+"""Families on whose regressions the law was calibrated, with any of their links."""
+HALF = 0.5
+"""Leverage above which a record's outcome makes more than half of its fitted value."""
+PERFECT = 1 - 1e-12
+"""R squared from which a fit is exact, up to the printed digits."""
+UNKNOWN_COLUMNS = (
+    "whether these columns are of 0/1 is not known: {names}. Pass a domain that says it, or the training data."
+)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Fitted:
+    """A regression beside its training records: those without a gap."""
+
+    design: Array  # The columns, the intercept first, shape (n, 1 + columns)
+    weights: Array | None  # Variance of each outcome at its fitted value, shape (n,); None of an unknown link
+    complete: Bools  # Which of all records have no gap
+
+    @cached_property
+    def leverage(self) -> Array | None:
+        """How much of each record's fitted value its outcome makes, shape (n,)."""
+        if self.weights is None:
+            return None
+        scaled = self.design * np.sqrt(self.weights)[:, None]
+        base = np.linalg.svd(scaled, full_matrices=False)
+        kept = base.S.max(initial=0.0) * len(scaled) * np.finfo(float).eps < base.S
+        return np.asarray((base.U[:, kept] ** 2).sum(axis=1))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RegressionSubject(Subject):
+    """A regression."""
+
+    model: RegressionModel
+    table: RecordTable | None  # The training records; None where there are none
+    fitted: Fitted | None  # The regression with them
+    comparison: Comparison  # How the training records that were given differ from what the domain and the table say
+    # The tested attributes that identify people, and those that look so by name or values alone.
+    identifiers: tuple[tuple[str, ...], tuple[str, ...]]
+
+    @classmethod
+    def of(
+        cls, opened: Opened, inputs: AuditInputs, policy: Policy, claim: GuaranteeFinding | None, *, public: bool
+    ) -> Self:
+        """Return a regression with what is given beside it, and what its publisher states."""
+        stated = inputs.statements
+        model = opened.value.stated(n=stated.n_records, family=stated.family, errors=stated.errors)
+        table, comparison = inputs.table, Comparison()
+        if table is not None and not len(table):
+            raise InvalidDataError("data hold no record.", remedy="Give the training records, or leave them out.")
+        if table is not None:
+            comparison = compare_records(table, inputs.domain, model.recipe, model.tested, inputs.suppression.below)
+        fitted = None if table is None else _fitted(model, table, inputs.target)
+        return cls(
+            kind="regression",
+            inputs=inputs,
+            policy=policy,
+            guarantee=claim,
+            public=public,
+            model=model,
+            domain=inputs.domain,
+            table=table,
+            fitted=fitted,
+            comparison=comparison,
+            identifiers=identifiers_of(inputs, model.tested),
+            people=inputs.people,
+            has_data=table is not None,
+            has_domain=inputs.domain is not None,
+            mismatch=comparison.unread or _other_records(model, fitted),
+            odd=comparison.tested,
+            of_classes=model.classes is not None,
+        )
+
+    @classmethod
+    def claim(cls, opened: Opened, policy: Policy) -> GuaranteeFinding | None:
+        """Return the differential privacy that is claimed for the model."""
+        return describe_guarantee(opened.value, policy)
+
+    @classmethod
+    def check(cls, opened: Opened, inputs: AuditInputs, names: Container[str] | None) -> None:
+        """Raise InvalidDataError if the sensitive attribute is unknown to the model, the domain and the data."""
+        name = inputs.settings.sensitive
+        if name is not None and name not in opened.value.attributes:
+            check_sensitive(name, inputs.domain, names)
+
+    @cached_property
+    def sizes(self) -> tuple[int | None, ...]:
+        """For each column of 0/1, the fewer of its records of either value; None of others and without records."""
+        if self.fitted is None:
+            return (None,) * len(self.model.effects)
+        columns = self.fitted.design[:, 1:]
+        out: list[int | None] = []
+        for values in columns.T:
+            ones = int((values == 1).sum())
+            counted = bool(np.isin(values, (0.0, 1.0)).all())
+            out.append(min(ones, len(values) - ones) if counted else None)
+        return tuple(out)
+
+    @cached_property
+    def references(self) -> tuple[int, ...]:
+        """Records of each category that no column names, of attributes with columns of values."""
+        if self.fitted is None:
+            return ()
+        named: dict[str, list[int]] = {}
+        for place, effect in enumerate(self.model.effects, start=1):
+            if len(effect.factors) == 1 and isinstance(effect.factors[0], Equal):
+                named.setdefault(effect.factors[0].attribute, []).append(place)
+        left = [int((~self.fitted.design[:, places].any(axis=1)).sum()) for places in named.values()]
+        return tuple(size for size in left if size)
+
+    @cached_property
+    def effective(self) -> float | None:
+        """Effective parameters, by the records: under a penalty fewer than the coefficients."""
+        fitted = self.fitted
+        if fitted is None or fitted.weights is None:
+            return None
+        # Of a penalty of unknown strength, that of no penalty bounds it from above.
+        return effective_parameters(fitted.design, fitted.weights, np.zeros(fitted.design.shape[1]))
+
+    @property
+    def n_records(self) -> int | None:
+        """Training records, or people: counted in the records that were given, else as the file or a statement says."""
+        if self.fitted is None or self.table is None:
+            return self.model.fit.n_records
+        if self.table.persons is not None:
+            return int(self.table.persons.number)
+        return len(self.fitted.design)
+
+    def summary(self) -> ModelSummary:
+        """Return the model in brief."""
+        model = self.model
+        return ModelSummary(
+            kind="regression",
+            source=model.source,
+            n_parts=len(model.effects),
+            depth=max((len(effect.factors) for effect in model.effects), default=0),
+            n_records=model.fit.n_records,
+            classes=None if model.classes is None else tuple(map(str, model.classes)),
+            attributes=model.tested,
+            approximate=False,
+            parameters=None if self.inputs.parameters is None else self.inputs.parameters.values,
+        )
+
+    def notes(self, raw: Raw) -> Iterator[str]:
+        """Yield what is odd about the data, the domain and the file."""
+        yield from people_hint(self.inputs)
+        yield from identifier_hint(self.identifiers[1])
+        yield from self.comparison.notes(self.inputs.suppression)
+        if "scaler" in self.model.fit.published:
+            yield "The file holds a scaler, with the number of records, and the mean and variance of each number."
+        if self.fitted is not None and not self.fitted.complete.all():
+            yield RecordNote("Records with a missing number were left out, as fits leave them out.")
+
+
+def _fitted(model: RegressionModel, table: RecordTable, target: str | None) -> Fitted:
+    """Return a regression beside its training records, without those that lack a number or the outcome."""
+    columns = model.design(table.arrays)
+    complete = np.asarray(~np.isnan(columns).any(axis=1))
+    if target in table.arrays:
+        complete = np.asarray(complete & ~is_missing(table.arrays[target]))
+    design = np.column_stack([np.ones(int(complete.sum())), columns[complete]])
+    rows = {name: table.arrays[name][complete] for name in model.tested}
+    weights: Array | None = None
+    if model.link == "identity":
+        weights = np.ones(len(design))
+    elif model.link in ("logit", "probit", "cloglog") and rows:
+        shares = model.predict_proba(rows)[:, 1]
+        weights = shares * (1 - shares)
+    elif model.link == "log" and rows:
+        weights = np.exp(model.scores(rows)[:, 0])
+    return Fitted(design=design, weights=weights, complete=complete)
+
+
+def _other_records(model: RegressionModel, fitted: Fitted | None) -> str:
+    """Return that the records are others than those of training, by their number; empty if nothing says so."""
+    stated = model.fit.n_records
+    if fitted is None or stated in (None, len(fitted.design)) or not model.effects:
+        return ""
+    return "The data is not the training data: the regression was fitted on another number of records."
+
+
+# What measurements find, as criteria read it.
+
+
+def _facts(subject: RegressionSubject, outcome: object, raw: Raw) -> dict[str, Fact[Any]]:
+    return {
+        "implied": _implied(subject),
+        "sizes": _sizes(subject),
+        "fitted": _values(subject),
+        "residual": _residual(subject),
+        "identifiers": Measured(subject.identifiers[0]),
+    }
+
+
+def uncalibrated(model: RegressionModel) -> str:
+    """Return why the law of parameters does not say what a regression implies; empty if it does.
+
+    Calibrated on logistic and linear regressions of single records, it is not known for others.
+    """
+    fit = model.fit
+    numbers = [sum(not isinstance(factor, Equal) for factor in effect.factors) for effect in model.effects]
+    if not fit.family:
+        return "the file does not say of which family the outcome is."
+    if fit.family not in CALIBRATED:
+        return f"how parameters relate to membership was not calibrated for the family {fit.family}."
+    if fit.special:
+        return f"how parameters relate to membership was not calibrated for fits with {', '.join(fit.special)}."
+    if max(numbers, default=0) > 1:
+        return "how parameters relate to membership was not calibrated for products of numbers."
+    return ""
+
+
+def _implied(subject: RegressionSubject) -> Fact[Parameters]:
+    """Return the parameters per record, and the advantage that they imply."""
+    model, fit, n = subject.model, subject.model.fit, subject.n_records
+    if reason := uncalibrated(model):
+        return NotApplicable(reason)
+    if n is None:
+        return NotApplicable("the file does not say how many training records there are.")
+    if not n:
+        return NotApplicable("no record has a value of every column.")
+    parameters = subject.effective
+    unsettled = subject.doubt
+    if parameters is None:
+        if fit.n_parameters is None:
+            return NotApplicable("the file does not say how many parameters were fitted.")
+        parameters = float(fit.n_parameters)
+    per_record = parameters / n
+    advantage = advantage_of_parameters(per_record, "regression")
+    limit = subject.policy.largest_advantage
+    if fit.penalized is not False and limit is not None and advantage > limit:
+        # Under a penalty, fewer parameters are effective than were fitted: only a pass is certain.
+        return NotApplicable(
+            f"by all of its parameters the advantage would be {advantage:.2g}, and a penalty leaves fewer of them "
+            "effective, which the file does not say."
+        )
+    return Measured(Parameters(per_record=per_record, advantage=advantage, unsettled=unsettled))
+
+
+def _sizes(subject: RegressionSubject) -> Fact[Sizes]:
+    """Return the records of columns of 0/1: counted in the data, else bounded by standard errors."""
+    model, domain = subject.model, subject.domain
+    if not model.effects:
+        return Inapplicable("The regression has no columns.")
+    names = ("column of 0/1", "columns of 0/1")
+    if subject.fitted is not None:
+        counted = (*(size for size in subject.sizes if size is not None), *subject.references)
+        if not counted:
+            return Inapplicable("No column is of 0/1.")
+        return Measured(Sizes(parts={names: counted}, unsettled=subject.doubt))
+    indicators = [effect.is_indicator(domain) for effect in model.effects]
+    unknown = [
+        effect.name
+        for effect, indicator in zip(model.effects, indicators, strict=True)
+        if not indicator and not _is_number(effect.attributes, domain)
+    ]
+    if unknown:
+        return NotApplicable(UNKNOWN_COLUMNS.format(names=", ".join(unknown[:3]) + (" ..." if unknown[3:] else "")))
+    if not any(indicators):
+        return Inapplicable("No column is of 0/1.")
+    if reason := not_bounded(model):
+        return NotApplicable(reason[:1].lower() + reason[1:])
+    bounds = [b for b, own in zip(indicator_bounds(model, domain), indicators, strict=True) if own]
+    least = min((bound or 0 for bound in bounds), default=0)
+    return Measured(Sizes(parts={names: ()}, fewest=least, unsettled=subject.doubt))
+
+
+def _is_number(names: tuple[str, ...], domain: Any) -> bool:
+    """Return whether a domain declares one of the attributes of a product as a number that is not of 0/1."""
+    return domain is not None and any(name in domain and isinstance(domain[name], Integer | Real) for name in names)
+
+
+def _values(subject: RegressionSubject) -> Fact[FittedValues]:
+    """Return how many values of single records are published beside the coefficients, or follow from them."""
+    fit, reasons, number = subject.model.fit, list[str](), 0
+    if fit.n_residuals:
+        number += fit.n_residuals
+        reasons.append(f"The summary prints {fit.n_residuals:,} residuals of single records.")
+    if fit.baseline:
+        number += len(fit.baseline)
+        reasons.append(f"The baseline hazard has {len(fit.baseline):,} rows, each the time of an event.")
+    if "design matrix" in fit.published:
+        number += fit.n_records or 1
+        reasons.append("The file holds the design matrix, which is every training record.")
+    exact = fit.df_residual is not None and fit.df_residual <= 0
+    if exact or (fit.r_squared is not None and fit.r_squared >= PERFECT):
+        number += fit.n_records or 1
+        reasons.append("The model has as many parameters as records, so that every outcome follows from it.")
+    if fit.separated:
+        number += 1
+        reasons.append("Fitted probabilities are 0 or 1, so that outcomes of records are certain.")
+    return Measured(FittedValues(number=number, reasons=tuple(reasons)))
+
+
+def _residual(subject: RegressionSubject) -> Fact[float]:
+    """Return the residual degrees of freedom."""
+    fit, n = subject.model.fit, subject.n_records
+    if fit.df_residual is not None:
+        return Measured(float(fit.df_residual))
+    if n is None or fit.n_parameters is None:
+        return NotApplicable("the number of records or of parameters is not known.")
+    return Measured(float(n - fit.n_parameters))
+
+
+# What findings show.
+
+
+def _meaning(model: RegressionModel) -> str:
+    """Return in words what a regression is, with what is known of its fit."""
+    fit = model.fit
+    said = [f"{str(model)[:1].upper()}{str(model)[1:]}{f' on {model.target}' if model.target else ''}"]
+    said += [f"{fit.n_records:,} records"] if fit.n_records is not None else ["number of records not known"]
+    said += [f"{fit.n_events:,} events"] if fit.n_events is not None else []
+    said += [f"{fit.n_parameters:,} parameters"] if fit.n_parameters is not None else []
+    errors = {
+        "model": "standard errors by the model",
+        "robust": "robust standard errors",
+        "": "kind of errors not known",
+    }
+    said += (
+        [errors[fit.errors]] if any(effect.errors is not None for effect in model.effects) else ["no standard errors"]
+    )
+    said += ["not converged"] if fit.converged is False else []
+    said += [*fit.special, *(["coefficients shrunk by a penalty"] if fit.penalized else [])]
+    return "; ".join(said) + "."
+
+
+def _hide(subject: RegressionSubject, suppression: Suppression) -> RegressionFinding:
+    model, implied = subject.model, _implied(subject)
+    bounds = indicator_bounds(model, subject.domain)
+    leverage = None if subject.fitted is None else subject.fitted.leverage
+    columns = tuple(
+        ColumnFinding(
+            name=effect.name,
+            coefficients=effect.coefficients,
+            errors=effect.errors,
+            indicator=effect.is_indicator(subject.domain),
+            bound=bound,
+            size=None if size is None else suppression.count(size),
+        )
+        for effect, bound, size in zip(model.effects, bounds, subject.sizes, strict=True)
+    )
+    return RegressionFinding(
+        meaning=_meaning(model),
+        link=model.link,
+        outputs=tuple(map(str, model.classes or ())) if model.n_outputs > 1 else ("",),
+        intercept=model.intercept,
+        intercept_errors=model.intercept_errors,
+        columns=columns,
+        n_records=model.fit.n_records,
+        n_parameters=model.fit.n_parameters,
+        effective=None if subject.effective is None else round(subject.effective, 1),
+        advantage=round(implied.value.advantage, 3) if isinstance(implied, Measured) else None,
+        unbounded=not_bounded(model),
+        largest_leverage=None if leverage is None or not len(leverage) else round(float(leverage.max()), 2),
+        n_leverage=None if leverage is None else suppression.rough(int((leverage > HALF).sum())),
+        published=model.fit.published,
+    )
+
+
+def _membership(subject: RegressionSubject) -> Outcome[MembershipAttacks]:
+    """Attack membership, with the attributes that the model reads; shadow models are refitted with its link."""
+    if subject.public:
+        return NotApplicable(OF_THE_MODEL)
+    if subject.model.link not in ("identity", "log", "logit", "softmax", "probit", "cloglog"):
+        return NotApplicable("membership attacks need the outcome that a record is predicted to have.")
+    return attacked(subject.model, subject.inputs, subject.model.tested, lambda members: _like(subject.model))
+
+
+def _like(model: RegressionModel) -> Any:
+    """Return an estimator that fits the columns of a regression again, by its link."""
+    # scikit-learn's linear models take a second to import.
+    from sklearn.linear_model import LinearRegression, LogisticRegression, PoissonRegressor
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import FunctionTransformer
+
+    ends: dict[str, Any] = {"identity": LinearRegression(), "log": PoissonRegressor(alpha=0.0, max_iter=1000)}
+    end = ends.get(model.link, LogisticRegression(C=np.inf, max_iter=1000))
+    return make_pipeline(FunctionTransformer(model.design), end)
+
+
+COLUMNS = Measurement[RegressionSubject, RegressionSubject](
+    "columns",
+    "Coefficients",
+    "What does each column reveal about the people in it?",
+    RegressionFinding,
+    run=Measured,
+    hide=_hide,
+    facts=_facts,
+    listed=False,
+)
+
+RegressionSubject.measurements = (COLUMNS, MEMBERSHIP(_membership))

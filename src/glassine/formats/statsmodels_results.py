@@ -1,0 +1,167 @@
+"""Fitted results of statsmodels, as they are in memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from glassine.domain import Domain
+from glassine.domain.attributes import Scalar
+from glassine.errors import InvalidModelError, PrivacyLeakWarning, UnsupportedModelError, warn_caller
+from glassine.formats.conditions import kinds_of
+from glassine.formats.format import BY_START, of_object
+from glassine.formats.printed.statsmodels import FAMILY_OF, REFERENCE
+from glassine.formats.regressions import INTERCEPTS, RegressionBuilder, factors_of, link_of
+from glassine.models.regression import FitStatistics, RegressionModel
+
+MODELS = {"PHReg": "PH Reg", "GLM": "GLM", **{name: name for name in FAMILY_OF}}
+"""The models that are read, by the names of their classes."""
+HOLDS_DESIGN = (
+    "The results hold the design matrix, which is every training record. results.save() writes it into the file: "
+    "release the written model, or call results.remove_data() first."
+)
+
+
+def is_results(obj: object) -> bool:
+    """Return whether an object is a fitted result of statsmodels, or wraps one."""
+    if isinstance(obj, type) or not kinds_of(obj, "statsmodels"):
+        return False
+    return hasattr(obj, "params") and hasattr(obj, "model")
+
+
+def regression_from_results(results: Any, domain: Domain | None = None) -> RegressionModel:
+    """Return fitted results of statsmodels as a plain value.
+
+    Parameters
+    ----------
+    results : fitted results of OLS, WLS, Logit, Probit, Poisson, MNLogit, GLM or PHReg
+        What ``fit()`` returned.
+    domain : Domain, optional
+        The public domain.
+
+    Warns
+    -----
+    PrivacyLeakWarning
+        If the results hold the design matrix, as they do unless ``remove_data()`` was called.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If the model is another.
+    InvalidModelError
+        If parts do not fit each other, or the domain lacks a column.
+    """
+    kind = next((MODELS[name] for name in kinds_of(results.model, "statsmodels") if name in MODELS), "")
+    if not kind:
+        raise UnsupportedModelError(
+            f"{type(results.model).__name__} of statsmodels is not read.", remedy=f"Supported are {', '.join(MODELS)}."
+        )
+    if kind == "GLM":
+        own = results.model.family
+        family, link = link_of(type(own).__name__, type(own.link).__name__, "the GLM")
+    else:
+        family, link = FAMILY_OF[kind]
+    names = [str(name) for name in results.model.exog_names]
+    values, errors = _matrix(results.params, len(names)), _matrix(results.bse, len(names))
+    if family == "multinomial":
+        # The first class has no coefficients.
+        values, errors = (np.column_stack([np.zeros(len(names)), part]) for part in (values, errors))
+    builder = RegressionBuilder(f"the {kind} of statsmodels", domain, values.shape[1])
+    for name, own_values, own_errors in zip(names, values.tolist(), errors.tolist(), strict=True):
+        known = [error for error in own_errors if math.isfinite(error)]
+        if name in INTERCEPTS:
+            builder.intercept = own_values
+            builder.intercept_errors = own_errors if len(known) == len(own_errors) else None
+            continue
+        shown = own_errors if len(known) == len(own_errors) else None
+        builder.add(name, factors_of(name, domain), own_values, shown)
+    held = getattr(results.model, "exog", None) is not None
+    if held:
+        warn_caller(HOLDS_DESIGN, PrivacyLeakWarning)
+    return builder.model(
+        link,
+        _fit(results, kind, family, values.size - (len(names) if family == "multinomial" else 0), held),
+        source=f"statsmodels {kind}",
+        classes=_classes(results, family),
+        target=_target(results),
+    )
+
+
+def _matrix(values: object, n: int) -> Any:
+    array = np.asarray(values, dtype=float)
+    array = array[:, None] if array.ndim == 1 else array
+    if array.ndim != 2 or len(array) != n:
+        raise InvalidModelError(f"the results have {array.shape} figures for {n} columns.")
+    return array
+
+
+def _target(results: Any) -> str:
+    name = getattr(results.model, "endog_names", "")
+    return name if isinstance(name, str) and len(name) <= 100 else ""
+
+
+def _classes(results: Any, family: str) -> tuple[Scalar, ...] | None:
+    """Return the classes of a multinomial model, whose first name is not stored with its coefficients."""
+    if family != "multinomial":
+        return None
+    names: Sequence[object] = list(getattr(results.model, "_ynames_map", {}).values())
+    n = _matrix(results.params, len(results.model.exog_names)).shape[1] + 1
+    return tuple(str(name) for name in names) if len(names) == n else (REFERENCE, *(f"class {i}" for i in range(1, n)))
+
+
+def _number(results: Any, name: str) -> float | None:
+    value = getattr(results, name, None)
+    return float(value) if isinstance(value, int | float | np.number) and math.isfinite(value) else None
+
+
+def _fit(results: Any, kind: str, family: str, n_parameters: int, held: bool) -> FitStatistics:
+    """Return what the results say of the fit."""
+    n, scale = _number(results, "nobs"), _number(results, "scale")
+    if n is None and held:
+        n = len(results.model.exog)
+    degrees = _number(results, "df_resid")
+    said = getattr(results, "mle_retvals", None)
+    converged = said.get("converged") if isinstance(said, dict) else getattr(results, "converged", None)
+    regularized = bool(kinds_of(results, "statsmodels")) and any(
+        "L1" in name for name in kinds_of(results, "statsmodels")
+    )
+    usual = getattr(results, "covariance_type" if kind == "PH Reg" else "cov_type", "")
+    status = getattr(results.model, "status", None) if kind == "PH Reg" else None
+    return FitStatistics(
+        family=family,
+        n_events=None if status is None else round(float(np.sum(status))),
+        n_records=None if n is None else round(n),
+        n_parameters=n_parameters,
+        df_residual=None if kind == "PH Reg" else degrees,
+        dispersion="estimated" if family in ("gaussian", "gamma") or (kind == "GLM" and scale != 1) else "fixed",
+        scale=scale if family == "gaussian" else None,
+        log_likelihood=_number(results, "llf") if kind != "PH Reg" else None,
+        r_squared=_number(results, "rsquared") if kind in ("OLS", "WLS") else None,
+        errors="model" if usual in ("nonrobust", "naive") else "robust",
+        penalized=regularized or bool(getattr(results, "regularized", False)),
+        converged=True if kind in ("OLS", "WLS") else None if converged is None else bool(converged),
+        special=("weights",) if kind == "WLS" or _weighted(results, kind) else (),
+        published=("design matrix",) if held else (),
+    )
+
+
+def _weighted(results: Any, kind: str) -> bool:
+    """Return whether a GLM has weights other than 1."""
+    model = results.model
+    given = [getattr(model, name, None) for name in ("freq_weights", "var_weights")] if kind == "GLM" else []
+    return any(part is not None and not np.all(np.asarray(part) == 1) for part in given)
+
+
+FORMAT = of_object(
+    name="statsmodels results",
+    again="print(results.summary()) in Python, and give the text",
+    reads="fitted results of statsmodels in memory: OLS, WLS, Logit, Probit, Poisson, MNLogit, GLM, PHReg",
+    reveals="coefficients, standard errors, numbers of records; a saved result holds every training record",
+    leaves_out="nothing that the summary has",
+    sniff=is_results,
+    rank=BY_START,
+    read=regression_from_results,
+)

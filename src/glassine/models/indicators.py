@@ -1,0 +1,80 @@
+"""What standard errors reveal of a column of 0/1: a number of records that it holds at least."""
+
+from __future__ import annotations
+
+import math
+
+from glassine.domain import Domain
+from glassine.models.regression import RegressionModel
+
+
+def indicator_bounds(model: RegressionModel, domain: Domain | None = None) -> tuple[int | None, ...]:
+    """Return for each column of 0/1 a number of records, or of its rarer outcome, that it holds at least.
+
+    ``1 / se^2`` bounds from below the rarer outcome's count in the column of a logistic regression, its sum of outcomes
+    in a Poisson regression, and its events in a Cox regression; ``s^2 / se^2`` the records of a linear one.
+
+    **Guarantee**: exact for a fit that converged, by maximum likelihood with the canonical link, without weights or a
+    penalty, whose errors follow from the model (`indicators.md`); None for every other column or fit.
+
+    Parameters
+    ----------
+    model : RegressionModel
+        The model, with what is stated of it.
+    domain : Domain, optional
+        The public domain, which says which attributes are of 0/1.
+
+    Examples
+    --------
+    >>> from glassine.models.regression import Effect, Equal, FitStatistics
+    >>> male = Effect(name="male", factors=(Equal(attribute="sex", value="male"),), coefficients=(0.3,), errors=(0.25,))
+    >>> fit = FitStatistics(family="binomial", dispersion="fixed", errors="model", penalized=False, converged=True)
+    >>> model = RegressionModel(
+    ...     attributes=("sex",), effects=(male,), intercept=(0,), link="logit", classes=(0, 1), fit=fit
+    ... )
+    >>> indicator_bounds(model)
+    (16,)
+    """
+    if not_bounded(model):
+        return (None,) * len(model.effects)
+    fit = model.fit
+    scale = 1.0
+    if fit.family == "gaussian":
+        scale = max(0.0, (fit.scale or 0.0) - fit.scale_rounding)
+    out: list[int | None] = []
+    for effect in model.effects:
+        if effect.errors is None or not effect.is_indicator(domain):
+            out.append(None)
+            continue
+        # Rounding moves an error by at most half of its last digit: the largest error gives the smallest bound.
+        error = max(effect.errors) + effect.rounding
+        bound = scale / error**2 if error > 0 else math.inf
+        if not bound <= (fit.n_records or math.inf) * (1 + 1e-9):
+            out.append(None)  # more than all records: an error of 0, or a table that is no maximum-likelihood fit
+            continue
+        # A count is whole, and at least its bound: rounding up is exact, up to the digits of a computed bound.
+        out.append(max(0, math.ceil(bound - 1e-6 * max(1.0, bound))) if bound < math.inf else None)
+    return tuple(out)
+
+
+CANONICAL = {"gaussian": "identity", "binomial": "logit", "poisson": "log", "cox": "cox"}
+"""Families with the link for which the score equation of a column states its sum of outcomes."""
+
+
+def not_bounded(model: RegressionModel) -> str:
+    """Return why errors bound no count of a column; empty if they do."""
+    fit = model.fit
+    if fit.family not in CANONICAL or CANONICAL[fit.family] != model.link:
+        return "The file does not say its family, or errors of its family bound no count."
+    if fit.errors != "model":
+        robust = "The standard errors are robust, which bound no count."
+        return robust if fit.errors else "The file does not say of which kind its standard errors are."
+    if fit.special:
+        return f"The fit has {', '.join(fit.special)}, with which standard errors bound no count."
+    if fit.penalized is not False:
+        return "The coefficients are shrunk by a penalty, or the file does not say that they are not."
+    if fit.converged is not True or fit.separated:
+        return "The fit did not converge, or the file does not say that it did."
+    if fit.family == "gaussian":
+        return "" if fit.scale is not None else "The file does not publish the residual variance."
+    return "" if fit.dispersion == "fixed" else "The dispersion was estimated, or the file does not say that it is 1."

@@ -1,0 +1,65 @@
+"""A forest plot: each coefficient of a regression with its interval."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from glassine.models.svg import Axes, Chart, element, short, ticks
+
+ROW, NAMES, WIDTH, MOST = 22.0, 200.0, 640.0, 40
+QUANTILE = 1.96
+"""Half the width of an interval of 95 %, in standard errors."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coefficient:
+    """A drawn coefficient; ``error`` is None where it has no interval."""
+
+    name: str
+    value: float
+    error: float | None
+
+
+def draw_forest(rows: Sequence[Coefficient], title: str) -> Markup:
+    """Return the forest plot of the first coefficients, one row each, on one scale."""
+    shown = [row for row in rows[:MOST] if abs(row.value) < 1e12]
+    reach = [(row.error or 0.0) * QUANTILE for row in shown]
+    ends = [row.value - half for row, half in zip(shown, reach, strict=True)]
+    ends += [row.value + half for row, half in zip(shown, reach, strict=True)]
+    # An interval far wider than the coefficients would hide them all: it is cut, with an arrow's mark.
+    widest = 5 * max((abs(row.value) for row in shown), default=1.0) or 1.0
+    low, high = max(min([0.0, *ends]), -widest), min(max([0.0, *ends]), widest)
+    span = (high - low) or 1.0
+    height = ROW * len(shown)
+    axes = Axes(
+        left=NAMES,
+        top=10.0,
+        width=WIDTH - NAMES - 20,
+        height=height,
+        across=lambda value: (min(max(value, low), high) - low) / span,
+        up=lambda place: 1 - (place + 0.5) / max(len(shown), 1),
+    )
+    pieces = [
+        element("line", class_="grid", x1=axes.x(0.0), x2=axes.x(0.0), y1=axes.top, y2=axes.bottom),
+        axes.marks(ticks(low, high, 6)),
+    ]
+    for place, (row, half) in enumerate(zip(shown, reach, strict=True)):
+        y = axes.y(place)
+        pieces.append(element("text", short(row.name, 30), class_="tick end", x=axes.left - 8, y=y, dy=4))
+        if row.error is not None:
+            ends_of = (axes.x(row.value - half), axes.x(row.value + half))
+            pieces.append(
+                element("line", stroke="currentColor", stroke_width=1.5, x1=ends_of[0], x2=ends_of[1], y1=y, y2=y)
+            )
+        pieces.append(element("circle", fill="currentColor", cx=axes.x(row.value), cy=y, r=3.5))
+    return Chart(
+        kind="forest",
+        ident="forest-plot",
+        width=WIDTH,
+        height=height + 50,
+        title=title,
+        description="The table below has the same figures.",
+    ).draw(*pieces)

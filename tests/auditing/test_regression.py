@@ -1,0 +1,207 @@
+"""Audits of regressions: what the file, statements and records say, and what is answered with unknown."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from glassine import AuditSettings, Policy, audit
+from glassine.auditing.findings import Findings
+from glassine.auditing.findings.regression import RegressionFinding
+from glassine.auditing.statements import Statements
+from glassine.domain import Domain
+from glassine.errors import InvalidModelError
+from glassine.formats import as_model, load_file, load_model
+from glassine.models import Effect, FitStatistics, Power, RegressionModel
+from glassine.report import render_html, render_text
+from glassine.scrubbing.scrub import scrub
+from tests.formats.test_regressions import DOMAIN, FILES, RECORDS
+
+NORM = Policy(smallest_leaf=10)
+FRAME = pl.DataFrame(RECORDS)
+
+
+def audited(name: str, *, data: Any = None, target: str | None = None, **stated: Any) -> Findings:
+    settings = AuditSettings(statements=Statements(**stated))
+    return audit(load_file(FILES / name, DOMAIN), data, target, domain=DOMAIN, policy=NORM, settings=settings)
+
+
+def status(findings: Findings) -> dict[str, str]:
+    return {check.rule: check.status for check in findings.checks}
+
+
+def made(n: int, columns: int, **fit: Any) -> RegressionModel:
+    names = tuple(f"x{i}" for i in range(columns))
+    effects = tuple(Effect(name=x, factors=(Power(attribute=x),), coefficients=(0.1,)) for x in names)
+    facts: dict[str, Any] = {
+        "family": "binomial",
+        "n_records": n,
+        "n_parameters": columns + 1,
+        "penalized": False,
+    } | fit
+    return RegressionModel(
+        attributes=names, effects=effects, intercept=(0,), link="logit", classes=(0, 1), fit=FitStatistics(**facts)
+    )
+
+
+@pytest.mark.parametrize(("n", "expected"), [(800, "pass"), (790, "fail"), (700, "fail"), (100, "fail")])
+def test_about_thirteen_records_per_parameter_are_the_limit(n: int, expected: str) -> None:
+    assert status(audit(made(n, 59)))["largest_advantage"] == expected
+
+
+@pytest.mark.parametrize(
+    ("fit", "reason"),
+    [
+        ({"n_records": None}, "how many training records"),
+        ({"family": ""}, "of which family"),
+        ({"special": ("weights",)}, "weights"),
+        ({"special": ("records of intervals",)}, "records of intervals"),
+        ({"penalized": True, "n_records": 100}, "a penalty leaves fewer"),
+    ],
+)
+def test_what_was_not_calibrated_is_unknown_never_a_pass(fit: dict[str, Any], reason: str) -> None:
+    check = next(c for c in audit(made(10_000, 59, **fit)).checks if c.rule == "largest_advantage")
+    assert check.status == "unknown"
+    assert reason in check.meaning
+
+
+@pytest.mark.parametrize("name", ["r_cox.txt", "r_poisson.txt", "sm_mnlogit.txt", "r_weighted.txt", "sm_phreg.txt"])
+def test_families_without_a_calibration_are_unknown(name: str) -> None:
+    assert status(audited(name))["largest_advantage"] == "unknown"
+
+
+def test_a_penalty_can_only_help() -> None:
+    assert status(audit(made(10_000, 59, penalized=True)))["largest_advantage"] == "pass"
+
+
+def test_errors_settle_the_norm_only_upward() -> None:
+    # A bound below ten proves nothing. Five records are of the town east: R's reference, and a column of statsmodels.
+    for name in ("r_logit.txt", "sm_logit.txt"):
+        assert status(audited(name))["smallest_leaf"] == "unknown"
+        counted = audited(name, data=FRAME, target="ill")
+        assert next(c for c in counted.checks if c.rule == "smallest_leaf").status == "fail"
+    north = FRAME.filter(pl.col("town").is_in(["north", "south"]))
+    kept = load_model(FILES / "sm_glm.txt", DOMAIN)
+    assert isinstance(kept, RegressionModel)
+    bare = replace(kept, fit=replace(kept.fit, n_records=None))
+    assert status(audit(bare, north, "visits", domain=DOMAIN, policy=NORM))["smallest_leaf"] == "pass"
+    assert status(audited("general_logit.pmml", n_records=200, errors="model"))["smallest_leaf"] == "pass"
+
+
+@pytest.mark.parametrize("name", ["sm_ols_hc1.txt", "r_cox_robust.txt"])
+def test_a_table_of_robust_errors_never_passes_by_them(name: str) -> None:
+    assert status(audited(name))["smallest_leaf"] == "unknown"
+
+
+def test_the_norm_is_unknown_where_nobody_says_which_columns_are_of_0_and_1() -> None:
+    findings = audit(load_model(FILES / "sm_logit.txt"), policy=NORM)
+    check = next(c for c in findings.checks if c.rule == "smallest_leaf")
+    assert check.status == "unknown"
+    assert "age" in check.meaning
+
+
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [("r_lm.txt", 2), ("general_cox.pmml", 61), ("r_saturated.txt", 46), ("sm_ols.txt", 0), ("r_cox.txt", 0)],
+)
+def test_values_of_single_records_are_counted(name: str, number: int) -> None:
+    check = next(c for c in audit(load_model(FILES / name)).checks if c.rule == "fitted_values")
+    rows = load_model(FILES / name)
+    assert isinstance(rows, RegressionModel)
+    expected = len(rows.fit.baseline) if name == "general_cox.pmml" else number
+    assert check.measured == expected
+    assert check.status == ("fail" if expected else "pass")
+
+
+def test_acro_counts_degrees_of_freedom_alone() -> None:
+    harmful = made(100, 59)
+    assert status(audit(harmful, policy=Policy.named("sacro")))["residual_degrees_of_freedom"] == "pass"
+    assert status(audit(harmful))["largest_advantage"] == "fail"
+
+
+def test_records_give_leverage_and_sizes_to_the_checker_alone() -> None:
+    findings = audited("r_logit.txt", data=FRAME, target="ill")
+    finding = findings.value("columns")
+    assert isinstance(finding, RegressionFinding)
+    assert finding.effective == pytest.approx(7)
+    assert finding.largest_leverage is not None
+    assert 0.2 < finding.largest_leverage <= 1
+    public = findings.public().value("columns")
+    assert isinstance(public, RegressionFinding)
+    assert public.largest_leverage is None
+    assert public.effective is None
+    assert all(column.size is None for column in public.columns)
+
+
+def test_other_records_are_no_training_records() -> None:
+    findings = audited("r_logit.txt", data=FRAME[:100], target="ill")
+    assert status(findings)["largest_advantage"] == "unknown"
+
+
+def test_membership_is_attacked_with_a_holdout() -> None:
+    from sklearn.linear_model import LogisticRegression
+
+    frames = [FRAME[part].select("age", "bmi", "ill").to_pandas() for part in (slice(0, 100), slice(100, 200))]
+    fitted = LogisticRegression(C=np.inf).fit(frames[0][["age", "bmi"]], frames[0]["ill"])
+    findings = audit(as_model(fitted), frames[0], "ill", holdout=frames[1])
+    assert findings.value("membership").attacks
+    assert "largest_measured_advantage" in status(findings)
+
+
+def test_a_contradicting_statement_is_refused() -> None:
+    with pytest.raises(InvalidModelError, match="the file says 200 records"):
+        audited("r_logit.txt", n_records=100)
+
+
+def test_the_report_has_the_table_and_the_forest_plot() -> None:
+    findings = audited("r_logit.txt")
+    page = render_html(findings)
+    assert "forest-plot" in page
+    assert page.count("<circle") == 6
+    assert "Std. error" in page
+    text = render_text(findings)
+    assert "sexmale" in text
+    assert "holds at least 9" in text
+
+
+# Scrubbing.
+
+
+@pytest.mark.parametrize("name", ["r_logit.txt", "sm_ols.txt", "general_logit.pmml", "broom_logit.csv"])
+def test_a_scrubbed_copy_has_coefficients_of_half_an_error_and_nothing_beside(name: str) -> None:
+    model = load_model(FILES / name, DOMAIN)
+    assert isinstance(model, RegressionModel)
+    copy = scrub(model, DOMAIN).model
+    for before, after in zip(model.effects, copy.effects, strict=True):
+        assert before.errors is not None
+        assert after.errors is not None
+        half = after.errors[0] / 2
+        assert after.coefficients[0] / half == pytest.approx(round(after.coefficients[0] / half), abs=1e-6)
+        assert abs(after.coefficients[0] - before.coefficients[0]) <= half / 2 * (1 + 1e-9)
+        assert before.errors[0] <= after.errors[0] <= before.errors[0] * 1.1
+    assert (copy.fit.published, copy.fit.n_residuals, copy.fit.baseline) == ((), 0, ())
+    assert status(audit(copy, domain=DOMAIN)).get("fitted_values") == "pass"
+
+
+def test_a_scrubbed_cox_model_has_no_baseline_rows() -> None:
+    model = load_model(FILES / "general_cox.pmml", DOMAIN)
+    with pytest.raises(InvalidModelError, match="publishes no standard errors"):
+        scrub(model, DOMAIN)
+    by_text = load_model(FILES / "r_cox.txt", DOMAIN)
+    assert isinstance(by_text, RegressionModel)
+    assert scrub(by_text, DOMAIN).model.fit.baseline == ()
+
+
+def test_errors_that_are_not_published_follow_from_the_records() -> None:
+    model = load_model(FILES / "logistic.pmml", DOMAIN)
+    copy = scrub(model, DOMAIN, data=FRAME).model
+    assert all(effect.errors is None for effect in copy.effects)
+    assert sum(len(f"{effect.coefficients[0]}") for effect in copy.effects) < 60
+
+
+def test_a_domain_need_not_declare_a_column_that_a_formula_computes() -> None:
+    assert isinstance(load_model(FILES / "r_saturated.txt", Domain.binary(["age"])), RegressionModel)
