@@ -48,7 +48,7 @@ from glassine.records.headers import RecordsFile
 from glassine.records.purpose import Purpose
 from glassine.records.scalars import FOREIGN, number_of, value_of
 from glassine.scrubbing.scrub import _counted_sizes
-from glassine.surrogates.reading import open_records
+from glassine.surrogates.reading import open_records, query_of
 from tests.cli.running import one_after_another
 from tests.records.odd_cells import ATTRIBUTES, NUMBERS, ODD_CELLS, TEXTS
 
@@ -350,6 +350,29 @@ def test_every_consumer_reads_what_the_cells_say(container: str, name: str, cons
     else:
         make, cells = OF_NUMBERS[container], DOUBLES
     CONSUMERS[consumer](ATTRIBUTES[name], cells, make(cells))
+
+
+@pytest.mark.parametrize("name", [name for name in ATTRIBUTES if "prefixes" not in name])
+def test_a_query_of_the_service_is_what_its_cells_say(name: str) -> None:
+    """Of a form or a JSON request: a cell that the attribute does not describe is refused, and names the attribute."""
+    attribute = ATTRIBUTES[name]
+    domain, read_as = Domain({"x": attribute}), Reader(attribute)
+    plain = [cell for cell in ODD_CELLS if cell is None or type(cell) in (str, int, float, bool)]
+    assert len(plain) > 50
+    for cell in plain:
+        value, flag = read_as.cell(cell)
+        whole = not isinstance(attribute, Integer) or float(value).is_integer()
+        described = (flag == Flag.OK and whole) or (flag == Flag.MISSING and attribute.missing)
+        if not described:
+            with pytest.raises(InvalidDataError, match="x"):
+                query_of({"x": cell}, domain)
+            continue
+        found = query_of({"x": cell}, domain)["x"]
+        if flag == Flag.MISSING:
+            assert found is None
+        else:
+            assert flag == Flag.OK
+            assert found == (value if is_number(attribute) else values_of(attribute)[int(value)])
 
 
 @pytest.mark.parametrize("name", ["whole", "binary", "words and numbers", "prefixes"])

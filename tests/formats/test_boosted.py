@@ -339,7 +339,7 @@ def changed(data: Any, place: list[Any], value: Any) -> Any:
 
 TREE = ["learner", "gradient_booster", "model", "trees", 0]
 BAD: list[tuple[list[Any], Any, str]] = [
-    (["learner"], [], "lacks the object 'learner'"),
+    (["learner"], [], "lacks 'learner'"),
     (["learner", "gradient_booster", "name"], "dart", "gbtree"),
     (["learner", "gradient_booster", "name"], "gblinear", "gbtree"),
     (["learner", "objective", "name"], "survival:cox", "objective"),

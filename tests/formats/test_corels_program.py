@@ -47,12 +47,12 @@ def test_its_model_file() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{a}~1;{b}~0", "ends with its one default"),
-        ("default~1;{a}~0", "ends with its one default"),
+        ("{a}~1;{b}~0", "ends with a default"),
+        ("default~1;{a}~0", "ends with a default"),
         ("{a}~1;b~0;default~1", "no rule of a CORELS model file"),
         ("{a,,b}~1;default~1", "empty name"),
         ("if ({a}) then ({label=1})\nelse if (b) then ({label=0})\nelse ({label=0})", "line 2"),
-        ("if ({a}) then ({label=1})\n", "ends with its one default"),
+        ("if ({a}) then ({label=1})\n", "ends with a default"),
     ],
 )
 def test_bad_lists_are_refused(text: str, message: str) -> None:

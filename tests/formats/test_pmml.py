@@ -188,6 +188,63 @@ def test_a_cast_is_read_as_its_field(tmp_path: Path, derived: str, tested: str, 
     assert b"DerivedField" not in back.copy
 
 
+SCALED = (
+    '<DerivedField name="scaled(dose)" optype="continuous" dataType="{}"><Apply function="{}"><Apply function="{}">'
+    '<FieldRef field="dose"/><Constant dataType="double">{}</Constant></Apply><Constant dataType="double">{}</Constant>'
+    "</Apply></DerivedField>"
+)
+SCALINGS: dict[str, tuple[tuple[str, ...], Any]] = {
+    "StandardScaler": (("/", "-", "0.7366666666666667", "0.3188038193009596"), lambda x, a, b: (x - a) / b),
+    "MinMaxScaler": (("+", "*", "0.16129032258064516", "0.5"), lambda x, a, b: x * a + b),
+    "RobustScaler and clip": (("min", "/", "0.3", "1.75"), lambda x, a, b: np.minimum(x / a, b)),
+}
+
+
+@pytest.mark.parametrize("operator", ["lessThan", "lessOrEqual", "greaterThan", "greaterOrEqual"])
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("name", SCALINGS)
+def test_a_scaled_field_is_read_as_a_threshold_of_its_own(name: str, kind: Any, operator: str) -> None:
+    (outer, inner, first, second), scale = SCALINGS[name]
+    derived = SCALED.format("float" if kind is np.float32 else "double", outer, inner, first, second)
+    other = {"lessThan": "greaterOrEqual", "lessOrEqual": "greaterThan"}
+    other |= {b: a for a, b in other.items()}
+    text = (
+        '<PMML xmlns="http://www.dmg.org/PMML-4_4" version="4.4"><Header/><DataDictionary><DataField name="dose" '
+        'optype="continuous" dataType="double"/><DataField name="y" optype="categorical" dataType="string"/>'
+        '</DataDictionary><TreeModel functionName="classification"><MiningSchema><MiningField name="dose"/>'
+        f'<MiningField name="y" usageType="target"/></MiningSchema><LocalTransformations>{derived}'
+        '</LocalTransformations><Node><True/><Node score="yes"><SimplePredicate field="scaled(dose)" '
+        f'operator="{operator}" value="0.8234"/></Node><Node score="no"><SimplePredicate field="scaled(dose)" '
+        f'operator="{other[operator]}" value="0.8234"/></Node></Node></TreeModel></PMML>'
+    )
+    tree = read(text)
+    (bound,) = {end for literal in tree.literals for end in (literal.lo, literal.hi) if np.isfinite(end)}  # type: ignore[union-attr]
+    doses = [bound, np.nextafter(bound, -9), np.nextafter(bound, 9), np.float64(np.float32(bound)), 0.0, 9.0, -9.0]
+    compare: Any = {"lessThan": np.less, "lessOrEqual": np.less_equal, "greaterThan": np.greater}
+    compare = compare.get(operator, np.greater_equal)
+    codes = scale(np.array(doses), float(first), float(second)).astype(kind)
+    holds = compare(codes, kind("0.8234"))
+    assert 0 < holds.sum() < len(doses)
+    assert (tree.predict({"dose": np.array(doses)}) == "yes").tolist() == holds.tolist()
+
+
+@pytest.mark.parametrize(
+    "derived",
+    [
+        SCALED.format("double", "*", "-", "1", "-2"),
+        SCALED.format("double", "/", "-", "1", "0"),
+        SCALED.format("double", "pow", "-", "1", "2"),
+        SCALED.format("double", "+", "-", "1", "2").replace('dataType="double">1', 'dataType="integer">1'),
+        SCALED.format("double", "+", "-", "1", "2").replace('function="-"', 'function="-" defaultValue="3"'),
+        SCALED.format("string", "+", "-", "1", "2"),
+        SCALED.format("double", "+", "-", "1", "2").replace('"dose"', '"colour"'),
+    ],
+)
+def test_other_arithmetic_is_refused(derived: str) -> None:
+    with pytest.raises(UnsupportedModelError, match="no active field"):
+        read(with_casts(derived, "scaled(dose)"), DOMAIN)
+
+
 @pytest.mark.parametrize(
     "derived",
     [

@@ -275,7 +275,7 @@ def test_get_tree_of_random_forest() -> None:
     [
         ("", "no rows"),
         ("1 2 3 4 5.1 1 <NA>\n2 0 0 0 0 -1 a\n3 0 0 0 0 -1 b\n", "labelVar"),
-        ("1 2 3 a 5.1 1\n", "row of the table"),
+        ("1 2 3 a 5.1 1\n", "row of getTree"),
         ("1 2 3 a 5.1 1 <NA>\n2 0 0 <NA> 0 -1 x\n", "node 3"),
         ("1 2 3 c 5.1 1 <NA>\n2 0 0 <NA> 0 -1 x\n3 0 0 <NA> 0 -1 y\n", "is a category"),
         ("1 2 3 m 5.1 1 <NA>\n2 0 0 <NA> 0 -1 x\n3 0 0 <NA> 0 -1 y\n", "where missing values go"),

@@ -190,7 +190,7 @@ def test_residuals_for_the_choice_are_added_up_in_blocks_that_fit(monkeypatch: p
     domain = Domain({name: Integer(0, 5) for name in "abc"})
     whole, blocks = (fitted(monkeypatch, domain, frame, y, block) for block in (residuals.BLOCK, 37))
     assert whole == blocks
-    assert residuals.BLOCK * residuals.CHUNK_UNITS <= 2**62
+    assert residuals.BLOCK * residuals.PAIR_UNITS <= 2**62
 
 
 def fitted(monkeypatch: pytest.MonkeyPatch, domain: Domain, X: Any, y: Any, block: int) -> str:

@@ -327,7 +327,7 @@ def noisy_gain(records: Any, seed: int | None) -> float:
     oracle = oracle_of(Given(), randomness=Randomness.of(seed))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(GainsOfPairs, "_coarse", lambda *_: [(sums, counts)])
-        patch.setattr(sealed_residuals, "CHUNK_UNITS", UNITS)
+        patch.setattr(sealed_residuals, "PAIR_UNITS", UNITS)
         return float(release_gains(oracle, oracle.whole, question).values[0])
 
 

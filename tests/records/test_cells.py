@@ -195,3 +195,12 @@ def test_codes_take_as_few_bytes_as_the_declared_values_need(size: int, dtype: t
     codes, _ = reader.column(["v0", f"v{size - 1}", "w"])
     assert codes.dtype == dtype
     assert codes.tolist() == [0, size - 1, -1]
+
+
+@pytest.mark.parametrize("attribute", [Integer(0, 9, missing=True), Category((1, 2), missing=True), Category(("a",))])
+def test_blanks_around_a_gap_say_no_more_than_the_gap(attribute: Integer | Category) -> None:
+    # A file whose blanks are no part of a value, and a frame of its texts, read alike.
+    texts = ["", " ", "?", " ?", "NA ", "\t", "nan\n", *["?"] * 20]
+    assert {Reader(attribute).cell(text)[1] for text in texts} == {Flag.MISSING}
+    assert set(Reader(attribute).column(pl.Series(texts))[1].tolist()) == {int(Flag.MISSING)}
+    assert Reader(Category((" ?", "a"))).cell(" ?") == (0, Flag.OK)

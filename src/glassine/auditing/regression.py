@@ -74,9 +74,7 @@ class RegressionSubject(Subject):
     identifiers: tuple[tuple[str, ...], tuple[str, ...]]
 
     @classmethod
-    def of(
-        cls, opened: Opened, inputs: AuditInputs, policy: Policy, claim: GuaranteeFinding | None, *, public: bool
-    ) -> Self:
+    def of(cls, opened: Opened, inputs: AuditInputs, claim: GuaranteeFinding | None) -> Self:
         """Return a regression with what is given beside it, and what its publisher states."""
         stated = inputs.statements
         model = opened.value.stated(n=stated.n_records, family=stated.family, errors=stated.errors)
@@ -89,9 +87,7 @@ class RegressionSubject(Subject):
         return cls(
             kind="regression",
             inputs=inputs,
-            policy=policy,
             guarantee=claim,
-            public=public,
             model=model,
             domain=inputs.domain,
             table=table,
@@ -262,7 +258,7 @@ def _implied(subject: RegressionSubject) -> Fact[Parameters]:
         parameters = float(fit.n_parameters)
     per_record = parameters / n
     advantage = advantage_of_parameters(per_record, "regression")
-    limit = subject.policy.largest_advantage
+    limit = subject.inputs.policy.largest_advantage
     if fit.penalized is not False and limit is not None and advantage > limit:
         # Under a penalty, fewer parameters are effective than were fitted: only a pass is certain.
         return NotApplicable(
@@ -395,7 +391,7 @@ def _hide(subject: RegressionSubject, suppression: Suppression) -> RegressionFin
 
 def _membership(subject: RegressionSubject) -> Outcome[MembershipAttacks]:
     """Attack membership, with the attributes that the model reads; shadow models are refitted with its link."""
-    if subject.public:
+    if subject.inputs.public:
         return NotApplicable(OF_THE_MODEL)
     if subject.model.link not in ("identity", "log", "logit", "softmax", "probit", "cloglog"):
         return NotApplicable("membership attacks need the outcome that a record is predicted to have.")

@@ -15,9 +15,11 @@ from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.conditions import attribute_of, damaged, near, require
 from glassine.formats.pmml_documents import Element
 from glassine.formats.regions import NOTHING, NUMBERS, TEXTS, Region, declared, within
+from glassine.formats.sklearn.encodings import Step
 
 NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,4})?")
 NUMERIC = ("integer", "float", "double")
+STEPS = {"+": "add", "-": "sub", "*": "mul", "/": "div", "max": "at least", "min": "at most"}
 
 Role: TypeAlias = OneOfTexts["missing"] | tuple[Scalar]
 """As what a model takes a value: a missing one, or the value in its place."""
@@ -37,6 +39,7 @@ class Fields:
     # Fields, derived ones among them, whose values are rounded to single precision; and whether what they are compared
     # with is rounded, too.
     single: Mapping[str, bool]
+    steps: Mapping[str, tuple[Step, ...]]  # What turns the field of the data dictionary into each derived number
 
     @property
     def first(self) -> str | None:
@@ -70,26 +73,51 @@ def check_targets(model: Element, what: str, *, classes: bool = False) -> None:
             )
 
 
-def _sources(parts: Sequence[Element | None], types: Mapping[str, str]) -> tuple[dict[str, str], dict[str, bool]]:
-    """Return the field that each derived one repeats, and those that are rounded, as :class:`Fields` has them."""
+def _computed(element: Element) -> tuple[str, tuple[Step, ...]] | None:
+    """Return the field and the steps of increasing arithmetic on one field, as scalers have it; None of all else."""
+    if element.tag == "FieldRef":
+        return None if "mapMissingTo" in element.attributes else (element.attributes.get("field", ""), ())
+    parts = [child for child in element.children if child.tag != "Extension"]
+    step = STEPS.get(element.attributes.get("function", ""))
+    if element.tag != "Apply" or set(element.attributes) != {"function"} or len(parts) != 2 or step is None:
+        return None
+    if parts[0].tag == "Constant" and step in ("add", "mul", "at least", "at most"):
+        parts.reverse()
+    inner = _computed(parts[0])
+    # Whole constants would divide whole numbers otherwise.
+    if inner is None or parts[1].tag != "Constant" or parts[1].attributes.get("dataType") != "double":
+        return None
+    constant = number_of(parts[1].text)
+    return None if step in ("mul", "div") and not constant > 0 else (inner[0], (*inner[1], (step, constant)))
+
+
+def _sources(
+    parts: Sequence[Element | None], types: Mapping[str, str]
+) -> tuple[dict[str, str], dict[str, bool], dict[str, tuple[Step, ...]]]:
+    """Return the field of each derived one, those that are rounded, and steps, as :class:`Fields` has them."""
     sources: dict[str, str] = {}
+    steps: dict[str, tuple[Step, ...]] = {}
     rounded = {name: True for name, kind in types.items() if kind == "float"}
     for derived in (child for part in parts if part is not None for child in part.children):
         name, kind = derived.attributes.get("name", ""), derived.attributes.get("dataType", "")
         inner = [child for child in derived.children if child.tag != "Extension"]
-        if derived.tag != "DerivedField" or [child.tag for child in inner] != ["FieldRef"]:
+        found = _computed(inner[0]) if derived.tag == "DerivedField" and len(inner) == 1 else None
+        if found is None:
             continue
-        given = inner[0].attributes.get("field", "")
+        given, own = found
         source = sources.get(given, given)
         kind_there = types.get(source, "")
-        same = kind == kind_there != "" or (kind in ("float", "double") and kind_there in NUMERIC)
+        number = kind in ("float", "double") and kind_there in NUMERIC
         if name in types or sources.get(name, source) != source:
             raise InvalidModelError(f"two fields are named {name!r:.60}; each needs its own name.")
-        if same and "mapMissingTo" not in inner[0].attributes:
+        # Arithmetic on what is rounded before is left out.
+        if (number or (kind == kind_there != "" and not own)) and not (own and given in rounded):
             sources[name] = source
+            if own or given in steps:
+                steps[name] = (*steps.get(given, ()), *own)
             if kind == "float" or given in rounded:
                 rounded[name] = kind == "float"
-    return sources, rounded
+    return sources, rounded, steps
 
 
 def fields_of(root: Element, model: Element, domain: Domain | None, outer: Element | None = None) -> Fields:
@@ -106,7 +134,7 @@ def fields_of(root: Element, model: Element, domain: Domain | None, outer: Eleme
     types = {name: entry.attributes.get("dataType", "string") for name, entry in entries.items()}
     parts = [root.first("TransformationDictionary")]
     parts += [None if part is None else part.first("LocalTransformations") for part in (outer, model)]
-    sources, rounded = _sources(parts, types)
+    sources, rounded, steps = _sources(parts, types)
     active: list[str] = []
     given: dict[str, Element] = {}
     target = None
@@ -136,7 +164,7 @@ def fields_of(root: Element, model: Element, domain: Domain | None, outer: Eleme
             labels = tuple(dict.fromkeys(typed(text, types[target]) for text in texts))
     kind = types.get(target or "", "string")
     given = {sources.get(name, name): entry for name, entry in given.items()}
-    return Fields(entries, given, types, names, labels, kind, sources, rounded)
+    return Fields(entries, given, types, names, labels, kind, sources, rounded, steps)
 
 
 def typed(text: str, kind: str) -> Scalar:

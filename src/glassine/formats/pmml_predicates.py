@@ -18,6 +18,7 @@ from glassine.formats.conditions import attribute_of, binary, damaged, with_miss
 from glassine.formats.pmml_documents import Element
 from glassine.formats.pmml_fields import Fields, Role, Values, number_of, tested_field, value_of, values_of
 from glassine.formats.regions import NOTHING, NUMBERS, TEXTS, Region, literal_of_region, region_of, within
+from glassine.formats.sklearn.encodings import Number
 
 PREDICATES = ("True", "False", "SimplePredicate", "CompoundPredicate", "SimpleSetPredicate")
 OPERATORS = {"lessThan": "<", "lessOrEqual": "<=", "greaterThan": ">", "greaterOrEqual": ">="}
@@ -83,13 +84,14 @@ def the_predicate(element: Element) -> Element:
 
 def _simple(element: Element, fields: Fields, domain: Domain | None) -> Test:
     name, operator = tested_field(element, fields, domain), element.attributes.get("operator")
-    rounded = fields.single.get(element.attributes.get("field", ""))
+    field = element.attributes.get("field", "")
+    rounded, steps = fields.single.get(field), fields.steps.get(field)
     if operator in ("isMissing", "isNotMissing"):
         return Test(OneOf(name, (), negated=operator == "isNotMissing"), operator == "isMissing")
     text = element.attributes.get("value")
     if text is None:
         raise InvalidModelError(f"a SimplePredicate on {name!r:.60} has no value.")
-    if operator in ("equal", "notEqual"):
+    if operator in ("equal", "notEqual") and steps is None:
         value = value_of(name, text, fields.types[name], domain)
         if rounded is not None and not isinstance(value, str):
             exact = single(value) if rounded else float(value)
@@ -100,13 +102,17 @@ def _simple(element: Element, fields: Fields, domain: Domain | None) -> Test:
     if operator not in OPERATORS:
         raise UnsupportedModelError(f"the operator {operator!r:.40} of a SimplePredicate is not read.")
     bound = single(number_of(text)) if rounded else number_of(text)
+    if steps is not None:
+        below = operator in ("lessThan", "greaterOrEqual")
+        back = Number(name, steps).pulled_back(bound, rounded=rounded is not None, below=below)
+        return Test(sides(name, "<=" if operator.startswith("less") else ">", back, domain)[0])
     return Test(sides(name, OPERATORS[operator], bound, domain, single=rounded is not None)[0])
 
 
 def _listed(element: Element, fields: Fields, domain: Domain | None) -> Literal:
     name, operator = tested_field(element, fields, domain), element.attributes.get("booleanOperator")
-    array = element.first("Array")
-    if operator not in ("isIn", "isNotIn") or array is None:
+    array, computed = element.first("Array"), element.attributes.get("field", "") in fields.steps
+    if operator not in ("isIn", "isNotIn") or array is None or computed:
         raise UnsupportedModelError(f"a SimpleSetPredicate on {name!r:.60} is not isIn or isNotIn of an Array.")
     texts = [
         re.sub(r"\\(.)", r"\1", match[1], flags=re.DOTALL) if match[1] is not None else match[2]

@@ -52,11 +52,13 @@ def indicator_bounds(model: RegressionModel, domain: Domain | None = None) -> tu
         if not bound <= (fit.n_records or math.inf) * (1 + 1e-9):
             out.append(None)  # more than all records: an error of 0, or a table that is no maximum-likelihood fit
             continue
-        # A count is whole, and at least its bound: rounding up is exact, up to the digits of a computed bound.
-        out.append(max(0, math.ceil(bound - 1e-6 * max(1.0, bound))) if bound < math.inf else None)
+        # A count is whole, so that a bound may be rounded up.
+        out.append(max(0, math.ceil(bound - SLACK - 1e-6 * bound)) if bound < math.inf else None)
     return tuple(out)
 
 
+SLACK = 0.05
+"""Records by which a bound may exceed a count, as a fit stops before its score is zero: `indicators.md`."""
 CANONICAL = {"gaussian": "identity", "binomial": "logit", "poisson": "log", "cox": "cox"}
 """Families with the link for which the score equation of a column states its sum of outcomes."""
 

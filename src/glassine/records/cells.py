@@ -210,7 +210,7 @@ class Reader:
                 code = None if number is None else self._numbers.get(number)
         if code is not None:
             return code, Flag.OK
-        return -1, Flag.MISSING if value in GAP_TEXTS else Flag.UNDECLARED
+        return -1, Flag.MISSING if value.strip(BLANKS) in GAP_TEXTS else Flag.UNDECLARED
 
     def column(self, values: Plain) -> tuple[AnyArray, FlagArray]:
         """Return what :meth:`cell` answers for each cell of a column, shape (n,) each.

@@ -394,13 +394,13 @@ def _series(name: str, column: Plain) -> Any:
 
     if isinstance(column, pl.Series):
         return column.alias(name)
-    if isinstance(column, Coded):
-        column = [column.values[place] if place >= 0 else None for place in column.places.tolist()]
-    elif isinstance(column, np.ma.MaskedArray):
-        column = unmasked(column).tolist()
-    if isinstance(column, np.ndarray) and column.dtype.kind != "O":
+    if isinstance(column, np.ndarray) and column.dtype.kind != "O" and not isinstance(column, np.ma.MaskedArray):
         return pl.Series(name, column)
-    return pl.Series(name, list(column), dtype=pl.Object)
+    if isinstance(column, Coded):
+        cells = [column.values[place] if place >= 0 else None for place in column.places.tolist()]
+    else:
+        cells = unmasked(column).tolist() if isinstance(column, np.ma.MaskedArray) else list(column)
+    return pl.Series(name, cells, dtype=pl.Object)
 
 
 def rows_as_objects(rows: Sequence[Any]) -> npt.NDArray[np.object_]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from glassine.privacy.fine_gaussian import load_noise, wrapped
 from glassine.records.arrays import AnyArray, Array, Ints
-from glassine.sealed.binned import AdditiveStore, Binned, Crossed, Grid, Places, Terms, codes_of
+from glassine.sealed.binned import AdditiveStore, Crossed, Grid, Places, Terms, codes_of
 from glassine.sealed.gains import gain, gain_reach
 from glassine.sealed.gaussian import Noise, SumsQuery
 from glassine.sealed.sums import ONCE, Leaves, Loss, Moves, advance, load, start_scores, visit
@@ -21,7 +21,7 @@ CURVATURE = 0.5
 BLOCK = 2**32
 """Records whose residuals, of at most 2^30 units, certainly add up within 64 bits."""
 
-CHUNK_UNITS = 2**30
+PAIR_UNITS = 2**30
 """Units of the clip for the choice of pairs."""
 
 
@@ -300,7 +300,7 @@ class GainsOfPairs(SumsQuery):
         # A little less than the units: what rounding of the gains may add.
         scale = units - 2
         exact = [
-            math.floor(gain(sums, counts, CHUNK_UNITS, self.score) / reach * scale)
+            math.floor(gain(sums, counts, PAIR_UNITS, self.score) / reach * scale)
             for sums, counts in self._coarse(records)
         ]
         return wrapped(exact)
@@ -313,7 +313,7 @@ class GainsOfPairs(SumsQuery):
         scores, binned = records.scores(self.terms, self.start), records.repeated(self.terms, outputs)
         codes = codes_of(self.pairs, binned.codes)
         still = Moves(np.zeros((len(self.pairs), max(pair.n_cells for pair in self.pairs), outputs)), np.zeros(outputs))
-        loss, total = Loss.of(outputs, self.clip, CHUNK_UNITS, classes=self.classes), np.zeros(still.step.shape, object)
+        loss, total = Loss.of(outputs, self.clip, PAIR_UNITS, classes=self.classes), np.zeros(still.step.shape, object)
         for first in range(0, len(binned.values), BLOCK):
             part = slice(first, first + BLOCK)
             total += advance(codes[:, part], scores[:, part], binned.values[part], still, loss)[0]
@@ -355,16 +355,13 @@ class InLeaves(SumsQuery):
         return self._visited(records, np.zeros((*self.sizes.shape, len(self.start)), dtype=np.int64), units)
 
     def _visited(self, records: AdditiveStore, drawn: Ints, units: int) -> Ints:
-        scores, binned = records.scores(self.terms, self.start), self._binned(records)
+        scores, binned = records.scores(self.terms, self.start), records.repeated(self.terms, len(self.start))
         loss = Loss.of(len(scores), self.clip, units, classes=self.classes)
         out, factor = np.empty_like(drawn), self.rate * self.clip / units
         visit(
             binned.codes[self.places], scores, binned.values, Leaves(self.leaf_of, self.sizes, drawn), factor, loss, out
         )
         return out
-
-    def _binned(self, records: AdditiveStore) -> Binned:
-        return records.repeated(self.terms, len(self.start))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

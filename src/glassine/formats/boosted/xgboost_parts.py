@@ -81,9 +81,7 @@ def part(entry: Any, key: str) -> dict[str, Any]:
     """Return an object of the model."""
     value = entry.get(key)
     if not isinstance(value, dict):
-        raise InvalidModelError(
-            f"the XGBoost model lacks the object {key!r}.", remedy="Write it with save_model('model.json')."
-        )
+        raise InvalidModelError(f"the XGBoost model lacks {key!r}.", remedy="Write it with save_model('model.json').")
     return value
 
 

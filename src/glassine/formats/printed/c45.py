@@ -359,7 +359,7 @@ def _ordered(line: int, name: str, operator: str, text: str, domain: Domain | No
     attribute = attribute_of(name, domain)
     values = attribute.values if isinstance(attribute, Category) else ()
     levels = [str(value) for value in values]
-    ends = [(text[:at], text[at + 1 :]) for at, letter in enumerate(text) if letter == "-"]
+    ends: list[tuple[str, ...]] = [(text[:at], text[at + 1 :]) for at, one in enumerate(text) if one == "-"]
     if operator != "in":
         ends = [(text, *levels[-1:]) if operator[0] == ">" else (*levels[:1], text)]
     known = [(levels.index(pair[0]), levels.index(pair[-1])) for pair in ends if {*pair} <= {*levels}]

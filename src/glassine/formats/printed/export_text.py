@@ -169,9 +169,7 @@ def _parse(text: str) -> list[_Leaf | _Split]:
             back = len(open_splits[-1].children) == 1 or follows
             done = None if back else open_splits.pop().node
     if open_splits:
-        raise UnsupportedModelError(
-            f"the exported tree ends inside a branch, at line {lines[-1][0]}.", remedy="Give all of it."
-        )
+        raise UnsupportedModelError(f"the tree ends inside a branch, at line {lines[-1][0]}.", remedy="Give all of it.")
     return nodes
 
 

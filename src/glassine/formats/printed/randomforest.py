@@ -55,9 +55,7 @@ def tree_from_randomforest(text: str, domain: Domain | None = None) -> DecisionT
             continue
         row = ROW.fullmatch(line)
         if row is None or int(row[1]) in by_number:
-            raise UnsupportedModelError(
-                f"a row of the table of getTree cannot be read: {line[:60]!r}.", remedy="Give all of it."
-            )
+            raise UnsupportedModelError(f"a row of getTree cannot be read: {line[:60]!r}.", remedy="Give all of it.")
         by_number[int(row[1])] = row
     if not by_number:
         raise UnsupportedModelError("the table of getTree has no rows.", remedy="Give all of it.")

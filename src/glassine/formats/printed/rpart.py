@@ -205,9 +205,7 @@ def _pair(first: str, second: str, node: int, domain: Domain | None) -> tuple[Li
     require(name, domain, "the rpart tree tests")
     lists = [_values(text[len(name) + 1 :], name, domain) for text in (first, second)]
     if set(lists[0]) & set(lists[1]):
-        raise InvalidModelError(
-            f"the branches of node {node} share a value of {name!r}.", remedy="Give the print of the tree."
-        )
+        raise InvalidModelError(f"the branches of node {node} share a value of {name!r}.", remedy=ALL_OF_IT)
     return OneOf(name, lists[0]), OneOf(name, lists[1])
 
 

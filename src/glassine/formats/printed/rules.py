@@ -62,7 +62,8 @@ from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelEr
 from glassine.formats.conditions import PRECISION, check_model, conformed, float_of, in_single_precision, near, written
 from glassine.formats.format import BY_LEAF, first_line, of_text
 from glassine.formats.json import commented, opening_claim
-from glassine.formats.printed.conditions import condition, plain, quoted_spans, split_conditions, typed, word
+from glassine.formats.printed.conditions import condition, plain, split_conditions, typed, word
+from glassine.formats.printed.plain_rules import VALUE, Unread, closing, code_of, in_brackets
 from glassine.models.evidence import Evidence
 from glassine.models.rule_list import MAX_RULES, Rule, RuleList
 
@@ -77,10 +78,9 @@ TOTAL = re.compile(r"([0-9]+)\s+examples?", re.IGNORECASE)
 ERROR = re.compile(r"error\s+([0-9.eE+-]+)\s*(%?)", re.IGNORECASE)
 HEADER = re.compile(r"(classes|attributes|counts|precision)\s*:\s*(.*)", re.IGNORECASE)
 KEYWORD = re.compile(r"(else\s+if|elif|if|else)(?=[\s\[])\s*", re.IGNORECASE)
-MARKS, SPACES = re.compile(r'["\[\]]'), re.compile(r"\s*")
+SPACES = re.compile(r"\s*")
 THEN = re.compile(r"then(?=[\s\[])\s*", re.IGNORECASE)
 AND = re.compile(r"(and(?=[\s\[])|&&)\s*", re.IGNORECASE)
-VALUE = re.compile(r"value\s+([0-9.eE+-]+)\s*", re.IGNORECASE)
 
 
 @dataclass
@@ -96,50 +96,16 @@ class _Statement:
     value: float | None = None
 
 
-class _Unread(Exception):
-    """Text that the notation does not have; carries the reason."""
-
-
-def _code(line: str) -> str:
-    """Return a line without its comment."""
-    at = 0
-    while at < len(line):
-        if line[at] == "#":
-            return line[:at].strip()
-        if line[at] == "[":
-            end = _closing(line, at)
-            at = len(line) if end is None else end
-        at += 1
-    return line.strip()
-
-
-def _closing(text: str, at: int) -> int | None:
-    """Return the position of the bracket that closes the one at a position; quoted strings are skipped."""
-    end = text.find("]", at)
-    # Most brackets hold neither brackets nor quotes, and a rule may have many thousands.
-    if end < 0 or (text.find("[", at + 1, end) < 0 and text.find('"', at, end) < 0):
-        return None if end < 0 else end
-    depth, spans = 0, quoted_spans(text)
-    for mark in MARKS.finditer(text, at):
-        if mark.start() < at:
-            continue
-        at = spans.get(mark.start(), mark.start())
-        depth += {"[": 1, "]": -1}.get(mark[0], 0)
-        if depth == 0:
-            return at
-    return None
-
-
 def _bracketed(text: str, at: int) -> tuple[str, int]:
     """Return the content of the brackets that open at a position, and where the text goes on."""
     if not text.startswith("[", at):
-        raise _Unread(f"a bracket '[' is expected at {text[at : at + 30]!r}")
-    end = _closing(text, at)
+        raise Unread(f"a bracket '[' is expected at {text[at : at + 30]!r}")
+    end = closing(text, at)
     if end is None:
-        raise _Unread(f"the bracket of {text[at : at + 30]!r} is not closed")
+        raise Unread(f"the bracket of {text[at : at + 30]!r} is not closed")
     inner = text[at + 1 : end].strip()
     if not inner:
-        raise _Unread("a pair of brackets is empty")
+        raise Unread("a pair of brackets is empty")
     return inner, _next(text, end + 1)
 
 
@@ -163,45 +129,45 @@ def _label(text: str) -> Scalar | None:
 def _facts(text: str, statement: _Statement) -> None:
     """Read what stands in parentheses after a consequent."""
     if not (text.startswith("(") and text.endswith(")")):
-        raise _Unread(f"{text[:40]!r} is not of the form '([0 ; 2] examples)'")
+        raise Unread(f"{text[:40]!r} is not of the form '([0 ; 2] examples)'")
     rest = text[1:-1].strip()
     n = 0
     while rest:
         n += 1
         if n > MAX_FACTS:
-            raise _Unread(f"a consequent has more than {MAX_FACTS} facts")
+            raise Unread(f"a consequent has more than {MAX_FACTS} facts")
         counts, total, error = COUNTS.match(rest), TOTAL.match(rest), ERROR.match(rest)
         match = counts or total or error
         seen = [counts and statement.counts, total and statement.total, error and statement.error]
         if any(fact is not None and fact is not False for fact in seen):
-            raise _Unread(f"{rest[:40]!r} gives a fact twice")
+            raise Unread(f"{rest[:40]!r} gives a fact twice")
         if match is None:
-            raise _Unread(f"{rest[:40]!r} is neither '[0 ; 2] examples', '2 examples' nor 'error 12.5%'")
+            raise Unread(f"{rest[:40]!r} is neither '[0 ; 2] examples', '2 examples' nor 'error 12.5%'")
         if counts:
             parts = [part.strip() for part in re.split(r"[;,]", counts[1])]
             if not all(part.isdecimal() and len(part) < 19 for part in parts):
-                raise _Unread(f"counts must be whole numbers of at most 18 digits, got '[{counts[1][:60]}]'")
+                raise Unread(f"counts must be whole numbers of at most 18 digits, got '[{counts[1][:60]}]'")
             statement.counts = tuple(int(part) for part in parts)
         elif total:
             if len(total[1]) > 18:
-                raise _Unread(f"the number of examples has {len(total[1])} digits")
+                raise Unread(f"the number of examples has {len(total[1])} digits")
             statement.total = int(total[1])
         elif error:
             share = _number(error[1]) / (100 if error[2] else 1)
             if not 0 <= share <= 1:
-                raise _Unread(f"an error must lie between 0 and 1, or 0% and 100%, got {error[0]!r}")
+                raise Unread(f"an error must lie between 0 and 1, or 0% and 100%, got {error[0]!r}")
             statement.error = share
         rest = rest[match.end() :].strip()
         if rest.startswith(","):
             rest = rest[1:].strip()
         elif rest:
-            raise _Unread(f"a comma is expected before {rest[:40]!r}")
+            raise Unread(f"a comma is expected before {rest[:40]!r}")
 
 
 def _number(text: str) -> float:
     value = float_of(text)
     if not math.isfinite(value):
-        raise _Unread(f"{text!r} is not a finite number")
+        raise Unread(f"{text!r} is not a finite number")
     return value
 
 
@@ -210,7 +176,7 @@ def listed_classes(text: str) -> tuple[Scalar, ...]:
     labels = [_label(entry) for entry in _brackets(text)]
     known = tuple(label for label in labels if label is not None)
     if not labels or len(known) < len(labels):
-        raise _Unread("the header 'classes:' lists every class in brackets, as in 'classes: [no] [yes]'")
+        raise Unread("the header 'classes:' lists every class in brackets, as in 'classes: [no] [yes]'")
     return known
 
 
@@ -222,14 +188,14 @@ def classes_line(classes: Sequence[Scalar]) -> str:
 def _header(text: re.Match[str], headers: dict[str, tuple[Any, ...]]) -> None:
     key = text[1].lower()
     if key in headers:
-        raise _Unread(f"the header '{key}:' stands twice")
+        raise Unread(f"the header '{key}:' stands twice")
     if key == "counts":
         if text[2].strip().lower() != "rounded":
-            raise _Unread(f"the header 'counts:' can only say 'rounded', got {text[2]!r}")
+            raise Unread(f"the header 'counts:' can only say 'rounded', got {text[2]!r}")
         headers[key] = ()
     elif key == "precision":
         if text[2].strip().lower() != "single":
-            raise _Unread(f"the header 'precision:' can only say 'single', got {text[2]!r}")
+            raise Unread(f"the header 'precision:' can only say 'single', got {text[2]!r}")
         headers[key] = ()
     elif key == "classes":
         headers[key] = listed_classes(text[2])
@@ -241,7 +207,7 @@ def _statement(text: str, line: int, domain: Domain | None, single: bool) -> tup
     """Read one rule; the flag states whether it is a default rule."""
     start = KEYWORD.match(text)
     if start is None:
-        raise _Unread(f"{text[:40]!r} starts with neither 'if', 'else if' nor 'else'")
+        raise Unread(f"{text[:40]!r} starts with neither 'if', 'else if' nor 'else'")
     at, default = start.end(), start[1].lower() == "else"
     literals: list[Literal] = []
     while not default:
@@ -252,7 +218,7 @@ def _statement(text: str, line: int, domain: Domain | None, single: bool) -> tup
             at = then.end()
             break
         if not joined:
-            raise _Unread(f"'and' or 'then' is expected {f'at {text[at : at + 30]!r}' if text[at:] else 'at the end'}")
+            raise Unread(f"'and' or 'then' is expected {f'at {text[at : at + 30]!r}' if text[at:] else 'at the end'}")
         at = joined.end()
     statement = _Statement(line, tuple(literals))
     regression = VALUE.match(text, at)
@@ -315,90 +281,6 @@ def _evidence(statement: _Statement, classes: tuple[Scalar, ...] | None) -> Evid
         raise InvalidModelError(f"line {statement.line}: {error}") from None
 
 
-# Rules without brackets, as papers print them.
-
-PLAIN = re.compile(
-    r"\s*(?:[-*]\s+|rule\s*#?[0-9]{1,6}\s*[:.)]?\s*|r?[0-9]{1,6}\s*[:.)]\s*)?"
-    r"(?P<word>else\s*if|elif|if|else|otherwise|default)\b\s*[:,]?\s*(?P<rest>.*)",
-    re.IGNORECASE | re.DOTALL,
-)
-THEN_PLAIN = re.compile(r"(?P<tests>.+?)[\s,]+then\b\s*:?\s*(?P<outcome>.+)", re.IGNORECASE | re.DOTALL)
-LONGEST_PLAIN = 10_000
-"""Most characters of a rule without brackets."""
-JOINED = re.compile(r"\s+(?:and|&&?|\u2227)\s+", re.IGNORECASE)
-OUTCOME = re.compile(
-    r"(?:(?:predict|class|label)\s+(?!=))?(?:[^=:()\"]{1,200}?\s*(?:==?|:)\s*)?(?P<label>[^()]+?)\s*[.;,]?\s*"
-    r"(?P<facts>\(.*\))?[.;]?",
-    re.IGNORECASE | re.DOTALL,
-)
-SIGNS = str.maketrans({"\u2264": "<=", "\u2265": ">=", "\u2260": "!=", "\u201c": '"', "\u201d": '"', "'": '"'})
-
-
-def in_brackets(lines: Sequence[str]) -> list[str]:
-    """Return lines with rules as papers print them, ``IF a > 3 AND b = x THEN c``, in the notation of rule lists.
-
-    A rule may go over several lines; those that it goes on over become empty, so that lines keep their numbers.
-    """
-    out: list[str] = []
-    opened: dict[int, str] = {}
-    last: int | None = None
-    for at, raw in enumerate(lines):
-        code = _code(raw) if len(raw) <= LONGEST_PLAIN else ""
-        start = PLAIN.fullmatch(code)
-        if start is not None and "[" not in code and not VALUE.match(start["rest"]):
-            last, opened[at] = at, code
-        elif last is not None and _goes_on(opened[last], code):
-            opened[last] += f" {code}"
-        else:
-            last = None if code else last
-            out.append(raw)
-            continue
-        out.append("")
-    for at, code in opened.items():
-        try:
-            out[at] = _in_brackets(code)
-        except _Unread as error:
-            raise UnsupportedModelError(f"line {at + 1} of the rule list cannot be read: {error}.") from None
-    return out
-
-
-def _goes_on(rule: str, code: str) -> bool:
-    """Return whether a line belongs to a rule that was begun before."""
-    joins = re.match(r"(and|&|then)\b", code, re.IGNORECASE) is not None
-    begun = re.match(r"(else|otherwise|default)\b(?!\s*if)", rule, re.IGNORECASE) is None
-    ended = re.search(r"\bthen\b", rule, re.IGNORECASE) is not None
-    return "[" not in code and len(rule) + len(code) < LONGEST_PLAIN and bool(code) and (joins or (begun and not ended))
-
-
-def _in_brackets(code: str) -> str:
-    """Return one rule in brackets; unchanged where it is no such rule, so that its line is named as one not read."""
-    start = PLAIN.fullmatch(code.translate(SIGNS))
-    if start is None:
-        return code
-    keyword = re.sub(r"\s+", " ", start["word"].lower())
-    keyword = {"otherwise": "else", "default": "else", "elif": "else if", "elseif": "else if"}.get(keyword, keyword)
-    parts = None if keyword == "else" else THEN_PLAIN.fullmatch(start["rest"])
-    found = OUTCOME.fullmatch(start["rest"] if parts is None else parts["outcome"])
-    if found is None or (parts is None and keyword != "else"):
-        return code
-    label = found["label"].strip()
-    consequent = f"[{label}] {found['facts'] or ''}".strip()
-    if parts is None:
-        return f"else {consequent}"
-    tests = [_bare(test) for test in JOINED.split(parts["tests"])]
-    return f"{keyword} {' and '.join(f'[{test}]' for test in tests)} then {consequent}"
-
-
-def _bare(test: str) -> str:
-    """Return a condition without the parentheses around it."""
-    test = test.strip()
-    while test.startswith("(") and test.endswith(")") and test.count("(") == test.count(")") == 1:
-        test = test[1:-1].strip()
-    if re.search(r"\s(or|\u2228)\s(?!missing$)", test, re.IGNORECASE):
-        raise _Unread(f"{test[:40]!r} joins conditions by 'or'; write a rule for each")
-    return test
-
-
 def parse_rules(text: str, domain: Domain | None = None) -> RuleList:
     r"""Read a rule list from its text notation, which the module describes.
 
@@ -435,7 +317,7 @@ def parse_rules(text: str, domain: Domain | None = None) -> RuleList:
     statements: list[_Statement] = []
     ended = False
     for line, raw in enumerate(in_brackets(text.splitlines()), start=1):
-        code = _code(raw)
+        code = code_of(raw)
         if not code:
             continue
         try:
@@ -444,11 +326,11 @@ def parse_rules(text: str, domain: Domain | None = None) -> RuleList:
                 _header(match, headers)
                 continue
             if ended:
-                raise _Unread("nothing may follow the default rule")
+                raise Unread("nothing may follow the default rule")
             if code.lower().startswith(("else if", "elif")) and not statements:
-                raise _Unread("the first rule starts with 'if'")
+                raise Unread("the first rule starts with 'if'")
             statement, ended = _statement(code, line, domain, "precision" in headers)
-        except _Unread as error:
+        except Unread as error:
             raise UnsupportedModelError(f"line {line} of the rule list cannot be read: {error}.") from None
         except GlassineError as error:
             raise error.within(f"line {line} of the rule list") from None

@@ -42,9 +42,7 @@ def rules_from_corels_program(text: str, domain: Domain | None = None) -> RuleLi
     """
     read = _found(text)
     if not read or read[-1][0] is not None or any(rule is None for rule, _ in read[:-1]):
-        raise InvalidModelError(
-            "a CORELS list ends with its one default rule, 'else ({label=0})'.", remedy="Give all of it."
-        )
+        raise InvalidModelError("a CORELS list ends with a default rule, 'else ({label=0})'.", remedy="Give all of it.")
     labels = [_label(label) for _, label in read]
     classes: tuple[Scalar, ...] = (False, True)
     if not all(isinstance(label, bool) for label in labels):

@@ -91,7 +91,7 @@ class Number:
     def split(self, bound: float, missing_left: bool, domain: Domain | None) -> tuple[Literal, Literal]:
         """Return the conditions on the attribute under which the column is at most, or above, a bound."""
         missing = missing_left if self.fill is None else goes_left(float(self.fill), bound, missing_left)
-        back = self._pulled_back(bound) if self.steps else bound
+        back = self.pulled_back(bound) if self.steps else bound
         if math.isinf(back):
             left: Literal = all_but(self.attribute, missing, none=back < 0)
             return left, left.negate()
@@ -102,19 +102,22 @@ class Number:
         below, above = at_most(self.attribute, back, domain, single=not self.steps)
         return with_missing(below, missing), with_missing(above, not missing)
 
-    def _pulled_back(self, bound: float) -> float:
-        """Return the largest number that the steps and the rounding to single precision take to at most a bound."""
+    def pulled_back(self, bound: float, *, rounded: bool = True, below: bool = False) -> float:
+        """Return the largest number that the steps, and a rounding to single precision, take to a bound or below."""
+
+        def inside(value: float) -> bool:
+            code = run(value, self.steps)
+            code = single(code) if rounded else code
+            return code < bound or (code == bound and not below)
+
         low, high = _place(-LARGEST), _place(LARGEST)
-        if not goes_left(run(-LARGEST, self.steps), bound, False):
+        if not inside(-LARGEST):
             return -math.inf
-        if goes_left(run(LARGEST, self.steps), bound, False):
+        if inside(LARGEST):
             return math.inf
         while high - low > 1:
             middle = (low + high) // 2
-            if goes_left(run(_at(middle), self.steps), bound, False):
-                low = middle
-            else:
-                high = middle
+            low, high = (middle, high) if inside(_at(middle)) else (low, middle)
         return _at(low)
 
 

@@ -52,9 +52,7 @@ def _scales(step: Any, n: int, where: str) -> list[float]:
 
 def _unscaled(column: Column, where: str) -> Number:
     if not isinstance(column, Number) or column.steps:
-        raise UnsupportedModelError(
-            f"{where} encodes a column that was encoded or scaled before.", remedy="Encode it first."
-        )
+        raise UnsupportedModelError(f"{where} encodes a column that was encoded or scaled.", remedy="Encode it first.")
     return column
 
 

@@ -368,9 +368,7 @@ def tree_from_sklearn(estimator: object, domain: Domain | None = None) -> Decisi
         raise InvalidModelError("the estimator was fitted on two columns of one name.", remedy="Rename one.")
     arrays = _Arrays(tree)
     if int(tree.tree_.n_features) != len(columns):
-        raise InvalidModelError(
-            f"the tree was fitted on {tree.tree_.n_features} columns, but its pipeline gives {len(columns)}."
-        )
+        raise InvalidModelError(f"the tree has {tree.tree_.n_features} columns, but its pipeline gives {len(columns)}.")
     classes = class_names(tree) if "DecisionTreeClassifier" in sklearn_names(tree) else None
     evidence = _evidence(arrays, tree, classes)
     branches = _branches(arrays, columns, domain)

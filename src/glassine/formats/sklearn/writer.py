@@ -60,9 +60,7 @@ class Encoder:
         }
         for name, values in compared.items():
             if len({isinstance(v, str) for v in values}) > 1:
-                raise UnsupportedModelError(
-                    f"{name!r} is compared with both texts and numbers.", remedy="Recode its values."
-                )
+                raise UnsupportedModelError(f"{name!r} is compared with both texts and numbers.", remedy="Recode it.")
         self.words = {name for name, values in compared.items() if self._has_words(name, values, domain)}
         self.numbers: list[str] = []
         self.lists: list[OneOf] = []
