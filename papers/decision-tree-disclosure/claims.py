@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from figures import COUNTS, ERRORS, LABELS, value
+from figures import COUNTS, ERRORS, LABELS, reader, value
 from study import FOLDER, Row, one, options, read, select
 
 from papers.common.judging import (
@@ -55,8 +55,10 @@ class Evidence:
         return value(self.readers, tree, leaves, internal, name)
 
     def fall(self, tree: str, leaves: str) -> float:
-        """Return by how much internal nodes lower D_overall."""
-        return self.d(tree, leaves, "no") - self.d(tree, leaves)
+        """Return by how much internal nodes lower D_overall; 0 where the starts of the search differ in its sign."""
+        alone, row = self.d(tree, leaves, "no"), reader(self.readers, tree, leaves, "yes")
+        ends = [alone - float(row[f"{end} d_overall"] or row["d_overall"]) for end in ("most", "least")]
+        return 0.0 if ends[0] < 0 < ends[1] else alone - self.d(tree, leaves)
 
 
 def _printed(figures: Sequence[tuple[float, float]], name: str, band: float) -> Comparison:
@@ -114,7 +116,10 @@ def subset(found: Evidence) -> Judgement:
     """Judge whether more constraints lower the divergence; a local optimum alone refutes nothing."""
     pairs = [(row["tree"], row["leaves"]) for row in select(found.readers, **{"internal nodes": "yes"})]
     by = {kind: [found.fall(tree, leaves) for tree, leaves in pairs if leaves == kind] for kind in (COUNTS, ERRORS)}
+    starts = [row for row in select(found.readers, status="local") if row["most d_overall"]]
+    apart = max((float(row["most d_overall"]) - float(row["least d_overall"]) for row in starts), default=None)
     seen = f"fall of D_overall with internal nodes; the worst, {min(by[ERRORS]):+.3f}, is a local optimum"
+    seen += "" if apart is None else f". Starts of one tree differ by up to {apart:.3f}"
     names = {COUNTS: "class counts", ERRORS: "error rates"}
     comparisons = tuple(exact(names[kind], values, NAT) for kind, values in by.items())
     return Judgement(rule=MEAN, seen=seen, comparisons=comparisons)

@@ -155,7 +155,11 @@ def _outperform(found: Evidence, method: str) -> Judgement:
                 ]
                 cases.append(min(peers))
         comparisons.append(estimated(f"printed {name.upper()}: gain over the better peer", cases, PRINTED_SPLITS))
-    return Judgement(rule=EVERY, seen="DPBoost and linear models were not rerun", comparisons=tuple(comparisons))
+    return Judgement(
+        rule=EVERY,
+        seen="printed with printed; DPBoost and linear models were not rerun",
+        comparisons=tuple(comparisons),
+    )
 
 
 def outperform_gdp(found: Evidence) -> Judgement:
@@ -177,7 +181,7 @@ def averages(found: Evidence) -> Judgement:
     ]
     return Judgement(
         rule=DERIVED,
-        seen=", ".join(f"{here:.3f}" for here, _ in figures),
+        seen=f"{', '.join(f'{here:.3f}' for here, _ in figures)}; means of printed figures",
         comparisons=(within("three averages", [(here, v - 0.005, v + 0.005) for here, v in figures]),),
     )
 
@@ -190,7 +194,7 @@ def without_privacy(found: Evidence) -> Judgement:
         for data in _data(table)
     ]
     band = within("datasets", [(sum(better), len(better) / 2 + 0.5, len(better))])
-    return Judgement(rule=DERIVED, seen=f"{sum(better)} of {len(better)} printed", comparisons=(band,))
+    return Judgement(rule=DERIVED, seen=f"{sum(better)} of {len(better)}, printed with printed", comparisons=(band,))
 
 
 def _noticeable(tables: Mapping[str, Mapping[Key, Figure]], gdp: str, classic: str) -> Comparison:

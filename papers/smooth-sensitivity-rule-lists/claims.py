@@ -1,6 +1,7 @@
 """Each statement of the paper, and those about our own two lines, judged: ``claims.csv`` and ``evidence.csv``.
 
-``statements.csv`` names the judge of each statement. Figures are means over 100 splits with their standard errors. Two
+``statements.csv`` names the judge of each statement. Figures are means over 100 splits, of the exponential form
+over 20, with their standard errors. Two
 methods' errors are added as if independent, although they share the splits, which widens the intervals. The best of
 several other methods is the best as measured, which chance favors: against the statement.
 """
@@ -35,6 +36,10 @@ from papers.common.judging import (
 HIGH = tuple(f"{epsilon:g}" for epsilon in GRID if epsilon >= 0.1)
 ALL = tuple(f"{epsilon:g}" for epsilon in GRID)
 SPLITS = 100
+
+GUESSING = 0.01
+"""The most that the balanced accuracy of an attack may differ from one half, to be taken for guessing: an advantage of
+0.02."""
 
 LARGE = 0.005
 """The least difference of accuracy that the paper calls significant: it contrasts less than 0.5 points with 1.0."""
@@ -281,17 +286,17 @@ def _attack(found: Evidence, setting: str, method: str, attack: str, name: str) 
 
 
 def resilient(found: Evidence) -> Judgement:
-    """Judge whether the attack stays below the printed vulnerability, which the paper calls a bound of its success."""
-    printed, comparisons = published("vulnerability"), []
+    """Judge whether the attack is as good as guessing: its balanced accuracy lies within a margin of one half."""
+    comparisons, reached = [], []
     for setting in ATTACKED:
-        cases = []
         for method in ATTACKED_METHODS:
-            bound = float(printed[setting, method, "" if method == "GreedyRL" else "10"])
-            cases.append(less((bound, 0.0), _attack(found, setting, method, "black-box", "balanced")))
-        comparisons.append(estimated(NAMES[setting], cases, _splits(found.attacks)))
+            balanced, error = _attack(found, setting, method, "black-box", "balanced")
+            reached.append(balanced)
+            name = f"{NAMES[setting]}, {method}"
+            comparisons.append(estimated(name, [(GUESSING - abs(balanced - 0.5), error)], _splits(found.attacks)))
     return Judgement(
         rule=MEAN,
-        seen="printed vulnerability less balanced accuracy of the black-box attack",
+        seen=f"{GUESSING} less distance to 0.5: {min(reached):.3f} to {max(reached):.3f}",
         comparisons=tuple(comparisons),
     )
 

@@ -108,7 +108,7 @@ def test_text_is_narrow_and_says_what_is_missing(estimate: Disclosure, remedies:
 def test_a_local_optimum_is_called_one(estimate: Disclosure) -> None:
     local = replace(finding(estimate), optimum="local", gap=0.25)
     assert "local optimum" in render_text(local)
-    assert "0.25 bits" in render_text(local)
+    assert "how much more is not known" in " ".join(render_text(local).split())
     assert "global optimum" in render_text(finding(estimate))
 
 

@@ -240,20 +240,17 @@ def leak_values(
     whose: npt.NDArray[np.integer] | None = None,
     sizes: Sequence[int | None] | None = None,
     target: str | None = None,
-    cells: Indices | None = None,
 ) -> ValueLeakage:
     """Return the exact training values that a model, or the domain published with it, gives away.
 
-    Shapes: ``data`` (n,), optional; ``whose`` (n,), optional; ``cells`` (n,), the leaf or rule of each record, where it
-    is known.
+    Shapes: ``data`` (n,), optional; ``whose`` (n,), optional.
     """
     numbers = thresholds_of(model, domain)
     off_grid = {(a, t) for a, t in numbers if domain is None or not on_grid(domain[a], t)}
     # The grid of an inferred attribute follows from the data, so its cut points are not public.
     guessed = {(a, t) for a, t in numbers if domain is not None and domain[a].inferred} - off_grid
     secret = off_grid | guessed
-    if data is not None and cells is None:
-        cells = model.apply(dict(data))
+    cells = None if data is None else model.apply(dict(data))
     midpoints = exposed = None
     if data is not None and cells is not None:
         midpoints, exposed = _midpoints(model, domain, data, secret, (cells, whose))

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glassine.attacks.disclosure import Disclosure
-from glassine.attacks.disclosure.estimate import anonymity
+from glassine.attacks.disclosure.anonymity import anonymity
 from glassine.attacks.membership.outputs import generator
 from glassine.attacks.outcome import Measured, NotApplicable, Outcome
 from glassine.attacks.remedy_table import DisclosureRemedy, RemedyTable, figures_of
@@ -61,7 +61,7 @@ def describe_disclosure(inferred: Inferred, suppression: Suppression) -> Disclos
         n_classes=len(disclosure.classes),
         knowledge=disclosure.adversary.describe(),
         optimum="global" if disclosure.status == "optimal" else "local",
-        gap=disclosure.gap / math.log(2),
+        gap=0.0 if disclosure.status == "local" else disclosure.gap / math.log(2),
         learned_mean=suppression.bits(float(table.weights @ gained[disclosure.people.person]) / n),
         learned_most=suppression.bits(float(gained.max())),
         readers=tuple(

@@ -165,8 +165,6 @@ def _values(subject: TreeSubject) -> Outcome[ValueLeakage]:
         whose=whose,
         sizes=sizes,
         target=subject.inputs.target,
-        # Of records that hold what is not declared, a strict reading says what is in the way.
-        cells=None if subject.odd else subject.rows,
     )
     return Measured(leakage)
 

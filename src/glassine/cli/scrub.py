@@ -96,7 +96,7 @@ def scrub_command(
     from glassine.auditing.describe import describe_guarantee, relied_on
     from glassine.auditing.inputs import AuditSettings
     from glassine.formats import write_model
-    from glassine.models import AdditiveModel, DecisionTree
+    from glassine.models import AdditiveModel, DecisionTree, RegressionModel
     from glassine.scrubbing.log import ScrubLog
     from glassine.scrubbing.scrub import scrub
 
@@ -184,8 +184,13 @@ def scrub_command(
         print_value({"changes": changes, "quality": cost, "before": first.to_dict(), "after": second.to_dict()}, True)
     else:
         parts = "bins" if isinstance(before, AdditiveModel) else "leaves"
+        summed = (
+            f"Thresholds rounded: {result.n_rounded}, dropped: {result.n_dropped}; {parts} merged: {result.n_merged}."
+        )
+        if isinstance(before, RegressionModel):
+            summed = f"Coefficients rounded: {result.n_rounded}; rows of a baseline dropped: {result.n_dropped}."
         lines = [
-            f"Thresholds rounded: {result.n_rounded}, dropped: {result.n_dropped}; {parts} merged: {result.n_merged}.",
+            summed,
             f"Verdict before: {first.verdict}; after: {second.verdict}.",
         ]
         print_value("\n".join([*lines, *said, f"Model: {output}", "", text_of(second, report)]), False)

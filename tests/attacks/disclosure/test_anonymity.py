@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from glassine.attacks.disclosure import Adversary, infer_sensitive
-from glassine.attacks.disclosure.estimate import anonymity
+from glassine.attacks.disclosure.anonymity import anonymity
 from glassine.errors import InvalidParameterError
 from tests.attacks.disclosure.instances import categories
 

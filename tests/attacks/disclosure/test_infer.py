@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from glassine import DecisionTree, GlassineError, parse_rules
 from glassine.attacks import Failed, Measured, NotApplicable
 from glassine.attacks.disclosure import Adversary, ContradictionError, Disclosure, infer_sensitive, measure_disclosure
-from glassine.attacks.disclosure.concave import Starts
+from glassine.attacks.disclosure.lagrangian import Starts
 from glassine.data import infer_domain
 from glassine.domain import Between, OneOf
 from glassine.errors import (

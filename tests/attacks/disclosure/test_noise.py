@@ -22,7 +22,7 @@ from glassine.attacks.disclosure import (
     measure_disclosure,
     measure_posterior,
 )
-from glassine.attacks.disclosure.concave import Starts
+from glassine.attacks.disclosure.lagrangian import Starts
 from glassine.attacks.disclosure.leaves import even_counts
 from glassine.attacks.disclosure.noise import expected_counts
 from glassine.attacks.outcome import NotApplicable

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
@@ -10,13 +11,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from scipy import sparse
 
 from glassine.attacks.disclosure import Adversary, Disclosure, SearchError, infer_sensitive
-from glassine.attacks.disclosure.concave import Starts, climb, convex_concave, feasible_tables
+from glassine.attacks.disclosure.constraints import derive_constraints
 from glassine.attacks.disclosure.cuts import Engine
-from glassine.attacks.disclosure.dual import DualProblem, minimise
-from glassine.attacks.disclosure.leaves import Rows
+from glassine.attacks.disclosure.lagrangian import Starts, _Climbing, augmented_lagrangian, starting_tables
+from glassine.attacks.disclosure.logits import LogitProblem
 from tests.attacks.disclosure.instances import parity
 
 Floats = npt.NDArray[np.float64]
@@ -33,72 +33,100 @@ def instance() -> tuple[Any, Any, list[str], Disclosure]:
 READER = Adversary("error_rates", min_samples_leaf=1)
 
 
-def test_a_price_that_exceeds_the_entropy_is_no_contradiction() -> None:
-    """One person, of whom two are asked: at a finite price the dual is far below zero, and still solved."""
-    nothing = np.zeros((1, 2))
-    rows = Rows(
-        forms=np.eye(2)[None], known=nothing, exists=nothing > 0, bounded=nothing > 0, possible=np.ones((1, 2), bool)
-    )
-    problem = DualProblem(
-        mass=np.ones(1),
-        leaf=np.zeros(1, dtype=np.intp),
-        rows=rows,
-        forms=sparse.csr_matrix(np.array([[1.0], [0.0]])),
-        known=np.array([2.0]),
-        bounded=np.array([True]),
-        offset=np.zeros(2),
-    )
-    priced = minimise(problem, rows=nothing, forms=np.full(1, 0.1), precision=1e-8, ceiling=1e3)
-    assert priced.bounded_below
-    assert priced.value == pytest.approx(-1e3, rel=1e-3)
-    assert priced.table == pytest.approx(np.array([[1.0, 0.0]]), abs=1e-6)
-    assert not minimise(problem, rows=nothing, forms=np.full(1, 0.1), precision=1e-8).bounded_below
+def posed(found: Disclosure, y: list[str]) -> tuple[Engine, Floats]:
+    """Return the problem of an instance, and the true table."""
+    return Engine(found.people, found.leaves), found.true_probabilities(y) * found.people.sizes[:, None]
 
 
-@pytest.mark.slow
-def test_climbing_from_the_truth_keeps_all_constraints_and_only_rises() -> None:
+def entropy(table: Floats, sizes: npt.NDArray[Any]) -> float:
+    shares = table / sizes
+    return -float((table * np.log(np.where(shares > 0, shares, 1))).sum())
+
+
+def test_every_start_ends_at_a_table_that_keeps_all_constraints() -> None:
     _, _, y, found = instance()
-    engine = Engine(found.people, found.leaves)
+    engine, truth = posed(found, y)
     start = engine.solve([], np.zeros(0), precision=1e-9)
-    sizes = found.people.sizes[:, None]
-    truth = found.true_probabilities(y) * sizes
-    reached = climb(engine, found.constraints, start, truth)
-    assert reached.feasible
-    assert found.constraints.satisfied(reached.point.table)
-    shares = truth / sizes
-    entropy = -float((truth * np.log(np.where(shares > 0, shares, 1))).sum())
-    assert reached.point.entropy > entropy + 0.1
-    assert reached.point.entropy <= start.value + 1e-6
-    assert reached.point.residual < 1e-5
+    assert not found.constraints.satisfied(start.table)
+    rng = np.random.default_rng(0)
+    reached = []
+    for table in (*starting_tables(engine, start.table, 3, rng), truth):
+        one = augmented_lagrangian(engine, found.constraints, start, table, rng=rng)
+        assert one.feasible
+        assert found.constraints.satisfied(one.point.table)
+        assert one.point.residual < 1e-9
+        np.testing.assert_allclose(one.point.table.sum(axis=1), found.people.sizes)
+        assert one.point.entropy == pytest.approx(entropy(one.point.table, found.people.sizes[:, None]))
+        assert one.point.entropy <= start.value + 1e-6
+        assert one.active
+        reached.append(one.point.entropy)
+    assert max(reached) > entropy(truth, found.people.sizes[:, None]) + 0.1
 
 
-def test_guessed_counts_lead_to_tables_that_keep_all_constraints() -> None:
-    _, _, y, found = instance()
-    engine = Engine(found.people, found.leaves)
-    truth = found.true_probabilities(y) * found.people.sizes[:, None]
-    tables = feasible_tables(engine, found.constraints, [truth])
-    assert len(tables) == 1
-    assert found.constraints.satisfied(tables[0])
-    counts, true = np.zeros((len(found.leaves.sizes), 3)), np.zeros((len(found.leaves.sizes), 3))
-    np.add.at(counts, found.people.leaf, tables[0])
-    np.add.at(true, found.people.leaf, truth)
-    assert counts == pytest.approx(true, abs=1e-5)
+def test_the_slope_in_logits_is_that_of_differences() -> None:
+    # Prices, penalties and shifts of rates: everything that the slope holds takes part.
+    for leaves, criterion in (("error_rates", "gini"), ("labels_only", "entropy"), ("error_rates", "gain_ratio")):
+        frame, _, tree = parity(SEED, n=26, values=3, criterion=criterion)
+        adversary = Adversary(leaves, criterion=criterion, min_samples_leaf=1)  # type: ignore[arg-type]
+        found = infer_sensitive(tree, frame, adversary=replace(adversary, internal_nodes=False))
+        constraints = derive_constraints(tree, found.people, adversary)
+        engine, rng = Engine(found.people, found.leaves), np.random.default_rng(0)
+        problem = LogitProblem(engine, constraints)
+        climbing = _Climbing(problem, rng.normal(size=found.leaf_probabilities.size), rng)
+        assert problem.candidates
+        climbing.of_candidates = rng.random(len(problem.candidates))
+        climbing.stiffness = 1 + rng.random(len(problem.candidates))
+        climbing.of_rows = np.where(problem.rows.exists, rng.random(problem.rows.known.shape), 0.0)
+        scale, at = 0.5 + rng.random(len(climbing.z)), 0.1 * rng.normal(size=len(climbing.z))
+        margin = climbing.margins(0.1)
+        _, slope = climbing.value(at, margin, scale)
+        for direction in rng.normal(size=(5, len(at))):
+            ahead, behind = (climbing.value(at + h * direction, margin, scale)[0] for h in (1e-5, -1e-5))
+            assert (ahead - behind) / 2e-5 == pytest.approx(slope @ direction, rel=1e-4, abs=1e-4)
 
 
-@pytest.mark.slow
+def test_shifts_of_logits_make_rates_exact() -> None:
+    _, _, _, found = instance()
+    problem = LogitProblem(Engine(found.people, found.leaves), found.constraints)
+    rng = np.random.default_rng(1)
+    for spread in (0.1, 3.0, 30.0):
+        shares = problem.shares(rng.normal(0, spread, found.leaf_probabilities.size))
+        counts = problem.by_leaves(shares * problem.sizes[:, None])
+        assert found.leaves.correct is not None
+        assert found.leaves.labels is not None
+        own = counts[np.arange(len(counts)), found.leaves.labels]
+        np.testing.assert_allclose(own, found.leaves.correct, atol=1e-8)
+
+
+def test_other_optima_say_how_far_apart_equal_entropies_are() -> None:
+    tree, frame, y, _ = instance()
+    found = infer_sensitive(tree, frame, adversary=READER, starts=Starts(4))
+    assert found.status == "local"
+    assert math.isnan(found.gap)
+    low, high = found.d_overall_spread(y)
+    assert low <= found.d_overall(y) <= high
+    assert len(found.other_optima) <= 3
+    for other in found.other_optima:
+        assert found.constraints.satisfied(other * found.people.sizes[:, None])
+        assert entropy(other * found.people.sizes[:, None], found.people.sizes[:, None]) <= (
+            found.entropy * found.people.n_people + 1e-9
+        )
+
+
 def test_where_no_start_leads_anywhere_the_truth_does(monkeypatch: pytest.MonkeyPatch) -> None:
     """A planted failure of every other way: without the truth it is an error, with it a note says so."""
     tree, frame, y, honest = instance()
     infer: Any = import_module("glassine.attacks.disclosure.infer")
+    tried: list[Floats] = []
 
-    def fails(*arguments: Any, **more: Any) -> Any:
-        return replace(convex_concave(*arguments, **(more | {"most_steps": 1})), feasible=False)
+    def fails(engine: Any, constraints: Any, start: Any, table: Floats, **more: Any) -> Any:
+        tried.append(table)
+        reached = augmented_lagrangian(engine, constraints, start, table, **(more | {"most_steps": 1}))
+        return reached if constraints.satisfied(table) else replace(reached, feasible=False)
 
-    monkeypatch.setattr(infer, "convex_concave", fails)
-    found = infer_sensitive(tree, frame, adversary=READER, starts=Starts(1))
-    assert found.constraints.satisfied(found.quasi_probabilities * found.people.sizes[:, None])
-    monkeypatch.setattr(infer, "feasible_tables", lambda *arguments: [])
+    monkeypatch.setattr(infer, "augmented_lagrangian", fails)
     worlds = infer_sensitive(tree, frame, adversary=READER, starts=Starts(1))
+    assert worlds.constraints.satisfied(tried[-1])
     assert worlds.constraints.satisfied(worlds.quasi_probabilities * worlds.people.sizes[:, None])
     monkeypatch.setattr(infer, "_worlds", lambda *arguments: [])
     with pytest.raises(SearchError, match="furthest off"):
@@ -106,5 +134,5 @@ def test_where_no_start_leads_anywhere_the_truth_does(monkeypatch: pytest.Monkey
     told = infer_sensitive(tree, frame, adversary=READER, starts=Starts(1), truth=y)
     assert any("from the true classes" in note for note in told.notes)
     assert told.constraints.satisfied(told.quasi_probabilities * told.people.sizes[:, None])
-    for other in (found, worlds, told):
+    for other in (worlds, told):
         assert other.entropy <= honest.bound + 1e-9

@@ -13,8 +13,8 @@ from scipy import sparse
 from sklearn.tree import DecisionTreeClassifier
 
 from glassine.attacks.disclosure import Adversary, Disclosure, infer_sensitive
-from glassine.attacks.disclosure.concave import Starts
 from glassine.attacks.disclosure.dual import DualProblem, _Dual
+from glassine.attacks.disclosure.lagrangian import Starts
 from glassine.attacks.disclosure.leaves import Rows
 from glassine.learners.greedy.impurity import Criterion
 from glassine.models import DecisionTree, Evidence, Node

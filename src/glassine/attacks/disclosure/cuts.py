@@ -16,7 +16,7 @@ from glassine.attacks.disclosure.dual import DualProblem, TimeLimit, minimise
 from glassine.attacks.disclosure.leaves import LeafKnowledge
 from glassine.attacks.disclosure.people import People
 from glassine.learners.greedy.impurity import Criterion, split_information
-from glassine.records.arrays import Array, Bools, Indices, Ints
+from glassine.records.arrays import Array, Bools, Indices
 
 SMALLEST_SHARE = 1e-12
 """Shares below it are raised to it before a logarithm: the tangent of entropy stays an upper bound."""
@@ -64,81 +64,40 @@ def linear_tangent(counts: Array, criterion: Criterion) -> Array:
     return tangent(counts, "entropy")[0]
 
 
-def cut_at(
-    constraints: Constraints,
-    family: int,
-    at: int,
-    x: Array,
-    *,
-    terms: NodeTerms | None = None,
-    centre: Array | None = None,
-) -> Cut:
-    """Return the tangent of one constraint."""
-    # Shapes: x (q, c); centre (q, c), optional.
+def cut_at(constraints: Constraints, family: int, at: int, x: Array, terms: NodeTerms) -> Cut:
+    """Return the tangent of one constraint at x, shape (q, c), where the chosen splits' terms are known numbers."""
     if constraints.sampled:
-        return _sampled_cut(constraints, family, at, x, terms, x if centre is None else centre)
+        return _sampled_cut(constraints, family, at, x, terms)
     families, criterion = constraints.families, constraints.criterion
     i = int(families.splits[family])
-    split = constraints.people.splits[i]
     members, branch = families.members(family), families.branches(family, at)
     ratio = 1.0
     if constraints.divides:
         ratio = float(split_information(families.branch_sizes(family, at))) / float(constraints.divisors[i])
     slackness = constraints.tolerance * float(constraints.node_sizes[i]) / 2
     coefficients, constant = tangent(branch_counts(x, members, branch), criterion)
-    if terms is not None:
-        chosen, whole = float(terms.chosen[i]), float(terms.whole[i])
-        target = whole - ratio * (whole - chosen) if constraints.divides else chosen
-        return Cut(
-            family=family, at=at, members=members, branch=branch, coefficients=coefficients,
-            known=target - constant - slackness, slackness=slackness,
-        )  # fmt: skip
-    anchor = x if centre is None else centre
-    place = np.empty(len(constraints.people.sizes), dtype=np.int32)
-    place[split.members] = split.branch
-    own = place[members]
-    subtracted, known = tangent(branch_counts(anchor, members, own), criterion)
-    joint = branch * len(subtracted) + own
-    out = np.repeat(coefficients, len(subtracted), axis=0) - ratio * np.tile(subtracted, (len(coefficients), 1))
-    constant -= ratio * known
-    if constraints.divides:
-        # H enters with the weight ratio - 1: concave if positive, else on the side that is linearised at the centre.
-        point = x if ratio > 1 else anchor
-        node, shift = tangent(point[members].sum(axis=0, keepdims=True), criterion)
-        out += (ratio - 1) * node
-        constant += (ratio - 1) * shift
+    chosen, whole = float(terms.chosen[i]), float(terms.whole[i])
+    target = whole - ratio * (whole - chosen) if constraints.divides else chosen
     return Cut(
-        family=family, at=at, members=members, branch=joint, coefficients=out,
-        known=-constant - slackness, slackness=slackness,
+        family=family, at=at, members=members, branch=branch, coefficients=coefficients,
+        known=target - constant - slackness, slackness=slackness,
     )  # fmt: skip
 
 
-def _sampled_cut(
-    constraints: Constraints, family: int, at: int, x: Array, terms: NodeTerms | None, centre: Array
-) -> Cut:
+def _sampled_cut(constraints: Constraints, family: int, at: int, x: Array, terms: NodeTerms) -> Cut:
     """Return the tangent of one constraint on a sample: branch sizes are not known, and the last column is outside."""
-    families, criterion, people = constraints.families, constraints.criterion, constraints.people
+    families, criterion = constraints.families, constraints.criterion
     i = int(families.splits[family])
-    split = people.splits[i]
     members, branch = families.members(family), families.branches(family, at)
     slackness = constraints.tolerance * float(constraints.node_sizes[i]) / 2
     counts = branch_counts(constraints.counted(x), members, branch)
-    coefficients, known = linear_tangent(counts, criterion), 0.0
-    if terms is not None:
-        known = float(terms.chosen[i])
-        if constraints.divides:
-            # n S(W) is the entropy of the branch sizes, which is concave in them, and n is known at the node.
-            gain = (float(terms.whole[i]) - known) / float(constraints.divisors[i])
-            sizes = counts.sum(axis=1)
-            part = tangent(sizes[None], "entropy")[0][0] / max(float(sizes.sum()), 1.0)
-            coefficients, known = coefficients + gain * part[:, None], float(terms.whole[i])
-    else:
-        place = np.empty(len(people.sizes), dtype=np.int32)
-        place[split.members] = split.branch
-        own = place[members]
-        subtracted = linear_tangent(branch_counts(constraints.counted(centre), members, own), criterion)
-        branch = branch * len(subtracted) + own
-        coefficients = np.repeat(coefficients, len(subtracted), axis=0) - np.tile(subtracted, (len(coefficients), 1))
+    coefficients, known = linear_tangent(counts, criterion), float(terms.chosen[i])
+    if constraints.divides:
+        # n S(W) is the entropy of the branch sizes, which is concave in them, and n is known at the node.
+        gain = (float(terms.whole[i]) - known) / float(constraints.divisors[i])
+        sizes = counts.sum(axis=1)
+        part = tangent(sizes[None], "entropy")[0][0] / max(float(sizes.sum()), 1.0)
+        coefficients, known = coefficients + gain * part[:, None], float(terms.whole[i])
     outside = np.zeros((len(coefficients), 1))
     return Cut(
         family=family, at=at, members=members, branch=branch, coefficients=np.hstack([coefficients, outside]),
@@ -220,7 +179,7 @@ class Engine:
             out[self.people.leaf[cut.members]] = True
         return out
 
-    def solve(self, cuts: Sequence[Cut], multipliers: Array, *, precision: float, ceiling: float = np.inf) -> Point:
+    def solve(self, cuts: Sequence[Cut], multipliers: Array, *, precision: float) -> Point:
         """Return the table of most entropy under the leaves and some cuts."""
         # Shapes: multipliers (k,).
         if self.limit is not None:
@@ -243,7 +202,7 @@ class Engine:
         forms, known = self._forms(cuts, first, fixed, free)
         # A form without coefficients is about people of whom everything is known: it holds, or nothing does.
         empty = (np.diff(forms.tocsc().indptr) == 0) & (known > 1e-9)
-        if empty.any() and not np.isfinite(ceiling):
+        if empty.any():
             out, feasible = empty[: len(cuts)].astype(np.float64), False
         elif free.any():
             kept = np.flatnonzero(touched)
@@ -261,7 +220,6 @@ class Engine:
                 rows=self._rows[kept],
                 forms=np.concatenate([multipliers, self._totals]),
                 precision=precision,
-                ceiling=ceiling,
                 limit=self.limit,
             )
             table[free] = solution.table
@@ -327,44 +285,30 @@ def outer_approximation(
     engine: Engine,
     constraints: Constraints,
     start: Point,
+    terms: NodeTerms,
     *,
-    at: NodeTerms | Array,
     precision: float = 1e-10,
-    ceiling: float = np.inf,
-    warm: Approximation | None = None,
     most_rounds: int = MOST_ROUNDS,
 ) -> Approximation:
     """Maximise the entropy under internal constraints, by tangents at one solution after the other."""
-    # Shapes: at (q, c).
-    terms, centre = (at, None) if isinstance(at, NodeTerms) else (None, at)
     n, allowance = float(engine.people.n_people), constraints.allowance()
     cuts: list[Cut] = []
     multipliers, idle = np.zeros(0), np.zeros(0, dtype=int)
     point, bound, rounds, aimed = start, start.value, 0, precision
-    if warm is not None:
-        x = warm.point.table
-        cuts = [cut_at(constraints, c.family, c.at, x, terms=terms, centre=centre) for c in _latest(warm.cuts)]
-        multipliers, idle, aimed = np.full(len(cuts), 1e-2), np.zeros(len(cuts), dtype=int), 1.0
-    while True:
-        broken = np.zeros(0, dtype=int)
-        if point.feasible and aimed < 1:
-            slack, worst = _slacks(constraints, point.table, terms, centre)
-            broken = np.flatnonzero(slack < -allowance - _allowed(cuts, point, len(slack), ceiling))
-            done = not len(broken) and aimed <= precision
-            if done or rounds >= most_rounds:
-                return Approximation(point=point, bound=bound, cuts=tuple(cuts), rounds=rounds, converged=done)
-            for f in broken[np.argsort(slack[broken])]:
-                cuts.append(cut_at(constraints, int(f), int(worst[f]), point.table, terms=terms, centre=centre))
-            # A rough solution is enough to cut far; the dual is solved to the end only once nothing is violated.
-            aimed = min(1e-4, max(precision, 1e-3 * float(-slack[broken].min(initial=0.0)) / n))
-        elif not point.feasible:
-            return Approximation(point=point, bound=bound, cuts=tuple(cuts), rounds=rounds, converged=False)
-        else:
-            aimed = 1e-4
+    while point.feasible:
+        worst = constraints.worst(point.table, terms)
+        broken = np.flatnonzero(worst.slack < -allowance)
+        done = not len(broken) and aimed <= precision
+        if done or rounds >= most_rounds:
+            return Approximation(point=point, bound=bound, cuts=tuple(cuts), rounds=rounds, converged=done)
+        for f in broken[np.argsort(worst.slack[broken])]:
+            cuts.append(cut_at(constraints, int(f), int(worst.at[f]), point.table, terms))
+        # A rough solution is enough to cut far; the dual is solved to the end only once nothing is violated.
+        aimed = min(1e-4, max(precision, 1e-3 * float(-worst.slack[broken].min(initial=0.0)) / n))
         # New cuts start inside the cone of positive multipliers, old ones where they were.
         multipliers = np.concatenate([multipliers, np.full(len(cuts) - len(multipliers), 1e-2)])
         idle = np.concatenate([idle, np.zeros(len(cuts) - len(idle), dtype=int)])
-        point = engine.solve(cuts, multipliers, precision=aimed * n, ceiling=ceiling)
+        point = engine.solve(cuts, multipliers, precision=aimed * n)
         bound = point.value + sum(m * cut.slackness for m, cut in zip(point.multipliers, cuts, strict=True))
         rounds += 1
         idle = np.where(point.multipliers > NOTHING, 0, idle + 1)
@@ -373,33 +317,4 @@ def outer_approximation(
             cuts = [cut for cut, kept in zip(cuts, keep, strict=True) if kept]
             multipliers, idle = point.multipliers[keep], idle[keep]
             point = replace(point, multipliers=multipliers)
-
-
-def _latest(cuts: Sequence[Cut]) -> list[Cut]:
-    """Return the last cut of each candidate."""
-    return list({(cut.family, cut.at): cut for cut in cuts}.values())
-
-
-def _allowed(cuts: Sequence[Cut], point: Point, n_families: int, ceiling: float) -> Array:
-    """Return by how much the cuts' price lets the table violate the constraints of each family, in people."""
-    out = np.zeros(n_families)
-    for cut in cuts if np.isfinite(ceiling) else ():
-        out[cut.family] = max(out[cut.family], 1.01 * cut.shortfall(point.table))
-    return out
-
-
-def _slacks(constraints: Constraints, x: Array, terms: NodeTerms | None, centre: Array | None) -> tuple[Array, Ints]:
-    """Return the least slack of every family, the chosen splits' terms known or linearised at the centre."""
-    if terms is None and centre is not None:
-        chosen = []
-        for split in constraints.people.splits:
-            at_centre = branch_counts(constraints.counted(centre), split.members, split.branch)
-            if constraints.sampled:
-                coefficients, constant = linear_tangent(at_centre, constraints.criterion), 0.0
-            else:
-                coefficients, constant = tangent(at_centre, constraints.criterion)
-            own = branch_counts(constraints.counted(x), split.members, split.branch)
-            chosen.append(float((coefficients * own).sum()) + constant)
-        terms = NodeTerms(chosen=np.array(chosen), whole=constraints.terms(x).whole)
-    worst = constraints.worst(x, terms)
-    return worst.slack, worst.at
+    return Approximation(point=point, bound=bound, cuts=tuple(cuts), rounds=rounds, converged=False)

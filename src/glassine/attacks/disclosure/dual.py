@@ -220,43 +220,37 @@ def minimise(
     rows: Array,
     forms: Array,
     precision: float,
-    ceiling: float = np.inf,
     limit: TimeLimit | None = None,
 ) -> DualSolution:
     """Minimise the dual."""
     # Shapes: rows (l, r); forms (k,).
     dual = _Dual(problem)
     theta = np.where(dual.exists, np.concatenate([rows.ravel(), forms]), 0.0)
-    low, high = dual.bounded, dual.bounded & np.isfinite(ceiling)
-    high[: dual.n_rows] = False
+    low = dual.bounded
     n_low = int(low.sum())
     # The barrier starts at the size of new multipliers, and falls as the residual does.
     mu = 1e-2
     theta[low] = np.maximum(theta[low], 1e-3)
-    if high.any():
-        theta[high] = np.minimum(theta[high], 0.9 * ceiling)
     goal = precision / max(n_low, 1)
-    below, above = np.zeros_like(theta), np.zeros_like(theta)
+    below = np.zeros_like(theta)
     below[low] = mu / theta[low]
-    above[high] = mu / (ceiling - theta[high])
     x, value = dual.table(theta)
     sound = True
     for _ in range(MOST_STEPS):
         if limit is not None:
             limit.check()
         gradient = dual.gradient(x)
-        error = np.abs(gradient - below + above).max(initial=0.0)
+        error = np.abs(gradient - below).max(initial=0.0)
         off = np.abs(theta[low] * below[low] - mu).max(initial=0.0)
-        # At a finite price the dual bounds the entropy less the price of what is violated, which can be negative.
-        if value < 0 and not high.any():
+        if value < 0:
             sound = False
             break
         if error <= max(1e-9, 1e-12 * float(problem.mass.max())) and mu <= goal and off <= goal:
             break
         while mu > goal and error <= 10 * mu and off <= 10 * mu:
             mu = max(goal, min(0.1 * mu, mu**1.5))
-        at, moved = _step(dual, _Iterate(theta, below, above, x, value), gradient, mu, ceiling, low, high)
-        theta, below, above, x, value = at
+        at, moved = _step(dual, _Iterate(theta, below, x, value), gradient, mu, low)
+        theta, below, x, value = at
         if not moved and mu <= goal:
             break
         if not moved:
@@ -265,37 +259,29 @@ def minimise(
 
 
 class _Iterate(NamedTuple):
-    """Multipliers, those of their lower and upper bounds, and the table and dual value at them."""
+    """Multipliers, those of their bounds, and the table and dual value at them."""
 
     theta: Array
     below: Array
-    above: Array
     x: Array
     value: float
 
 
-def _step(
-    dual: _Dual, at: _Iterate, gradient: Array, mu: float, ceiling: float, low: Bools, high: Bools
-) -> tuple[_Iterate, bool]:
+def _step(dual: _Dual, at: _Iterate, gradient: Array, mu: float, low: Bools) -> tuple[_Iterate, bool]:
     """Take one step of the interior-point method; return where it ends, and whether it moved."""
-    theta, below, above, x, value = at
+    theta, below, x, value = at
     diagonal = np.zeros_like(theta)
     slope = gradient.copy()
     diagonal[low] += below[low] / theta[low]
     slope[low] -= mu / theta[low]
-    room = ceiling - theta[high]
-    diagonal[high] += above[high] / room
-    slope[high] += mu / room
     step = dual.direction(x, -slope, diagonal)
     step[~dual.exists] = 0.0
-    d_below, d_above = np.zeros_like(theta), np.zeros_like(theta)
+    d_below = np.zeros_like(theta)
     d_below[low] = mu / theta[low] - below[low] - below[low] / theta[low] * step[low]
-    d_above[high] = mu / room - above[high] + above[high] / room * step[high]
-    length = min(_longest(theta[low], step[low]), _longest(room, -step[high]))
+    length = _longest(theta[low], step[low])
 
     def barrier(point: Array, value: float) -> float:
-        total = value - mu * float(np.log(point[low]).sum())
-        return total - mu * float(np.log(ceiling - point[high]).sum()) if high.any() else total
+        return value - mu * float(np.log(point[low]).sum())
 
     old = barrier(theta, value)
     decrease = float(slope @ step)
@@ -312,11 +298,9 @@ def _step(
     if not moved:
         return at, False
     below = below + min(1.0, _longest(below[low], d_below[low])) * d_below
-    above = above + min(1.0, _longest(above[high], d_above[high])) * d_above
     # Bounds on the multipliers of bounds keep the primal-dual Hessian near that of the barrier.
     below[low] = np.clip(below[low], mu / theta[low] / 1e8, mu / theta[low] * 1e8)
-    above[high] = np.clip(above[high], mu / (ceiling - theta[high]) / 1e8, mu / (ceiling - theta[high]) * 1e8)
-    return _Iterate(theta, below, above, x, value), True
+    return _Iterate(theta, below, x, value), True
 
 
 def _longest(values: Array, steps: Array) -> float:

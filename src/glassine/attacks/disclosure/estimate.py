@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -16,19 +17,11 @@ from glassine.attacks.disclosure.people import People, true_codes, true_table
 from glassine.data.labels import subgroups
 from glassine.data.table import RecordTable, as_table
 from glassine.domain.attributes import Scalar
-from glassine.errors import InvalidDataError, check_choice, check_whole
-from glassine.records.arrays import Array, Ints
+from glassine.errors import InvalidDataError, check_whole
+from glassine.records.arrays import Array
 
 if TYPE_CHECKING:
     from glassine.attacks.disclosure.sample import SampleEstimate
-
-
-GROUPS = ("leaf", "quasi_identifier")
-
-DISTANCES = ("equal", "ordered")
-
-PRESENT = 1e-9
-"""Probability from which a class counts as possible."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +124,7 @@ class Disclosure:
         Whether no estimate has more entropy, up to ``gap``; or the estimate is the best of several local optima.
     bound : float
         Upper bound of the entropy that any estimate can leave, in nats per person. Of a local optimum it is the entropy
-        of the reader without internal nodes.
+        of the reader without internal nodes, which says nothing of how good the search was.
     rounds : int
         How often the dual problem was solved.
     active : tuple of Clash
@@ -142,6 +135,8 @@ class Disclosure:
         Which knowledge was left out or assumed, and why.
     unused : str
         Why the internal nodes were not used; empty if they were, or if the adversary leaves them out.
+    other_optima : tuple of ndarray, shape (q, c)
+        P(class | quasi-identifier) of the other starts that led to an allowed table, of less entropy.
     sample, leaf_sample : SampleEstimate or None
         Of a sample: what the reader concludes about membership, and the reader of the leaves alone. The probabilities
         are then those of any of the people, in the sample or not.
@@ -162,6 +157,7 @@ class Disclosure:
     residual: float
     notes: tuple[str, ...]
     unused: str = ""
+    other_optima: tuple[Array, ...] = ()
     sample: SampleEstimate | None = None
     leaf_sample: SampleEstimate | None = None
 
@@ -198,8 +194,11 @@ class Disclosure:
     def gap(self) -> float:
         """Certified gap: no estimate that the knowledge allows leaves more than ``entropy + gap``, in nats per person.
 
-        Of a sample, what is maximised and bounded is the entropy of membership and class together.
+        NaN of a local optimum: no bound is known that says how much a better search could find. Of a sample, what is
+        maximized and bounded is the entropy of membership and class together.
         """
+        if self.status == "local":
+            return math.nan
         return max(0.0, self.bound - (self.entropy if self.sample is None else self.sample.entropy))
 
     @property
@@ -268,6 +267,18 @@ class Disclosure:
     def d_overall(self, truth: npt.ArrayLike) -> float:
         """Return D_overall, the mean of :meth:`d_individual` over the people, in nats."""
         return float(self.d_individual(truth).mean())
+
+    def d_overall_spread(self, truth: npt.ArrayLike) -> tuple[float, float]:
+        """Return the least and the largest D_overall of all starts that led to an allowed table, in nats.
+
+        Entropy does not determine it: tables of nearly the same entropy can be at different distances to the truth.
+        """
+        true, sizes = self.true_probabilities(truth), self.people.sizes
+        found = [
+            float(sizes @ _divergences(true, estimate)) / self.people.n_people
+            for estimate in (self.quasi_probabilities, *self.other_optima)
+        ]
+        return min(found), max(found)
 
     def most_exposed(self, number: int = 10, table: RecordTable | None = None) -> list[tuple[int, float]]:
         """Return the people about whom least is left open: row number, and probability of their most probable class.
@@ -382,112 +393,3 @@ def _divergences(true: Array, estimate: Array) -> Array:
     ratio = np.where(held & possible, true, 1.0) / np.where(held & possible, estimate, 1.0)
     out = np.where(held, np.where(possible, true * np.log(ratio), np.inf), 0.0).sum(axis=1)
     return np.asarray(np.maximum(out, 0.0))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Anonymity:
-    """Anonymity of groups; each array has one entry per group.
-
-    Attributes
-    ----------
-    sizes : ndarray of int64
-        Number of people: the k of k-anonymity.
-    distinct : ndarray of int64
-        Possible classes: distinct l-diversity.
-    entropy_l : ndarray
-        exp of the entropy of the class: entropy l-diversity.
-    alpha : ndarray
-        Largest probability of a class: the alpha of (alpha, k)-anonymity.
-    t : ndarray
-        Distance of the class distribution from that of all people: the t of t-closeness.
-    """
-
-    sizes: Ints
-    distinct: Ints
-    entropy_l: Array
-    alpha: Array
-    t: Array
-
-    @property
-    def k(self) -> int:
-        """Size of the smallest group."""
-        return int(self.sizes.min())
-
-    def worst(self) -> dict[str, float]:
-        """Return what holds for every group: k, distinct l, entropy l, alpha and t."""
-        return {
-            "k": float(self.k),
-            "distinct_l": float(self.distinct.min()),
-            "entropy_l": float(self.entropy_l.min()),
-            "alpha": float(self.alpha.max()),
-            "t": float(self.t.max()),
-        }
-
-    def is_alpha_k(self, alpha: float, k: int) -> bool:
-        """Return whether every group has at least k people and no class above a share of alpha."""
-        return self.k >= k and float(self.alpha.max()) <= alpha
-
-
-def anonymity(
-    disclosure: Disclosure,
-    groups: Literal["leaf", "quasi_identifier"] = "leaf",
-    *,
-    distance: Literal["equal", "ordered"] = "equal",
-) -> Anonymity:
-    """Return l-diversity, (alpha, k)-anonymity and t-closeness from an estimate.
-
-    Parameters
-    ----------
-    disclosure : Disclosure
-        The estimate. Where class counts are known, those of a leaf are the estimate's sums.
-    groups : {"leaf", "quasi_identifier"}, default="leaf"
-        What counts as an equivalence class: the people of a leaf, or those with the same quasi-identifier.
-    distance : {"equal", "ordered"}, default="equal"
-        Earth mover's distance of t-closeness: between classes that are equally far apart, half the sum of absolute
-        differences; or between classes in their order, one step apart.
-
-    Raises
-    ------
-    InvalidParameterError
-        If an option is not one of its values.
-
-    References
-    ----------
-    Machanavajjhala et al., *l-diversity* (2006); Wong et al., *(alpha, k)-anonymity* (2006); Li, Li and
-    Venkatasubramanian, *t-closeness* (2007).
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> from glassine.attacks.disclosure import infer_sensitive
-    >>> from glassine.learners.multiway_tree import MultiwayTreeClassifier
-    >>> people = pl.DataFrame({"a": ["x", "x", "x", "y", "y"]})
-    >>> tree = MultiwayTreeClassifier().fit(people, [0, 0, 1, 1, 1])
-    >>> result = anonymity(infer_sensitive(tree, people))
-    >>> result.k, result.distinct.tolist(), result.alpha.round(3).tolist(), result.t.round(3).tolist()
-    (2, [2, 1], [0.667, 1.0], [0.267, 0.4])
-    """
-    for name, value, known in (("groups", groups, GROUPS), ("distance", distance, DISTANCES)):
-        check_choice(value, name, known, remedy="Name one.")
-    people = disclosure.people
-    table = disclosure.quasi_probabilities * people.sizes[:, None]
-    sizes = people.sizes
-    if groups == "leaf":
-        sizes = people.leaf_sizes
-        by_leaf = np.zeros((len(sizes), table.shape[1]))
-        np.add.at(by_leaf, people.leaf, table)
-        table = by_leaf
-    shares = table / sizes[:, None]
-    away = shares - table.sum(axis=0) / people.n_people
-    if distance == "equal" or shares.shape[1] < 2:
-        t = np.abs(away).sum(axis=1) / 2
-    else:
-        t = np.abs(np.cumsum(away, axis=1)[:, :-1]).sum(axis=1) / (shares.shape[1] - 1)
-    entropies = -(shares * np.log(np.where(shares > 0, shares, 1.0))).sum(axis=1)
-    return Anonymity(
-        sizes=sizes,
-        distinct=(shares > PRESENT).sum(axis=1).astype(np.int64),
-        entropy_l=np.exp(entropies),
-        alpha=shares.max(axis=1),
-        t=t,
-    )

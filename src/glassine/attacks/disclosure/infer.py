@@ -13,10 +13,10 @@ import numpy.typing as npt
 from glassine.attacks.disclosure.adversary import Adversary, completed, read_hints
 from glassine.attacks.disclosure.board import lay_out
 from glassine.attacks.disclosure.chain import first_world
-from glassine.attacks.disclosure.concave import Starts, climb, convex_concave, feasible_tables, starting_tables
-from glassine.attacks.disclosure.constraints import Clash, Constraints, Cut, derive_constraints
+from glassine.attacks.disclosure.constraints import Clash, Constraints, derive_constraints
 from glassine.attacks.disclosure.cuts import Approximation, Engine, Point, outer_approximation
 from glassine.attacks.disclosure.estimate import Disclosure
+from glassine.attacks.disclosure.lagrangian import LocalOptimum, Starts, augmented_lagrangian, starting_tables
 from glassine.attacks.disclosure.leaves import ExpectedLeaves, LeafKnowledge, assumed_noise, read_leaves, read_noisy
 from glassine.attacks.disclosure.noise import CountNoise
 from glassine.attacks.disclosure.people import People, read_people, true_table
@@ -57,7 +57,7 @@ class ContradictionError(GlassineError):
 
 
 class SearchError(GlassineError):
-    """The convex-concave procedure found no table that keeps all constraints; there may be one.
+    """The search found no table that keeps all constraints; there may be one.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ def infer_sensitive(
     The estimate is the distribution of maximum entropy among all that agree with what the leaves reveal, and with the
     fact that every internal node was split in the best way. Where the class counts of the leaves are known, the
     constraints are convex, and the estimate is the global optimum with a certified gap. Otherwise it is the best of
-    several local optima of the convex-concave procedure, unless the estimate from the leaves alone satisfies all
+    several local optima of an augmented Lagrangian, unless the estimate from the leaves alone satisfies all
     constraints.
 
     Parameters
@@ -108,14 +108,14 @@ def infer_sensitive(
         weights, ``monotonic_cst``) are read without internal nodes. A plain model states nothing: what the adversary
         says of its learner is assumed, and a note says so.
     starts : Starts, optional
-        How the convex-concave procedure starts: three times, of 80 steps at most, by default.
+        From how many tables the search starts, and how far it goes: three by default.
     random_state : int, Generator or None, default=0
         Source of the starts after the first.
     truth : array-like, shape (n,), optional
         Class of each person, as the publisher knows it. It is compared with the leaves, and with the constraints: where
         the truth breaks one that the model's own statement implies, the internal nodes are not used, and ``unused``
-        says so. Where no start of the convex-concave procedure leads anywhere, the procedure climbs from the truth,
-        and a note says so. Not for a sample.
+        says so. Where no start leads to a table that is allowed, the search climbs from the truth, and a note says so.
+        Not for a sample.
     progress : callable, optional
         Called with the name of each stage as it starts.
 
@@ -136,7 +136,7 @@ def infer_sensitive(
         If nothing agrees with what the reader is taken to know, or the truth breaks what the adversary says of the
         learner, as when the criterion is another one.
     SearchError
-        If no start of the convex-concave procedure leads to an estimate.
+        If no start of the search leads to an estimate.
     TimeLimitError
         If the search takes longer than the starts allow.
 
@@ -220,8 +220,7 @@ def infer_sensitive(
                 "no table of people and classes has these leaves and these class totals. Check the marginals.",
                 clashes=(),
             )
-        tell = progress or (lambda stage: None)
-        climbing = _Climb(starts or Starts(), np.random.default_rng(random_state), tell, truth)
+        climbing = _Climb(starts or Starts(), np.random.default_rng(random_state), progress or (lambda _: None), truth)
         return replace(_estimate(engine, constraints, start, tree, assumed, climbing), unused=unused)
 
 
@@ -338,7 +337,7 @@ def _rows_of_totals(totals: tuple[int, ...] | None, leaves: LeafKnowledge, n_peo
 
 @dataclass(frozen=True, slots=True)
 class _Climb:
-    """Starts, random numbers and callback of the procedure, and the truth if known."""
+    """Starts, random numbers and callback of the search, and the truth if known."""
 
     starts: Starts
     rng: np.random.Generator
@@ -352,13 +351,14 @@ def _estimate(
     notes = list(constraints.notes)
     allowance = constraints.allowance()
     slack = constraints.worst(start.table).slack
-    cuts: tuple[Cut, ...] = ()
-    status, point, bound, rounds = "optimal", start, start.value, 0
+    point, bound, rounds = start, start.value, 0
+    active: tuple[Clash, ...] = ()
+    optima: list[LocalOptimum] = []
     if (slack < -allowance).any():
         if engine.leaves.counts is not None:
             climbing.progress("cutting off what the internal nodes exclude")
             result = outer_approximation(
-                engine, constraints, start, at=constraints.terms(start.table), precision=PRECISION
+                engine, constraints, start, constraints.terms(start.table), precision=PRECISION
             )
             if not result.point.feasible:
                 _contradiction(engine, constraints, result)
@@ -366,25 +366,26 @@ def _estimate(
                 notes.append(
                     f"Outer approximation stopped after {result.rounds} rounds; the gap says how far it is off."
                 )
-            point, bound, rounds, cuts = result.point, result.bound, result.rounds, result.cuts
+            point, bound, rounds = result.point, result.bound, result.rounds
+            shaping = zip(result.cuts, point.multipliers, strict=True)
+            active = tuple(dict.fromkeys(constraints.clash(c.family, c.at) for c, price in shaping if price > 1e-6))
         else:
-            status = "local"
             leaves_alone = _disclosure(engine, constraints, tree, adversary, (start, start), bound=bound)
-            point, cuts, rounds = _local(engine, constraints, start, climbing, notes, leaves_alone)
-    active = {
-        constraints.clash(cut.family, cut.at): None
-        for cut, multiplier in zip(cuts, point.multipliers, strict=True)
-        if multiplier > 1e-6
-    }
+            optima = _local(engine, constraints, start, climbing, notes, leaves_alone)
+            point, active, rounds = optima[0].point, optima[0].active, sum(local.steps for local in optima)
     if isinstance(engine.leaves, SampledLeaves) and engine.leaves.members is None and engine.totals is None:
         notes.append("The number of people in the sample is not stated: membership is as open as the classes allow.")
-    found = _disclosure(engine, constraints, tree, adversary, (start, point), bound=bound)
+    found, *others = (
+        _disclosure(engine, constraints, tree, adversary, (start, each), bound=bound)
+        for each in (point, *(local.point for local in optima[1:]))
+    )
     return replace(
         found,
-        status="optimal" if status == "optimal" else "local",
+        status="local" if optima else "optimal",
         rounds=rounds,
-        active=tuple(active),
+        active=active,
         notes=tuple(notes),
+        other_optima=tuple(other.quasi_probabilities for other in others),
     )
 
 
@@ -431,46 +432,44 @@ def _disclosure(
 
 def _local(
     engine: Engine, constraints: Constraints, start: Point, climbing: _Climb, notes: list[str], found: Disclosure
-) -> tuple[Point, tuple[Cut, ...], int]:
-    """Return the best local optimum of several starts, from whole-number worlds if the others lead nowhere."""
+) -> list[LocalOptimum]:
+    """Return the local optima that keep all constraints, the one of most entropy first."""
     reached, number = [], climbing.starts.number
-    tables = starting_tables(engine, start.table, number, climbing.rng, sampled=constraints.sampled)
-    for i, table in enumerate(tables, start=1):
-        climbing.progress(f"climbing from start {i} of {number}")
-        reached.append(convex_concave(engine, constraints, start, table, most_steps=climbing.starts.most_steps))
-        if i == 1 and not reached[0].feasible:
-            # Where the leaves' own table leads nowhere, tables like it seldom do.
-            climbing.progress("searching tables that keep all constraints")
-            tried = [*tables, reached[0].point.table]
-            inside = feasible_tables(engine, constraints, tried) or _worlds(constraints, climbing, found)
-            reached += [climb(engine, constraints, start, table) for table in inside]
-            if any(local.feasible for local in reached):
-                break
+
+    def climb(table: Array) -> bool:
+        steps, rng = climbing.starts.most_steps, climbing.rng
+        reached.append(augmented_lagrangian(engine, constraints, start, table, rng=rng, most_steps=steps))
+        return reached[-1].feasible
+
+    for i, table in enumerate(starting_tables(engine, start.table, number, climbing.rng, sampled=constraints.sampled)):
+        climbing.progress(f"climbing from start {i + 1} of {number}")
+        climb(table)
+    if not any(local.feasible for local in reached):
+        climbing.progress("searching tables that keep all constraints")
+        for table in _worlds(constraints, climbing, found):
+            climb(table)
     if not any(local.feasible for local in reached) and climbing.truth is not None and not constraints.sampled:
         climbing.progress("climbing from the truth")
-        table = true_table(engine.people, found.classes, climbing.truth).astype(np.float64)
-        reached.append(climb(engine, constraints, start, table))
-        if reached[-1].feasible:
+        if climb(true_table(engine.people, found.classes, climbing.truth).astype(np.float64)):
             notes.append("The search was started from the true classes: no other start led to a table that is allowed.")
-    best = max(reached, key=lambda local: (local.feasible, local.point.entropy))
-    if not best.feasible:
+    kept = sorted((one for one in reached if one.feasible), key=lambda local: -local.point.entropy)
+    if not kept:
+        best = max(reached, key=lambda local: local.point.entropy)
         broken = constraints.violations(best.point.table)
         furthest = str(broken[0]) if broken else "a rounding"
         raise SearchError(
-            "no start of the convex-concave procedure led to a table that keeps all constraints, nor did any guess of "
-            f"the class counts, nor was a world of whole people found; the furthest off is {furthest}. The assumed "
-            "criterion or the candidates may be wrong; give more starts or the truth, or take "
-            f"{parameter('internal_nodes', False)}.",
+            "no start of the search led to a table that keeps all constraints, nor was a world of whole people found; "
+            f"the furthest off is {furthest}. The assumed criterion or the candidates may be wrong; give more starts "
+            f"or the truth, or take {parameter('internal_nodes', False)}.",
             clashes=broken,
         )
-    kept = [local for local in reached if local.feasible]
     entropies = [local.point.entropy / engine.people.n_people for local in kept]
     notes.append(
         "The constraints are not convex without class counts: the estimate is the best local optimum of "
         f"{len(reached)} starts, of which {len(kept)} kept all constraints, with {min(entropies):.6f} to "
         f"{max(entropies):.6f} nats left."
     )
-    return best.point, best.cuts, sum(local.steps for local in reached)
+    return kept
 
 
 def _worlds(constraints: Constraints, climbing: _Climb, found: Disclosure) -> list[Array]:

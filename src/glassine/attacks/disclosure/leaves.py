@@ -255,16 +255,6 @@ class BoundedLeaves(LeafKnowledge):
     low: Array
     high: Array
 
-    def centre(self) -> Array:
-        """Return class counts amid their bounds, shifted equally to add up, shape (l, c)."""
-        out = np.empty_like(self.low)
-        for i, (low, high, n) in enumerate(zip(self.low, self.high, self.sizes, strict=True)):
-            middle = (low + high) / 2
-            corners = np.unique(np.concatenate([low - middle, high - middle]))
-            sums = np.clip(corners[:, None] + middle, low, high).sum(axis=1)
-            out[i] = np.clip(float(np.interp(n, sums, corners)) + middle, low, high)
-        return out
-
     def class_bounds(self) -> tuple[Array, Array]:
         """Return the least and the largest number of people of each class in each leaf, shape (l, c) each."""
         return self.low, self.high

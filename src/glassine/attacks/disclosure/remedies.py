@@ -15,10 +15,10 @@ import numpy.typing as npt
 
 from glassine import __version__
 from glassine.attacks.disclosure.adversary import Adversary
-from glassine.attacks.disclosure.concave import Starts
 from glassine.attacks.disclosure.dual import TimeLimit, TimeLimitError
 from glassine.attacks.disclosure.estimate import Disclosure
 from glassine.attacks.disclosure.infer import SearchError, infer_sensitive
+from glassine.attacks.disclosure.lagrangian import Starts
 from glassine.attacks.disclosure.leaves import ExpectedLeaves
 from glassine.attacks.disclosure.noise import CountNoise
 from glassine.attacks.disclosure.people import true_table
@@ -54,7 +54,7 @@ EPSILONS = (0.1, 1.0)
 NO_SEARCH = "the search with internal nodes led nowhere: an attacker who uses them may learn more than is shown."
 STARTS = 1
 """Starts of the search of each remedy."""
-STEPS = {"none": 80, "suppress": 80, "merge": 80, "round": 12, "private": 80}
+STEPS = {"none": 24, "suppress": 24, "merge": 24, "round": 12, "private": 24}
 """Steps of a start, by the kind of remedy: a table of many remedies is not to take minutes."""
 
 DRAWS = 5

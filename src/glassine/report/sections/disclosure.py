@@ -56,9 +56,9 @@ ESTIMATE = table("""
 [of_leaves] What the choice of splits adds | not used | The attacker looks at the leaves alone.
 [of_splits] What the choice of splits adds | {more:.2g} bits | The attack also uses the fact that each split was the \
 best one available. Of {n_internal:many such constraint} {shaping} the estimate.{among}
-[local] The estimate of maximum entropy | a local optimum | Without class counts a better estimate may leave \
-{gap:.2g} bits more uncertainty per {unit}. It takes fractions of {units}: whole {units} can reveal more than \
-fractions.{known}
+[local] The estimate of maximum entropy | a local optimum | Without class counts a better search may \
+find an estimate that leaves more uncertainty; how much more is not known. It takes fractions of {units}: whole \
+{units} can reveal more than fractions.{known}
 [best] The estimate of maximum entropy | the global optimum | No estimate that agrees with the tree leaves more \
 uncertainty{slack}. It takes fractions of {units}: whole {units} can reveal more than fractions.{known}
 """)
