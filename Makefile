@@ -82,8 +82,9 @@ types: $(DEV)
 docs: $(DEV) ## Build the documentation, strictly, into docs/_build/html
 	@$(BIN)/python -m sphinx -b html -W -n -E --keep-going -q docs docs/_build/html
 
-house: ## Print the figures of the house: rooms, arrows, circles, sizes
-	@python3 benchmarks/house.py $(ARGS)
+house: $(DEV) ## Print the figures of the house: rooms, arrows, circles, names, sizes, flows
+	@$(BIN)/python benchmarks/house.py $(ARGS)
+	@$(BIN)/python benchmarks/traced.py
 
 format: $(DEV) ## Format the code and apply safe lint fixes
 	@$(BIN)/ruff check --quiet --fix-only .

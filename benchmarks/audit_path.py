@@ -70,7 +70,7 @@ def write_inputs(folder: Path) -> dict[str, Path]:
     tree = DecisionTreeClassifier(max_depth=5, min_samples_leaf=20, random_state=0).fit(X, np.array(columns["income"]))
     model = as_model(tree, Domain({name: domain[name] for name in NUMBERS}))
     paths = {name: folder / name for name in ("model.json", "domain.json", "records.csv")}
-    write_model(model, paths["model.json"])
+    write_model(model, paths["model.json"], overwrite=True)
     domain.to_json(paths["domain.json"])
     with paths["records.csv"].open("w", newline="") as stream:
         csv.writer(stream).writerows([list(columns), *zip(*columns.values(), strict=True)])
@@ -86,7 +86,7 @@ def checker(folder: Path) -> Iterator[tuple[str, float]]:
     files = {"fine": ((152, 160), (170, 180)), "memorized": ((1, 0), (0, 1))}
     for name, ((a, b), (c, d)) in files.items():
         rules = f"if [age < 40] then [1] ([{a} ; {b}] examples)\nelse [0] ([{c} ; {d}] examples)"
-        write_model(parse_rules(rules), folder / f"{name}.json")
+        write_model(parse_rules(rules), folder / f"{name}.json", overwrite=True)
     for answer, name, options, status in (
         ("yes", "fine", ["--domain", str(public)], 0),
         ("no", "memorized", [], 1),

@@ -134,7 +134,7 @@ def seeds() -> dict[str, Seed]:
     out: dict[str, Seed] = {name: (data, plain) for name, data in single.items()}
     out |= {f"{name}, in a domain": (data, named) for name, data in single.items() if _fits(named, data)}
     out |= _several({name: data for name, data in models.items() if name not in single})
-    out["domain.json"] = (_written(DOMAIN), _through_file(Domain.from_json))
+    out["domain.json"] = (_written(DOMAIN), _through_file(Domain.read))
     out["policy.toml"] = (POLICY.encode(), _through_file(Policy.from_toml))
     out["certificate.json"] = (_certificate(), lambda data: Certificate.from_json(data.decode("utf-8", "replace")))
     return out

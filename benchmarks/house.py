@@ -1,7 +1,8 @@
-"""The figures of the house: rooms, arrows, circles, sizes and habits of the code.
+"""The figures of the house: rooms, arrows, circles, names, sizes and habits of the code.
 
 ``python benchmarks/house.py [FOLDER]``, or ``make house``, prints what the code below ``src/glassine`` (or of another
-checkout) comes to. Nothing of the package is run: files are read as text.
+checkout) comes to. Nothing of the package is run: files are read as text. Code lines have neither docstrings nor
+comments, blanks nor imports.
 """
 
 from __future__ import annotations
@@ -15,10 +16,14 @@ import tokenize
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import cast
 
 ROOT = Path(__file__).resolve().parents[1]
 
-PRIVATE_WORDS = {"found", "known", "told", "given", "held", "shown", "apart", "strangers", "faint", "take_in"}
+PRIVATE_WORDS = {
+    *("found", "known", "told", "given", "held", "shown", "apart", "strangers", "faint", "take_in"),
+    *("only", "without", "usual", "unread", "beside", "doubted", "attacked", "assume"),
+}
 """Names that name nothing: a result, a reader or a message has a noun of its own."""
 
 STOP_WORDS = (
@@ -103,16 +108,39 @@ USER_PAGES = ("tutorials", "how-to", "reference", "explanation")
 
 
 def comment_lines(text: str) -> tuple[int, int]:
-    """Return how many lines have a comment, and how many have code; docstrings are neither."""
-    strings: set[int] = set()
+    """Return how many lines have a comment, and how many have code; docstrings and imports are neither."""
+    neither: set[int] = set()
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
-            strings |= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+        docstring = (
+            isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        )
+        if docstring or isinstance(node, ast.Import | ast.ImportFrom):
+            at = cast("ast.stmt", node)
+            neither |= set(range(at.lineno, (at.end_lineno or at.lineno) + 1))
     tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
     comments = {token.start[0] for token in tokens if token.type == tokenize.COMMENT}
     blank = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
     code = {line for token in tokens if token.type not in blank for line in range(token.start[0], token.end[0] + 1)}
-    return len(comments), len(code - strings)
+    return len(comments), len(code - neither)
+
+
+def classes(modules: Mapping[str, tuple[Path, str]]) -> dict[str, list[str]]:
+    """Return the names of classes that several modules define, and those modules."""
+    homes: dict[str, list[str]] = defaultdict(list)
+    for name, (_, text) in modules.items():
+        for node in ast.parse(text).body:
+            if isinstance(node, ast.ClassDef):
+                homes[node.name].append(name)
+    return {name: places for name, places in homes.items() if len(places) > 1}
+
+
+def imports_in_functions(text: str) -> int:
+    """Return how many import statements stand inside functions."""
+    inside = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            inside |= {one.lineno for one in ast.walk(node) if isinstance(one, ast.Import | ast.ImportFrom)}
+    return len(inside)
 
 
 def functions(text: str) -> Iterator[tuple[ast.FunctionDef, bool]]:
@@ -177,11 +205,13 @@ def figures(package: Path) -> dict[str, object]:
     imported = arrows(modules)
     importers = Counter(target for targets in imported.values() for target in targets)
     names = Counter(path.name for path, _ in modules.values() if path.name != "__init__.py")
-    said = code = untyped = words = 0
+    said = untyped = words = 0
     widest, wide = 0, 0
-    for _, text in modules.values():
+    code: Counter[str] = Counter()
+    for module, (_, text) in modules.items():
         n_comments, n_code = comment_lines(text)
-        said, code = said + n_comments, code + n_code
+        said += n_comments
+        code[room(module)] += n_code
         for function, constructor in functions(text):
             own = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
             own = [argument for argument in own if argument.arg not in ("self", "cls")]
@@ -205,7 +235,11 @@ def figures(package: Path) -> dict[str, object]:
         "parameters typed Any": untyped,
         "bindings of the private vocabulary": words,
         "stop words in strings": sum(stops("\n".join(texts(text))).total() for _, text in modules.values()),
-        "comments per 100 lines of code": round(100 * said / max(code, 1), 1),
+        "class names in several modules": len(classes(modules)),
+        "imports inside functions": sum(imports_in_functions(text) for _, text in modules.values()),
+        "comments per 100 lines of code": round(100 * said / max(code.total(), 1), 1),
+        "code lines": code.total(),
+        **{f"code lines of {name}": n for name, n in code.most_common()},
     }
 
 

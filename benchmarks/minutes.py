@@ -42,7 +42,7 @@ def write_inputs(folder: Path) -> None:
     }
     Domain({**attributes, "ill": Category(("no", "yes"))}).to_json(folder / "domain.json")
     rules = "if [age < 40] then [true] ([152 ; 160] examples)\nelse [false] ([170 ; 180] examples)"
-    write_model(parse_rules(rules), folder / "model.json")
+    write_model(parse_rules(rules), folder / "model.json", overwrite=True)
 
 
 def cpu(words: Sequence[str], folder: Path, cache: Path | None = None) -> tuple[float, str]:

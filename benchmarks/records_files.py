@@ -40,7 +40,7 @@ MEASURE = """
 import resource, sys, time
 from pathlib import Path
 from glassine import Domain
-path, domain = Path(sys.argv[1]), Domain.from_json(sys.argv[2])
+path, domain = Path(sys.argv[1]), Domain.read(sys.argv[2])
 {reader}
 times = []
 for one in (columns, columns, columns, table, table, table):

@@ -16,7 +16,7 @@ from docs import notebook_pages
 from glassine.auditing.schema import schema
 from glassine.cli.entry import application
 from glassine.formats import formats
-from glassine.formats.registry import Format
+from glassine.formats.format import Format
 from glassine.report.terms import TERMS
 
 __all__ = ["PARTS", "filled", "table"]

@@ -38,6 +38,7 @@ def read_back(name: str, folder: Path) -> dict[str, str]:
         except g.GlassineError as error:
             drawn[f"{label}.refused.txt"] = f"{type(error).__name__}: {error}\n"
             continue
+        (folder / "copy.json").unlink(missing_ok=True)
         g.write_model(model, folder / "copy.json")
         drawn[f"{label}.json"] = (folder / "copy.json").read_text(encoding="utf-8")
         again = g.load_model(folder / "copy.json")

@@ -138,6 +138,7 @@ def fit(name: str, folder: Path) -> dict[str, str]:
     y = frame["cost" if name.startswith("regression") else "ill"].to_numpy()
     options = {"persons": np.arange(len(y)) % 120} if name.endswith("persons") else {}
     learner.fit(X, y, **options)
+    (folder / "model.json").unlink(missing_ok=True)
     g.write_model(learner.model_, folder / "model.json")
     drawn = {
         "model.json": (folder / "model.json").read_text(encoding="utf-8"),

@@ -113,7 +113,7 @@ def reconstructed(folder: Path) -> dict[str, str]:
 
 
 def jointly(folder: Path) -> dict[str, str]:
-    hundred = g.Domain.from_json(folder / "hundred.json")
+    hundred = g.Domain.read(folder / "hundred.json")
     models = [g.load_model(folder / f"{name}.json") for name in ("first", "near", "far")]
     together = g.attacks.reconstruct_jointly(models, hundred, names=["a", "b", "c"], smallest_group=3)
     if hasattr(g, "reconstruct_records"):

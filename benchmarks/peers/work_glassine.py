@@ -34,7 +34,7 @@ def records(arrays: dict[str, Any], domain: Domain) -> pl.DataFrame:
 
 def released(arrays: dict[str, Any], settings: dict[str, Any], kinds: tuple[Any, Any], head: tuple[Any, ...]) -> Work:
     """Return the fit of a private model: of classes by the first kind of learner, of numbers by the second."""
-    domain = Domain.from_json(settings["domain"])
+    domain = Domain.read(settings["domain"])
     frame, y = records(arrays, domain), arrays["y"]
 
     def classes(seed: int) -> Done:
@@ -72,7 +72,7 @@ def tree(arrays: dict[str, Any], settings: dict[str, Any]) -> Work:
 
 def private(arrays: dict[str, Any], settings: dict[str, Any]) -> Work:
     """Return the draw of a private tree, from the array that the peer gets."""
-    domain = Domain.from_json(settings["domain"])
+    domain = Domain.read(settings["domain"])
     Z, y = arrays["Z"], arrays["y"]
 
     def work(seed: int) -> Done:
@@ -113,7 +113,7 @@ def rules(arrays: dict[str, Any], settings: dict[str, Any]) -> Work:
 def structural(arrays: dict[str, Any], settings: dict[str, Any]) -> Work:
     """Return the audit of a tree of scikit-learn: of the model alone, or with its training records and a holdout."""
     warnings.simplefilter("ignore")
-    domain = Domain.from_json(settings["domain"])
+    domain = Domain.read(settings["domain"])
     Z, y = arrays["Z"], arrays["y"]
     frame = pd.DataFrame(Z, columns=list(domain)).assign(target=y)
 

@@ -7,15 +7,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 
-def exports_of(package: str, file: str) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
+def exports_of(
+    package: str, file: str, *, moved: Mapping[str, str] | None = None
+) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """Return ``__getattr__``, which has ``__all__``, and ``__dir__`` of a package, whose names its stub alone lists.
 
     The stub ``__init__.pyi`` beside the package's file holds one import a name, ``from glassine.domain import Domain as
     Domain``. Type checkers read the same lines, so that what they know and what is imported cannot differ. A module of
-    the package, ``from glassine import domain as domain``, is an attribute and no public name.
+    the package, ``from glassine import domain as domain``, is an attribute and no public name. A name that ``moved`` to
+    another package is found there, with a warning that names it, and is no public name of this one.
 
     Examples
     --------
@@ -40,6 +43,12 @@ def exports_of(package: str, file: str) -> tuple[Callable[[str], object], Callab
         if name == "__all__":
             return sorted(one for one, home in places().items() if home != package)
         home = places().get(name)
+        if home is None and moved is not None and name in moved:
+            from warnings import warn
+
+            new = moved[name]
+            warn(f"{name} is imported from {new}, no longer from {package}.", DeprecationWarning, stacklevel=2)
+            return getattr(import_module(new), name)
         if home is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         if home == package:

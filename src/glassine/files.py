@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from glassine.errors import UnreadableFileError
+from glassine.errors import UnreadableFileError, parameter
 
 MAX_BYTES = 200_000_000
 """Most bytes of a model, a domain or a policy."""
@@ -230,11 +230,11 @@ def unwritable(path: str | os.PathLike[str], error: OSError) -> UnreadableFileEr
     )
 
 
-def write_bytes(data: bytes, path: str | os.PathLike[str]) -> None:
+def write_bytes(data: bytes, path: str | os.PathLike[str], *, replaces: bool = True) -> None:
     """Write a binary file, whole or not at all, as :func:`write_text` does; an old mode is kept.
 
-    A link is followed, but for one of another user in a folder that all may write to, such as /tmp: it could lead to
-    any file of this user.
+    A file that exists is replaced, or an error where ``replaces`` is false. A link is followed, but for one of another
+    user in a folder that all may write to, such as /tmp: it could lead to any file of this user.
     """
     try:
         target, mode, masked = followed(path), 0o666, True
@@ -247,8 +247,14 @@ def write_bytes(data: bytes, path: str | os.PathLike[str]) -> None:
             # Who can read what replaces another user's file is not for that user to choose.
             masked = hasattr(os, "geteuid") and old.st_uid != os.geteuid()
             mode = stat.S_IMODE(old.st_mode) & (0o666 if masked else 0o7777)
-        if not _put_nameless(data, target, mode, masked=masked, replaces=True):
-            _put_named(data, target, mode, masked=masked, replaces=True)
+        if not _put_nameless(data, target, mode, masked=masked, replaces=replaces):
+            _put_named(data, target, mode, masked=masked, replaces=replaces)
+    except FileExistsError:
+        raise UnreadableFileError(
+            f"cannot write {os.fspath(path)}: it exists.",
+            remedy=f"Name another file, or set {parameter('overwrite')}.",
+            path=path,
+        ) from None
     except OSError as error:
         raise unwritable(path, error) from None
 

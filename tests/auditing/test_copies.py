@@ -15,8 +15,9 @@ from glassine.auditing.copies import Origin, follow
 from glassine.errors import InvalidModelError
 from glassine.formats import load_file
 from glassine.formats.canonical import written
+from glassine.formats.format import PublishedModel
 from glassine.formats.json import fingerprint
-from glassine.formats.registry import PublishedModel, formats
+from glassine.formats.registry import formats
 from glassine.models import AdditiveModel, editing
 from glassine.models.guarantee import Guarantee
 from glassine.scrubbing.log import ScrubLog

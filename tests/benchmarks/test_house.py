@@ -21,9 +21,17 @@ FILES = {
     "models/walk.py": ["def g():", "    from pkg.models.tree import f", "", "    return f"],
     "errors.py": [
         *("from typing import Any", "", ""),
-        *("def quoted(value: Any) -> str:", "    # A line of its own.", "    return str(value)"),
+        *(
+            "def quoted(value: Any) -> str:",
+            "    # A line of its own.",
+            "    return str(value)",
+            "",
+            "",
+            "class Tree:",
+            "    pass",
+        ),
     ],
-    "cli/tree.py": ["from pkg.errors import quoted", "from pkg.models.walk import g"],
+    "cli/tree.py": ["from pkg.errors import quoted", "from pkg.models.walk import g", "", "", "class Tree: ..."],
 }
 
 
@@ -35,11 +43,13 @@ def test_a_small_house_has_the_figures_that_can_be_counted_by_hand(tmp_path: Pat
     assert found["rooms"] == 4
     assert found["arrows between rooms"] == 2
     assert found["files in import circles"] == 2
-    assert (found["files"], found["lines"]) == (5, 21)
+    assert (found["files"], found["lines"]) == (5, 28)
     assert found["files that share a base name"] == 2
     assert (found["most parameters of a function"], found["functions of more than 8 parameters"]) == (9, 1)
     assert (found["parameters typed Any"], found["bindings of the private vocabulary"]) == (1, 1)
-    assert found["comments per 100 lines of code"] == round(100 * 2 / 12, 1)
+    assert found["comments per 100 lines of code"] == round(100 * 2 / 10, 1)
+    assert (found["imports inside functions"], found["class names in several modules"]) == (1, 1)
+    assert (found["code lines"], found["code lines of errors"], found["code lines of cli"]) == (10, 4, 1)
 
 
 @pytest.mark.slow

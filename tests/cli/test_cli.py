@@ -20,6 +20,7 @@ from glassine.auditing import api
 from glassine.auditing.schema import schema
 from glassine.domain import ExactlyOne
 from tests.cli.running import Run
+from tests.repo.code_blocks import ROOT
 
 RULES = (
     "if [a] and [not b] then [true] ([100 ; 200] examples)\n"
@@ -199,7 +200,7 @@ def test_scrub_writes_a_copy_and_audits_it_again(folder: Path, run: Run) -> None
 
 @pytest.mark.slow
 def test_the_copy_of_scrub_is_audited_as_audit_does_it(folder: Path, run: Run) -> None:
-    attributes = Domain.from_json(folder / "people.json")
+    attributes = Domain.read(folder / "people.json")
     whole = Domain({**{name: attributes[name] for name in attributes}, "ill": Category(("no", "yes"))})
     whole.to_json(folder / "whole.json")
     common = ("--domain", "whole.json", "--data", "people.csv", "--target", "ill", "--json")
@@ -216,7 +217,7 @@ def test_the_copy_of_scrub_is_audited_as_audit_does_it(folder: Path, run: Run) -
 def test_domain_infer_and_check(folder: Path, run: Run) -> None:
     done = run("domain", "infer", "people.csv", "--exclude", "ill", "-o", "inferred.json", cwd=folder)
     assert done.status == 0, done.err
-    assert Domain.from_json(folder / "inferred.json").inferred
+    assert Domain.read(folder / "inferred.json").inferred
     assert run("domain", "check", "inferred.json", "--data", "people.csv", cwd=folder).status == 0
     printed = run("domain", "infer", "people.csv", cwd=folder)
     assert json.loads(printed.out)["schema"] == "glassine.domain/1"
@@ -279,6 +280,11 @@ def test_demo_writes_its_folder(tmp_path: Path, run: Run) -> None:
     done = run("demo", cwd=tmp_path)
     assert done.status == 0, done.err
     assert done.err == ""
+    # The README begins with lines of it.
+    block = (ROOT / "README.md").read_text().split("$ make demo\n", 1)[1].split("```", 1)[0]
+    said = [line for line in block.splitlines() if line != "..."]
+    assert len(said) > 3
+    assert [line for line in said if line not in done.out.splitlines()] == []
     names = {path.name for path in (tmp_path / "glassine-demo").iterdir()}
     assert {"tree-report.html", "rules-report.html", "scrubbed-report.html", "domain.json", "tree.json"} <= names
     assert "OUTSIDE POLICY" in done.out

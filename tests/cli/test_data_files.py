@@ -532,3 +532,9 @@ def test_records_beyond_the_memory_limit_are_refused_and_the_option_is_named(tmp
     assert done.status == 2
     assert "take 32 MB in memory, more than --memory-limit 1 MB. Raise the limit." in done.err
     assert run("domain", "infer", str(path), "-o", "d.json", cwd=tmp_path).status == 0
+
+
+def test_whole_numbers_that_a_parquet_file_keeps_as_texts_are_said_to_be_so(tmp_path: Path, run: Run) -> None:
+    pl.DataFrame({"y": ["0", "1", "7"] * 20, "x": range(60)}).write_parquet(tmp_path / "people.parquet")
+    done = run("domain", "infer", "people.parquet", cwd=tmp_path)
+    assert "y: whole numbers kept as texts. Declare an integer" in done.err

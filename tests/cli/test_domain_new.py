@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from glassine import Category, Domain, Integer, as_model, write_model
-from glassine.domain.forms import read_toml
 from tests.cli.running import Run, attributes, people
 
 
@@ -50,7 +49,7 @@ def test_a_code_book_gives_a_domain_in_either_form(folder: Path, run: Run) -> No
     expected = Domain({"age": Integer(18, 90), "ill": Category(("no", "yes"))})
     assert run("domain", "new", "--codebook", "book.csv", "-o", "d.json", cwd=folder).status == 0
     assert run("domain", "new", "--codebook", "book.csv", "-o", "d.toml", cwd=folder).status == 0
-    assert Domain.from_json(folder / "d.json") == expected == read_toml(folder / "d.toml")
+    assert Domain.read(folder / "d.json") == expected == Domain.read(folder / "d.toml")
     printed = run("domain", "new", "--codebook", "book.csv", "--model", "tree.json", cwd=folder)
     assert [entry["name"] for entry in json.loads(printed.out)["attributes"]] == ["age"]
 
@@ -58,7 +57,7 @@ def test_a_code_book_gives_a_domain_in_either_form(folder: Path, run: Run) -> No
 def test_a_draft_has_what_the_model_tests_alone(folder: Path, run: Run) -> None:
     done = run("domain", "infer", "people.csv", "--model", "tree.json", "-o", "d.toml", cwd=folder)
     assert done.status == 0, done.err
-    assert read_toml(folder / "d.toml").names == ("age",)
+    assert Domain.read(folder / "d.toml").names == ("age",)
     done = run("domain", "infer", "people.csv", "--model", "tree.json", "--exclude", "age", cwd=folder)
     assert done.status == 2
     assert "tests none of the columns" in done.err

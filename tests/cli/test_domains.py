@@ -192,7 +192,7 @@ def test_a_draft_takes_time_in_proportion_to_the_columns(tmp_path: Path, run: Ru
     done = run("domain", "infer", "wide.csv", "-o", "domain.json", cwd=tmp_path)
     assert time.process_time() - start < 20
     assert done.status == 0
-    assert Domain.from_json(tmp_path / "domain.json").names == tuple(names)
+    assert Domain.read(tmp_path / "domain.json").names == tuple(names)
 
 
 @pytest.mark.slow

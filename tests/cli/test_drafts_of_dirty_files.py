@@ -25,7 +25,7 @@ def test_codes_are_stated_by_the_options_that_a_draft_prints(tmp_path: Path, run
     printed = shlex.split(line.partition(" missing: ")[2])
     done = run("domain", "infer", "people.csv", "-o", "domain.json", *printed, cwd=tmp_path)
     assert (done.status, "COLUMN=" in done.err) == (0, False), done.err
-    drafted = Domain.from_json(tmp_path / "domain.json")
+    drafted = Domain.read(tmp_path / "domain.json")
     assert [getattr(drafted[name], "hi", None) for name in frame.columns] == [3, 3, 34]
 
 
@@ -41,7 +41,7 @@ def test_columns_of_one_kind_are_stated_together(tmp_path: Path, run: Run) -> No
     for printed in shlex.split(line.partition(" missing: ")[2]), ["--missing", "Frage *=9, code_*=9, q1=9"]:
         done = run("domain", "infer", "people.csv", "-o", "d.json", "--overwrite", *printed, cwd=tmp_path)
         assert (done.status, "COLUMN=" in done.err) == (0, False), done.err
-        drafted = Domain.from_json(tmp_path / "d.json")
+        drafted = Domain.read(tmp_path / "d.json")
         assert [name for name in drafted if drafted[name].missing] == [*list(frame)[:5], "q1"]
 
 

@@ -101,7 +101,7 @@ def test_the_command_fits_what_python_fits(visits: Path, run: Run) -> None:
     done = run(*PERSONS, "--seed", "3", cwd=visits)
     assert done.status == 0, done.err
     frame = pl.read_csv(visits / "visits.csv", schema_overrides={"patient": pl.String})
-    domain = Domain.from_json(visits / "domain.json")
+    domain = Domain.read(visits / "domain.json")
     tree = PrivateTreeClassifier(2, epsilon=0.5, domain=domain, records_per_person=2, random_state=3)
     assert load_model(visits / "m.json") == tree.fit(frame, "ill", persons="patient").model_
 
@@ -112,7 +112,7 @@ def whose(records: Any) -> list[Any]:
 
 
 def test_identifiers_of_a_file_are_read_as_they_are_written(visits: Path) -> None:
-    domain = Domain.from_json(visits / "domain.json")
+    domain = Domain.read(visits / "domain.json")
     written = ["1", "01", "1.0", " 1", "NA", "", "9007199254740993", "9007199254740992", "x"]
     frame = people(len(written)).drop("id").with_columns(patient=pl.Series(written))
     few = TrainingFile(path=visits / "few.csv", written=RecordsFileOptions(), person="patient")

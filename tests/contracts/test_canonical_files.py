@@ -21,8 +21,8 @@ from glassine.errors import GlassineError
 from glassine.files import FileContent
 from glassine.formats import ModelFile, formats, load_file, write_clean, write_model
 from glassine.formats.canonical import written
+from glassine.formats.format import Format
 from glassine.formats.json import from_dict, to_dict
-from glassine.formats.registry import Format
 from glassine.learners.additive.scorecards import ScorecardClassifier
 from glassine.models import AdditiveModel, Branch, DecisionTree, Evidence, Node, Rule, RuleList
 from glassine.models.editing import zero

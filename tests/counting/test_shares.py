@@ -183,8 +183,8 @@ def test_the_share_of_an_interval_is_that_of_its_values(lo: float, hi: float) ->
 
 def test_a_domain_with_shares_goes_through_its_file(tmp_path: Path) -> None:
     DOMAIN.to_json(tmp_path / "d.json")
-    assert Domain.from_json(tmp_path / "d.json") == DOMAIN
-    assert Domain.from_json(tmp_path / "d.json").shares["age"].source == CENSUS
+    assert Domain.read(tmp_path / "d.json") == DOMAIN
+    assert Domain.read(tmp_path / "d.json").shares["age"].source == CENSUS
     jsonschema.validate(json.loads((tmp_path / "d.json").read_text()), schema())
     assert "shares" not in to_dict(UNIFORM)
     assert DOMAIN.restrict(["job", "ill"]).shares == {"job": SHARES["job"]}

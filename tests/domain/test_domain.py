@@ -51,8 +51,8 @@ def test_file_round_trip(tmp_path: Path) -> None:
         groups=[Intervals(18, 99, {"18-20": (18, 20), ">=40": (40, None)}), Implies(("x", ">=40"))],
     )
     domain.to_json(tmp_path / "d.json")
-    assert Domain.from_json(tmp_path / "d.json") == domain
-    assert hash(Domain.from_json(tmp_path / "d.json")) == hash(domain)
+    assert Domain.read(tmp_path / "d.json") == domain
+    assert hash(Domain.read(tmp_path / "d.json")) == hash(domain)
     assert [p.name for p in tmp_path.iterdir()] == ["d.json"]
 
 
@@ -191,7 +191,7 @@ def test_unreadable_domain_files_are_refused(tmp_path: Path, content: bytes, mes
     path = tmp_path / "d.json"
     path.write_bytes(content)
     with pytest.raises(UnreadableFileError, match=message) as caught:
-        Domain.from_json(path)
+        Domain.read(path)
     assert caught.value.path == str(path)
 
 
@@ -263,7 +263,7 @@ def test_frames_that_cannot_be_read_are_refused(frame: Any) -> None:
 def test_numbers_and_texts_beyond_all_bounds_are_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "d.json").write_text(text)
     with pytest.raises(GlassineError):
-        Domain.from_json(tmp_path / "d.json")
+        Domain.read(tmp_path / "d.json")
 
 
 def test_whole_numbers_have_one_cut_between_neighbours() -> None:

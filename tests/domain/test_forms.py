@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from glassine import Binary, Category, Domain, Integer, Real
 from glassine.domain import AtMostOne, Between, Combinations, Implies, Intervals, Literal, OneOf, Prefix
 from glassine.domain.domain import from_dict, schema, to_text
-from glassine.domain.forms import form_of_literals, read_codebook, read_toml, to_toml, toml_of
+from glassine.domain.forms import form_of_literals, read_codebook, to_toml, toml_of
 from glassine.errors import InvalidDomainError, UnreadableFileError
 
 WHOLE = Domain(
@@ -40,7 +40,7 @@ def test_a_domain_in_toml_reads_back(tmp_path: Path) -> None:
     text = to_toml(WHOLE, {"age": ["in years", "two\nlines"]})
     assert "# in years\n# two\n# lines\n" in text
     (tmp_path / "domain.toml").write_text(text)
-    assert read_toml(tmp_path / "domain.toml") == WHOLE
+    assert Domain.read(tmp_path / "domain.toml") == WHOLE
 
 
 def test_a_domain_in_json_has_a_line_for_each_attribute_and_reads_back() -> None:
@@ -83,7 +83,7 @@ def test_any_names_and_values_read_back(values: list[str], name: str) -> None:
 def test_what_is_no_domain_in_toml_is_refused(text: str, said: str, tmp_path: Path) -> None:
     (tmp_path / "domain.toml").write_text(text)
     with pytest.raises((InvalidDomainError, UnreadableFileError), match=said):
-        read_toml(tmp_path / "domain.toml")
+        Domain.read(tmp_path / "domain.toml")
 
 
 def test_a_form_has_what_conditions_test_and_leaves_bounds_open(tmp_path: Path) -> None:
@@ -109,10 +109,10 @@ def test_a_form_has_what_conditions_test_and_leaves_bounds_open(tmp_path: Path) 
     text = toml_of(entries, (), comments)
     (tmp_path / "domain.toml").write_text(text)
     with pytest.raises(InvalidDomainError, match="has no lo yet"):
-        read_toml(tmp_path / "domain.toml")
+        Domain.read(tmp_path / "domain.toml")
     filled = text.replace('lo = "?"', "lo = 0").replace('hi = "?"', "hi = 99")
     (tmp_path / "domain.toml").write_text(filled)
-    assert read_toml(tmp_path / "domain.toml")["age"] == Integer(0, 99)
+    assert Domain.read(tmp_path / "domain.toml")["age"] == Integer(0, 99)
 
 
 BOOK = """Name;Type;Values;Missing;Label
@@ -180,11 +180,11 @@ def test_a_run_of_codes_stands_for_each_of_them(codes: str, values: tuple[object
     (tmp_path / "d.toml").write_text(
         f'schema = "glassine.domain/1"\n[attributes.icd]\ntype = "category"\ncodes = "{codes}"\nmissing = true\n'
     )
-    domain = read_toml(tmp_path / "d.toml")
+    domain = Domain.read(tmp_path / "d.toml")
     assert domain == Domain({"icd": Category(values, missing=True)})  # type: ignore[arg-type]
     assert from_dict(json.loads(to_text(domain))) == domain
     (tmp_path / "again.toml").write_text(to_toml(domain))
-    assert read_toml(tmp_path / "again.toml") == domain
+    assert Domain.read(tmp_path / "again.toml") == domain
     (tmp_path / "book.csv").write_text(f'name;type;values;missing\nicd;category;"{codes}";yes\n')
     assert read_codebook(tmp_path / "book.csv") == domain
 
@@ -205,7 +205,7 @@ def test_a_run_of_codes_stands_for_each_of_them(codes: str, values: tuple[object
 def test_codes_that_are_no_list_are_refused(stated: str, said: str, tmp_path: Path) -> None:
     (tmp_path / "d.toml").write_text(f'schema = "glassine.domain/1"\n[attributes.icd]\ntype = "category"\n{stated}\n')
     with pytest.raises(InvalidDomainError, match=re.escape(said)):
-        read_toml(tmp_path / "d.toml")
+        Domain.read(tmp_path / "d.toml")
 
 
 def test_long_lists_of_codes_are_written_as_runs() -> None:
@@ -227,6 +227,6 @@ def test_values_of_every_type_and_order_read_back_from_runs(
     domain = Domain({"code": Category(tuple(values))})
     path = tmp_path_factory.mktemp("runs") / "d.toml"
     path.write_text(to_toml(domain))
-    again = read_toml(path)["code"]
+    again = Domain.read(path)["code"]
     assert isinstance(again, Category)
     assert list(map(repr, again.values)) == list(map(repr, values))

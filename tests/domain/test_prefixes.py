@@ -15,7 +15,7 @@ import pytest
 from glassine.data.inference import violations
 from glassine.domain import Category, Domain, Integer, OneOf, Prefix
 from glassine.domain.domain import from_dict, schema, to_dict
-from glassine.domain.forms import read_codebook, read_toml, to_toml
+from glassine.domain.forms import read_codebook, to_toml
 from glassine.domain.literals import are_disjoint
 from glassine.errors import InvalidDataError, InvalidDomainError
 from glassine.records.reading import read_checked, read_settled
@@ -144,9 +144,9 @@ def test_a_domain_with_prefixes_is_the_same_after_json_and_toml(tmp_path: Path) 
     assert from_dict(json.loads(json.dumps(to_dict(domain)))) == domain
     jsonschema.validate(to_dict(domain), schema())
     domain.to_json(tmp_path / "domain.json")
-    assert Domain.from_json(tmp_path / "domain.json") == domain
+    assert Domain.read(tmp_path / "domain.json") == domain
     (tmp_path / "domain.toml").write_text(to_toml(domain))
-    assert read_toml(tmp_path / "domain.toml") == domain
+    assert Domain.read(tmp_path / "domain.toml") == domain
     assert 'codes = "E10 | E* | E1* | N* | F"' in to_toml(domain)
 
 
@@ -154,7 +154,7 @@ def test_a_wide_table_of_codes_is_declared_in_a_line(tmp_path: Path) -> None:
     path = tmp_path / "domain.toml"
     head = 'schema = "glassine.domain/1"\n\n[attributes.icd]\ntype = "category"\n'
     path.write_text(head + 'codes = "A00*..A99* | E10 | E* | *"\n')
-    attribute = read_toml(path)["icd"]
+    attribute = Domain.read(path)["icd"]
     assert attribute.size == 103
     assert isinstance(attribute, Category)
     assert attribute.values[:2] == (Prefix("A00"), Prefix("A01"))
@@ -163,7 +163,7 @@ def test_a_wide_table_of_codes_is_declared_in_a_line(tmp_path: Path) -> None:
     assert read_codebook(book)["icd"] == Category(("E10", Prefix("E", but=("E10",))))
     path.write_text(head + 'codes = "A*1 | B"\n')
     with pytest.raises(InvalidDomainError, match="star must stand behind"):
-        read_toml(path)
+        Domain.read(path)
 
 
 def test_records_are_checked_against_prefixes() -> None:

@@ -93,11 +93,13 @@ def test_a_guarantee_is_read_back_and_the_file_holds_nothing_else(
 def test_more_caveats_than_any_fit_has_are_long_texts(tmp_path: Path, case: str) -> None:
     model, to = READ.get(case, (TREE, "json"))
     for caveats in (tuple(f"person {i:04d} of ward {i % 7}, ill" for i in range(1000)), ("x" * 150,) * 11):
-        write_model(replace(model, guarantee=Guarantee(epsilon=0.5, caveats=caveats)), tmp_path / "m", to=to)
+        write_model(
+            replace(model, guarantee=Guarantee(epsilon=0.5, caveats=caveats)), tmp_path / "m", to=to, overwrite=True
+        )
         (found,) = long_texts(load_file(tmp_path / "m").model)
         assert found.where == "guarantee.caveats"
         assert found.n_bytes == sum(map(len, caveats)), "each counts, repeated or not"
-    write_model(replace(model, guarantee=Guarantee(epsilon=0.5, caveats=MOST)), tmp_path / "m", to=to)
+    write_model(replace(model, guarantee=Guarantee(epsilon=0.5, caveats=MOST)), tmp_path / "m", to=to, overwrite=True)
     assert long_texts(load_file(tmp_path / "m").model) == ()
 
 

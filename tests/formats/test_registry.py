@@ -18,7 +18,8 @@ from sklearn.ensemble import RandomForestClassifier
 from glassine.domain import Binary, Domain, Integer, OneOf
 from glassine.errors import InvalidModelError, InvalidParameterError, UnsupportedModelError
 from glassine.formats import as_model, formats, load_model, parse_rules, to_pmml, to_sql, write_model
-from glassine.formats.registry import Content, Format, recognized
+from glassine.formats.format import Content, Format
+from glassine.formats.registry import recognized
 from glassine.learners.exhaustive.private import PrivateTreeClassifier
 from glassine.learners.multiway_tree import MultiwayTreeClassifier
 from glassine.models import Branch, DecisionTree, Node, RuleList
@@ -144,9 +145,9 @@ def test_a_forest_is_refused_where_one_tree_is_wanted() -> None:
 def test_models_of_all_kinds_are_written(tmp_path: Path) -> None:
     tree = load_model(FILES / "tree.pmml")
     for model in (income_model(), parse_rules(RULES), tree):
-        write_model(model, tmp_path / "m.json")
+        write_model(model, tmp_path / "m.json", overwrite=True)
         assert load_model(tmp_path / "m.json") == model
-        write_model(model, tmp_path / "m.sql", to="sql")
+        write_model(model, tmp_path / "m.sql", to="sql", overwrite=True)
         assert (tmp_path / "m.sql").read_text().rstrip("\n") == to_sql(model).rstrip("\n")
     assert isinstance(tree, DecisionTree)
     write_model(tree, tmp_path / "m.pmml", to="pmml")

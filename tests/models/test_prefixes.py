@@ -64,7 +64,7 @@ def test_every_export_predicts_what_the_model_predicts(literal: OneOf, tmp_path:
 def test_a_model_is_the_same_after_json(tmp_path: Path) -> None:
     for literal in LITERALS:
         path = tmp_path / "model.json"
-        write_model(tree(literal), path)
+        write_model(tree(literal), path, overwrite=True)
         assert glassine.load_model(path) == tree(literal)
 
 

@@ -57,6 +57,13 @@ def shell(command: str, folder: Path, **variables: str) -> subprocess.CompletedP
     )
 
 
+def test_the_workflow_of_a_public_host_calls_what_ci_calls() -> None:
+    (job,) = read_yaml(".github/workflows/ci.yml")["jobs"].values()
+    commands = [step["run"] for step in job["steps"] if "run" in step]
+    assert commands == [".ci/run"]
+    assert os.access(ROOT / ".ci" / "run", os.X_OK)
+
+
 # pre-commit.
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from glassine.auditing.copies import Origin
+from glassine.formats.format import PublishedModel
 from glassine.formats.json import fingerprint
-from glassine.formats.registry import PublishedModel
 from glassine.privacy.certificate import Certificate
 from glassine.privacy.ledger_log import Payment
 

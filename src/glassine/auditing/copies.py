@@ -10,9 +10,10 @@ from glassine.domain import Domain
 from glassine.errors import GlassineError, InvalidModelError
 from glassine.files import FileContent
 from glassine.formats.canonical import written
+from glassine.formats.format import Format, PublishedModel
 from glassine.formats.json import fingerprint
 from glassine.formats.loading import ModelFile, load_model
-from glassine.formats.registry import Format, PublishedModel, formats
+from glassine.formats.registry import formats
 from glassine.models import AdditiveModel, editing
 from glassine.scrubbing.log import ScrubLog
 

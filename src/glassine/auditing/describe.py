@@ -14,7 +14,7 @@ from glassine.auditing.policy import Policy
 from glassine.auditing.suppression import Suppression
 from glassine.domain import Domain
 from glassine.domain.literals import attributes_of, conjunction_texts, number
-from glassine.formats.registry import PublishedModel
+from glassine.formats.format import PublishedModel
 from glassine.models import AdditiveModel, Cell, DecisionTree, Guarantee, RegressionModel, RuleList
 
 DIGITS = 7

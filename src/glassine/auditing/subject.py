@@ -22,7 +22,7 @@ from glassine.auditing.suppression import Suppression
 from glassine.domain import Domain
 from glassine.errors import InvalidDataError, InvalidParameterError, parameter
 from glassine.formats.canonical import FileForm, LongText, bounded, long_texts
-from glassine.formats.registry import PublishedModel
+from glassine.formats.format import PublishedModel
 from glassine.formats.sklearn.parameters import StatedParameters
 
 MOST_NOTES = 20

@@ -173,9 +173,9 @@ def run_demo(folder: Path, *, progress: Callable[[str], None] | None = None) -> 
     say("writing")
     domain.to_json(folder / "domain.json")
     write_text(labelled.write_csv(), folder / "records.csv")
-    write_model(tree, folder / "tree.json")
-    write_model(rules, folder / "rules.txt", to="text")
-    write_model(cleaned.model, folder / "scrubbed-tree.json")
+    write_model(tree, folder / "tree.json", overwrite=True)
+    write_model(rules, folder / "rules.txt", to="text", overwrite=True)
+    write_model(cleaned.model, folder / "scrubbed-tree.json", overwrite=True)
     for name, title, findings in (
         ("tree", "Decision tree", of_tree),
         ("rules", "Rule list", of_rules),

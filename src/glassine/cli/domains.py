@@ -240,8 +240,9 @@ def new_command(
 
     Exit status: 0 when it was written, 2 if not.
     """
-    from glassine.domain.domain import SCHEMA, from_dict, to_dict
-    from glassine.domain.forms import FILL_IN, form_of_literals, read_codebook, toml_of
+    from glassine.domain.domain import from_dict, to_dict
+    from glassine.domain.forms import form_of_literals, read_codebook, toml_of
+    from glassine.domain.toml import FILL_IN, SCHEMA
 
     if model is None and codebook is None:
         raise InvalidParameterError("a domain needs a source.", remedy="Give --model, --codebook or both.")

@@ -82,7 +82,7 @@ def edit_command(files: ModelOptions, back: UndoOptions, edits: EditOptions) -> 
     kept = editing.revert(read) if back.revert else editing.undo(read, back.undo)
     edited = _edited(kept, edits, {"reason": edits.reason, "output": _output(kept, edits.label)})
     if output is not None:
-        write_model(edited, output)
+        write_model(edited, output, overwrite=True)
     if page is not None:
         from glassine.report.editor_page import render_editor
 

@@ -391,7 +391,7 @@ def write_fitted(estimator: Any, files: FileOptions) -> None:
     from glassine.formats.json import to_dict
 
     try:
-        write_model(estimator.model_, files.output)
+        write_model(estimator.model_, files.output, overwrite=True)
         if (certificate := estimator.certificate_).model is not None:
             # A model that claims nothing has no certificate to tie to its file.
             estimator.certificate_ = replace(certificate, file=read_once(files.output).sha256)

@@ -62,13 +62,11 @@ def read_domain(path: str | os.PathLike[str] | None) -> Domain | None:
 def stated_domain(path: str | os.PathLike[str]) -> Domain:
     """Return the domain of a file, JSON or TOML by its ending."""
     from glassine.domain import Domain
-    from glassine.domain.forms import read_toml
 
-    toml = os.fspath(path).lower().endswith(".toml")
     try:
-        return read_toml(path) if toml else Domain.from_json(path)
+        return Domain.read(path)
     except UnreadableFileError as error:
-        if toml or not Path(path).is_file():
+        if os.fspath(path).lower().endswith(".toml") or not Path(path).is_file():
             raise
         raise error.advise(
             "--domain is a JSON or TOML file that describes what is public. From records, draft one: glassine domain "

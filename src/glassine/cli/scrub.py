@@ -152,7 +152,7 @@ def scrub_command(
         beside: dict[str, Any] = {"domain": declared, "persons": person, "policy": policy}
         beside["settings"] = AuditSettings(progress=progress)
         # The files are judged, as by an audit of them: the copy is what is handed out.
-        write_model(result.model, output)
+        write_model(result.model, output, overwrite=True)
         copied = read_once(output)
         first = audit(whole, records, target, **beside)
         second = audit(load_whole(copied, declared, trust_pickle=False), records, target, **beside)

@@ -246,7 +246,7 @@ class Task:
 
 
 def compare(
-    frame: object,
+    data: object,
     target: str,
     *,
     domain: Domain | None = None,
@@ -264,7 +264,7 @@ def compare(
 
     Parameters
     ----------
-    frame : data frame
+    data : data frame
         The records. Columns that the domain does not declare are left out.
     target : str
         The column of classes, or of numbers.
@@ -308,7 +308,7 @@ def compare(
     [('tree', 1.0, 1.0), ('constant', None, 0.75)]
     """
     task = task or Task()
-    records = read_labelled(frame, target, domain, classes, persons, task.target_range, exclude=task.exclude)
+    records = read_labelled(data, target, domain, classes, persons, task.target_range, exclude=task.exclude)
     task = task.of_kind(records.target.kind)
     if records.persons is None and task.records_per_person is not None:
         raise InvalidParameterError(

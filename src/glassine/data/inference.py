@@ -236,12 +236,10 @@ def _remark(name: str, column: AnyArray) -> str:
             return (
                 "whole numbers beyond 64 bits, read as texts: an identifier? Leave it out, or declare a number by hand."
             )
-        if any(re.match("0[0-9]", value.strip()) for value in values):
-            many = f": {len(values):,} different values, an identifier? Leave it out" if len(values) > FEW_CODES else ""
-            return (
-                f"whole numbers that begin with 0, such as postcodes, kept as texts{many}. Declare an integer by hand "
-                "if they are quantities."
-            )
+        zeros = any(re.match("0[0-9]", value.strip()) for value in values)
+        what = "whole numbers that begin with 0, such as postcodes," if zeros else "whole numbers"
+        many = f": {len(values):,} different values, an identifier? Leave it out" if len(values) > FEW_CODES else ""
+        return f"{what} kept as texts{many}. Declare an integer by hand if they are quantities."
     if values and len(odd) <= max(1, len(values) // SHARE_OF_WORDS) and len(odd) < len(values):
         return Text(
             f"numbers but for {_frequent(odd, by_text)}. State what means a missing value in {parameter('missing')}, "

@@ -24,6 +24,7 @@ from glassine.domain.groups import (
     patterns,
 )
 from glassine.domain.shares import Shares
+from glassine.domain.toml import SCHEMA, toml_values
 from glassine.errors import InvalidDomainError, first_of, parameter
 from glassine.files import read_json, write_text
 
@@ -137,17 +138,18 @@ class Domain:
         return cls({name: Binary() for name in listed}, groups=groups)
 
     @classmethod
-    def from_json(cls, path: str | os.PathLike[str]) -> Domain:
-        """Read a domain from a JSON file; see :meth:`to_json`.
+    def read(cls, path: str | os.PathLike[str]) -> Domain:
+        """Read a domain from a file: TOML if its name ends with ``.toml``, else JSON; see :meth:`to_json`.
 
         Raises
         ------
         UnreadableFileError
-            If the file is missing or is not JSON.
+            If the file is missing or is not of that format.
         InvalidDomainError
-            If the JSON is not a domain of this schema version.
+            If it is not a domain of this schema version.
         """
-        return from_dict(read_json(path))
+        toml = os.fspath(path).lower().endswith(".toml")
+        return from_dict(toml_values(path) if toml else read_json(path))
 
     def to_json(self, path: str | os.PathLike[str]) -> None:
         """Write the domain to a JSON file, whole or not at all. The schema is ``glassine.domain/1``."""
@@ -294,7 +296,6 @@ def refuse_prefixes(domain: Domain, what: str) -> None:
 # Domains as JSON, schema ``glassine.domain/1``.
 
 
-SCHEMA = "glassine.domain/1"
 WIDTH = 120
 """Characters of a line of a file, if its values allow it."""
 ATTRIBUTES: Mapping[str, type[Attribute]] = {"integer": Integer, "real": Real, "category": Category, "binary": Binary}
@@ -492,5 +493,5 @@ def check_domain(domain: object) -> None:
     if not isinstance(domain, Domain):
         raise InvalidDomainError(
             f"{parameter('domain')} must be a Domain, got {type(domain).__name__}.",
-            remedy="Read one with Domain.from_json.",
+            remedy="Read one with Domain.read.",
         )

@@ -6,6 +6,8 @@ from glassine.formats.canonical import FileForm as FileForm
 from glassine.formats.code.python import to_python as to_python
 from glassine.formats.code.sql import to_sql as to_sql
 from glassine.formats.code.text import to_text as to_text
+from glassine.formats.format import Format as Format
+from glassine.formats.format import PublishedModel as PublishedModel
 from glassine.formats.json import fingerprint as fingerprint
 from glassine.formats.loading import ModelFile as ModelFile
 from glassine.formats.loading import as_model as as_model
@@ -27,8 +29,6 @@ from glassine.formats.printed.randomforest import tree_from_randomforest as tree
 from glassine.formats.printed.rpart import tree_from_rpart as tree_from_rpart
 from glassine.formats.printed.rules import format_rules as format_rules
 from glassine.formats.printed.rules import parse_rules as parse_rules
-from glassine.formats.registry import Format as Format
-from glassine.formats.registry import PublishedModel as PublishedModel
 from glassine.formats.registry import formats as formats
 from glassine.formats.sklearn.corels import rules_from_corels as rules_from_corels
 from glassine.formats.sklearn.corels import rules_from_corels_text as rules_from_corels_text

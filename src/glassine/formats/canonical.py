@@ -13,8 +13,9 @@ from typing import Any
 
 from glassine.domain import Domain
 from glassine.errors import GlassineError
+from glassine.formats.format import Content, Format, PublishedModel
 from glassine.formats.json import to_dict
-from glassine.formats.registry import Content, Format, PublishedModel, formats, writer
+from glassine.formats.registry import formats, writer
 from glassine.models.additive import AdditiveModel
 from glassine.models.regression import RegressionModel
 

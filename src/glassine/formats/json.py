@@ -29,7 +29,7 @@ from glassine.domain.domain import COMPARED
 from glassine.errors import InvalidModelError, UnreadableFileError
 from glassine.files import parse_json
 from glassine.formats.conditions import not_fitted
-from glassine.formats.registry import BY_START, LAST, PublishedModel, of_object, of_values
+from glassine.formats.format import BY_START, LAST, PublishedModel, of_object, of_values
 from glassine.models.additive import AdditiveModel
 from glassine.models.bins import CategoryBins, NumericBins
 from glassine.models.evidence import Evidence

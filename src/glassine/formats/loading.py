@@ -15,8 +15,9 @@ from glassine.files import FileContent, check_readable, read_bytes, write_bytes
 from glassine.formats.builder import place_of
 from glassine.formats.canonical import CleanCopy, FileForm, clean_copy, is_canonical, writer_of, written
 from glassine.formats.conditions import conformed
+from glassine.formats.format import Content, Format, PublishedModel
 from glassine.formats.near_misses import refuse_near_miss
-from glassine.formats.registry import Content, Format, PublishedModel, recognized, writer
+from glassine.formats.registry import recognized, writer
 from glassine.formats.unwrapping import READABLE, estimator_in, is_pickle, unwrapped
 from glassine.models.additive import AdditiveModel
 from glassine.models.regression import RegressionModel
@@ -314,7 +315,12 @@ def load_estimator(path: str | os.PathLike[str], *, trust_pickle: bool = False) 
 
 
 def write_model(
-    model: PublishedModel, path: str | os.PathLike[str], *, to: str = "json", domain: Domain | None = None
+    model: PublishedModel,
+    path: str | os.PathLike[str],
+    *,
+    to: str = "json",
+    domain: Domain | None = None,
+    overwrite: bool = False,
 ) -> None:
     """Write a model to a file, whole or not at all.
 
@@ -328,6 +334,8 @@ def write_model(
         The format, by its name for ``glassine export``. JSON alone keeps all of the model.
     domain : Domain, optional
         The public domain, which some formats need to spell values.
+    overwrite : bool, default=False
+        Whether a file that exists is replaced.
 
     Raises
     ------
@@ -337,11 +345,12 @@ def write_model(
     InvalidParameterError
         If there is no such format.
     UnreadableFileError
-        If the file cannot be written, or is larger than what :func:`load_model` reads.
+        If the file cannot be written, exists and is not to be replaced, or is larger than what :func:`load_model`
+        reads.
     """
     data = written(model, writer(to, model), domain)
     check_readable(data, path)
-    write_bytes(data, path)
+    write_bytes(data, path, replaces=overwrite)
 
 
 def _one(content: object, kind: Content, domain: Domain | None, tree: int | None) -> PublishedModel:

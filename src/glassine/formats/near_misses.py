@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from glassine.errors import UnsupportedModelError
-from glassine.formats.registry import Content
+from glassine.formats.format import Content
 
 
 @dataclass(frozen=True, slots=True)

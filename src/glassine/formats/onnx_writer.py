@@ -14,6 +14,7 @@ from glassine.domain.attributes import Scalar
 from glassine.errors import UnsupportedModelError
 from glassine.formats.builder import place_of
 from glassine.formats.conditions import check_predicts, compared_values, fresh_name, outcomes, readable
+from glassine.formats.format import Format, PublishedModel
 from glassine.formats.onnx import forest_from_onnx, is_onnx, onnx_module, tree_from_onnx
 from glassine.formats.onnx_additive import (
     ML_OPSET,
@@ -24,7 +25,6 @@ from glassine.formats.onnx_additive import (
     label_lists,
     serialized,
 )
-from glassine.formats.registry import Format, PublishedModel
 from glassine.formats.sklearn.writer import BinaryTree, Encoder
 from glassine.models.additive import AdditiveModel
 from glassine.models.evidence import cell_probabilities

@@ -15,6 +15,7 @@ from glassine.domain.attributes import Scalar
 from glassine.errors import GlassineError, UnsupportedModelError
 from glassine.formats.builder import place_of
 from glassine.formats.conditions import as_written, check_domain, check_model, compared_values, fresh_name
+from glassine.formats.format import Format, PublishedModel
 from glassine.formats.json import without_counts
 from glassine.formats.pmml import forest_from_pmml, is_xml, tree_of_document
 from glassine.formats.pmml_documents import (
@@ -31,7 +32,6 @@ from glassine.formats.pmml_documents import (
 from glassine.formats.pmml_regression import MODELS as REGRESSIONS
 from glassine.formats.pmml_regression import regression_of_document
 from glassine.formats.pmml_rules import rules_of_document, scorecard_of_document
-from glassine.formats.registry import Format, PublishedModel
 from glassine.models.additive import AdditiveModel
 from glassine.models.bins import Bins, CategoryBins, NumericBins
 from glassine.models.evidence import Evidence

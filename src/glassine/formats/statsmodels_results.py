@@ -12,8 +12,8 @@ from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, PrivacyLeakWarning, UnsupportedModelError, warn_caller
 from glassine.formats.conditions import kinds_of
+from glassine.formats.format import BY_START, of_object
 from glassine.formats.printed.statsmodels import FAMILY_OF, REFERENCE
-from glassine.formats.registry import BY_START, of_object
 from glassine.formats.regressions import INTERCEPTS, RegressionBuilder, factors_of, link_of
 from glassine.models.regression import FitStatistics, RegressionModel
 

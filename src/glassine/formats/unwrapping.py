@@ -14,8 +14,9 @@ from typing import Any
 from glassine.errors import UnreadableFileError, parameter
 from glassine.files import decoded, parse_json, read_bytes
 from glassine.formats.boosted.ubjson import is_ubjson, parse_ubjson
+from glassine.formats.format import BEFORE_JSON, Content
 from glassine.formats.near_misses import refuse_near_miss
-from glassine.formats.registry import BEFORE_JSON, Content, formats, recognized
+from glassine.formats.registry import formats, recognized
 
 MAX_LINES = 250_000
 """Most lines of a model in text: each becomes a node or more, which takes a thousand bytes and some 50 microseconds."""

@@ -12,8 +12,8 @@ from glassine.domain import Domain
 from glassine.domain.domain import DOMAIN
 from glassine.errors import InvalidModelError, InvalidParameterError
 from glassine.files import read_json, write_json
+from glassine.formats.format import PublishedModel
 from glassine.formats.json import fingerprint
-from glassine.formats.registry import PublishedModel
 from glassine.scrubbing.scrub import Counts, scrub
 
 SCHEMA = "glassine.scrub-log/1"

@@ -19,7 +19,7 @@ from glassine.domain.domain import check_domain
 from glassine.domain.grid import on_grid, public_grid
 from glassine.domain.literals import attributes_of, is_missing
 from glassine.errors import InvalidDataError, InvalidModelError, InvalidParameterError, check_choice, parameter
-from glassine.formats.registry import PublishedModel
+from glassine.formats.format import PublishedModel
 from glassine.models import AdditiveModel, DecisionTree, Evidence, RegressionModel, RuleList
 from glassine.models.guarantee import DOMAIN_FROM_DATA
 from glassine.models.implied import OutcomeCounts, implied_advantage

@@ -81,9 +81,7 @@ class Search:
 def check_domain(domain: object) -> None:
     """Raise InvalidDomainError unless it is a domain."""
     if not isinstance(domain, Domain):
-        raise InvalidDomainError(
-            f"domain must be a Domain, got {type(domain).__name__}. Read one with Domain.from_json."
-        )
+        raise InvalidDomainError(f"domain must be a Domain, got {type(domain).__name__}. Read one with Domain.read.")
 
 
 Codes = Indices

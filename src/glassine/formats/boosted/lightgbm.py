@@ -26,7 +26,7 @@ from glassine.formats.boosted.ensemble import (
 )
 from glassine.formats.builder import TreeBuilder, feature_names, place_of, sides, source_of
 from glassine.formats.conditions import attribute_of, damaged, float_of, scalar
-from glassine.formats.registry import BY_START, of_text
+from glassine.formats.format import BY_START, of_text
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree, Forest
 

@@ -30,7 +30,7 @@ from glassine.formats.builder import (
     without_sizes,
 )
 from glassine.formats.conditions import damaged
-from glassine.formats.registry import of_values
+from glassine.formats.format import of_values
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree, Forest, Table
 

@@ -28,7 +28,7 @@ from glassine.formats.boosted.ensemble import (
 from glassine.formats.boosted.xgboost_parts import COUNTING, SEVERAL, Shared, check_spelling, shared_parts
 from glassine.formats.builder import TreeBuilder, place_of, sides, source_of
 from glassine.formats.conditions import damaged
-from glassine.formats.registry import of_values
+from glassine.formats.format import of_values
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree, Forest
 

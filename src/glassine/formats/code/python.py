@@ -12,8 +12,8 @@ from glassine.domain.attributes import Prefix, prefixes
 from glassine.domain.literals import attributes_of
 from glassine.errors import UnsupportedModelError
 from glassine.formats.conditions import check_model, outcomes
+from glassine.formats.format import Format
 from glassine.formats.json import commented
-from glassine.formats.registry import Format
 from glassine.formats.sklearn.encodings import other_side
 from glassine.models.additive import AdditiveModel
 from glassine.models.bins import Bins, NumericBins

@@ -14,8 +14,8 @@ from glassine.domain import Between, Literal, OneOf
 from glassine.domain.attributes import Prefix, Scalar, prefixes
 from glassine.errors import InvalidModelError, InvalidParameterError, UnsupportedModelError, parameter
 from glassine.formats.conditions import check_model, compared_values, merged, outcomes, readable
+from glassine.formats.format import Format
 from glassine.formats.json import commented
-from glassine.formats.registry import Format
 from glassine.models.additive import AdditiveModel
 from glassine.models.bins import Bins, CategoryBins, NumericBins
 from glassine.models.evidence import cell_probabilities

@@ -12,10 +12,10 @@ from glassine.domain import Between, Domain, Literal
 from glassine.domain.literals import number
 from glassine.formats.code.additive_text import additive_text
 from glassine.formats.conditions import PRECISION, check_model, conformed, in_single_precision, written
+from glassine.formats.format import Format
 from glassine.formats.json import commented
 from glassine.formats.printed.export_text import is_of_sklearn
 from glassine.formats.printed.rules import classes_line, condition_text, format_rules, label_text
-from glassine.formats.registry import Format
 from glassine.models.additive import AdditiveModel
 from glassine.models.evidence import Evidence
 from glassine.models.rule_list import RuleList

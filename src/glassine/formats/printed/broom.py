@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from glassine.domain import Domain
 from glassine.errors import InvalidModelError, UnsupportedModelError
-from glassine.formats.registry import first_line, of_text
+from glassine.formats.format import first_line, of_text
 from glassine.formats.regressions import RegressionBuilder, half_step, number
 from glassine.models.regression import FitStatistics, RegressionModel
 

@@ -13,11 +13,11 @@ from glassine.domain.single import single as to_single
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import classes_by_largest, refuse_gaps
 from glassine.formats.conditions import at_least, at_most, float_of, require, with_missing
+from glassine.formats.format import BY_START, of_text
+from glassine.formats.format import LINE as LINE_START
 from glassine.formats.json import opening_claim
 from glassine.formats.printed.conditions import condition, typed, word
 from glassine.formats.printed.rules import listed_classes
-from glassine.formats.registry import BY_START, of_text
-from glassine.formats.registry import LINE as LINE_START
 from glassine.models.evidence import Evidence
 from glassine.models.tree import Branch, DecisionTree, Node
 

@@ -60,10 +60,10 @@ from glassine.domain import Domain, Literal, OneOf
 from glassine.domain.attributes import Scalar
 from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError
 from glassine.formats.conditions import PRECISION, check_model, conformed, float_of, in_single_precision, near, written
+from glassine.formats.format import BY_LEAF, first_line, of_text
 from glassine.formats.json import commented, opening_claim
 from glassine.formats.printed.conditions import condition, plain, split_conditions, typed, word
 from glassine.formats.printed.plain_rules import VALUE, Unread, closing, code_of, in_brackets
-from glassine.formats.registry import BY_LEAF, first_line, of_text
 from glassine.models.evidence import Evidence
 from glassine.models.rule_list import MAX_RULES, Rule, RuleList
 

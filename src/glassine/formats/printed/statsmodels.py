@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import UnsupportedModelError
+from glassine.formats.format import of_text
 from glassine.formats.printed.conditions import NUMBER, plain
-from glassine.formats.registry import of_text
 from glassine.formats.regressions import RegressionBuilder, factors_of, flag, half_step, link_of, number
 from glassine.models.regression import FitStatistics, RegressionModel
 

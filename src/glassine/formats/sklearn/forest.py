@@ -16,7 +16,7 @@ from glassine.domain import Domain
 from glassine.errors import UnsupportedModelError
 from glassine.formats.builder import place_of, source_of
 from glassine.formats.conditions import not_fitted
-from glassine.formats.registry import BY_LINE, of_object
+from glassine.formats.format import BY_LINE, of_object
 from glassine.formats.sklearn.pipelines import end_of, sklearn_names
 from glassine.formats.sklearn.tree import best_of, is_sklearn_tree, tree_from_sklearn
 from glassine.models.evidence import Evidence

@@ -14,8 +14,8 @@ from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import refuse_gaps, sides
 from glassine.formats.conditions import at_least, class_names, kinds_of, list_of, not_fitted, require
+from glassine.formats.format import of_object, of_text
 from glassine.formats.printed.conditions import plain
-from glassine.formats.registry import of_object, of_text
 from glassine.models.evidence import Evidence
 from glassine.models.rule_list import Rule, RuleList
 

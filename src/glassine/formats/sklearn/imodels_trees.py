@@ -12,7 +12,7 @@ from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import TreeBuilder, feature_names, place_of, source_of, whole_counts
 from glassine.formats.conditions import at_most, class_names, kinds_of, not_fitted
-from glassine.formats.registry import of_object
+from glassine.formats.format import of_object
 from glassine.formats.sklearn.tree import tree_from_sklearn
 from glassine.models.evidence import Evidence
 from glassine.models.transform import rewritten

@@ -19,7 +19,7 @@ from glassine.domain import Category, Domain
 from glassine.domain.attributes import Scalar, is_name, is_scalar
 from glassine.errors import GlassineError, InvalidModelError, UnsupportedModelError, first_of
 from glassine.formats.conditions import attribute_of, float_of, kinds_of, not_fitted
-from glassine.formats.registry import Format
+from glassine.formats.format import Format
 from glassine.models.additive import AdditiveModel
 from glassine.models.bins import Bins, CategoryBins, NumericBins
 from glassine.models.guarantee import Guarantee

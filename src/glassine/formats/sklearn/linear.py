@@ -11,7 +11,7 @@ from glassine.domain import Domain
 from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.conditions import class_names, not_fitted
-from glassine.formats.registry import BY_START, of_object
+from glassine.formats.format import BY_START, of_object
 from glassine.formats.regressions import RegressionBuilder, as_binned
 from glassine.formats.sklearn.encodings import Coded, Column, Number
 from glassine.formats.sklearn.pipelines import end_of, sklearn_names

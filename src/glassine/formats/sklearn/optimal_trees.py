@@ -14,7 +14,7 @@ from glassine.domain.attributes import Scalar
 from glassine.errors import InvalidModelError, UnsupportedModelError
 from glassine.formats.builder import BY_ESTIMATOR, TreeBuilder, feature_names, from_shares, sides
 from glassine.formats.conditions import binary, class_names, scalar
-from glassine.formats.registry import of_object
+from glassine.formats.format import of_object
 from glassine.models.evidence import Evidence
 from glassine.models.tree import DecisionTree
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from glassine.domain import Domain
 from glassine.errors import UnsupportedModelError
-from glassine.formats.registry import BY_START, PublishedModel, of_object, recognized
+from glassine.formats.format import BY_START, PublishedModel, of_object
+from glassine.formats.registry import recognized
 from glassine.formats.sklearn.pipelines import sklearn_names
 from glassine.formats.sklearn.tree import is_sklearn_tree
 

@@ -19,7 +19,7 @@ from glassine.domain.attributes import Scalar
 from glassine.domain.single import single
 from glassine.errors import InvalidParameterError, UnsupportedModelError
 from glassine.formats.conditions import check_predicts, compared_values, with_missing
-from glassine.formats.registry import Format
+from glassine.formats.format import Format
 from glassine.models.evidence import Evidence, cell_probabilities
 from glassine.models.rule_list import RuleList
 from glassine.models.tree import Branch, DecisionTree
