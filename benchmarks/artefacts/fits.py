@@ -21,7 +21,7 @@ USUAL: dict[str, Any] = {"classes": ("no", "yes"), "random_state": 0}
 
 def classifier(kind: str, *parameters: Any, **options: Any) -> Make:
     """Return a maker of a private classifier, by its public name."""
-    return lambda: getattr(g, kind)(*parameters, **({"epsilon": 1.0, "domain": domain(), **USUAL} | options))
+    return lambda: getattr(g.learners, kind)(*parameters, **({"epsilon": 1.0, "domain": domain(), **USUAL} | options))
 
 
 def regressor(**options: Any) -> Make:
@@ -33,7 +33,7 @@ def regressor(**options: Any) -> Make:
 def numbers(kind: str, **options: Any) -> Make:
     """Return a maker of a regression tree, by its public name."""
     usual: dict[str, Any] = {"max_depth": 2, "domain": domain(), "target_range": (0, 15), "literals": "thresholds"}
-    return lambda: getattr(g, kind)(**usual, **options)
+    return lambda: getattr(g.learners, kind)(**usual, **options)
 
 
 def explainer(**options: Any) -> Make:
@@ -84,6 +84,8 @@ FITS: dict[str, Make] = {
     "additive, chosen pairs": classifier("PrivateEBMClassifier", interactions="auto", epsilon=4.0),
     "additive, monotone": classifier("PrivateEBMClassifier", monotone={"age": "increasing"}),
     "additive, persons": classifier("PrivateEBMClassifier", records_per_person=3),
+    "additive, not private": lambda: g.learners.EBMClassifier(domain=domain()),
+    "regression, not private": lambda: g.learners.EBMRegressor(domain=domain()),
     "regression, penalized": regressor(),
     "regression, boosting": regressor(algorithm="boosting"),
     "regression, pairs": regressor(interactions=1, epsilon=4.0),

@@ -271,7 +271,7 @@ def test_missing_values_double_the_questions() -> None:
 
 def test_a_file_is_answered_within_ten_milliseconds(tmp_path: Path) -> None:
     model, _, _ = grown()
-    write_model(model, tmp_path / "tree.json")
+    write_model(model, tmp_path / "tree.json", overwrite=True)
     read = load_model(tmp_path / "tree.json")
     settings = replace(stating(depth=2, population=8_000), only={"capacity"})
     audit(read, domain=DOMAIN, policy=POLICY, settings=settings)

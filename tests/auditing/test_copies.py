@@ -76,7 +76,7 @@ def test_a_copy_that_was_read_again_is_followed(tmp_path: Path) -> None:
     released = tree()
     pmml = next(form for form in formats() if form.to == "pmml")
     (tmp_path / "copy.pmml").write_bytes(written(released, pmml))
-    write_model(load_file(tmp_path / "copy.pmml").model, tmp_path / "again.json")
+    write_model(load_file(tmp_path / "copy.pmml").model, tmp_path / "again.json", overwrite=True)
     found = origin(tmp_path / "again.json", released, released=released)
     assert found is not None
     assert found.steps == ("exported as PMML and read again",)
@@ -86,7 +86,7 @@ def test_edits_are_followed_without_the_released_model(tmp_path: Path) -> None:
     released = additive()
     term = released.terms[0].name
     edited = editing.shift(editing.zero(released, term, reason="not allowed"), term, 0, 0.25)
-    write_model(edited, tmp_path / "edited.json")
+    write_model(edited, tmp_path / "edited.json", overwrite=True)
     for given in ({}, {"released": released}):
         found = origin(tmp_path / "edited.json", released, **given)
         assert found is not None
@@ -101,7 +101,7 @@ def test_a_score_that_no_edit_explains_is_not_followed(tmp_path: Path) -> None:
     scores.reshape(-1)[0] += 0.01
     changed = released.with_term(replace(term, scores=scores), ())
     edited = editing.zero(changed, released.terms[-1].name)
-    write_model(edited, tmp_path / "edited.json")
+    write_model(edited, tmp_path / "edited.json", overwrite=True)
     assert origin(tmp_path / "edited.json", released) is None
     assert origin(tmp_path / "edited.json", released, released=released) is None
 
@@ -110,7 +110,7 @@ def test_an_edit_that_did_something_else_than_it_says_is_an_error(tmp_path: Path
     released = additive()
     edited = editing.shift(released, released.terms[0].name, 0, 0.25)
     lied = replace(edited.edits[0], parameters=(*edited.edits[0].parameters[:-1], ("by", 0.5)))
-    write_model(replace(edited, edits=(lied,)), tmp_path / "edited.json")
+    write_model(replace(edited, edits=(lied,)), tmp_path / "edited.json", overwrite=True)
     with pytest.raises(InvalidModelError, match="changed the scores in another way"):
         origin(tmp_path / "edited.json", released)
 
@@ -121,7 +121,7 @@ def test_scrubbing_is_done_again(kind: str, counts: Any, tmp_path: Path) -> None
     released = RELEASED[kind]()
     domain = Domain({"x0": Integer(18, 98, thresholds=(30.5, 60.5))}) if kind == "tree" else DOMAIN
     made = scrub(released, domain, counts=counts).model
-    write_model(made, tmp_path / "copy.json")
+    write_model(made, tmp_path / "copy.json", overwrite=True)
     log = ScrubLog.of(released, made, domain, counts=counts)
     log.to_json(tmp_path / "log.json")
     assert ScrubLog.from_json(tmp_path / "log.json") == log
@@ -142,6 +142,6 @@ def test_scrubbing_is_done_again(kind: str, counts: Any, tmp_path: Path) -> None
 
 def test_another_released_model_is_refused(tmp_path: Path) -> None:
     released, other = rules(), tree()
-    write_model(released, tmp_path / "copy.json")
+    write_model(released, tmp_path / "copy.json", overwrite=True)
     with pytest.raises(InvalidModelError, match="not the one that the certificate is of"):
         origin(tmp_path / "copy.json", released, released=other)

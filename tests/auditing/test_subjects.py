@@ -171,7 +171,7 @@ def test_an_estimator_in_memory_is_judged_as_it_is_written_and_that_is_told(tmp_
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"age": rng.integers(0, 99, 500), "height": rng.integers(100, 200, 500)})
     first, second = (DecisionTreeClassifier(max_depth=d, min_samples_leaf=20).fit(X, X["age"] > 50) for d in (1, 2))
-    write_model(as_model(first), tmp_path / "first.json")
+    write_model(as_model(first), tmp_path / "first.json", overwrite=True)
     file = load_file(tmp_path / "first.json", DOMAIN)
     for models, told in (
         (second, True),

@@ -46,7 +46,7 @@ def folder(tmp_path: Path) -> Path:
     """Make a folder of a tree, the people it was learnt from, and their domain."""
     frame = records()
     tree = MultiwayTreeClassifier(min_samples_split=80).fit(frame.drop("level"), frame["level"].to_numpy())
-    write_model(tree.model_, tmp_path / "tree.json")
+    write_model(tree.model_, tmp_path / "tree.json", overwrite=True)
     frame.write_csv(tmp_path / "people.csv")
     Domain({"age": Integer(18, 60, thresholds=(30, 40)), "town": Category(("a", "b", "c"))}).to_json(
         tmp_path / "domain.json"
@@ -113,7 +113,7 @@ def test_readers_who_are_told_less_learn_less(folder: Path, run: Run) -> None:
 def test_small_counts_are_hidden(tmp_path: Path, run: Run) -> None:
     frame = pl.DataFrame({"town": ["a", "a", "a", "b", "b"], "level": [0, 0, 1, 1, 1]})
     tree = MultiwayTreeClassifier().fit(frame.select("town"), frame["level"].to_numpy())
-    write_model(tree.model_, tmp_path / "tree.json")
+    write_model(tree.model_, tmp_path / "tree.json", overwrite=True)
     frame.write_csv(tmp_path / "people.csv")
     plain = told(run(*COMMAND, "--json", cwd=tmp_path))
     assert plain["number"] == plain["k"] == {"below": 10}
@@ -230,7 +230,7 @@ def test_a_contradiction_names_node_and_candidate(tmp_path: Path, run: Run) -> N
         split("b", "uv", 5, 6),
         *(leaf(*counts) for counts in ((20, 0), (0, 20), (20, 0), (0, 20))),
     )
-    write_model(DecisionTree(nodes, ("a", "b"), classes=(0, 1)), tmp_path / "tree.json")
+    write_model(DecisionTree(nodes, ("a", "b"), classes=(0, 1)), tmp_path / "tree.json", overwrite=True)
     frame.write_csv(tmp_path / "people.csv")
     options = ("--criterion", "gini", "--splits", "multiway")
     for truth in ("--truth", "--no-truth"):
@@ -253,7 +253,7 @@ def test_rule_lists_are_refused(folder: Path, run: Run) -> None:
 def test_classes_keep_their_kind(tmp_path: Path, run: Run, classes: tuple[object, object]) -> None:
     frame = pl.DataFrame({"a": ["01", "02", "01", "02"]})
     level = [classes[0], classes[1]] * 2
-    write_model(MultiwayTreeClassifier().fit(frame, np.array(level)).model_, tmp_path / "tree.json")
+    write_model(MultiwayTreeClassifier().fit(frame, np.array(level)).model_, tmp_path / "tree.json", overwrite=True)
     for name in ("people.csv", "people.parquet"):
         whole = frame.with_columns(level=pl.Series(level))
         (whole.write_csv if name.endswith("csv") else whole.write_parquet)(tmp_path / name)
@@ -442,7 +442,7 @@ def test_the_exit_status_is_that_of_the_policy_and_weaker_attackers_prove_nothin
 ) -> None:
     frame = records()
     tree = MultiwayTreeClassifier().fit(frame.drop("level"), frame["level"].to_numpy())
-    write_model(tree.model_, folder / "tree.json")
+    write_model(tree.model_, folder / "tree.json", overwrite=True)
     (folder / "policy.toml").write_text(f"most_certain = {limit}\n")
     done = run(*COMMAND, *options, "--policy", "policy.toml", cwd=folder)
     assert done.status == status, done.err

@@ -31,7 +31,7 @@ def attacked(done: Done) -> dict[str, Any]:
 def folder(tmp_path: Path) -> Path:
     """Make a folder of a tree, its training records and a holdout."""
     members, others = frames()
-    write_model(as_model(grown(members)), tmp_path / "tree.json")
+    write_model(as_model(grown(members)), tmp_path / "tree.json", overwrite=True)
     members.write_csv(tmp_path / "members.csv")
     others.write_csv(tmp_path / "others.csv")
     DOMAIN.to_json(tmp_path / "domain.json")
@@ -175,7 +175,7 @@ def test_of_a_regression_tree_losses_and_leaves_are_attacked(folder: Path, run: 
     members, _ = frames()
     tree = DecisionTreeRegressor(random_state=0, max_depth=2)
     tree.fit(members.select("a", "b").to_pandas(), members["y"].to_numpy())
-    write_model(as_model(tree), folder / "tree.json")
+    write_model(as_model(tree), folder / "tree.json", overwrite=True)
     done = run(*COMMAND, cwd=folder)
     assert done.status == 0
     assert "best-loss threshold" in done.out

@@ -300,7 +300,7 @@ def test_a_statement_of_the_average_case_is_no_guarantee(tmp_path: Path, run: Ru
     bounds = learner.capacity(10**9, 2 * 10**9)
     assert bounds.strictest.mean_advantage < 1e-3
     stated = replace(learner.certificate_, average_case=bounds, model=fingerprint(learner.model_))
-    write_model(learner.model_, tmp_path / "tree.json")
+    write_model(learner.model_, tmp_path / "tree.json", overwrite=True)
     (tmp_path / "tree.certificate.json").write_text(stated.to_json())
     done = verify(run, tmp_path, "--json")
     assert done.status == 1
@@ -347,7 +347,7 @@ def test_what_the_manual_recommends_keeps_the_proof(folder: Path, run: Run) -> N
 
 def test_a_copy_that_is_counted_in_the_records_has_no_log(folder: Path, run: Run) -> None:
     text = "classes: [no] [yes]\nif [smoker] then [yes] ([60 ; 90] examples)\nelse [no] ([140 ; 10] examples)"
-    write_model(parse_rules(text), folder / "plain.json")
+    write_model(parse_rules(text), folder / "plain.json", overwrite=True)
     scrub = ["scrub", "plain.json", "--domain", "domain.json", "--data", "people.csv", "--counts", "remove"]
     done = run(*scrub, "-o", "copy.json", "--steps", "log.json", cwd=folder)
     assert (done.status, (folder / "log.json").exists()) == (2, False)

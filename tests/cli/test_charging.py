@@ -40,7 +40,7 @@ def charged(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     domain = Domain({name: known[name] for name in ("age", "smoker")})
     summary = PrivateSummary(epsilon=8.0, domain=domain, classes=("no", "yes"), random_state=0)
     summary.fit(frame.select("age", "smoker"), frame["ill"]).write(folder / "s.json")
-    write_model(summary.tree(1), folder / "t.json")
+    write_model(summary.tree(1), folder / "t.json", overwrite=True)
     (folder / "box.py").write_text(BOX)
     monkeypatch.syspath_prepend(str(folder))
     return folder

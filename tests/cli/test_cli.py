@@ -41,7 +41,7 @@ def folder(tmp_path: Path) -> Path:
     from sklearn.tree import DecisionTreeClassifier
 
     tree = DecisionTreeClassifier(random_state=0).fit(frame[["age", "dose"]], frame["ill"])
-    write_model(as_model(tree), tmp_path / "tree.json")
+    write_model(as_model(tree), tmp_path / "tree.json", overwrite=True)
     (tmp_path / "tree.pkl").write_bytes(pickle.dumps(tree))
     return tmp_path
 

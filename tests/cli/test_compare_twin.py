@@ -184,8 +184,8 @@ def test_the_command_is_for_the_checker_and_says_which_epsilon(
     for name, frame in zip(("members.csv", "others.csv"), sides, strict=True):
         frame.write_csv(tmp_path / name)
     DOMAIN.to_json(tmp_path / "domain.json")
-    write_model(private, tmp_path / "private.json")
-    write_model(tree(sides[0], None, max_depth=2), tmp_path / "ordinary.json")
+    write_model(private, tmp_path / "private.json", overwrite=True)
+    write_model(tree(sides[0], None, max_depth=2), tmp_path / "ordinary.json", overwrite=True)
     command = ("compare", "members.csv", "--target", "y", "--twin", "private.json", "--domain", "domain.json")
     done = run(*command, "--ordinary", "ordinary.json", "--holdout", "others.csv", "-o", "twin.json", cwd=tmp_path)
     assert done.status == 0, done.err
@@ -299,7 +299,7 @@ def test_the_twin_gets_no_column_that_is_left_out(
     for name, frame in zip(("members.csv", "others.csv"), sides, strict=True):
         # An identifier that gives the class away.
         frame.with_columns(id=pl.col("y") * 10_000 + pl.int_range(pl.len())).write_csv(tmp_path / name)
-    write_model(private, tmp_path / "private.json")
+    write_model(private, tmp_path / "private.json", overwrite=True)
     command = ("compare", "members.csv", "--target", "y", "--twin", "private.json", "--holdout", "others.csv", "--json")
     accuracies = []
     for more in ((), ("--exclude", "id")):

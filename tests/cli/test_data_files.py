@@ -120,7 +120,7 @@ def write_tree(folder: Path) -> None:
 
     frame = people()
     tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(frame["age", "smoker"], frame["ill"])
-    write_model(as_model(tree, Domain(attributes()).restrict(["age", "smoker"])), folder / "tree.json")
+    write_model(as_model(tree, Domain(attributes()).restrict(["age", "smoker"])), folder / "tree.json", overwrite=True)
 
 
 def test_several_separators_in_the_header_are_asked_about(tmp_path: Path, run: Run) -> None:

@@ -28,7 +28,7 @@ def house(folder: Path) -> Path:
     records = people()
     X = records.select("age", "smoker").to_pandas()
     grown = as_model(DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, records["ill"].to_numpy()))
-    write_model(grown, folder / "tree.json")
+    write_model(grown, folder / "tree.json", overwrite=True)
     people(500)[300:].write_csv(folder / "others.csv")
     BARE.to_json(folder / "bare.json")
     write_text(Policy().to_toml(), folder / "policy.toml")

@@ -18,7 +18,7 @@ def folder(folder: Path) -> Path:
 
     frame = people()
     tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(frame.select("age"), frame["ill"])
-    write_model(as_model(tree), folder / "tree.json")
+    write_model(as_model(tree), folder / "tree.json", overwrite=True)
     (folder / "book.csv").write_text("name,type,values\nage,integer,18-90\nill,category,no|yes\n")
     return folder
 

@@ -277,7 +277,9 @@ def test_codes_of_a_model_and_of_a_domain_are_one_value_in_every_spelling(
         for value, counts in zip(tested, ((30, 90), (20, 70)), strict=True)
     )
     rest = Rule(antecedent=(), evidence=Evidence(counts=(300, 80)))
-    write_model(RuleList(attributes=("code",), rules=(*rules, rest), classes=("a", "b")), tmp_path / "m.json")
+    write_model(
+        RuleList(attributes=("code",), rules=(*rules, rest), classes=("a", "b")), tmp_path / "m.json", overwrite=True
+    )
     Domain({"code": Category(declared)}).to_json(tmp_path / "domain.json")
     spellings = ["1", "2", "3"]
     pl.DataFrame({"code": [spellings[i % 3] for i in range(60)]}).write_csv(tmp_path / "records.csv")

@@ -20,8 +20,8 @@ from tests.models.additive_models import income_model, simple_model
 @pytest.fixture
 def models(tmp_path: Path) -> Path:
     """Make a folder with a model and an edited one."""
-    write_model(income_model(), tmp_path / "model.json")
-    write_model(monotone(zero(income_model(), "gain"), "age", reason="lore"), tmp_path / "edited.json")
+    write_model(income_model(), tmp_path / "model.json", overwrite=True)
+    write_model(monotone(zero(income_model(), "gain"), "age", reason="lore"), tmp_path / "edited.json", overwrite=True)
     (tmp_path / "rules.txt").write_text("if [age <= 40] then [a] (3 examples)\nelse [b] (5 examples)\n")
     return tmp_path
 
@@ -93,7 +93,7 @@ def test_one_class_of_several(run: Run, tmp_path: Path) -> None:
         link="softmax",
         classes=("a", 2, "c"),
     )
-    write_model(model, tmp_path / "m.json")
+    write_model(model, tmp_path / "m.json", overwrite=True)
     assert run("edit", "m.json", "--monotone", "x:increasing", "--class", "2", "-o", "o.json", cwd=tmp_path).status == 0
     assert read_additive(tmp_path / "o.json") == monotone(model, "x", output=1)
     done = run("edit", "m.json", "--zero", "x", "--class", "z", "--log", cwd=tmp_path)
@@ -165,7 +165,7 @@ def test_names_and_reasons_of_a_file_steer_no_terminal(tmp_path: Path, run: Run)
     """A text in a model of strangers could clear the screen, and write another verdict on it."""
     steering = set("\x1b\x9b\r\u200f\u202e")
     hostile = "as discussed\x1b[2J\x9b31m\rPASS \u200f\u202edeyned"
-    write_model(zero(income_model(), "gain", reason=hostile), tmp_path / "model.json")
+    write_model(zero(income_model(), "gain", reason=hostile), tmp_path / "model.json", overwrite=True)
     said = run("edit", "model.json", "--log", cwd=tmp_path)
     assert (said.status, said.err) == (0, "")
     assert "as discussed" in said.out

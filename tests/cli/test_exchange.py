@@ -39,7 +39,7 @@ def models(folder: Path) -> Path:
     (folder / "models").mkdir()
     kept = "if [a] then [true] ([50 ; 40] examples)\nelse [false] ([50 ; 40] examples)"
     for name, text in (("rules, 1.txt", RULES), ("kept.txt", kept)):
-        write_model(parse_rules(text), folder / "models" / name, to="text")
+        write_model(parse_rules(text), folder / "models" / name, to="text", overwrite=True)
     return folder
 
 
@@ -350,7 +350,7 @@ def test_the_log_of_a_pipeline_shows_nothing_for_the_checker_alone(
 ) -> None:
     rows = [f"{10 + i},{i % 2},{'true' if i % 3 else 'false'},P{100 + i // 2}" for i in range(90)]
     (models / "visits.csv").write_text("\n".join(["a,b,ill,patient", *rows]) + "\n")
-    write_model(parse_rules(RULES), models / "second.txt", to="text")
+    write_model(parse_rules(RULES), models / "second.txt", to="text", overwrite=True)
     Domain({"a": Integer(0, 199), "b": Binary()}).to_json(models / "public.json")
     known = ("--domain", "public.json", "--data", "visits.csv", "--target", "ill")
     model = ("audit", "models/rules, 1.txt", *others, *known, *form)
@@ -378,7 +378,7 @@ def test_another_format_is_refused_before_any_work(models: Path, run: Run) -> No
 
 
 def test_a_pipeline_without_records_is_told_where_to_audit(models: Path, run: Run) -> None:
-    write_model(parse_rules("if [a] then [true]\nelse [false]\n"), models / "silent.txt", to="text")
+    write_model(parse_rules("if [a] then [true]\nelse [false]\n"), models / "silent.txt", to="text", overwrite=True)
     said = " ".join(audited(run, models, "--ci", "github", model="silent.txt").out.split())
     assert "`--data FILE`" in said
     assert "Records need not be in the pipeline" in said

@@ -27,7 +27,7 @@ else [no] ([60 ; 5] examples)
 
 @pytest.fixture
 def model(folder: Path) -> Path:
-    write_model(parse_rules("classes: [no] [yes]" + RULES), folder / "rules.json")
+    write_model(parse_rules("classes: [no] [yes]" + RULES), folder / "rules.json", overwrite=True)
     return folder
 
 
@@ -72,7 +72,7 @@ def test_onnx_and_pmml_read_back(model: Path, run: Run) -> None:
     done = run("export", "rules.json", "--to", "onnx", "-o", "m.onnx", cwd=model)
     assert (done.status, done.out) == (0, "Written: m.onnx\n"), done.err
     tree = read_cells(model / "m.onnx")
-    write_model(tree, model / "tree.json")
+    write_model(tree, model / "tree.json", overwrite=True)
     assert run("export", "tree.json", "--to", "pmml", "-o", "m.pmml", cwd=model).status == 0
     again = read_cells(model / "m.pmml")
     assert [str(cell) for cell in again.cells] == [str(cell) for cell in tree.cells]
@@ -167,11 +167,11 @@ def test_what_is_left_out_is_said_with_every_export(model: Path, run: Run) -> No
 
 def test_only_what_a_tree_has_is_said_to_be_left_out_of_it(model: Path, run: Run) -> None:
     assert run("export", "rules.json", "--to", "onnx", "-o", "m.onnx", cwd=model).status == 0
-    write_model(read_cells(model / "m.onnx"), model / "tree.json")
+    write_model(read_cells(model / "m.onnx"), model / "tree.json", overwrite=True)
     assert run("export", "tree.json", "--to", "pmml", cwd=model).err == (
         "glassine: PMML cannot record whether counts are rounded.\n"
     )
-    write_model(income_model(), model / "additive.json")
+    write_model(income_model(), model / "additive.json", overwrite=True)
     assert run("export", "additive.json", "--to", "pmml", cwd=model).err == (
         "glassine: PMML cannot record errors, weights, names and edits.\n"
     )

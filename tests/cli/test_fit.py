@@ -504,7 +504,7 @@ def test_what_can_no_longer_be_written_is_printed(
     def unplugged(self: Any, *args: Any) -> Any:
         real(self, *args)
         if lost == "certificate":
-            write_model(self.model_, folder / places["model"])
+            write_model(self.model_, folder / places["model"], overwrite=True)
         for path in (folder / "disk").iterdir():
             path.unlink()
         (folder / "disk").rmdir()

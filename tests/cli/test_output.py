@@ -33,7 +33,7 @@ def folder(folder: Path) -> Path:
 
     frame = people()
     tree = DecisionTreeClassifier(random_state=0).fit(frame.select("age", "smoker"), frame["ill"].to_numpy())
-    write_model(as_model(tree), folder / "tree.json")
+    write_model(as_model(tree), folder / "tree.json", overwrite=True)
     return folder
 
 

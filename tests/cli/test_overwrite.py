@@ -32,7 +32,7 @@ def folder(folder: Path) -> Path:
 
     frame = people()
     tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(frame.select("age", "smoker"), frame["ill"])
-    write_model(as_model(tree), folder / "tree.json")
+    write_model(as_model(tree), folder / "tree.json", overwrite=True)
     return folder
 
 

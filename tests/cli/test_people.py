@@ -33,7 +33,7 @@ def clinic(tmp_path: Path) -> Path:
     tree = DecisionTreeClassifier(max_depth=1).fit(
         frame.select("age").to_numpy(), np.where(np.array(ages) > 40, frame["ill"].to_numpy(), "no")
     )
-    write_model(as_model(tree, Domain({"age": DOMAIN["age"]})), tmp_path / "tree.json")
+    write_model(as_model(tree, Domain({"age": DOMAIN["age"]})), tmp_path / "tree.json", overwrite=True)
     return tmp_path
 
 

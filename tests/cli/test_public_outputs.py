@@ -95,7 +95,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, learner in learners.items():
         model = learner.fit(X, y).model_
         # The seed makes the test repeatable; without its caveat the guarantee reads as one that holds.
-        write_model(replace(model, guarantee=replace(model.guarantee, caveats=())), tmp_path / f"{name}.json")
+        write_model(
+            replace(model, guarantee=replace(model.guarantee, caveats=())), tmp_path / f"{name}.json", overwrite=True
+        )
     explainer = SurrogateExplainer(
         lambda frame: np.where(frame["age"].to_numpy() > 50, "yes", "no"), 20, epsilon=0.5, partition="public",
         n_cells=4, distance="gower", fixed_black_box=True, **common,
@@ -382,7 +384,7 @@ def published(house: Path) -> Path:
     records = people()
     X = records.select("age", "smoker").to_pandas()
     grown = as_model(DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, records["ill"].to_numpy()))
-    write_model(grown, house / "plain.json")
+    write_model(grown, house / "plain.json", overwrite=True)
     return house
 
 
@@ -419,7 +421,7 @@ def test_a_tie_tells_of_records_whether_they_are_the_same(house: Path, run: Run)
     records = people()
     learner = PrivateTreeClassifier(2, epsilon=0.5, domain=BARE, classes=("no", "yes"), random_state=0)
     learner.fit(records.select("age", "smoker"), records["ill"].to_numpy())
-    write_model(learner.model_, house / "tree.json")
+    write_model(learner.model_, house / "tree.json", overwrite=True)
     write_text(json.dumps(learner.certificate_.to_dict()), house / "own.json")
     key = ("--tie-key", "key.txt")
     told = []

@@ -23,7 +23,7 @@ def test_one_command_does_what_all_remedies_that_scrub_ask_for(run: Run, tmp_pat
     tree = DecisionTreeClassifier(max_depth=6, random_state=0).fit(np.column_stack([ages, heights]), ill)
     domain = Domain({"x0": Integer(0, 120, thresholds=(40, 50, 60, 70)), "x1": Integer(100, 230, thresholds=(170,))})
     domain.to_json(tmp_path / "domain.json")
-    write_model(as_model(tree, domain), tmp_path / "tree.json")
+    write_model(as_model(tree, domain), tmp_path / "tree.json", overwrite=True)
     done = run("audit", "tree.json", "--domain", "domain.json", cwd=tmp_path)
     said = " ".join(done.out.split())
     commands = [part for part in said.split("`") if part.startswith("glassine scrub")]
@@ -53,7 +53,7 @@ def test_the_copy_is_audited_with_the_records_that_the_model_was_audited_with(ru
     ages = rng.integers(18, 90, 400)
     ill = np.where(ages + rng.normal(0, 15, 400) > 60, "yes", "no")
     tree = DecisionTreeClassifier(max_depth=6, random_state=0).fit(ages.reshape(-1, 1), ill)
-    write_model(as_model(tree), tmp_path / "tree.json")
+    write_model(as_model(tree), tmp_path / "tree.json", overwrite=True)
     lines = [f"{age}:{said}:p{i // 2}" for i, (age, said) in enumerate(zip(ages, ill, strict=True))]
     (tmp_path / "people.csv").write_text("\n".join(["x0:ill:who", *lines]) + "\n")
     (tmp_path / "limits.toml").write_text("smallest_leaf = 12\n")
@@ -103,7 +103,7 @@ def test_a_command_is_on_one_line_and_names_how_the_model_was_read(run: Run, tmp
 def test_records_that_do_not_match_are_not_asked_for_as_if_there_were_none(run: Run, tmp_path: Path) -> None:
     ages = np.arange(100)
     tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(ages.reshape(-1, 1), ages > 50)
-    write_model(as_model(tree), tmp_path / "tree.json")
+    write_model(as_model(tree), tmp_path / "tree.json", overwrite=True)
     (tmp_path / "other.csv").write_text("x0\n" + "\n".join(map(str, ages[:70])) + "\n")
     said = " ".join(run("audit", "tree.json", "--data", "other.csv", cwd=tmp_path).out.split())
     assert "Pass exactly the records that the model was trained on: `--data FILE`." in said

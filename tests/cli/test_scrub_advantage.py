@@ -15,7 +15,7 @@ from tests.cli.running import Run
 @pytest.mark.slow
 def test_a_copy_to_a_limit_says_what_it_costs_in_accuracy(tmp_path: Path, run: Run) -> None:
     model, frame = grown()
-    write_model(model, tmp_path / "model.json")
+    write_model(model, tmp_path / "model.json", overwrite=True)
     DOMAIN.to_json(tmp_path / "domain.json")
     frame.write_csv(tmp_path / "data.csv")
     files = ("model.json", "--domain", "domain.json", "-o", "copy.json", "--data", "data.csv", "--target", "y")

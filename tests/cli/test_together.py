@@ -40,7 +40,7 @@ def folder(tmp_path: Path) -> Path:
         **{name: stump(50, 60, 40, guarantee=claim) for name, claim in noisy.items()},
     }
     for name, model in models.items():
-        write_model(model, tmp_path / f"{name}.json")
+        write_model(model, tmp_path / f"{name}.json", overwrite=True)
     Domain({"age": Integer(0, 99), "height": Integer(100, 199)}).to_json(tmp_path / "domain.json")
     ages, heights = [10] * 50 + [41] + [50] * 19 + [70] * 30, [140] * 40 + [170] * 60
     pl.DataFrame({"age": ages, "height": heights}).write_csv(tmp_path / "data.csv")

@@ -287,7 +287,7 @@ def write_golden() -> None:
 def test_a_model_is_written_by_the_writer_of_the_command_line(tmp_path: Path) -> None:
     for name, to, ending in CASES:
         if ending != ".pkl":
-            write_model(MODELS[name], tmp_path / "model", to=to)
+            write_model(MODELS[name], tmp_path / "model", to=to, overwrite=True)
             assert (tmp_path / "model").read_bytes() == bytes_of(name, to, ending)
 
 
@@ -358,7 +358,7 @@ def test_what_is_written_in_a_domain_is_canonical_in_it(to: str, tmp_path: Path)
     while n < 40:
         model, domain = model_at_random(rng)
         try:
-            write_model(model, tmp_path / "model", to=to, domain=domain)
+            write_model(model, tmp_path / "model", to=to, domain=domain, overwrite=True)
         except GlassineError:
             assert to == "pmml", "every other form holds each of these"
             continue

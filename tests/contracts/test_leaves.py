@@ -104,7 +104,7 @@ def test_a_file_of_a_library_has_its_leaves(name: str, tmp_path: Path) -> None:
 
 
 def as_json(model: Any, folder: Path) -> bytes:
-    write_model(model, folder / "model.json")
+    write_model(model, folder / "model.json", overwrite=True)
     return (folder / "model.json").read_bytes()
 
 

@@ -86,7 +86,7 @@ def test_missing_values_go_where_their_label_is(fitted: Any) -> None:
 def test_what_is_published_reads_back_and_answers_the_same_everywhere(fitted: Any, tmp_path: Path) -> None:
     X, model = everyone(), fitted.model_
     expected = model.predict(X).tolist()
-    write_model(model, tmp_path / "model.json")
+    write_model(model, tmp_path / "model.json", overwrite=True)
     assert load_model(tmp_path / "model.json") == model
     space: dict[str, Any] = {}
     exec(to_python(model), space)  # noqa: S102 - our own text

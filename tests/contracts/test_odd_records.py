@@ -409,7 +409,7 @@ def test_files_give_what_frames_give(name: str, tmp_path: Path) -> None:
 def test_commands_say_of_files_what_the_cells_say(name: str, tmp_path: Path) -> None:
     attribute, domain = ATTRIBUTES[name], Domain({"x": ATTRIBUTES[name]})
     domain.to_json(tmp_path / "domain.json")
-    write_model(tree_of(attribute), tmp_path / "m.json")
+    write_model(tree_of(attribute), tmp_path / "m.json", overwrite=True)
     sizes, rows = expected(attribute, LINES)
     with one_after_another() as call:
         for path in files_of(LINES, tmp_path):

@@ -81,7 +81,7 @@ def saved(fitted: Any, container: str, folder: Path) -> Path:
     elif container == "pickle":
         path.write_bytes(pickle.dumps(fitted))
     else:
-        write_model(as_model(fitted), path, to=container)
+        write_model(as_model(fitted), path, to=container, overwrite=True)
     return path
 
 

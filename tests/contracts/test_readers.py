@@ -82,7 +82,7 @@ CASES = {
 
 
 def through_json(model: DecisionTree | RuleList, path: Path) -> DecisionTree | RuleList:
-    write_model(model, path)
+    write_model(model, path, overwrite=True)
     return read_cells(path)
 
 

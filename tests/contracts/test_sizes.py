@@ -113,7 +113,7 @@ def read_cells_of(estimator: Any) -> DecisionTree | RuleList:
 
 def test_no_export_makes_counts_of_sums(tmp_path: Path) -> None:
     model = read_cells(of_weights("txt", tmp_path))
-    write_model(model, tmp_path / "model.json")
+    write_model(model, tmp_path / "model.json", overwrite=True)
     assert json.loads((tmp_path / "model.json").read_text())["sizes"] == "derived"
     (tmp_path / "again.pmml").write_bytes(to_pmml(model).encode())
     (tmp_path / "again.skops").write_bytes(skops.io.dumps(to_sklearn(model)))

@@ -99,7 +99,7 @@ def test_a_runtime_answers_what_the_model_answers(link: str) -> None:
 @pytest.mark.parametrize("link", LINKS)
 def test_onnx_is_read_back_with_its_predictions(link: str, tmp_path: Path) -> None:
     model, rows = model_of(link), pl.DataFrame(records())
-    write_model(model, tmp_path / "m.onnx", to="onnx")
+    write_model(model, tmp_path / "m.onnx", to="onnx", overwrite=True)
     back = load_model(tmp_path / "m.onnx")
     assert isinstance(back, AdditiveModel)
     assert (back.link, back.classes, back.target_bounds) == (model.link, model.classes, model.target_bounds)
@@ -110,7 +110,7 @@ def test_onnx_is_read_back_with_its_predictions(link: str, tmp_path: Path) -> No
 @pytest.mark.parametrize("link", [*LINKS, "boolean"])
 def test_pmml_is_read_back_to_the_last_digit(link: str, tmp_path: Path) -> None:
     model = model_of("logit", classes=(False, True)) if link == "boolean" else model_of(link)
-    write_model(model, tmp_path / "m.pmml", to="pmml")
+    write_model(model, tmp_path / "m.pmml", to="pmml", overwrite=True)
     back = load_model(tmp_path / "m.pmml")
     assert isinstance(back, AdditiveModel)
     rows = pl.DataFrame(records())
@@ -193,7 +193,7 @@ def test_pmml_says_what_the_model_says_by_the_rules_of_the_standard(link: str) -
 
 def test_a_private_model_is_written_without_its_counts(tmp_path: Path) -> None:
     for to in ("onnx", "pmml"):
-        write_model(income_model(), tmp_path / f"m.{to}", to=to)
+        write_model(income_model(), tmp_path / f"m.{to}", to=to, overwrite=True)
         back = load_file(tmp_path / f"m.{to}")
         assert isinstance(back.model, AdditiveModel)
         assert back.model.guarantee == without_counts(income_model().guarantee)

@@ -80,12 +80,12 @@ def test_a_guarantee_is_read_back_and_the_file_holds_nothing_else(
     tmp_path: Path, case: str, guarantee: Guarantee
 ) -> None:
     model, to = READ[case]
-    write_model(replace(model, guarantee=guarantee), tmp_path / "m", to=to)
+    write_model(replace(model, guarantee=guarantee), tmp_path / "m", to=to, overwrite=True)
     back = load_file(tmp_path / "m")
     noise = None if isinstance(model, AdditiveModel) else guarantee.count_scale
     assert back.model.guarantee == replace(guarantee, count_scale=noise)
     assert back.form.canonical
-    write_model(replace(model, guarantee=None), tmp_path / "ordinary", to=to)
+    write_model(replace(model, guarantee=None), tmp_path / "ordinary", to=to, overwrite=True)
     assert load_file(tmp_path / "ordinary").model.guarantee is None
 
 
@@ -111,7 +111,7 @@ def test_the_caveats_of_one_model_are_never_as_many() -> None:
 @pytest.mark.parametrize("case", READ)
 def test_a_claim_in_an_export_is_believed_where_that_of_json_is(tmp_path: Path, case: str) -> None:
     model, to = READ[case]
-    write_model(model, tmp_path / "m", to=to)
+    write_model(model, tmp_path / "m", to=to, overwrite=True)
     exported = load_file(tmp_path / "m")
     for policy in (Policy(), Policy(accept_guarantee=True)):
         ours, theirs = (audit(one, policy=policy).guarantee for one in (model, exported))
@@ -162,7 +162,7 @@ def with_claims(claims: list[str], to: str) -> bytes:
 @pytest.mark.parametrize("to", ["onnx", "pmml", "text", "list"])
 def test_a_claim_in_another_spelling_is_not_canonical(tmp_path: Path, to: str) -> None:
     model = RULES if to == "list" else TREE
-    write_model(model, tmp_path / "m", to="text" if to == "list" else to)
+    write_model(model, tmp_path / "m", to="text" if to == "list" else to, overwrite=True)
     assert load_file(tmp_path / "m").form.canonical
     claim = claim_of(GUARANTEE)
     for other in (claim.replace(",", " ,", 1), claim.replace("-", "\\u002d", 1)):

@@ -42,7 +42,7 @@ RULES = RuleList(
 
 
 def test_conditions_lose_what_cannot_happen(tmp_path: Path) -> None:
-    write_model(TREE, tmp_path / "tree.json")
+    write_model(TREE, tmp_path / "tree.json", overwrite=True)
     for tree in (as_model(TREE, DOMAIN), read_cells(tmp_path / "tree.json", DOMAIN)):
         assert [str(cell) for cell in tree.cells] == [
             "age <= 57.5 and pay <= 12808.5",
@@ -57,7 +57,7 @@ def test_conditions_lose_what_cannot_happen(tmp_path: Path) -> None:
 
 
 def test_without_a_domain_and_where_nothing_changes_the_model_stays(tmp_path: Path) -> None:
-    write_model(TREE, tmp_path / "tree.json")
+    write_model(TREE, tmp_path / "tree.json", overwrite=True)
     assert as_model(TREE) is TREE
     assert load_model(tmp_path / "tree.json") == TREE
     fitting = as_model(TREE, DOMAIN)

@@ -16,7 +16,7 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 from glassine.domain import Binary, Domain, Integer, OneOf
-from glassine.errors import InvalidModelError, InvalidParameterError, UnsupportedModelError
+from glassine.errors import InvalidModelError, InvalidParameterError, UnreadableFileError, UnsupportedModelError
 from glassine.formats import as_model, formats, load_model, parse_rules, to_pmml, to_sql, write_model
 from glassine.formats.format import Content, Format
 from glassine.formats.registry import recognized
@@ -48,7 +48,7 @@ def test_one_new_module_is_read_written_and_listed(tmp_path: Path) -> None:
     assert model.source == "tally"
     assert isinstance(model, RuleList)
     assert [cell.evidence.counts for cell in model.cells] == [(3, 1), (0, 4)]
-    write_model(model, tmp_path / "again", to="tally")
+    write_model(model, tmp_path / "again", to="tally", overwrite=True)
     assert (tmp_path / "again").read_text() == TALLY
     with pytest.raises(InvalidModelError, match="which the domain lacks"):
         load_model(path, Domain.binary(["age"]))
@@ -61,7 +61,7 @@ def test_without_the_module_nothing_knows_the_format(tmp_path: Path) -> None:
     with pytest.raises(UnsupportedModelError, match="in no supported model format"):
         load_model(tmp_path / "t")
     with pytest.raises(InvalidParameterError, match="json"):
-        write_model(parse_rules(RULES), tmp_path / "t", to="tally")
+        write_model(parse_rules(RULES), tmp_path / "t", to="tally", overwrite=True)
 
 
 def test_the_documentation_lists_every_format_that_is_read() -> None:
@@ -142,6 +142,18 @@ def test_a_forest_is_refused_where_one_tree_is_wanted() -> None:
         as_model(forest)
 
 
+def test_a_file_that_exists_is_replaced_only_if_asked(tmp_path: Path) -> None:
+    path = tmp_path / "m.json"
+    write_model(parse_rules(RULES), path)
+    before = path.read_bytes()
+    with pytest.raises(UnreadableFileError, match="it exists. Name another file, or set overwrite"):
+        write_model(income_model(), path)
+    assert path.read_bytes() == before
+    assert [one.name for one in tmp_path.iterdir()] == ["m.json"]
+    write_model(income_model(), path, overwrite=True)
+    assert load_model(path) == income_model()
+
+
 def test_models_of_all_kinds_are_written(tmp_path: Path) -> None:
     tree = load_model(FILES / "tree.pmml")
     for model in (income_model(), parse_rules(RULES), tree):
@@ -150,7 +162,7 @@ def test_models_of_all_kinds_are_written(tmp_path: Path) -> None:
         write_model(model, tmp_path / "m.sql", to="sql", overwrite=True)
         assert (tmp_path / "m.sql").read_text().rstrip("\n") == to_sql(model).rstrip("\n")
     assert isinstance(tree, DecisionTree)
-    write_model(tree, tmp_path / "m.pmml", to="pmml")
+    write_model(tree, tmp_path / "m.pmml", to="pmml", overwrite=True)
     assert (tmp_path / "m.pmml").read_text() == to_pmml(tree)
 
 
@@ -186,7 +198,7 @@ def test_an_export_is_the_same_at_every_time_and_in_every_process(tmp_path: Path
         ("rules", parse_rules(RULES)),
         ("tree", load_model(FILES / "tree.pmml")),
     ):
-        write_model(model, tmp_path / f"{name}.json")
+        write_model(model, tmp_path / f"{name}.json", overwrite=True)
     first, second = exported(tmp_path, 1), exported(tmp_path, 2)
     assert len(first) >= 20
     assert {"rules.sklearn.skops", "tree.sklearn.pkl", "ebm.onnx", "tree.pmml"} <= set(first)
@@ -204,7 +216,7 @@ def test_without_counts_every_export_is_that_of_other_counts(tmp_path: Path) -> 
         nodes = (Node(branches=branches), *(Node(evidence=part) for part in evidence))
         tree = DecisionTree(attributes=("smoker",), nodes=nodes, classes=("ill", "well"))
         for name, model in (("rules", rules), ("tree", tree)):
-            write_model(scrub(model, domain, counts="remove").model, folder / f"{name}.json")
+            write_model(scrub(model, domain, counts="remove").model, folder / f"{name}.json", overwrite=True)
         copies.append(exported(folder, number))
     assert len(copies[0]) >= 14
     assert copies[0] == copies[1]
@@ -216,10 +228,10 @@ def test_what_a_format_does_not_hold_is_refused(tmp_path: Path) -> None:
         (parse_rules(RULES), "a rule list", "pmml"),
     ):
         with pytest.raises(UnsupportedModelError, match=rf"^{noun} is not written as .*\. .*python, sql, .*json"):
-            write_model(model, tmp_path / "m", to=to)
+            write_model(model, tmp_path / "m", to=to, overwrite=True)
     unfit: Any = RandomForestClassifier()
     with pytest.raises(UnsupportedModelError, match=r"Write as_model\(\.\.\.\) of it"):
-        write_model(unfit, tmp_path / "m.json")
+        write_model(unfit, tmp_path / "m.json", overwrite=True)
     assert list(tmp_path.iterdir()) == []
 
 

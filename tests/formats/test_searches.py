@@ -53,7 +53,7 @@ def test_of_the_file_of_a_search_only_the_model_is_released(tmp_path: Path) -> N
     (tmp_path / "search.pkl").write_bytes(pickle.dumps(search))
     file = load_file(tmp_path / "search.pkl", trust_pickle=True)
     assert not file.form.canonical
-    write_model(file.model, tmp_path / "model.json")
+    write_model(file.model, tmp_path / "model.json", overwrite=True)
     assert file.copy == (tmp_path / "model.json").read_bytes(), "without the scores and the splits"
 
 

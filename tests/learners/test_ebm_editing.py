@@ -69,7 +69,7 @@ def test_no_budget_is_spent(tmp_path: Path) -> None:
 
 def test_an_edited_file_comes_back(tmp_path: Path) -> None:
     model = fitted(PrivateEBMRegressor)
-    write_model(model.edit().smooth("age").model, tmp_path / "m.json")
+    write_model(model.edit().smooth("age").model, tmp_path / "m.json", overwrite=True)
     edited = model.with_model(read_additive(tmp_path / "m.json"))
     assert len(edited.model_.edits) == 1
 

@@ -286,7 +286,7 @@ def test_probabilities_are_in_the_published_model_and_its_file(kind: Any, tmp_pa
         assert cell.evidence.probabilities is not None
         assert cell.evidence.probabilities[cell.evidence.prediction or 0] >= 0.5
     path = tmp_path / "model.json"
-    write_model(learner.model_, path)
+    write_model(learner.model_, path, overwrite=True)
     assert (
         "probabilities"
         in json.loads(path.read_text())[{"t": "nodes", "r": "rules"}["t" if "Tree" in str(kind) else "r"]][-1]

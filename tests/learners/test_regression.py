@@ -108,7 +108,7 @@ def test_sizes_follow_from_public_figures_alone() -> None:
 def test_a_private_regression_tree_goes_through_files_and_audits(tmp_path: Any) -> None:
     tree = private()
     path = tmp_path / "tree.json"
-    write_model(tree.model_, path)
+    write_model(tree.model_, path, overwrite=True)
     assert load_model(path, DOMAIN) == tree.model_
     findings = audit(tree.model_, domain=DOMAIN)
     assert findings.model.kind == "regression tree"

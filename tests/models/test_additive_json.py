@@ -50,7 +50,7 @@ def test_a_model_comes_back_whole(model: AdditiveModel) -> None:
 def test_a_file_is_read_by_what_it_holds(tmp_path: Path) -> None:
     path = tmp_path / "model.json"
     model = monotone(income_model(), "age", reason="as expected")
-    write_model(model, path)
+    write_model(model, path, overwrite=True)
     assert load_model(path) == model
     lines = path.read_text().splitlines()
     assert any(line.strip().startswith('"scores": [') and line.count(",") > 20 for line in lines)
@@ -61,7 +61,7 @@ def test_a_file_is_read_by_what_it_holds(tmp_path: Path) -> None:
 
 
 def test_what_needs_leaves_refuses_an_additive_model(tmp_path: Path) -> None:
-    write_model(income_model(), tmp_path / "model.json")
+    write_model(income_model(), tmp_path / "model.json", overwrite=True)
     model = load_model(tmp_path / "model.json")
     for use in (tree_or_rules, lambda given: reconstruct(given, Domain({"age": Integer(0, 99)}))):
         with pytest.raises(UnsupportedModelError, match="has no leaves or rules"):

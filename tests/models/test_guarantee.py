@@ -87,7 +87,7 @@ def test_a_guarantee_with_a_caveat_does_not_hold() -> None:
 
 def test_json_keeps_it(tmp_path: Path) -> None:
     path = tmp_path / "model.json"
-    write_model(NOISY, path)
+    write_model(NOISY, path, overwrite=True)
     assert load_model(path) == NOISY
     assert json.loads(path.read_text())["schema"] == "glassine.model/1"
     bare = replace(NOISY, guarantee=None)

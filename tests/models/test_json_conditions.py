@@ -26,7 +26,7 @@ def test_a_condition_reads_back(condition: Literal, tmp_path: Path) -> None:
     branches = (Branch(condition, 1), Branch(condition.negate(), 2))
     leaves = (Node(evidence=Evidence(label=0)), Node(evidence=Evidence(label=1)))
     tree = DecisionTree((Node(branches=branches), *leaves), ("x",), (0, 1))
-    write_model(tree, tmp_path / "tree.json")
+    write_model(tree, tmp_path / "tree.json", overwrite=True)
     again = load_model(tmp_path / "tree.json")
     assert isinstance(again, DecisionTree)
     assert [branch.literal for branch in again.nodes[0].branches] == [condition, condition.negate()]

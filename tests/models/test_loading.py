@@ -45,7 +45,7 @@ def make_tree(**options: Any) -> Any:
 
 
 def model_bytes(tmp_path: Path) -> bytes:
-    write_model(as_model(make_tree()), tmp_path / "model.json")
+    write_model(as_model(make_tree()), tmp_path / "model.json", overwrite=True)
     return (tmp_path / "model.json").read_bytes()
 
 
@@ -340,7 +340,7 @@ def test_what_is_no_model_is_refused_with_what_to_write_instead(write: Any, tmp_
 
 
 def test_reading_a_model_imports_neither_polars_nor_scikit_learn(tmp_path: Path) -> None:
-    write_model(parse_rules("if [a] then [true]\nelse [false]"), tmp_path / "model.json")
+    write_model(parse_rules("if [a] then [true]\nelse [false]"), tmp_path / "model.json", overwrite=True)
     script = (
         "import sys; from glassine.formats import load_file; load_file(sys.argv[1]); "
         "print([name for name in ('polars', 'sklearn', 'pandas', 'onnx') if name in sys.modules])"
@@ -356,10 +356,10 @@ def test_a_model_that_could_not_be_read_again_is_not_written(tmp_path: Path, mon
     path = tmp_path / "copy.json"
     monkeypatch.setattr("glassine.files.MAX_VALUES", 500)
     with pytest.raises(UnreadableFileError, match=r"^cannot write .*copy.json, as it could not be read again: "):
-        write_model(model, path)
+        write_model(model, path, overwrite=True)
     assert not path.exists()
     monkeypatch.undo()
-    write_model(model, path)
+    write_model(model, path, overwrite=True)
     assert load_model(path) == load_model(_small(tmp_path))
 
 

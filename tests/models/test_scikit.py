@@ -180,7 +180,7 @@ def test_the_direction_survives_json_and_text(tmp_path: Path) -> None:
     fitted = DecisionTreeClassifier(max_depth=2, random_state=0).fit(*make_data(gaps=0.1))
     model = tree_from_sklearn(fitted)
     queries = make_data(gaps=0.3, seed=7)[0]
-    write_model(model, tmp_path / "tree.json")
+    write_model(model, tmp_path / "tree.json", overwrite=True)
     (tmp_path / "tree.txt").write_text(to_text(model))
     for name in ("tree.json", "tree.txt"):
         back = load_model(tmp_path / name)

@@ -44,7 +44,7 @@ def test_a_planted_import_is_found(tmp_path: Path) -> None:
 
 def test_an_audit_of_a_model_alone_loads_no_library_that_only_fits_need(tmp_path: Path) -> None:
     rules = parse_rules("if [age > 40] then [true] ([30 ; 50] examples)\nelse [false] ([70 ; 50] examples)")
-    write_model(rules, tmp_path / "model.json")
+    write_model(rules, tmp_path / "model.json", overwrite=True)
     heavy = ["narwhals.dataframe", "pandas", "polars", "numba", "scipy.special", "scipy.stats", "jinja2"]
     pages = [f"glassine.report.sections.{name}" for name in ("comparison", "near_optimal", "releases", "membership")]
     own = ["glassine.learners", "glassine.privacy.unit", "glassine.auditing.findings.surrogates", *pages]

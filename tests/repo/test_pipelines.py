@@ -28,7 +28,7 @@ def read_yaml(path: str) -> Any:
 
 def write(rules: str, path: Path) -> None:
     """Write a rule list as Glassine does: a pipeline passes no other file."""
-    write_model(parse_rules(rules), path)
+    write_model(parse_rules(rules), path, overwrite=True)
 
 
 @pytest.fixture

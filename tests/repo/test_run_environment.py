@@ -55,7 +55,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     attributes = {"age": Integer(18, 110, thresholds=(30, 50, 70)), "visits": Integer(0, 50, thresholds=(2, 4))}
     Domain({**attributes, "ill": Category(("no", "yes"))}).to_json(out / "domain.json")
     fitted = DecisionTreeClassifier(max_depth=3, random_state=0).fit(np.stack([age, visits], axis=1), ill)
-    write_model(as_model(fitted, Domain(attributes)), out / "tree.json")
+    write_model(as_model(fitted, Domain(attributes)), out / "tree.json", overwrite=True)
     frame = pl.DataFrame({"age": age, "visits": visits})
     frame.write_csv(out / "people.csv")
     Domain(attributes).to_json(out / "people.json")

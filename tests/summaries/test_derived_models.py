@@ -52,7 +52,7 @@ def test_it_is_audited_as_a_private_model_without_records(kind: str, classes: in
 def test_it_is_exported_and_read_back(kind: str, classes: int, tmp_path: Path) -> None:
     model = model_of(kind, classes)
     columns = read_settled(people(n=200, classes=classes, seed=3)[0], DOMAIN)
-    write_model(model, tmp_path / "m.json")
+    write_model(model, tmp_path / "m.json", overwrite=True)
     back = load_model(tmp_path / "m.json")
     assert back == model
     if isinstance(model, AdditiveModel):
@@ -109,7 +109,7 @@ def test_pmml_is_read_back_with_its_predictions(kind: str, classes: int | None, 
         with pytest.raises(GlassineError, match="rule list"):
             to_pmml(model, DOMAIN)
         return
-    write_model(model, tmp_path / "m.pmml", to="pmml", domain=DOMAIN)
+    write_model(model, tmp_path / "m.pmml", to="pmml", domain=DOMAIN, overwrite=True)
     back = load_model(tmp_path / "m.pmml", DOMAIN)
     assert back.predict(columns).tolist() == model.predict(columns).tolist()
     expected = stated(model, columns)

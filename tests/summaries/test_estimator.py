@@ -57,7 +57,7 @@ def test_every_model_carries_the_guarantee_and_a_certificate_tied_to_it(tmp_path
         assert certificate.events == fitted.certificate_.events
         # Source and guarantee alone are compared, of a model of another leaf too.
         assert certificate.assumptions == (*fitted.certificate_.assumptions, AS_RETURNED)
-        write_model(model, tmp_path / "m.json")
+        write_model(model, tmp_path / "m.json", overwrite=True)
         assert load_model(tmp_path / "m.json") == model
     other = PrivateSummary(epsilon=1.0, domain=DOMAIN, classes=(0, 1), random_state=0).fit(*people(200))
     with pytest.raises(InvalidModelError, match="does not claim its guarantee"):

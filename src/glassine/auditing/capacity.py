@@ -42,6 +42,7 @@ def questions_of(domain: Domain, target: str | None = None) -> set[Asked]:
 
     Examples
     --------
+    >>> from glassine import Binary
     >>> len(questions_of(Domain({"age": Integer(18, 90, thresholds=(30, 60)), "smoker": Binary()})))
     3
     """

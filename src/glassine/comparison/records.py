@@ -92,7 +92,7 @@ class NumberTarget:
         >>> from sklearn.dummy import DummyRegressor
         >>> truth = np.array([0.0, 2.0, 4.0])
         >>> mean = DummyRegressor().fit(np.zeros((3, 1)), truth)
-        >>> scores = Number(0.0, 4.0).scores(mean, np.zeros((3, 1)), truth)
+        >>> scores = NumberTarget(0.0, 4.0).scores(mean, np.zeros((3, 1)), truth)
         >>> {name: round(value, 3) for name, value in scores.items()}
         {'rmse': 1.633, 'mae': 1.333, 'r2': 0.0}
         """

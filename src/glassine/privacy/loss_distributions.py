@@ -206,7 +206,7 @@ def composed(pairs: Sequence[tuple[DominatingPair, int]], delta: float) -> Calla
 
     Examples
     --------
-    >>> noise = [(Pair(kind="laplace", size=0.1), 50)]
+    >>> noise = [(DominatingPair(kind="laplace", size=0.1), 50)]
     >>> round(composed(noise, 1e-6)(3.1207) * 1e6, 2)
     1.0
     """

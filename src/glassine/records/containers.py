@@ -369,7 +369,8 @@ def as_columns(X: object, names: Iterable[str] | None) -> Any:
         return unmasked(X)
     if isinstance(X, np.ndarray) and X.dtype.names is not None and X.ndim == 1:
         return pl.DataFrame([_series(name, X[name]) for name in X.dtype.names])
-    if isinstance(X, Mapping) and not hasattr(X, "columns"):
+    # A sparse matrix by its entries is a dict, too, and is refused as every sparse matrix is.
+    if isinstance(X, Mapping) and not hasattr(X, "columns") and not hasattr(X, "tocsr"):
         columns = {name: plain_column(X[name]) for name in (X if names is None else names) if name in X}
         return pl.DataFrame([_series(name, column) for name, column in _of_one_length(columns).items()])
     if not isinstance(X, list | tuple) or not X or not all(isinstance(row, Mapping) for row in X):
